@@ -1,0 +1,116 @@
+import pg from "pg";
+
+/** A statement that the server prepares once per connection. `name` is unique over the query registry. */
+export type Statement = { name: string; text: string };
+
+/** Everything that can run a prepared statement: a pool, or one connection inside a transaction. */
+export type Queryable = {
+  rows<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+};
+
+/** A pool of connections to one database. */
+export type Database = Queryable & {
+  /** Runs `work` in one transaction on one connection; any throw rolls all of it back. */
+  transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+};
+
+/** One connection inside a transaction; `client` is for COPY streams and cursors only. */
+export type Connection = Queryable & { client: pg.PoolClient };
+
+export type DatabaseOptions = {
+  url: string;
+  maxConnections: number;
+  /** true: the database itself refuses every write on these connections. */
+  readOnly: boolean;
+  /** Longest run of one statement in milliseconds; 0 = no limit (imports). */
+  statementTimeoutMs: number;
+  applicationName: string;
+  /** Called when an idle connection breaks; the pool replaces it by itself. */
+  onConnectionError: (error: Error) => void;
+};
+
+const CONNECT_TIMEOUT_MS = 3000;
+
+/** Opens a pool. Nothing connects until the first statement. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.maxConnections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    application_name: options.applicationName,
+    ...(options.statementTimeoutMs > 0
+      ? { statement_timeout: options.statementTimeoutMs, query_timeout: options.statementTimeoutMs + 1000 }
+      : {}),
+    options: `-c timezone=UTC -c default_transaction_read_only=${options.readOnly ? "on" : "off"}`,
+    types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
+  });
+  pool.on("error", options.onConnectionError);
+  return {
+    rows: (statement, values) => runOn(pool, statement, values),
+    transaction: (work) => runTransaction(pool, work),
+    close: () => pool.end(),
+  };
+}
+
+async function runTransaction<Result>(
+  pool: pg.Pool,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  // Without a listener, a connection that dies between two statements would end the process.
+  let broken: Error | undefined;
+  const onError = (error: Error): void => {
+    broken = error;
+  };
+  client.on("error", onError);
+  try {
+    await client.query("begin");
+    const result = await work({ client, rows: (statement, values) => runOn(client, statement, values) });
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch((rollbackError: Error) => {
+      broken = rollbackError;
+    });
+    throw error;
+  } finally {
+    client.off("error", onError);
+    client.release(broken);
+  }
+}
+
+async function runOn<Row>(
+  runner: pg.Pool | pg.PoolClient,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  const result = await runner.query({ name: statement.name, text: statement.text, values: [...values] });
+  return result.rows as Row[];
+}
+
+const INT8 = 20;
+const DATE = 1082;
+const NUMERIC = 1700;
+const INT8_ARRAY = 1016;
+
+/** int8 and numeric arrive as numbers (refused beyond 2^53), dates as "YYYY-MM-DD" text. */
+function typeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
+  if (oid === INT8 || oid === NUMERIC) return safeNumber;
+  if (oid === DATE) return (value) => value;
+  if (oid === INT8_ARRAY) {
+    const parse = pg.types.getTypeParser(INT8_ARRAY, "text") as (value: string) => (string | null)[];
+    return (value) => parse(value).map((item) => (item === null ? null : safeNumber(item)));
+  }
+  return pg.types.getTypeParser(oid, format as "text") as (value: string) => unknown;
+}
+
+function safeNumber(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new RangeError("a number of the database is beyond 2^53");
+  }
+  return value;
+}
