@@ -1,0 +1,58 @@
+import { compareCodePoints } from "./code-point.ts";
+
+export interface LabelShare {
+  /** What takes a part of the label: a line id. */
+  key: string;
+  units: number;
+}
+
+export interface LabelSource {
+  connected: boolean;
+  /** Whether a sync of it ever succeeded. */
+  lastSucceeded: boolean;
+  failedOrRevoked: boolean;
+  /** The one currency of its labels; null when unknown or mixed. */
+  currency: string | null;
+}
+
+/**
+ * M10: splits a label over its lines by units, by largest remainder, ties by key. The parts sum to the label
+ * exactly. Null when there are no units to split over: the label is unmatched.
+ */
+export function allocateLabel(
+  amountMinor: number,
+  shares: readonly LabelShare[],
+): Map<string, number> | null {
+  const unitsByKey = new Map<string, number>();
+  for (const { key, units } of shares) unitsByKey.set(key, (unitsByKey.get(key) ?? 0) + units);
+  const totalUnits = BigInt(unitsByKey.values().reduce((sum, units) => sum + units, 0));
+  if (totalUnits === 0n) return null;
+
+  // A credit is split as its amount would be; the sign is put back on every part.
+  const sizeMinor = Math.abs(amountMinor);
+  const parts = [...unitsByKey].map(([key, units]) => {
+    const product = BigInt(sizeMinor) * BigInt(units);
+    return { key, minor: Number(product / totalUnits), remainder: product % totalUnits };
+  });
+  parts.sort(
+    (left, right) => Number(right.remainder - left.remainder) || compareCodePoints(left.key, right.key),
+  );
+  const missingMinor = parts.reduce((rest, part) => rest - part.minor, sizeMinor);
+  return new Map(
+    parts.map(({ key, minor }, index) => {
+      const partMinor = minor + (index < missingMinor ? 1 : 0);
+      return [key, amountMinor < 0 ? 0 - partMinor : partMinor];
+    }),
+  );
+}
+
+/** M10: whether label costs can be told at all; null stands for no label source. */
+export function isLabelSourceUsable(source: LabelSource | null, shopCurrency: string): boolean {
+  return (
+    source !== null &&
+    source.connected &&
+    source.lastSucceeded &&
+    !source.failedOrRevoked &&
+    source.currency === shopCurrency
+  );
+}

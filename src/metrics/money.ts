@@ -1,0 +1,53 @@
+/** Currencies whose number of decimals differs from 2 (ISO 4217). */
+const exponents: ReadonlyMap<string, number> = new Map([
+  ...listed(0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"),
+  ...listed(3, "BHD IQD JOD KWD LYD OMR TND"),
+  ...listed(4, "CLF UYW"),
+]);
+
+const plainDecimal = /^([+-]?)(\d+)(?:\.(\d+))?$/;
+
+/** M9: how many decimals a currency has; 2 for a code that is not listed. */
+export function currencyExponent(currencyCode: string): number {
+  return exponents.get(currencyCode.toUpperCase()) ?? 2;
+}
+
+/**
+ * M9: a plain decimal text in minor units. Null when it is no plain decimal, has more decimals than the
+ * currency (zeros at the end do not count), or goes beyond the safe integers.
+ */
+export function minorFromDecimal(text: string, exponent: number): number | null {
+  const match = plainDecimal.exec(text);
+  if (match === null) return null;
+  const [, sign, integer = "", fraction = ""] = match;
+  if (/[1-9]/.test(fraction.slice(exponent))) return null;
+  const minor = Number(integer + fraction.slice(0, exponent).padEnd(exponent, "0"));
+  if (!Number.isSafeInteger(minor)) return null;
+  return sign === "-" ? 0 - minor : minor;
+}
+
+/**
+ * An amount given as a number, in possibly fractional minor units, for comparing with a threshold (M13).
+ * It is shifted as the decimal it is written as: 1.1 becomes 110, where 1.1 * 100 would exceed it.
+ */
+export function minorFromNumber(amount: number, exponent: number): number {
+  const [digits, power = "0"] = String(amount).split("e");
+  return Number(`${digits}e${Number(power) + exponent}`);
+}
+
+/** M9: minor units as the decimal number nearest to the amount, for presentation. */
+export function decimalFromMinor(minor: number, exponent: number): number {
+  return Number(decimalText(minor, exponent));
+}
+
+/** M9: minor units as decimal text with all decimals of the currency. */
+export function decimalText(minor: number, exponent: number): string {
+  const sign = minor < 0 ? "-" : "";
+  const digits = String(Math.abs(minor)).padStart(exponent + 1, "0");
+  const point = digits.length - exponent;
+  return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}
+
+function listed(exponent: number, codes: string): [string, number][] {
+  return codes.split(" ").map((code) => [code, exponent]);
+}

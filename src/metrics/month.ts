@@ -1,0 +1,68 @@
+/** Days are epoch days (days since 1970-01-01 UTC); months are month indexes (year * 12 + month − 1). */
+
+const millisecondsPerDay = 86_400_000;
+const monthText = /^(\d{4})-(\d{2})$/;
+const dayText = /^(\d{4})-(\d{2})-(\d{2})$/;
+
+/** The UTC calendar day an instant (milliseconds since the epoch) lies in. */
+export function dayOfInstant(instantMs: number): number {
+  return Math.floor(instantMs / millisecondsPerDay);
+}
+
+/** The month a day lies in (M1: the cohort month of `orderedOnDay`). */
+export function monthOfDay(day: number): number {
+  const date = new Date(day * millisecondsPerDay);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+export function firstDayOfMonth(month: number): number {
+  return dayOfDate(Math.floor(month / 12), month - Math.floor(month / 12) * 12, 1);
+}
+
+export function lastDayOfMonth(month: number): number {
+  return firstDayOfMonth(month + 1) - 1;
+}
+
+/** `YYYY-MM`. Years 0001 to 9999. */
+export function monthToText(month: number): string {
+  const year = Math.floor(month / 12);
+  return `${padded(year, 4)}-${padded(month - year * 12 + 1, 2)}`;
+}
+
+/** The month of a `YYYY-MM` text; null unless the year is 0001–9999 and the month 01–12. */
+export function monthFromText(text: string): number | null {
+  const match = monthText.exec(text);
+  if (match === null) return null;
+  const year = Number(match[1]);
+  const month = Number(match[2]);
+  return year < 1 || month < 1 || month > 12 ? null : year * 12 + month - 1;
+}
+
+/** `YYYY-MM-DD`. Years 0001 to 9999. */
+export function dayToText(day: number): string {
+  const date = new Date(day * millisecondsPerDay);
+  return `${padded(date.getUTCFullYear(), 4)}-${padded(date.getUTCMonth() + 1, 2)}-${padded(date.getUTCDate(), 2)}`;
+}
+
+/** The day of a `YYYY-MM-DD` text; null unless it is a real calendar day of the years 0001–9999. */
+export function dayFromText(text: string): number | null {
+  const match = dayText.exec(text);
+  if (match === null || Number(match[1]) < 1) return null;
+  const day = dayOfDate(Number(match[1]), Number(match[2]) - 1, Number(match[3]));
+  return dayToText(day) === text ? day : null;
+}
+
+/** Every month from `startMonth` to `endMonth`, both included; empty when they are reversed. */
+export function monthsBetween(startMonth: number, endMonth: number): number[] {
+  const length = Math.max(0, endMonth - startMonth + 1);
+  return Array.from({ length }, (_, offset) => startMonth + offset);
+}
+
+function dayOfDate(year: number, monthOfYear: number, dayOfMonth: number): number {
+  // Date.UTC would read the years 0 to 99 as 1900 to 1999.
+  return new Date(0).setUTCFullYear(year, monthOfYear, dayOfMonth) / millisecondsPerDay;
+}
+
+function padded(value: number, digits: number): string {
+  return String(value).padStart(digits, "0");
+}

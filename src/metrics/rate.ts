@@ -1,0 +1,100 @@
+export interface RateInterval {
+  low: number;
+  high: number;
+}
+
+const ninetyFivePercentZ = 1.959963984540054;
+
+/** M6: `part` ÷ `whole`, half up to 6 decimals, exact; 0 when `whole` is 0. Both are whole units ≥ 0. */
+export function rate(part: number, whole: number): number {
+  return whole === 0 ? 0 : millionths(BigInt(part), BigInt(whole));
+}
+
+/** As `rate`, but null when there is nothing to divide by. */
+export function share(part: number, whole: number): number | null {
+  return whole === 0 ? null : rate(part, whole);
+}
+
+/**
+ * The first exact rate minus the second one, to 6 decimals; null when either side sold nothing.
+ * Halves go away from zero, so that looking from the other side only changes the sign.
+ */
+export function signedChange(
+  returnedUnits: number,
+  soldUnits: number,
+  otherReturnedUnits: number,
+  otherSoldUnits: number,
+): number | null {
+  if (soldUnits === 0 || otherSoldUnits === 0) return null;
+  const whole = BigInt(soldUnits) * BigInt(otherSoldUnits);
+  const difference =
+    BigInt(returnedUnits) * BigInt(otherSoldUnits) - BigInt(otherReturnedUnits) * BigInt(soldUnits);
+  return difference < 0n ? 0 - millionths(-difference, whole) : millionths(difference, whole);
+}
+
+/** M12: orders two exact rates, below 0 when the left is smaller. A rate of nothing sold is 0 (M6). */
+export function compareRates(
+  leftPart: number,
+  leftWhole: number,
+  rightPart: number,
+  rightWhole: number,
+): number {
+  const left = leftWhole === 0 ? ([0, 1] as const) : ([leftPart, leftWhole] as const);
+  const right = rightWhole === 0 ? ([0, 1] as const) : ([rightPart, rightWhole] as const);
+  const leftProduct = left[0] * right[1];
+  const rightProduct = right[0] * left[1];
+  if (Number.isSafeInteger(leftProduct) && Number.isSafeInteger(rightProduct)) {
+    return leftProduct - rightProduct;
+  }
+  const exact = BigInt(left[0]) * BigInt(right[1]) - BigInt(right[0]) * BigInt(left[1]);
+  return exact < 0n ? -1 : exact > 0n ? 1 : 0;
+}
+
+/** Whether the exact rate is at least `minimum` (≥ 0), read as the decimal it is written as: 1 ÷ 10 reaches 0.1. */
+export function reachesRate(part: number, whole: number, minimum: number): boolean {
+  if (whole === 0) return minimum <= 0;
+  const [digits = "0", power = "0"] = String(minimum).split("e");
+  const [integer = "0", fraction = ""] = digits.split(".");
+  const decimals = fraction.length - Number(power);
+  const [partScale, minimumScale] =
+    decimals >= 0 ? [10n ** BigInt(decimals), 1n] : [1n, 10n ** BigInt(-decimals)];
+  return BigInt(part) * partScale >= BigInt(integer + fraction) * minimumScale * BigInt(whole);
+}
+
+/** The 95 % Wilson interval of a rate, rounded to 6 decimals; null when nothing was sold. */
+export function wilsonInterval(returnedUnits: number, soldUnits: number): RateInterval | null {
+  const bounds = wilsonBounds(returnedUnits, soldUnits);
+  return bounds === null ? null : { low: sixDecimals(bounds.low), high: sixDecimals(bounds.high) };
+}
+
+/** The same interval unrounded, for comparisons (M16). */
+export function wilsonBounds(returnedUnits: number, soldUnits: number): RateInterval | null {
+  if (soldUnits === 0) return null;
+  const squaredZ = ninetyFivePercentZ ** 2;
+  const failures = soldUnits - returnedUnits;
+  const center = returnedUnits + squaredZ / 2;
+  const spread = ninetyFivePercentZ * Math.sqrt((returnedUnits * failures) / soldUnits + squaredZ / 4);
+  const scale = soldUnits + squaredZ;
+  return {
+    low: returnedUnits === 0 ? 0 : Math.max(0, (center - spread) / scale),
+    high: failures === 0 ? 1 : Math.min(1, (center + spread) / scale),
+  };
+}
+
+/** M13: `part` of `whole` in whole percent, half up; 0 when `whole` is 0. */
+export function wholePercent(part: number, whole: number): number {
+  return whole === 0 ? 0 : Number(halfUp(BigInt(part) * 100n, BigInt(whole)));
+}
+
+function millionths(part: bigint, whole: bigint): number {
+  // An integer divided by a power of ten is the nearest double of that decimal.
+  return Number(halfUp(part * 1_000_000n, whole)) / 1_000_000;
+}
+
+function halfUp(dividend: bigint, divisor: bigint): bigint {
+  return (2n * dividend + divisor) / (2n * divisor);
+}
+
+function sixDecimals(value: number): number {
+  return Math.round(value * 1_000_000) / 1_000_000;
+}

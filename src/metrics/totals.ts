@@ -1,0 +1,58 @@
+import { wholePercent } from "./rate.ts";
+
+/** The additive figures of any selection inside one window (M7). Money is minor units of the shop's currency. */
+export interface Totals {
+  soldUnits: number;
+  returnedUnits: number;
+  refundedUnits: number;
+  restockedUnits: number;
+  /** Unit cost × restocked units, over what has a unit cost. */
+  restockedCostMinor: number;
+  /** Sold units whose unit cost is known. */
+  costedSoldUnits: number;
+  /** Returned units whose unit cost is known. */
+  costedReturnedUnits: number;
+  refundMinor: number;
+  labelMinor: number;
+}
+
+/** M7: the sum of the parts, all zeros for no parts. */
+export function sumTotals(parts: Iterable<Totals>): Totals {
+  const sum: Totals = {
+    soldUnits: 0,
+    returnedUnits: 0,
+    refundedUnits: 0,
+    restockedUnits: 0,
+    restockedCostMinor: 0,
+    costedSoldUnits: 0,
+    costedReturnedUnits: 0,
+    refundMinor: 0,
+    labelMinor: 0,
+  };
+  for (const part of parts) {
+    for (const field of Object.keys(sum) as (keyof Totals)[]) sum[field] += part[field];
+  }
+  return sum;
+}
+
+/** M11: refunds and, where label costs can be told, return labels. */
+export function returnsCostMinor(
+  totals: Pick<Totals, "refundMinor" | "labelMinor">,
+  labelCostsIncluded: boolean,
+): number {
+  return totals.refundMinor + (labelCostsIncluded ? totals.labelMinor : 0);
+}
+
+/** M13: returns cost less the cost of what went back on the shelf; null when no unit cost is known. */
+export function marginImpactMinor(
+  totals: Pick<Totals, "refundMinor" | "labelMinor" | "restockedCostMinor" | "costedSoldUnits">,
+  labelCostsIncluded: boolean,
+): number | null {
+  if (totals.costedSoldUnits === 0) return null;
+  return returnsCostMinor(totals, labelCostsIncluded) - totals.restockedCostMinor;
+}
+
+/** M13: whole percent of the returned units whose unit cost is known; 0 when nothing was returned. */
+export function cogsCoverage(totals: Pick<Totals, "returnedUnits" | "costedReturnedUnits">): number {
+  return wholePercent(totals.costedReturnedUnits, totals.returnedUnits);
+}
