@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  currencyExponent,
+  decimalFromMinor,
+  decimalText,
+  minorFromDecimal,
+  minorFromNumber,
+} from "./money.ts";
+
+const exponent = fc.constantFrom(0, 2, 3, 4);
+const minor = fc.oneof(fc.integer({ min: -100_000, max: 100_000 }), fc.maxSafeInteger());
+
+test("M9: currencies have the decimals of ISO 4217, in any case, and 2 when not listed", () => {
+  assert.deepEqual(
+    ["JPY", "USD", "EUR", "KWD", "CLF", "clp", "XXX"].map(currencyExponent),
+    [0, 2, 2, 3, 4, 0, 2],
+  );
+});
+
+test("M9: decimals are read exactly", () => {
+  assert.equal(minorFromDecimal("19.99", 2), 1999);
+  assert.equal(minorFromDecimal("-0.29", 2), -29);
+  assert.equal(minorFromDecimal("+5", 2), 500);
+  assert.equal(minorFromDecimal("1.5000", 2), 150);
+  assert.equal(minorFromDecimal("100.0", 0), 100);
+  assert.equal(minorFromDecimal("1.234", 3), 1234);
+  assert.ok(Object.is(minorFromDecimal("-0.00", 2), 0));
+  assert.equal(minorFromDecimal("90071992547409.91", 2), Number.MAX_SAFE_INTEGER);
+});
+
+test("M9: what is no plain decimal of the currency is refused", () => {
+  for (const text of [
+    "",
+    " 1",
+    "1 ",
+    "1,00",
+    "1e3",
+    ".5",
+    "5.",
+    "1.2.3",
+    "NaN",
+    "--1",
+    "0x10",
+    "1.001",
+    "９",
+  ]) {
+    assert.equal(minorFromDecimal(text, 2), null, JSON.stringify(text));
+  }
+  assert.equal(minorFromDecimal("1.5", 0), null);
+  assert.equal(minorFromDecimal("90071992547409.92", 2), null);
+  assert.equal(minorFromDecimal("9".repeat(400), 2), null);
+});
+
+test("M9: minor units survive text", () => {
+  fc.assert(
+    fc.property(minor, exponent, (amount, decimals) => {
+      assert.equal(minorFromDecimal(decimalText(amount, decimals), decimals), amount + 0);
+    }),
+  );
+});
+
+test("M9: text has all decimals of the currency", () => {
+  assert.equal(decimalText(5, 2), "0.05");
+  assert.equal(decimalText(-5, 3), "-0.005");
+  assert.equal(decimalText(123_456, 2), "1234.56");
+  assert.equal(decimalText(7, 0), "7");
+  assert.equal(decimalText(0, 2), "0.00");
+});
+
+test("M9: presented numbers are written as the decimal they are", () => {
+  assert.equal(decimalFromMinor(1999, 2), 19.99);
+  assert.equal(String(decimalFromMinor(1, 3)), "0.001");
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_000_000_000_000 }), exponent, (amount, decimals) => {
+      assert.equal(decimalFromMinor(amount, decimals).toFixed(decimals), decimalText(amount, decimals));
+    }),
+  );
+});
+
+test("M13: a threshold in a currency's units becomes minor units without float error", () => {
+  assert.equal(minorFromNumber(1.1, 2), 110);
+  assert.equal(minorFromNumber(0.29, 2), 29);
+  assert.equal(minorFromNumber(0.005, 2), 0.5);
+  assert.equal(minorFromNumber(1e-7, 2), 1e-5);
+  assert.equal(minorFromNumber(1e21, 2), 1e23);
+  assert.equal(minorFromNumber(12, 0), 12);
+});

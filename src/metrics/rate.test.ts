@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  compareRates,
+  rate,
+  reachesRate,
+  share,
+  signedChange,
+  wholePercent,
+  wilsonBounds,
+  wilsonInterval,
+} from "./rate.ts";
+
+const whole = fc.oneof(
+  fc.integer({ min: 1, max: 2000 }),
+  fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+);
+const partAndWhole = whole.chain((units) => fc.tuple(fc.integer({ min: 0, max: units }), fc.constant(units)));
+
+test("M6: a rate is rounded half up to 6 decimals", () => {
+  assert.equal(rate(1, 3), 0.333333);
+  assert.equal(rate(2, 3), 0.666667);
+  assert.equal(rate(1, 2_000_000), 0.000001);
+  assert.equal(rate(1, 2_000_001), 0);
+  assert.equal(rate(1, 64), 0.015625);
+  assert.equal(rate(1, 128), 0.007813);
+});
+
+test("M6: a rate of nothing sold is 0, a share of nothing is null", () => {
+  assert.equal(rate(0, 0), 0);
+  assert.equal(share(0, 0), null);
+  assert.equal(share(1, 4), 0.25);
+});
+
+test("M6: a rate equals long division by hand, and lies in 0 to 1", () => {
+  fc.assert(
+    fc.property(partAndWhole, ([part, units]) => {
+      const value = rate(part, units);
+      assert.equal(value, Number(longDivision(part, units)));
+      assert.ok(value >= 0 && value <= 1);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+/** Digit by digit, the seventh one deciding. */
+function longDivision(part: number, units: number): string {
+  let remainder = BigInt(part) % BigInt(units);
+  let digits = String(BigInt(part) / BigInt(units));
+  for (let place = 0; place < 6; place += 1) {
+    digits += String((remainder * 10n) / BigInt(units));
+    remainder = (remainder * 10n) % BigInt(units);
+  }
+  const roundsUp = (remainder * 10n) / BigInt(units) >= 5n;
+  const rounded = String(BigInt(digits) + (roundsUp ? 1n : 0n)).padStart(7, "0");
+  return `${rounded.slice(0, -6)}.${rounded.slice(-6)}`;
+}
+
+test("M6: a change is the difference of the exact rates, not of the rounded ones", () => {
+  assert.equal(signedChange(1, 3, 1, 6), 0.166667);
+  assert.equal(signedChange(1, 6, 1, 3), -0.166667);
+  assert.equal(signedChange(2, 3, 1, 3), 0.333333);
+  assert.equal(signedChange(5, 10, 1, 2), 0);
+  assert.equal(signedChange(1_000_000, 3_000_000, 1_000_001, 3_000_000), 0);
+});
+
+test("M6: a change seen from the other side is its negative, and null when a side sold nothing", () => {
+  fc.assert(
+    fc.property(partAndWhole, partAndWhole, ([part, units], [otherPart, otherUnits]) => {
+      const there = signedChange(part, units, otherPart, otherUnits) as number;
+      const back = signedChange(otherPart, otherUnits, part, units) as number;
+      assert.equal(there + back, 0);
+    }),
+  );
+  assert.equal(signedChange(1, 2, 0, 0), null);
+  assert.equal(signedChange(0, 0, 1, 2), null);
+});
+
+test("M12: exact rates are compared even where doubles cannot tell them apart", () => {
+  const large = Number.MAX_SAFE_INTEGER;
+  assert.equal((large - 1) / large === (large - 2) / (large - 1), true);
+  assert.ok(compareRates(large - 1, large, large - 2, large - 1) > 0);
+  assert.equal(compareRates(1, 3, 2, 6), 0);
+  assert.ok(compareRates(0, 0, 1, 5) < 0);
+  assert.equal(compareRates(0, 0, 0, 5), 0);
+});
+
+test("M12: a minimum rate is read as the decimal it is written as", () => {
+  assert.equal(reachesRate(1, 10, 0.1), true);
+  assert.equal(reachesRate(3, 10, 0.3), true);
+  assert.equal(reachesRate(29_999_999, 100_000_000, 0.3), false);
+  assert.equal(reachesRate(1, 10_000_000, 1e-7), true);
+  assert.equal(reachesRate(1, 10_000_001, 1e-7), false);
+  assert.equal(reachesRate(7, 7, 1), true);
+  assert.equal(reachesRate(0, 0, 0), true);
+  assert.equal(reachesRate(0, 0, 0.01), false);
+  assert.equal(reachesRate(1, 1, 1e21), false);
+});
+
+test("M6: every rate of up to 6 decimals reaches itself", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_000_000 }), (millionths) => {
+      assert.equal(reachesRate(millionths, 1_000_000, millionths / 1_000_000), true);
+    }),
+  );
+});
+
+test("the 95 % Wilson interval has its textbook values", () => {
+  assert.deepEqual(wilsonInterval(10, 100), { low: 0.055229, high: 0.174366 });
+  assert.deepEqual(wilsonInterval(0, 10), { low: 0, high: 0.277533 });
+  assert.deepEqual(wilsonInterval(10, 10), { low: 0.722467, high: 1 });
+  assert.equal(wilsonInterval(0, 0), null);
+});
+
+test("the ends of a Wilson interval solve its equation and hold the rate between them", () => {
+  const smallPair = fc
+    .integer({ min: 1, max: 100_000 })
+    .chain((units) => fc.tuple(fc.integer({ min: 0, max: units }), fc.constant(units)));
+  fc.assert(
+    fc.property(smallPair, ([returned, sold]) => {
+      const bounds = wilsonBounds(returned, sold);
+      assert.ok(bounds !== null);
+      const observed = returned / sold;
+      assert.ok(0 <= bounds.low && bounds.low <= observed && observed <= bounds.high && bounds.high <= 1);
+      for (const end of [bounds.low, bounds.high]) {
+        const z = Math.abs(observed - end) / Math.sqrt((end * (1 - end)) / sold);
+        assert.ok(end === observed || Math.abs(z - 1.959964) < 1e-4, `${z}`);
+      }
+    }),
+  );
+});
+
+test("M13: a whole percent is rounded half up, and is 0 of nothing", () => {
+  assert.equal(wholePercent(1, 3), 33);
+  assert.equal(wholePercent(1, 8), 13);
+  assert.equal(wholePercent(1, 200), 1);
+  assert.equal(wholePercent(1, 201), 0);
+  assert.equal(wholePercent(7, 7), 100);
+  assert.equal(wholePercent(0, 0), 0);
+});
