@@ -101,7 +101,7 @@ function typeParser(oid: number, format?: "text" | "binary"): (value: string) =>
   if (oid === INT8 || oid === NUMERIC) return safeNumber;
   if (oid === DATE) return (value) => value;
   if (oid === INT8_ARRAY) {
-    const parse = pg.types.getTypeParser(INT8_ARRAY, "text") as (value: string) => (string | null)[];
+    const parse = pg.types.getTypeParser(INT8_ARRAY as never, "text") as (value: string) => (string | null)[];
     return (value) => parse(value).map((item) => (item === null ? null : safeNumber(item)));
   }
   return pg.types.getTypeParser(oid, format as "text") as (value: string) => unknown;

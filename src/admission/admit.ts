@@ -1,0 +1,124 @@
+import { ApiError } from "../contract/errors.ts";
+import type { QuotaState } from "../contract/errors.ts";
+import type { Entitlement, Scope } from "../contract/endpoint.ts";
+import type { Queryable } from "../store/database.ts";
+import { admitQuery } from "../store/queries/admit.ts";
+import type { AdmitRow } from "../store/queries/admit.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { hashSecret, parseToken } from "./token.ts";
+
+/** What a request needs of its token and plan; `counted` false = no request of the daily quota (MCP's own methods). */
+export type Need = { scope: Scope | null; entitlements: readonly Entitlement[]; counted: boolean };
+
+export type Admission = { workspace: Workspace; quota: QuotaState | null; tokenId: string };
+
+export type Admit = (authorization: string | undefined, need: Need, now?: Date) => Promise<Admission>;
+
+/**
+ * Makes the one gate that every request passes. The order of checks is token, billing, entitlement, scope, readiness,
+ * quota; the first that fails throws an `ApiError` (401, 403, 409, 429). Nothing is cached: a change of plan,
+ * billing, readiness or a revocation bites on the very next request.
+ */
+export function createAdmit(options: { database: Queryable; pepper: Buffer }): Admit {
+  return async (authorization, need, now) => {
+    const token = readBearer(authorization);
+    const row = await admitQuery(options.database, {
+      shopKey: token.shopKey,
+      tokenId: token.tokenId,
+      secretHash: hashSecret(token.secret, options.pepper),
+      scope: need.scope,
+      entitlements: need.entitlements,
+      counted: need.counted,
+      now: now ?? null,
+    });
+    refuse(row, now ?? new Date());
+    return { workspace: workspaceOf(row, Number(token.shopKey)), quota: quotaOf(row), tokenId: token.tokenId };
+  };
+}
+
+function readBearer(authorization: string | undefined): { shopKey: string; tokenId: string; secret: string } {
+  if (authorization === undefined || authorization === "") {
+    throw unauthorized("Send your API token in the header Authorization: Bearer <API_TOKEN>.");
+  }
+  const match = /^bearer +(\S+) *$/iu.exec(authorization);
+  if (match?.[1] === undefined) {
+    throw unauthorized("The Authorization header must be written Bearer <API_TOKEN>.");
+  }
+  const token = parseToken(match[1]);
+  if (token === null) {
+    throw unauthorized("The API token is malformed; check that it was copied whole.");
+  }
+  return token;
+}
+
+function refuse(row: AdmitRow, now: Date): void {
+  switch (row.verdict) {
+    case "admitted":
+      return;
+    case "unknown_token":
+      throw unauthorized("The API token is not known.");
+    case "revoked_token":
+      throw unauthorized("The API token has been revoked.");
+    case "expired_token":
+      throw unauthorized("The API token has expired.");
+    case "billing_inactive":
+      throw new ApiError("forbidden", "Billing of this workspace is not active.");
+    case "entitlement_missing":
+      throw new ApiError("forbidden", `The workspace's plan does not include ${row.missing}.`);
+    case "scope_missing":
+      throw new ApiError("forbidden", `The API token lacks the scope ${row.missing}.`);
+    case "not_ready":
+      throw new ApiError(
+        "not_ready",
+        `The shop is not ready (${row.readiness}); try again after the next sync.`,
+        { quota: quotaOf(row) },
+      );
+    case "over_quota": {
+      const quota = quotaOf(row);
+      const resetsAt = quota?.resetsAt ?? now;
+      throw new ApiError(
+        "rate_limited",
+        `The daily quota of ${row.daily_quota} requests is used up; it resets at ${resetsAt.toISOString()}.`,
+        { quota, retryAfterSeconds: Math.max(1, Math.ceil((resetsAt.getTime() - now.getTime()) / 1000)) },
+      );
+    }
+  }
+}
+
+function unauthorized(message: string): ApiError {
+  return new ApiError("unauthorized", message);
+}
+
+const DAY_MS = 86_400_000;
+
+function quotaOf(row: AdmitRow): QuotaState | null {
+  if (row.daily_quota === null) return null;
+  return {
+    limit: row.daily_quota,
+    used: row.used_requests ?? 0,
+    resetsAt: new Date(Date.parse(`${row.usage_day}T00:00:00Z`) + DAY_MS),
+  };
+}
+
+function workspaceOf(row: AdmitRow, shopKey: number): Workspace {
+  return {
+    shopKey,
+    organizationId: row.organization_id,
+    shopId: row.shop_id,
+    shopDomain: row.shop_domain,
+    currencyCode: row.currency_code,
+    entitlements: row.entitlements,
+    primaryWindowDays: row.primary_window_days,
+    minSoldUnits: row.min_sold_units,
+    visibleCardSize: row.visible_card_size,
+    dataVersion: row.data_version,
+    asOfDay: row.data_as_of === null ? null : Math.floor(row.data_as_of.getTime() / DAY_MS),
+    sources: row.sources.map((source) => ({
+      source: source.source,
+      kind: source.kind,
+      status: source.status,
+      currencyCode: source.currency_code,
+      lastSyncedAt: source.last_synced_at === null ? null : new Date(source.last_synced_at),
+    })),
+  } as unknown as Workspace;
+}

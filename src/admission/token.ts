@@ -1,0 +1,72 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+// rta_live_<token id: 11 digits of shop key, 5 random><secret: 43><crc: 6>, all in base 62. Fixed widths, so that a
+// secret scanner needs one regular expression and the checksum is tested before any look-up.
+export const TOKEN_PATTERN = /^rta_live_([0-9A-Za-z]{16})([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/u;
+const PREFIX = "rta_live_";
+const SHOP_KEY_DIGITS = 11;
+const TOKEN_ID_RANDOM_DIGITS = 5;
+const SECRET_DIGITS = 43;
+const CHECKSUM_DIGITS = 6;
+
+/** What a well-formed token says before anything is looked up; `shopKey` is decimal text of a bigint. */
+export type ParsedToken = { shopKey: string; tokenId: string; secret: string };
+
+/** A new token: `token` is shown once, `tokenId` and `secretHash` are kept. */
+export type NewToken = { token: string; tokenId: string; secretHash: Buffer };
+
+/** Makes a token of 256 random bits for a shop. */
+export function createToken(shopKey: number, pepper: Buffer): NewToken {
+  const random = toBase62(randomNumber(8) % 62n ** BigInt(TOKEN_ID_RANDOM_DIGITS), TOKEN_ID_RANDOM_DIGITS);
+  const tokenId = toBase62(BigInt(shopKey), SHOP_KEY_DIGITS) + random;
+  const secret = toBase62(randomNumber(32), SECRET_DIGITS);
+  const body = PREFIX + tokenId + secret;
+  return { token: body + checksum(body), tokenId, secretHash: hashSecret(secret, pepper) };
+}
+
+/** Reads a token; null when its form or checksum is wrong. Costs no database read. */
+export function parseToken(token: string): ParsedToken | null {
+  const match = TOKEN_PATTERN.exec(token);
+  if (match === null) return null;
+  const [, tokenId = "", secret = "", sum = ""] = match;
+  if (checksum(PREFIX + tokenId + secret) !== sum) return null;
+  const shopKey = shopKeyOfTokenId(tokenId);
+  return shopKey === null ? null : { shopKey, tokenId, secret };
+}
+
+/** The shop key in a token id, or null when it is no positive int8. */
+export function shopKeyOfTokenId(tokenId: string): string | null {
+  const shopKey = fromBase62(tokenId.slice(0, SHOP_KEY_DIGITS));
+  return shopKey > 0n && shopKey < 2n ** 63n ? shopKey.toString() : null;
+}
+
+/**
+ * What is kept of a secret: HMAC-SHA-256 under the server's pepper. Comparing two such hashes gives no timing signal
+ * that helps: without the pepper nobody can choose a hash's first bytes.
+ */
+export function hashSecret(secret: string, pepper: Buffer): Buffer {
+  return createHmac("sha256", pepper).update(secret).digest();
+}
+
+function checksum(body: string): string {
+  return toBase62(BigInt(crc32(body)), CHECKSUM_DIGITS);
+}
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+function toBase62(value: bigint, width: number): string {
+  let text = "";
+  for (let rest = value; rest > 0n; rest /= 62n) text = DIGITS[Number(rest % 62n)] + text;
+  return text.padStart(width, "0");
+}
+
+function fromBase62(text: string): bigint {
+  let value = 0n;
+  for (const digit of text) value = value * 62n + BigInt(DIGITS.indexOf(digit));
+  return value;
+}
+
+function randomNumber(bytes: number): bigint {
+  return BigInt(`0x${randomBytes(bytes).toString("hex")}`);
+}

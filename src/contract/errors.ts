@@ -1,0 +1,50 @@
+/** The closed list of error codes and the HTTP status of each. */
+export const ERROR_STATUS = {
+  invalid_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  not_ready: 409,
+  rate_limited: 429,
+  internal_error: 500,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** The body of every error answer. */
+export type ErrorBody = { error: { code: ErrorCode; message: string } };
+
+/** Where a workspace with a finite plan stands in the current UTC day. */
+export type QuotaState = { limit: number; used: number; resetsAt: Date };
+
+/** A refusal with one clear sentence for the caller. Anything else that is thrown becomes a plain 500. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly quota: QuotaState | null;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    detail: { quota?: QuotaState | null; retryAfterSeconds?: number } = {},
+  ) {
+    super(message);
+    this.name = "ApiError";
+    this.code = code;
+    this.quota = detail.quota ?? null;
+    this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
+  }
+}
+
+/** A 400 that names the parameter and says what is allowed. */
+export function invalidRequest(message: string): ApiError {
+  return new ApiError("invalid_request", message);
+}
+
+export const INTERNAL_ERROR_MESSAGE =
+  "Something went wrong on our side. Try again, and quote the X-Request-ID header if it goes on.";
+
+/** The wire form of an error. */
+export function errorBody(code: ErrorCode, message: string): ErrorBody {
+  return { error: { code, message } };
+}

@@ -1,0 +1,75 @@
+import Type from "typebox";
+import type { TProperties } from "typebox";
+import { API_VERSION } from "./version.ts";
+
+const nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: T) =>
+  Type.Union([schema, Type.Null()]);
+
+export const dateTime = Type.String({ format: "date-time" });
+export const nullableText = nullable(Type.String());
+export const monthText = Type.String({ pattern: "^\\d{4}-\\d{2}$" });
+export const units = Type.Integer({ minimum: 0 });
+export const rate = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction, 6 decimals." });
+
+export const freshness = Type.Union([
+  Type.Object(
+    {
+      data_updated_at: Type.Union([dateTime, Type.Null()]),
+      sources: Type.Array(
+        Type.Object(
+          {
+            source: Type.String(),
+            last_synced_at: Type.Union([dateTime, Type.Null()]),
+            status: nullableText,
+            stale: Type.Boolean(),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  Type.Null(),
+]);
+
+const identity = {
+  api_version: Type.Literal(API_VERSION),
+  organization_id: Type.String(),
+  shop_id: nullableText,
+  shop_domain: Type.String(),
+};
+
+export const selectorEcho = Type.Union([
+  Type.Object({ type: Type.Literal("workspace") }, { additionalProperties: false }),
+  Type.Object(
+    { type: Type.Literal("sku"), primarySku: Type.String(), skus: Type.Array(Type.String()) },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    { type: Type.Literal("product"), product_gid: Type.String(), skus: Type.Array(Type.String()) },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    {
+      type: Type.Literal("product_group"),
+      product_group_type: Type.Enum(["family", "analytics_category"]),
+      product_group_key: Type.String(),
+      label: Type.String(),
+    },
+    { additionalProperties: false },
+  ),
+]);
+
+/** Echoes of a request over cohort months. */
+export const cohortEcho = {
+  selector: selectorEcho,
+  start_month: monthText,
+  end_month: monthText,
+  window: Type.Enum(["primary", "30d", "90d", "lifetime"]),
+  include_incomplete: Type.Boolean(),
+};
+
+/** ApiMeta with the given echoes; nothing else may appear. */
+export function meta<Echo extends TProperties>(echo: Echo) {
+  return Type.Object({ ...identity, freshness, ...echo }, { additionalProperties: false });
+}

@@ -1,0 +1,114 @@
+import Type from "typebox";
+
+// A parameter schema is plain JSON Schema; `x-allowed` is the end of the sentence "<name> must be …".
+// `x-normalized` marks a value that falls back to its default instead of being refused.
+
+const TEXT_LIMIT = 512;
+
+const text = (description: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: TEXT_LIMIT,
+      description,
+      "x-allowed": `text of 1 to ${TEXT_LIMIT} characters without control characters`,
+    }),
+  );
+
+export const MAXIMUM_MONTHS = 120;
+
+const month = (description: string) =>
+  Type.String({
+    pattern: "^(?!0000)\\d{4}-(0[1-9]|1[0-2])$",
+    description,
+    "x-allowed": "a month written YYYY-MM, such as 2026-01",
+  });
+
+/** The selector family: at most one of SKU, product or product group; none = the whole workspace. */
+export const selectorParameters = {
+  sku: text("SKU selector, as listed by entities."),
+  product_gid: text("Product selector, as listed by entities."),
+  store_product_gid: text("Alias of product_gid."),
+  shopify_product_gid: text("Alias of product_gid."),
+  product_group_type: Type.Optional(
+    Type.Enum(["family", "analytics_category"], {
+      description: "Kind of product group; goes with product_group_key.",
+    }),
+  ),
+  product_group_key: text("Key of the product group; goes with product_group_type."),
+};
+
+/** The range of order-cohort months, both ends included, at most 120 months. */
+export const monthParameters = {
+  start_month: month("First order-cohort month (UTC), YYYY-MM."),
+  end_month: month(`Last order-cohort month (UTC), YYYY-MM; at most ${MAXIMUM_MONTHS} months from start_month.`),
+};
+
+export const observationWindow = Type.Enum(["primary", "30d", "90d", "lifetime"], {
+  default: "primary",
+  description: "Observation window: days after the order in which a returned unit counts.",
+});
+
+const flag = (description: string) => Type.Boolean({ default: false, description });
+
+export const windowParameters = {
+  window: Type.Optional(observationWindow),
+  include_incomplete: Type.Optional(flag("Include cohorts whose window is still open.")),
+};
+
+export const usedVariantsParameter = {
+  include_used_variants: Type.Optional(flag("Add the used variants of the selected product or SKU.")),
+};
+
+export const vendorParameter = { vendor: text("Exact vendor name.") };
+
+export const cursorParameter = {
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: "meta.next_cursor of the previous page, passed back verbatim.",
+      "x-allowed": "a meta.next_cursor of this service",
+    }),
+  ),
+};
+
+/** `limit` from 1 to `maximum`. */
+export const limitParameter = (maximum: number, defaultLimit: number) => ({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum, default: defaultLimit, description: `Rows to return, 1 to ${maximum}.` }),
+  ),
+});
+
+/** The state of the report view: unknown values fall back to the default. */
+export const reportStateParameters = {
+  saleEvent: Type.Optional(
+    Type.String({ maxLength: TEXT_LIMIT, description: "Slug of a sale event; an unknown one is ignored.", "x-normalized": true }),
+  ),
+  saleEventBaseline: Type.Optional(
+    Type.Enum(["matched_prior", "selected_non_sale", "prior_year"], {
+      default: "matched_prior",
+      description: "What the sale event is compared with.",
+      "x-normalized": true,
+    }),
+  ),
+  saleEventScope: Type.Optional(
+    Type.Enum(["current_selection", "event_scope"], {
+      default: "current_selection",
+      description: "Whether the sale event's figures cover the request's selection or the event's own SKUs.",
+      "x-normalized": true,
+    }),
+  ),
+};
+
+export const REPORT_SECTIONS = ["overview", "trend", "reasons", "refunds", "timing", "lifecycle", "costs"] as const;
+
+export const reportSectionParameter = {
+  reportSection: Type.Optional(
+    Type.Enum([...REPORT_SECTIONS], {
+      default: "overview",
+      description: "Part of the report to return; unknown values mean overview, which holds everything.",
+      "x-normalized": true,
+    }),
+  ),
+};

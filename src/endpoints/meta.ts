@@ -1,0 +1,35 @@
+import { API_VERSION } from "../contract/version.ts";
+import type { Workspace } from "../store/workspace.ts";
+
+const STALE_AFTER_MS = 36 * 3_600_000;
+
+/** The members of meta that every answer has, before the endpoint's own echoes. */
+export function baseMeta(workspace: Workspace, now: Date) {
+  return {
+    api_version: API_VERSION,
+    organization_id: workspace.organizationId,
+    shop_id: workspace.shopId,
+    shop_domain: workspace.shopDomain,
+    freshness: freshness(workspace, now),
+  };
+}
+
+/** Freshness of the numbers; a source is stale when it never synced, failed, or synced over 36 hours ago. */
+function freshness(workspace: Workspace, now: Date) {
+  let latest: Date | null = null;
+  const sources = workspace.sources.map((source) => {
+    const { lastSyncedAt, status } = source;
+    if (lastSyncedAt !== null && (latest === null || lastSyncedAt > latest)) latest = lastSyncedAt;
+    return {
+      source: source.source,
+      last_synced_at: lastSyncedAt?.toISOString() ?? null,
+      status,
+      stale:
+        lastSyncedAt === null ||
+        status === "failed" ||
+        status === "disconnected" ||
+        now.getTime() - lastSyncedAt.getTime() > STALE_AFTER_MS,
+    };
+  });
+  return { data_updated_at: (latest as Date | null)?.toISOString() ?? null, sources };
+}

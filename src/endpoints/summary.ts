@@ -1,0 +1,40 @@
+import type { Answer, Call } from "./call.ts";
+import type { summary as contract } from "../contract/summary.ts";
+import { rate } from "../metrics/rate.ts";
+import { sumTotals } from "../metrics/totals.ts";
+import type { Queryable } from "../store/database.ts";
+import { loadCohort } from "../store/queries/cohort.ts";
+import { cohortMonths, rangeEcho } from "./cohort-months.ts";
+import { baseMeta } from "./meta.ts";
+import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
+
+/** Cohort return rate of a selection: the sum of its cohort months (M6, M7). */
+export async function summary(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
+  const { workspace, input, now } = call;
+  const { selector, selection } = requestSelection(input);
+  const window = input.window ?? "primary";
+  const loaded = await loadCohort(database, workspace, {
+    selection,
+    window,
+    startMonth: input.start_month,
+    endMonth: input.end_month,
+  });
+  requireFound(selector, loaded.found);
+
+  const totals = sumTotals(cohortMonths(workspace, input, loaded.months).map((month) => month.totals));
+  return {
+    kind: "json",
+    body: {
+      data: {
+        sold_units: totals.soldUnits,
+        returned_units: totals.returnedUnits,
+        return_rate: rate(totals.returnedUnits, totals.soldUnits),
+      },
+      meta: {
+        ...baseMeta(workspace, now),
+        selector: selectorEcho(selector, loaded.skus),
+        ...rangeEcho(input),
+      },
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { Answer, Call } from "./call.ts";
+import type { timeseries as contract } from "../contract/timeseries.ts";
+import { rate } from "../metrics/rate.ts";
+import type { Queryable } from "../store/database.ts";
+import { loadCohort } from "../store/queries/cohort.ts";
+import { cohortMonths, rangeEcho } from "./cohort-months.ts";
+import type { CohortMonth } from "./cohort-months.ts";
+import { baseMeta } from "./meta.ts";
+import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
+
+/** Monthly cohort return rates of a selection: one row per month that is not left out (M5). */
+export async function timeseries(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
+  const { workspace, input, now } = call;
+  const { selector, selection } = requestSelection(input);
+  const loaded = await loadCohort(database, workspace, {
+    selection,
+    window: input.window ?? "primary",
+    startMonth: input.start_month,
+    endMonth: input.end_month,
+  });
+  requireFound(selector, loaded.found);
+
+  const rows = cohortMonths(workspace, input, loaded.months).map(presentMonth);
+  return {
+    kind: "json",
+    body: {
+      data: { rows },
+      meta: {
+        ...baseMeta(workspace, now),
+        selector: selectorEcho(selector, loaded.skus),
+        ...rangeEcho(input),
+        returned: rows.length,
+      },
+    },
+  };
+}
+
+function presentMonth({ month, isComplete, totals }: CohortMonth) {
+  return {
+    cohort_month: `${month}-01`,
+    sold_units: totals.soldUnits,
+    returned_units: totals.returnedUnits,
+    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    ...(isComplete === null ? {} : { is_complete: isComplete }),
+  };
+}

@@ -1,0 +1,51 @@
+import { Readable } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Answer } from "../contract/call.ts";
+import { ApiError, ERROR_STATUS, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/errors.ts";
+import { quotaHeaders } from "./headers.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** Sends an endpoint's answer. */
+export function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
+  if (answer.kind === "json") return reply.type(JSON_TYPE).send(JSON.stringify(answer.body));
+  return reply
+    .type("text/csv; charset=utf-8")
+    .header("Content-Disposition", `attachment; filename="${answer.filename}"`)
+    .send(Readable.from(answer.chunks, { objectMode: false }));
+}
+
+/** Sends a refusal of the closed list. */
+export function sendRefusal(
+  reply: FastifyReply,
+  code: ErrorCode,
+  message: string,
+  status: number = ERROR_STATUS[code],
+): FastifyReply {
+  return reply.code(status).type(JSON_TYPE).send(JSON.stringify(errorBody(code, message)));
+}
+
+// What the HTTP layer itself refuses before a handler runs: Fastify's codes, said in our words.
+const TRANSPORT_REFUSALS: Record<string, { status: number; message: string }> = {
+  FST_ERR_BAD_URL: { status: 400, message: "The path of the URL must be percent-encoded UTF-8." },
+  FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, message: "The request body is too large." },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 415, message: "The Content-Type is not supported." },
+};
+
+/** Turns anything thrown into an answer: an `ApiError` as it says, the unknown as a plain 500 with its cause logged. */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (error instanceof ApiError) {
+    reply.headers(quotaHeaders(error.quota));
+    if (error.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
+    if (error.retryAfterSeconds !== null) reply.header("Retry-After", String(error.retryAfterSeconds));
+    return sendRefusal(reply, error.code, error.message);
+  }
+  const code = (error as { code?: string }).code ?? "";
+  const transport = TRANSPORT_REFUSALS[code];
+  if (transport !== undefined) {
+    return sendRefusal(reply, "invalid_request", transport.message, transport.status);
+  }
+  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+  return sendRefusal(reply.header("Retry-After", "1"), "internal_error", INTERNAL_ERROR_MESSAGE);
+}

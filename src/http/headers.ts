@@ -1,0 +1,33 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { QuotaState } from "../contract/errors.ts";
+import { API_VERSION } from "../contract/version.ts";
+
+/** On every response, errors included: nothing between us and the caller may keep a copy. */
+export const COMMON_HEADERS = {
+  "Cache-Control": "private, no-store, no-cache, max-age=0, must-revalidate",
+  "CDN-Cache-Control": "no-store",
+  "Edge-CDN-Cache-Control": "no-store",
+  "Cloudflare-CDN-Cache-Control": "no-store",
+  "Vercel-CDN-Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  "X-Returns-API-Version": API_VERSION,
+} as const;
+
+/** The rate-limit headers of a workspace with a finite plan; none for an unlimited one. */
+export function quotaHeaders(quota: QuotaState | null): Record<string, string> {
+  if (quota === null) return {};
+  return {
+    "X-RateLimit-Limit": String(quota.limit),
+    "X-RateLimit-Remaining": String(Math.max(0, quota.limit - quota.used)),
+    "X-RateLimit-Reset": quota.resetsAt.toISOString(),
+  };
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/u;
+
+/** The caller's X-Request-ID when it is 1–128 characters of [A-Za-z0-9._:-], else a new one. */
+export function requestId(request: IncomingMessage): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+}

@@ -1,0 +1,108 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import Fastify from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Logger } from "pino";
+import type { Operation } from "../admission/operation.ts";
+import { errorBody } from "../contract/errors.ts";
+import { sendAnswer, sendError, sendRefusal } from "./answer.ts";
+import { COMMON_HEADERS, quotaHeaders, requestId } from "./headers.ts";
+import type { HttpMetrics } from "./metrics.ts";
+import { parseQueryString } from "./query-string.ts";
+
+export type ServerOptions = {
+  operations: readonly Operation[];
+  logger: Logger;
+  metrics: HttpMetrics;
+  /** Adds routes that are no endpoints of the contract: health, readiness, metrics. */
+  registerOperationsRoutes: ((server: FastifyInstance) => void) | null;
+};
+
+const BODY_LIMIT_BYTES = 1_048_576;
+const HEADER_LIMIT_BYTES = 32_768;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** The HTTP server: a loop over the contract's operations. It holds no rule of its own. */
+export function createServer(options: ServerOptions): FastifyInstance {
+  const server = Fastify({
+    loggerInstance: options.logger,
+    disableRequestLogging: true,
+    genReqId: requestId,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { maxHeaderSize: HEADER_LIMIT_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 1 },
+    frameworkErrors: (error, request, reply) => {
+      setCommonHeaders(request, reply);
+      sendError(error, request, reply);
+    },
+    clientErrorHandler: answerUnparsable,
+  });
+  const allowedMethods = new Map(options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"]));
+  server.addHook("onRequest", async (request, reply) => {
+    setCommonHeaders(request, reply);
+    if (request.is404) return refuseUnknown(request, reply, allowedMethods);
+  });
+  server.addHook("onResponse", async (request, reply) => options.metrics.observe(request, reply));
+  server.setErrorHandler(sendError);
+  server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply, allowedMethods));
+  for (const operation of options.operations) registerOperation(server, operation);
+  options.registerOperationsRoutes?.(server);
+  return server;
+}
+
+function registerOperation(server: FastifyInstance, operation: Operation): void {
+  server.get(operation.endpoint.path, async (request, reply) => {
+    const parameters = () => parseQueryString(request.raw.url ?? "");
+    const answer = await operation.perform(
+      { authorization: request.headers.authorization, parameters },
+      (quota, tokenId) => {
+        request.log = request.log.child({ token_id: tokenId });
+        reply.headers(quotaHeaders(quota));
+      },
+    );
+    return sendAnswer(reply, answer);
+  });
+}
+
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(COMMON_HEADERS);
+  reply.header("X-Request-ID", request.id);
+}
+
+/** 404 and 405 are decided before the token and cost nothing of the quota. */
+function refuseUnknown(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  allowedMethods: ReadonlyMap<string, string>,
+): FastifyReply {
+  const path = (request.raw.url ?? "").split("?", 1)[0] ?? "";
+  const allowed = allowedMethods.get(path);
+  if (allowed === undefined) {
+    return sendRefusal(reply, "not_found", "There is nothing at this path; the API lies under /api/v1/.");
+  }
+  reply.header("Allow", allowed);
+  return sendRefusal(reply, "invalid_request", `This path allows ${allowed} only.`, 405);
+}
+
+/** What Node's parser gives up on never becomes a request; it still gets an answer in the contract's form. */
+function answerUnparsable(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? ["431 Request Header Fields Too Large", "The URL and headers must be at most 32 KB."]
+      : ["400 Bad Request", "The request is not well-formed HTTP."];
+  const body = JSON.stringify(errorBody("invalid_request", message));
+  const headers = { ...COMMON_HEADERS, "X-Request-ID": requestId({ headers: {} } as IncomingMessage) };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(
+    `HTTP/1.1 ${status}\r\n${lines.join("")}Content-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

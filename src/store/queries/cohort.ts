@@ -1,0 +1,62 @@
+import type { Queryable, Statement } from "../database.ts";
+import type { Workspace } from "../workspace.ts";
+import { CHOSEN, CHOSEN_SKUS, selectionValues } from "./selection.ts";
+import type { Selection } from "./selection.ts";
+
+/** Figures of a selection in one cohort month and observation window; money in minor units. */
+export type CohortMonthRow = {
+  cohort_month: string;
+  sold_units: number;
+  returned_units: number;
+  refunded_units: number;
+  restocked_units: number;
+  restocked_cost_minor: number;
+  costed_sold_units: number;
+  costed_returned_units: number;
+  refund_minor: number;
+  label_minor: number;
+};
+
+export type CohortRange = { selection: Selection; window: string; startMonth: string; endMonth: string };
+
+export type CohortAnswer = {
+  /** false: this workspace never had the entity. */
+  found: boolean;
+  skus: string[] | null;
+  months: CohortMonthRow[];
+};
+
+const LOAD_COHORT: Statement = {
+  name: "load_cohort",
+  text: `with ${CHOSEN},
+  months as (
+    select c.cohort_month, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units,
+           sum(c.refunded_units) as refunded_units, sum(c.restocked_units) as restocked_units,
+           sum(c.restocked_cost_minor) as restocked_cost_minor, sum(c.costed_sold_units) as costed_sold_units,
+           sum(c.costed_returned_units) as costed_returned_units, sum(c.refund_minor) as refund_minor,
+           sum(c.label_minor) as label_minor
+      from chosen e
+      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
+       and c.observation_window = $5 and c.cohort_month between $6 and $7
+     group by c.cohort_month
+  )
+  select exists (select from chosen) as found,
+         ${CHOSEN_SKUS} as skus,
+         coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months`,
+};
+
+/** One row: the months of a selection that sold something, oldest first. One range scan of cohort's primary key. */
+export async function loadCohort(
+  database: Queryable,
+  workspace: Workspace,
+  range: CohortRange,
+): Promise<CohortAnswer> {
+  const rows = await database.rows<CohortAnswer>(LOAD_COHORT, [
+    ...selectionValues(workspace.shopKey, range.selection),
+    range.window,
+    `${range.startMonth}-01`,
+    `${range.endMonth}-01`,
+  ]);
+  if (rows[0] === undefined) throw new Error("load_cohort returned no row");
+  return rows[0];
+}

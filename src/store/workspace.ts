@@ -1,0 +1,31 @@
+declare const admitted: unique symbol;
+
+/** One connected source, as freshness and the label rule (M10) see it. */
+export type SourceState = {
+  source: string;
+  kind: "store" | "label_cost";
+  status: string | null;
+  currencyCode: string | null;
+  lastSyncedAt: Date | null;
+};
+
+/**
+ * The workspace of an admitted request. Every query function of the request path takes one, and only admission makes
+ * one: that is why a query can never run for a tenant whose token was not checked.
+ */
+export type Workspace = {
+  readonly [admitted]: true;
+  shopKey: number;
+  organizationId: string;
+  shopId: string | null;
+  shopDomain: string;
+  currencyCode: string;
+  entitlements: readonly string[];
+  primaryWindowDays: number;
+  minSoldUnits: number;
+  visibleCardSize: number;
+  dataVersion: number;
+  /** M5: day of the last successful sync of the store source, as days since 1970-01-01; null = never synced. */
+  asOfDay: number | null;
+  sources: readonly SourceState[];
+};
