@@ -157,7 +157,7 @@ function eventsOfLine(
     event.restockedUnits += isRestocked(refund) ? refundedUnits : 0;
     event.refundMinor += refund.subtotalMinor;
   }
-  return [...events.values()].filter(holdsSomething).sort(compareEvents);
+  return [...events.values()].filter(holdsSomething).toSorted(compareEvents);
 }
 
 /** M3: a lag below 0 counts as 0; the day itself is kept. */
@@ -223,7 +223,7 @@ function warningsAbout(
   lineId: string,
   sourceIds: ReadonlySet<string>,
 ): ProjectionWarning[] {
-  return [...sourceIds].sort(compareCodePoints).map((sourceId) => ({ kind, lineId, sourceId }));
+  return [...sourceIds].toSorted(compareCodePoints).map((sourceId) => ({ kind, lineId, sourceId }));
 }
 
 function dayOfText(text: string): number {
@@ -233,5 +233,5 @@ function dayOfText(text: string): number {
 /** Rows of a key replace earlier ones of that key; sorted by key, whatever order the source gave. */
 function lastByKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Row[] {
   const byKey = new Map(rows.map((row) => [keyOf(row), row]));
-  return [...byKey].sort(([left], [right]) => compareCodePoints(left, right)).map(([, row]) => row);
+  return [...byKey].toSorted(([left], [right]) => compareCodePoints(left, right)).map(([, row]) => row);
 }

@@ -22,8 +22,9 @@ test("texts are ordered as the bytes of their UTF-8", () => {
 });
 
 test("characters beyond U+FFFF come after U+FFFF, unlike in UTF-16 order", () => {
-  assert.ok("😀" < "\u{ffff}");
-  assert.ok(compareCodePoints("😀", "\u{ffff}") > 0);
+  const texts = ["\u{ffff}", "😀", "\u{e000}"];
+  assert.deepEqual(texts.toSorted(), ["😀", "\u{e000}", "\u{ffff}"]);
+  assert.deepEqual(texts.toSorted(compareCodePoints), ["\u{e000}", "\u{ffff}", "😀"]);
 });
 
 test("capitals come before small letters, and a prefix before what it begins", () => {

@@ -35,6 +35,6 @@ export function rankReturnCost<Row extends ReturnCostRow>(
         costMinor(row) >= (ranking.minCostMinor ?? 0) &&
         (ranking.vendor === null || row.vendor === ranking.vendor),
     )
-    .sort((left, right) => costMinor(right) - costMinor(left) || compareCodePoints(left.sku, right.sku));
+    .toSorted((left, right) => costMinor(right) - costMinor(left) || compareCodePoints(left.sku, right.sku));
   return { rows: ranked.slice(0, ranking.limit), totalEligibleCount: ranked.length };
 }

@@ -60,7 +60,7 @@ export function rankReturnRate<Row extends ReturnRateRow>(
 
   const ranked = rows
     .filter((row) => row.soldUnits >= ranking.workspaceMinSoldUnits)
-    .sort(compareReturnRateRows);
+    .toSorted(compareReturnRateRows);
   const pool = ranking.fullLeaderboards ? ranked : ranked.slice(0, ranking.visibleCardSize);
   const limit = ranking.fullLeaderboards ? ranking.limit : Math.min(ranking.limit, ranking.visibleCardSize);
   return {

@@ -28,7 +28,7 @@ export function selectSkus(
   for (const variant of variants) {
     if (variant.sku !== null && isTaken(selector, variant, includeUsedVariants)) skus.add(variant.sku);
   }
-  return [...skus].sort(compareCodePoints);
+  return [...skus].toSorted(compareCodePoints);
 }
 
 function isTaken(selector: SkuSelector, variant: SelectableVariant, includeUsedVariants: boolean): boolean {

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { projectOrder } from "./classify.ts";
+import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from "./order.ts";
+
+const lineId = fc.constantFrom("a", "b", "c");
+// Few instants, so that ties and events before the order are common.
+const instant = fc.integer({ min: 0, max: 12 }).map((hours) => new Date(hours * 6 * 3_600_000).toISOString());
+
+const anyLine: fc.Arbitrary<DocumentLine> = fc.record({
+  lineId,
+  orderedAt: instant,
+  productId: fc.constant("p"),
+  variantId: fc.constant(null),
+  sku: fc.constant("s"),
+  title: fc.constant(null),
+  vendor: fc.constant(null),
+  units: fc.integer({ min: 0, max: 6 }),
+  removedUnits: fc.constantFrom(0, 0, 0, 1, 2),
+  unitPriceMinor: fc.constant(null),
+  test: fc.constantFrom(false, false, false, false, true),
+  canceledAt: fc.constantFrom(null, null, null, null, "1970-01-02T00:00:00Z"),
+  giftCard: fc.constantFrom(false, false, false, false, true),
+});
+const anyReturn: fc.Arbitrary<DocumentReturn> = fc
+  .record({
+    returnId: fc.constantFrom("r1", "r2", "r3"),
+    lineId,
+    status: fc.constantFrom("REQUESTED", "OPEN", "CLOSED", "CLOSED", "CLOSED", "DECLINED", "CANCELED"),
+    units: fc.integer({ min: 0, max: 5 }),
+    processedUnits: fc.option(fc.integer({ min: 0, max: 5 })),
+    requestedAt: fc.constant(null),
+    closedAt: instant,
+    reason: fc.constantFrom("SIZE", "COLOR", "", null),
+  })
+  .map((row) => ({ ...row, closedAt: row.status === "CLOSED" ? row.closedAt : null }));
+const anyRefund: fc.Arbitrary<DocumentRefund> = fc.record({
+  refundId: fc.constantFrom("f1", "f2", "f3", "f4"),
+  lineId,
+  refundedAt: instant,
+  units: fc.integer({ min: 0, max: 4 }),
+  subtotalMinor: fc.integer({ min: 0, max: 5000 }),
+  restockType: fc.constantFrom("RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"),
+  returnId: fc.constantFrom(null, "r1", "r2", "unknown"),
+});
+const anyOrder: fc.Arbitrary<OrderDocument> = fc.record({
+  orderId: fc.constant("o"),
+  lines: fc.uniqueArray(anyLine, { selector: (row) => row.lineId, maxLength: 3 }),
+  returns: fc.uniqueArray(anyReturn, { selector: (row) => row.returnId + row.lineId, maxLength: 8 }),
+  refunds: fc.uniqueArray(anyRefund, { selector: (row) => row.refundId + row.lineId, maxLength: 10 }),
+});
+
+const shuffled = <Row>(rows: Row[]): fc.Arbitrary<Row[]> =>
+  fc.shuffledSubarray(rows, { minLength: rows.length });
+const orderTwice = anyOrder.chain((order) =>
+  fc
+    .tuple(shuffled(order.lines), shuffled(order.returns), shuffled(order.refunds))
+    .map(([lines, returns, refunds]) => [order, { ...order, lines, returns, refunds }] as const),
+);
+const runs = { numRuns: 3000 };
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+const dayOf = (text: string): number => Math.floor(Date.parse(text) / 86_400_000);
+
+test("M2: the order of the rows does not matter", () => {
+  fc.assert(
+    fc.property(orderTwice, ([order, otherOrder]) => {
+      assert.deepEqual(projectOrder(order), projectOrder(otherOrder));
+    }),
+    runs,
+  );
+});
+
+test("M2: rows given twice change nothing", () => {
+  fc.assert(
+    fc.property(anyOrder, (order) => {
+      const { orderId, lines, returns, refunds } = order;
+      const doubled = {
+        orderId,
+        lines: [...lines, ...lines],
+        returns: [...returns, ...returns],
+        refunds: [...refunds, ...refunds],
+      };
+      assert.deepEqual(projectOrder(doubled), projectOrder(order));
+    }),
+  );
+});
+
+test("M2: every line returns between 0 and its sold units, and one that sells nothing has no events", () => {
+  fc.assert(
+    fc.property(anyOrder, (order) => {
+      const facts = projectOrder(order);
+      assert.equal(facts.lines.length, order.lines.length);
+      for (const line of order.lines) {
+        const fact = facts.lines.find((candidate) => candidate.lineId === line.lineId);
+        const events = facts.events.filter((event) => event.lineId === line.lineId);
+        const returnedUnits = sum(events.map((event) => event.returnedUnits));
+        assert.ok(fact !== undefined && returnedUnits >= 0 && returnedUnits <= fact.soldUnits);
+        if (line.test || line.giftCard || line.canceledAt !== null) assert.equal(events.length, 0);
+      }
+    }),
+    runs,
+  );
+});
+
+test("M8: exactly the rows with returned units have a reason, one row for each day and reason", () => {
+  fc.assert(
+    fc.property(anyOrder, (order) => {
+      const { events } = projectOrder(order);
+      for (const event of events) assert.equal(event.reason !== null, event.returnedUnits > 0);
+      const keys = events.map((event) =>
+        JSON.stringify([event.lineId, event.occurredOnDay, event.lagDays, event.reason]),
+      );
+      assert.equal(new Set(keys).size, events.length);
+    }),
+    runs,
+  );
+});
+
+test("M9: the money of the events is the money of the refunds that count", () => {
+  fc.assert(
+    fc.property(anyOrder, (order) => {
+      const selling = new Set(
+        order.lines
+          .filter((line) => !line.test && !line.giftCard && line.canceledAt === null)
+          .map((line) => line.lineId),
+      );
+      const counting = order.refunds.filter((row) => row.restockType !== "CANCEL" && selling.has(row.lineId));
+      const facts = projectOrder(order);
+      assert.equal(
+        sum(facts.events.map((event) => event.refundMinor)),
+        sum(counting.map((row) => row.subtotalMinor)),
+      );
+    }),
+    runs,
+  );
+});
+
+test("M2, M3, M8: the returned units equal those found by walking through time unit by unit", () => {
+  fc.assert(
+    fc.property(anyOrder, (order) => {
+      const facts = projectOrder(order);
+      const found = facts.events
+        .filter((event) => event.returnedUnits > 0)
+        .flatMap((event) =>
+          Array.from(
+            { length: event.returnedUnits },
+            () => `${event.lineId} ${event.occurredOnDay} ${event.lagDays} ${event.reason}`,
+          ),
+        );
+      assert.deepEqual(found.toSorted(), order.lines.flatMap((line) => walk(order, line)).toSorted());
+    }),
+    { numRuns: 6000 },
+  );
+});
+
+/**
+ * Steps through every quarter hour in which something can happen. Each time it asks every source how many
+ * units the platform shows as back by now, and moves single units from the customer until that is reached.
+ */
+function walk(order: OrderDocument, line: DocumentLine): string[] {
+  const mine = <Row extends { lineId: string }>(rows: Row[]): Row[] =>
+    rows.filter((row) => row.lineId === line.lineId);
+  const returns = mine(order.returns).toSorted((left, right) => (left.returnId < right.returnId ? -1 : 1));
+  const refunds = mine(order.refunds).toSorted((left, right) => (left.refundId < right.refundId ? -1 : 1));
+  let withCustomer = line.units - line.removedUnits;
+  for (const row of refunds) if (row.restockType === "CANCEL") withCustomer -= row.units;
+  if (line.test || line.giftCard || line.canceledAt !== null) withCustomer = 0;
+
+  const returned: string[] = [];
+  const shownBefore = new Map<string, number>();
+  const show = (source: string, reason: string, units: number, now: number): void => {
+    for (let unit = shownBefore.get(source) ?? 0; unit < units; unit += 1) {
+      shownBefore.set(source, unit + 1);
+      if (withCustomer <= 0) continue;
+      withCustomer -= 1;
+      const day = Math.floor(now / 86_400_000);
+      returned.push(`${line.lineId} ${day} ${Math.max(0, day - dayOf(line.orderedAt))} ${reason}`);
+    }
+  };
+  for (let now = 0; now <= 12 * 6 * 3_600_000; now += 900_000) {
+    const isPast = (text: string): boolean => Date.parse(text) <= now;
+    for (const row of returns) {
+      let refundedUnits = 0;
+      for (const paid of refunds) {
+        if (paid.returnId === row.returnId && paid.restockType !== "CANCEL" && isPast(paid.refundedAt))
+          refundedUnits += paid.units;
+      }
+      let closedUnits = 0;
+      if (row.status === "CLOSED" && isPast(row.closedAt as string))
+        closedUnits = row.processedUnits ?? row.units;
+      const reason = row.reason === null || row.reason === "" ? "unspecified" : row.reason;
+      show(`return ${row.returnId}`, reason, Math.max(refundedUnits, closedUnits), now);
+    }
+    for (const row of refunds) {
+      if (row.restockType === "CANCEL" || returns.some((candidate) => candidate.returnId === row.returnId))
+        continue;
+      if (isPast(row.refundedAt)) show(`refund ${row.refundId}`, "refund_only", row.units, now);
+    }
+  }
+  return returned;
+}

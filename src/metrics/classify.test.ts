@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { projectOrder } from "./classify.ts";
+import type { EventFact, OrderFacts } from "./classify.ts";
+import { dayFromText, monthFromText } from "./month.ts";
+import type { DocumentLine, DocumentRefund, DocumentReturn } from "./order.ts";
+
+/** A line of 5 units ordered on 10 January. */
+function line(changes: Partial<DocumentLine> = {}): DocumentLine {
+  return {
+    lineId: "l1",
+    orderedAt: "2024-01-10T12:00:00Z",
+    productId: "p",
+    variantId: "v",
+    sku: "S",
+    title: "T",
+    vendor: "V",
+    units: 5,
+    removedUnits: 0,
+    unitPriceMinor: 1000,
+    test: false,
+    canceledAt: null,
+    giftCard: false,
+    ...changes,
+  };
+}
+
+/** A closed return of 2 units, closed on 20 January. */
+function closedReturn(changes: Partial<DocumentReturn> = {}): DocumentReturn {
+  return {
+    returnId: "r1",
+    lineId: "l1",
+    status: "CLOSED",
+    units: 2,
+    processedUnits: null,
+    requestedAt: "2024-01-15T00:00:00Z",
+    closedAt: "2024-01-20T00:00:00Z",
+    reason: "SIZE",
+    ...changes,
+  };
+}
+
+/** An unlinked, not restocked refund of one unit on 25 January. */
+function refund(changes: Partial<DocumentRefund> = {}): DocumentRefund {
+  return {
+    refundId: "f1",
+    lineId: "l1",
+    refundedAt: "2024-01-25T00:00:00Z",
+    units: 1,
+    subtotalMinor: 1000,
+    restockType: "NO_RESTOCK",
+    returnId: null,
+    ...changes,
+  };
+}
+
+function project(
+  lines: DocumentLine[],
+  returns: DocumentReturn[] = [],
+  refunds: DocumentRefund[] = [],
+): OrderFacts {
+  return projectOrder({ orderId: "o", lines, returns, refunds });
+}
+
+/** `MM-DD lag reason: returned/refunded/restocked money` of every event. */
+function eventsOf(facts: OrderFacts): string[] {
+  return facts.events.map(
+    (event) =>
+      `${new Date(event.occurredOnDay * 86_400_000).toISOString().slice(5, 10)} ${event.lagDays} ${event.reason}: ` +
+      `${event.returnedUnits}/${event.refundedUnits}/${event.restockedUnits} ${event.refundMinor}`,
+  );
+}
+
+const returnedUnits = (facts: OrderFacts): number =>
+  facts.events.reduce((sum, event) => sum + event.returnedUnits, 0);
+
+test("M1: a line is sold on its UTC day, in that day's month", () => {
+  const facts = project([line({ orderedAt: "2024-02-01T00:30:00+02:00" })]);
+  assert.deepEqual(facts.lines, [
+    {
+      lineId: "l1",
+      orderedOnDay: dayFromText("2024-01-31"),
+      cohortMonth: monthFromText("2024-01"),
+      soldUnits: 5,
+      productId: "p",
+      variantId: "v",
+      sku: "S",
+      title: "T",
+      vendor: "V",
+    },
+  ]);
+});
+
+test("M1: removed units and CANCEL refunds add up, never below 0, and bring no money", () => {
+  const cancel = refund({ restockType: "CANCEL", units: 2 });
+  const facts = project([line({ removedUnits: 1 })], [], [cancel]);
+  assert.deepEqual([facts.lines[0]?.soldUnits, facts.events], [2, []]);
+  assert.equal(project([line({ removedUnits: 4 })], [], [cancel]).lines[0]?.soldUnits, 0);
+});
+
+test("M1: test orders, canceled orders and gift cards sell nothing and bring no events", () => {
+  for (const changes of [{ test: true }, { giftCard: true }, { canceledAt: "2024-01-11T00:00:00Z" }]) {
+    const facts = project([line(changes)], [closedReturn()], [refund()]);
+    assert.equal(facts.lines[0]?.soldUnits, 0);
+    assert.deepEqual([facts.events, facts.requests, facts.warnings], [[], [], []]);
+  }
+});
+
+test("M2: a closed return counts its processed units, else its requested ones, when it closes", () => {
+  assert.deepEqual(eventsOf(project([line()], [closedReturn()])), ["01-20 10 SIZE: 2/0/0 0"]);
+  assert.deepEqual(eventsOf(project([line()], [closedReturn({ processedUnits: 1 })])), [
+    "01-20 10 SIZE: 1/0/0 0",
+  ]);
+  assert.deepEqual(project([line()], [closedReturn({ processedUnits: 0 })]).events, []);
+});
+
+test("M2: requests in any other state do not count by themselves", () => {
+  for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"] as const) {
+    assert.deepEqual(project([line()], [closedReturn({ status })]).events, [], status);
+  }
+});
+
+test("M2: a refund linked to a request counts whatever the state of the request, with its reason", () => {
+  for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"] as const) {
+    const facts = project([line()], [closedReturn({ status })], [refund({ returnId: "r1" })]);
+    assert.deepEqual(eventsOf(facts), ["01-25 15 SIZE: 1/1/0 1000"], status);
+  }
+});
+
+test("M2: a return and its refunds are the same units, counted when the first of them says so", () => {
+  const refundAfter = refund({ returnId: "r1", units: 2 });
+  assert.deepEqual(eventsOf(project([line()], [closedReturn()], [refundAfter])), [
+    "01-20 10 SIZE: 2/0/0 0",
+    "01-25 15 null: 0/2/0 1000",
+  ]);
+  const partBefore = refund({ returnId: "r1", units: 1, refundedAt: "2024-01-18T00:00:00Z" });
+  assert.deepEqual(eventsOf(project([line()], [closedReturn()], [partBefore])), [
+    "01-18 8 SIZE: 1/1/0 1000",
+    "01-20 10 SIZE: 1/0/0 0",
+  ]);
+});
+
+test("M2: refunds beyond a closed return's units add what exceeds it", () => {
+  const facts = project([line()], [closedReturn()], [refund({ returnId: "r1", units: 3 })]);
+  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 2/0/0 0", "01-25 15 SIZE: 1/3/0 1000"]);
+});
+
+test("M2: refunds of no return add to returns", () => {
+  assert.deepEqual(eventsOf(project([line()], [closedReturn()], [refund()])), [
+    "01-20 10 SIZE: 2/0/0 0",
+    "01-25 15 refund_only: 1/1/0 1000",
+  ]);
+});
+
+test("M2: a refund naming a return that its line does not have stands by itself", () => {
+  const elsewhere = closedReturn({ lineId: "l2", returnId: "r2" });
+  const facts = project([line(), line({ lineId: "l2" })], [elsewhere], [refund({ returnId: "r2" })]);
+  assert.equal(eventsOf(facts)[0], "01-25 15 refund_only: 1/1/0 1000");
+});
+
+test("M2: a line never returns more than it sold, the earliest events win", () => {
+  const facts = project(
+    [line({ units: 3 })],
+    [closedReturn({ units: 3 })],
+    [refund({ units: 2, refundedAt: "2024-01-19T00:00:00Z" })],
+  );
+  assert.deepEqual(eventsOf(facts), ["01-19 9 refund_only: 2/2/0 1000", "01-20 10 SIZE: 1/0/0 0"]);
+  assert.deepEqual(facts.warnings, [{ kind: "return_exceeds_line", lineId: "l1", sourceId: "r1" }]);
+});
+
+test("M2: at the same instant returns come before refunds of no return, then ids decide", () => {
+  const at = "2024-01-20T00:00:00Z";
+  const facts = project(
+    [line({ units: 3 })],
+    [closedReturn()],
+    [
+      refund({ refundId: "f2", refundedAt: at, subtotalMinor: 20 }),
+      refund({ refundedAt: at, subtotalMinor: 10 }),
+    ],
+  );
+  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 2/0/0 0", "01-20 10 refund_only: 1/1/0 30"]);
+  assert.deepEqual(facts.warnings, [{ kind: "refund_exceeds_line", lineId: "l1", sourceId: "f2" }]);
+});
+
+test("M2: units of an unlinked refund beyond its line count as money only, with a warning", () => {
+  const restocked = refund({ units: 4, subtotalMinor: 4000, restockType: "RETURN" });
+  const facts = project([line()], [closedReturn({ units: 3 })], [restocked]);
+  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 3/0/0 0", "01-25 15 refund_only: 2/2/2 4000"]);
+  assert.deepEqual(facts.warnings, [{ kind: "refund_exceeds_line", lineId: "l1", sourceId: "f1" }]);
+});
+
+test("M3: a return before its order counts as lag 0, with a warning", () => {
+  const facts = project(
+    [line()],
+    [closedReturn({ closedAt: "2024-01-09T23:59:59Z" })],
+    [refund({ refundedAt: "2024-01-10T00:00:00Z" })],
+  );
+  assert.deepEqual(eventsOf(facts), ["01-09 0 SIZE: 2/0/0 0", "01-10 0 refund_only: 1/1/0 1000"]);
+  assert.deepEqual(facts.warnings, [{ kind: "negative_lag", lineId: "l1", sourceId: "r1" }]);
+});
+
+test("M3: lag counts calendar days in UTC, not spans of 24 hours", () => {
+  const facts = project(
+    [line({ orderedAt: "2024-01-10T23:59:59Z" })],
+    [closedReturn({ closedAt: "2024-01-11T00:00:00Z" })],
+  );
+  assert.equal(facts.events[0]?.lagDays, 1);
+});
+
+test("M8: an empty reason is unspecified, reasons are kept apart on one day", () => {
+  const facts = project(
+    [line()],
+    [closedReturn({ reason: "  " }), closedReturn({ returnId: "r2", reason: "COLOR", units: 1 })],
+  );
+  assert.deepEqual(eventsOf(facts), ["01-20 10 COLOR: 1/0/0 0", "01-20 10 unspecified: 2/0/0 0"]);
+  assert.equal(project([line()], [closedReturn({ reason: null })]).events[0]?.reason, "unspecified");
+});
+
+test("M8: rows of one day and reason are merged", () => {
+  const facts = project(
+    [line()],
+    [closedReturn(), closedReturn({ returnId: "r2", closedAt: "2024-01-20T18:00:00Z" })],
+  );
+  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 4/0/0 0"]);
+});
+
+test("M9: a refund of money only is dated by itself and returns nothing", () => {
+  const facts = project([line()], [], [refund({ units: 0, subtotalMinor: 250 })]);
+  assert.deepEqual(eventsOf(facts), ["01-25 15 null: 0/0/0 250"]);
+});
+
+test("M9: a line whose units were all removed still counts the money refunded for it", () => {
+  const facts = project([line({ removedUnits: 5 })], [], [refund()]);
+  assert.deepEqual(eventsOf(facts), ["01-25 15 null: 0/0/0 1000"]);
+});
+
+test("M13: units go back on the shelf by restock types RETURN and LEGACY_RESTOCK only", () => {
+  const restockedUnits = (restockType: DocumentRefund["restockType"]): number | undefined =>
+    project([line()], [], [refund({ restockType })]).events[0]?.restockedUnits;
+  assert.deepEqual((["RETURN", "LEGACY_RESTOCK", "NO_RESTOCK", "CANCEL"] as const).map(restockedUnits), [
+    1,
+    1,
+    0,
+    undefined,
+  ]);
+});
+
+test("M10: every request for a line that sells is kept with its units and state", () => {
+  const facts = project(
+    [line()],
+    [closedReturn({ returnId: "r2", status: "DECLINED", units: 4 }), closedReturn({ processedUnits: 1 })],
+  );
+  assert.deepEqual(facts.requests, [
+    { returnId: "r1", lineId: "l1", status: "CLOSED", units: 1 },
+    { returnId: "r2", lineId: "l1", status: "DECLINED", units: 4 },
+  ]);
+});
+
+test("of rows with the same key the last one counts", () => {
+  const facts = project(
+    [line({ units: 1 }), line({ units: 4 })],
+    [closedReturn({ units: 4 }), closedReturn({ units: 1 })],
+    [refund({ subtotalMinor: 1 }), refund({ subtotalMinor: 2 })],
+  );
+  assert.equal(facts.lines.length, 1);
+  assert.equal(facts.lines[0]?.soldUnits, 4);
+  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 1/0/0 0", "01-25 15 refund_only: 1/1/0 2"]);
+});
+
+test("rows of lines that the order does not have are told, not counted", () => {
+  const facts = project([line()], [closedReturn({ lineId: "x" })], [refund({ lineId: "x" })]);
+  assert.equal(returnedUnits(facts), 0);
+  assert.deepEqual(facts.warnings, [
+    { kind: "unknown_line", lineId: "x", sourceId: "r1" },
+    { kind: "unknown_line", lineId: "x", sourceId: "f1" },
+  ]);
+});
+
+test("lines of one order do not touch each other", () => {
+  const both = project(
+    [line({ lineId: "l2", units: 1 }), line()],
+    [closedReturn()],
+    [refund({ lineId: "l2" })],
+  );
+  const lineIdOf = (event: EventFact): string => event.lineId;
+  assert.deepEqual(
+    both.lines.map((fact) => fact.lineId),
+    ["l1", "l2"],
+  );
+  assert.deepEqual(both.events.map(lineIdOf), ["l1", "l2"]);
+  assert.deepEqual(both.warnings, []);
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { dayFromText, dayToText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "./month.ts";
+import { baselinePeriod, countDays, nonSaleDays } from "./sale-event.ts";
+import type { DayRange } from "./sale-event.ts";
+
+const range = (startsOn: string, endsOn: string): DayRange => ({
+  startsOnDay: dayFromText(startsOn) as number,
+  endsOnDay: dayFromText(endsOn) as number,
+});
+const textOf = (period: DayRange | null): string[] | null =>
+  period === null ? null : [dayToText(period.startsOnDay), dayToText(period.endsOnDay)];
+const months = (start: string, end: string): { startMonth: number; endMonth: number } => ({
+  startMonth: monthFromText(start) as number,
+  endMonth: monthFromText(end) as number,
+});
+
+test("M15: the matched prior period is as long and ends the day before", () => {
+  assert.deepEqual(textOf(baselinePeriod(range("2024-11-29", "2024-12-02"), "matched_prior")), [
+    "2024-11-25",
+    "2024-11-28",
+  ]);
+  assert.deepEqual(textOf(baselinePeriod(range("2024-03-01", "2024-03-01"), "matched_prior")), [
+    "2024-02-29",
+    "2024-02-29",
+  ]);
+});
+
+test("M15: the prior year has the same days, 29 February becoming 28 February", () => {
+  assert.deepEqual(textOf(baselinePeriod(range("2024-11-29", "2025-01-02"), "prior_year")), [
+    "2023-11-29",
+    "2024-01-02",
+  ]);
+  assert.deepEqual(textOf(baselinePeriod(range("2024-02-29", "2024-03-01"), "prior_year")), [
+    "2023-02-28",
+    "2023-03-01",
+  ]);
+  assert.deepEqual(textOf(baselinePeriod(range("2025-02-28", "2025-03-01"), "prior_year")), [
+    "2024-02-28",
+    "2024-03-01",
+  ]);
+});
+
+test("M15: the days outside sale events are no single period", () => {
+  assert.equal(baselinePeriod(range("2024-11-29", "2024-12-02"), "selected_non_sale"), null);
+});
+
+test("M15: days in no sale event are the gaps between events, overlapping and touching ones too", () => {
+  const events = [
+    range("2024-02-10", "2024-02-12"),
+    range("2024-01-30", "2024-02-02"),
+    range("2024-02-11", "2024-02-14"),
+    range("2024-02-15", "2024-02-16"),
+    range("2023-12-20", "2024-01-01"),
+    range("2024-02-28", "2024-03-05"),
+  ];
+  assert.deepEqual(nonSaleDays(months("2024-01", "2024-02"), events).map(textOf), [
+    ["2024-01-02", "2024-01-29"],
+    ["2024-02-03", "2024-02-09"],
+    ["2024-02-17", "2024-02-27"],
+  ]);
+  assert.deepEqual(nonSaleDays(months("2024-02", "2024-02"), []).map(textOf), [["2024-02-01", "2024-02-29"]]);
+  assert.deepEqual(nonSaleDays(months("2024-02", "2024-02"), [range("2024-01-01", "2024-12-31")]), []);
+});
+
+test("M15: the ranges hold exactly the days that looking at each day finds", () => {
+  const requested = months("2024-01", "2024-03");
+  const anyEvent = fc
+    .tuple(fc.integer({ min: -40, max: 130 }), fc.integer({ min: 0, max: 30 }))
+    .map(([offset, length]) => {
+      const startsOnDay = firstDayOfMonth(requested.startMonth) + offset;
+      return { startsOnDay, endsOnDay: startsOnDay + length };
+    });
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 6 }), (events) => {
+      const ranges = nonSaleDays(requested, events);
+      const expected: number[] = [];
+      for (
+        let day = firstDayOfMonth(requested.startMonth);
+        day <= lastDayOfMonth(requested.endMonth);
+        day += 1
+      ) {
+        if (!events.some((event) => event.startsOnDay <= day && day <= event.endsOnDay)) expected.push(day);
+      }
+      const found = ranges.flatMap(({ startsOnDay, endsOnDay }) =>
+        Array.from({ length: endsOnDay - startsOnDay + 1 }, (_, offset) => startsOnDay + offset),
+      );
+      assert.deepEqual(found, expected);
+      assert.equal(countDays(ranges), expected.length);
+    }),
+    { numRuns: 500 },
+  );
+});
