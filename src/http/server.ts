@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import Fastify from "fastify";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Logger } from "pino";
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "../admission/operation.ts";
 import { errorBody } from "../contract/errors.ts";
 import { sendAnswer, sendError, sendRefusal } from "./answer.ts";
@@ -12,7 +11,7 @@ import { parseQueryString } from "./query-string.ts";
 
 export type ServerOptions = {
   operations: readonly Operation[];
-  logger: Logger;
+  logger: FastifyBaseLogger;
   metrics: HttpMetrics;
   /** Adds routes that are no endpoints of the contract: health, readiness, metrics. */
   registerOperationsRoutes: ((server: FastifyInstance) => void) | null;
@@ -51,6 +50,16 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply, allowedMethods));
   for (const operation of options.operations) registerOperation(server, operation);
   options.registerOperationsRoutes?.(server);
+  return server;
+}
+
+/** A server with nothing but the routes for operators, for a port of their own. */
+export function createOperationsServer(
+  logger: FastifyBaseLogger,
+  register: (server: FastifyInstance) => void,
+): FastifyInstance {
+  const server = Fastify({ loggerInstance: logger, disableRequestLogging: true, forceCloseConnections: true });
+  register(server);
   return server;
 }
 

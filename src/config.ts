@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+
+/** Every option of the service, read once from the environment. Secrets may come from a file: NAME_FILE. */
+export type Config = {
+  host: string;
+  port: number;
+  /** Separate address for /healthz, /readyz and /metrics; null = beside the API. */
+  operationsPort: number | null;
+  /** null = the embedded PostgreSQL. */
+  databaseUrl: string | null;
+  /** null = the default folder (store/embedded.ts). */
+  dataFolder: string | null;
+  /** Root of the keys for tokens, cursors and sealed credentials; null = a file in the data folder, made once. */
+  secret: string | null;
+  logLevel: string;
+  maxConnections: number;
+  /** How long readiness says "draining" before the server stops accepting, for load balancers. */
+  drainSeconds: number;
+};
+
+export type OptionHelp = { name: string; defaultText: string; description: string };
+
+/** For --help and the operating guide. */
+export const OPTION_HELP: readonly OptionHelp[] = [
+  { name: "HOST", defaultText: "127.0.0.1", description: "Address to listen on." },
+  { name: "PORT", defaultText: "8080", description: "Port of the API; 0 picks a free one." },
+  {
+    name: "OPERATIONS_PORT",
+    defaultText: "same as PORT",
+    description: "Own port for /healthz, /readyz and /metrics.",
+  },
+  {
+    name: "DATABASE_URL",
+    defaultText: "embedded PostgreSQL",
+    description: "postgres://… of a PostgreSQL 15 to 18 (or DATABASE_URL_FILE).",
+  },
+  { name: "RETURNS_DATA_DIR", defaultText: "./.data", description: "Folder of the embedded database and keys." },
+  {
+    name: "RETURNS_SECRET",
+    defaultText: "a file in the data folder",
+    description: "At least 32 characters; the same on every server of one database (or RETURNS_SECRET_FILE).",
+  },
+  { name: "LOG_LEVEL", defaultText: "info", description: "fatal, error, warn, info, debug, trace or silent." },
+  { name: "DATABASE_CONNECTIONS", defaultText: "10", description: "Connections per pool; there are two pools." },
+  { name: "DRAIN_SECONDS", defaultText: "0", description: "Wait between SIGTERM and closing the port." },
+];
+
+/** All problems of the environment at once, one sentence each. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "ConfigError";
+  }
+}
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
+
+/** Reads the options; throws `ConfigError` listing every problem. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = [];
+  const text = (name: string): string | null => {
+    const value = environment[name]?.trim();
+    return value === undefined || value === "" ? null : value;
+  };
+  const integer = (name: string, fallback: number, minimum: number, maximum: number): number => {
+    const value = text(name);
+    if (value === null) return fallback;
+    const number = /^\d{1,9}$/u.test(value) ? Number(value) : Number.NaN;
+    if (number >= minimum && number <= maximum) return number;
+    problems.push(`${name} must be a whole number from ${minimum} to ${maximum}.`);
+    return fallback;
+  };
+  const secretText = (name: string): string | null => {
+    const file = text(`${name}_FILE`);
+    if (file === null) return text(name);
+    if (text(name) !== null) problems.push(`Set ${name} or ${name}_FILE, not both.`);
+    try {
+      return readFileSync(file, "utf8").trim();
+    } catch {
+      problems.push(`${name}_FILE names a file that cannot be read.`);
+      return null;
+    }
+  };
+
+  const databaseUrl = secretText("DATABASE_URL");
+  if (databaseUrl !== null && !/^postgres(ql)?:\/\//u.test(databaseUrl)) {
+    problems.push("DATABASE_URL must start with postgres:// or postgresql://.");
+  }
+  const secret = secretText("RETURNS_SECRET");
+  if (secret !== null && secret.length < 32) problems.push("RETURNS_SECRET must have at least 32 characters.");
+  const logLevel = text("LOG_LEVEL") ?? "info";
+  if (!LOG_LEVELS.includes(logLevel)) problems.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}.`);
+
+  const config: Config = {
+    host: text("HOST") ?? "127.0.0.1",
+    port: integer("PORT", 8080, 0, 65_535),
+    operationsPort: text("OPERATIONS_PORT") === null ? null : integer("OPERATIONS_PORT", 0, 0, 65_535),
+    databaseUrl,
+    dataFolder: text("RETURNS_DATA_DIR"),
+    secret,
+    logLevel,
+    maxConnections: integer("DATABASE_CONNECTIONS", 10, 1, 500),
+    drainSeconds: integer("DRAIN_SECONDS", 0, 0, 600),
+  };
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
