@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A system user that the server runs as; PostgreSQL refuses to run as root. */
+export type Account = { name: string; uid: number; gid: number };
+
+export type Outcome = { code: number | null; output: string };
+
+const accountName = "returns-db";
+
+/** All that a process of PostgreSQL sees of the environment: nothing that could lead it somewhere else. */
+export const serverEnvironment = {
+  PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+  LC_ALL: "C",
+  LANG: "C",
+};
+
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/**
+ * The user for a cluster's server: for an ordinary user nobody else (undefined); for root the owner of the cluster,
+ * and for a new one a system user of its own, or "nobody" where none can be made.
+ */
+export async function findAccount(clusterFolder: string): Promise<Account | undefined> {
+  if (!isRoot()) return undefined;
+  const owner = statSync(clusterFolder, { throwIfNoEntry: false });
+  if (owner !== undefined) return { name: `user ${owner.uid}`, uid: owner.uid, gid: owner.gid };
+  const account = (await lookUp(accountName)) ?? (await createAccount()) ?? (await lookUp("nobody"));
+  if (account === undefined) {
+    throw new Error(
+      "PostgreSQL does not run as root, and no other user could be made: start as an ordinary user.",
+    );
+  }
+  return account;
+}
+
+async function createAccount(): Promise<Account | undefined> {
+  const home = "/nonexistent";
+  const shell = "/usr/sbin/nologin";
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const made = await run(
+      "useradd",
+      ["--system", "--user-group", "--no-create-home", "--home-dir", home, "--shell", shell, accountName],
+      undefined,
+    );
+    if (made.code !== 0)
+      await run("adduser", ["-S", "-D", "-H", "-h", home, "-s", shell, accountName], undefined);
+    const account = await lookUp(accountName);
+    if (account !== undefined) return account;
+    // Another process may hold the lock of the user database for a moment.
+    await sleep(200);
+  }
+  return undefined;
+}
+
+async function lookUp(name: string): Promise<Account | undefined> {
+  const user = await run("id", ["-u", name], undefined);
+  const group = await run("id", ["-g", name], undefined);
+  if (user.code !== 0 || group.code !== 0) return undefined;
+  // macOS prints the negative ids of "nobody" as unsigned, spawn takes them signed.
+  return { name, uid: Number(user.output) | 0, gid: Number(group.output) | 0 };
+}
+
+export async function canEnter(folder: string, account: Account): Promise<boolean> {
+  return (await run("/bin/sh", ["-c", 'cd -- "$1"', "sh", folder], account)).code === 0;
+}
+
+/** Runs a program to its end as the given user; a program that cannot be started has the code null. */
+export function run(program: string, args: string[], account: Account | undefined): Promise<Outcome> {
+  return new Promise((resolve) => {
+    // The working folder of this process may be closed to the other user.
+    const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid };
+    const options = { cwd: "/", env: serverEnvironment, ...identity };
+    const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
+    child.on("error", (error) => resolve({ code: null, output: error.message }));
+    child.on("close", (code) => resolve({ code, output: output.trim() }));
+  });
+}

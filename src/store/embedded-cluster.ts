@@ -1,0 +1,177 @@
+import { createHash, randomBytes } from "node:crypto";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { type Account, canEnter, findAccount, isRoot, run } from "./embedded-account.ts";
+import { copyFolderOf, findPackage, prepareBinaries } from "./embedded-binaries.ts";
+
+/** Where the parts of one embedded database lie. All of `folder` appears at once, when it is complete. */
+export type Cluster = {
+  folder: string;
+  /** PostgreSQL's own data folder. */
+  dataFolder: string;
+  passwordFile: string;
+  portFile: string;
+  logFile: string;
+};
+
+export const userName = "returns";
+
+const systemFolder = "/var/lib/returns-analytics";
+const folderName = "postgresql";
+const majorVersion = "18";
+const draftLifetimeMs = 10 * 60_000;
+
+/**
+ * The data folder when none is configured: inside the project for an ordinary user. For root it is a system folder,
+ * because the server's own user may not be able to enter the project.
+ */
+export function defaultDataFolder(projectFolder: string): string {
+  const project = realpathSync(projectFolder);
+  if (!isRoot()) return join(project, ".data");
+  const hash = createHash("sha256").update(project).digest("hex").slice(0, 8);
+  return join(systemFolder, `${basename(project)}-${hash}`);
+}
+
+/**
+ * The cluster in a data folder, made when missing. Two processes may do this at once: both prepare one in a folder of
+ * their own, the first to rename it wins. Throws one clear sentence when the folder cannot be used.
+ */
+export async function openCluster(dataFolder: string, settings: Record<string, string>): Promise<Cluster> {
+  try {
+    const cluster = clusterAt(resolve(dataFolder));
+    if (!existsSync(cluster.folder)) await createCluster(resolve(dataFolder), cluster, settings);
+    return checkVersion(clusterAt(realpathSync(dataFolder)));
+  } catch (error) {
+    throw explain(error, dataFolder);
+  }
+}
+
+/** The programs to run a cluster with, and the user to run them as. */
+export async function preparePrograms(
+  cluster: Cluster,
+): Promise<{ binaries: string; account: Account | undefined }> {
+  const account = await findAccount(cluster.dataFolder);
+  const packageFolder = findPackage();
+  const parentFolder = account === undefined ? dirname(cluster.folder) : systemFolder;
+  const copyFolder = copyFolderOf(packageFolder, parentFolder);
+  return { binaries: await prepareBinaries({ packageFolder, copyFolder, account }), account };
+}
+
+/** Turns what the file system refuses into a sentence that says what to do. */
+export function explain(error: unknown, dataFolder: string): Error {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const because = { cause: error };
+  if (code === "ENOSPC" || code === "EDQUOT" || message.includes("No space left on device")) {
+    return new Error(`The disk with the data folder ${dataFolder} is full.`, because);
+  }
+  if (code !== undefined && ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"].includes(code)) {
+    return new Error(
+      `The data folder ${dataFolder} cannot be used by this user (${message}): set RETURNS_DATA_DIR to another.`,
+      because,
+    );
+  }
+  return error as Error;
+}
+
+function clusterAt(dataFolder: string): Cluster {
+  const folder = join(dataFolder, folderName);
+  return {
+    folder,
+    dataFolder: join(folder, "data"),
+    passwordFile: join(folder, "password"),
+    portFile: join(folder, "port"),
+    logFile: join(folder, "server.log"),
+  };
+}
+
+async function createCluster(
+  dataFolder: string,
+  cluster: Cluster,
+  settings: Record<string, string>,
+): Promise<void> {
+  makeDataFolder(dataFolder);
+  removeOldDrafts(dataFolder);
+  const draft = join(dataFolder, `${folderName}-${randomBytes(4).toString("hex")}.new`);
+  mkdirSync(draft, { mode: 0o700 });
+  try {
+    await fillCluster(draft, settings);
+    renameSync(draft, cluster.folder);
+  } catch (error) {
+    if (!existsSync(cluster.folder)) throw error;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+async function fillCluster(draft: string, settings: Record<string, string>): Promise<void> {
+  const data = join(draft, "data");
+  const passwordFile = join(draft, "password");
+  const account = await findAccount(data);
+  mkdirSync(data, { mode: 0o700 });
+  writeFileSync(passwordFile, `${randomBytes(24).toString("hex")}\n`, { mode: 0o600 });
+  if (account !== undefined) {
+    chmodSync(draft, 0o711);
+    for (const path of [data, passwordFile]) chownSync(path, account.uid, account.gid);
+    await requireEntry(dirname(draft), account);
+  }
+  const { binaries } = await preparePrograms({ ...clusterAt(dirname(draft)), dataFolder: data });
+  const made = await run(
+    join(binaries, "initdb"),
+    [
+      ...["-D", data, "-U", userName, "-A", "scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8"],
+      ...["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions"],
+      ...(settings["fsync"] === "off" ? ["--no-sync"] : []),
+    ],
+    account,
+  );
+  if (made.code !== 0) {
+    const reason = made.output.match(/^initdb: (?:error|fatal): .*$/m)?.[0] ?? made.output.split("\n").at(-1);
+    throw new Error(`PostgreSQL could not prepare its data folder (${reason}).`);
+  }
+  if (account !== undefined) chownSync(passwordFile, 0, 0);
+}
+
+/** For root also open to the server's user, who needs to pass through; nobody can list it or read the files. */
+function makeDataFolder(dataFolder: string): void {
+  const first = mkdirSync(dataFolder, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
+  if (!isRoot()) return;
+  if (first !== undefined) {
+    for (let made = dataFolder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o711);
+  } else if (dirname(dataFolder) === systemFolder || readdirSync(dataFolder).length === 0) {
+    chmodSync(dataFolder, statSync(dataFolder).mode | 0o011);
+  }
+}
+
+/** Permissions of folders that are not this service's own are left as they are. */
+async function requireEntry(dataFolder: string, account: Account): Promise<void> {
+  if (await canEnter(dataFolder, account)) return;
+  throw new Error(
+    `As root the database runs as the user ${account.name}, who cannot enter ${dataFolder}: ` +
+      `leave RETURNS_DATA_DIR unset (data then goes to ${systemFolder}), set it to a folder outside private ones, ` +
+      "or start as an ordinary user.",
+  );
+}
+
+function removeOldDrafts(dataFolder: string): void {
+  for (const name of readdirSync(dataFolder)) {
+    if (!name.startsWith(`${folderName}-`) || !name.endsWith(".new")) continue;
+    const path = join(dataFolder, name);
+    const modifiedAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - modifiedAtMs > draftLifetimeMs) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function checkVersion(cluster: Cluster): Cluster {
+  if (isRoot() || statSync(cluster.dataFolder).uid === process.getuid?.()) {
+    const version = readFileSync(join(cluster.dataFolder, "PG_VERSION"), "utf8").trim();
+    if (version === majorVersion) return cluster;
+    throw new Error(
+      `The data in ${cluster.folder} belongs to PostgreSQL ${version}, this needs ${majorVersion}: ` +
+        "move that folder away and import again, or set RETURNS_DATA_DIR to another.",
+    );
+  }
+  throw new Error(
+    `The data in ${cluster.folder} belongs to another user: start as that user, or set RETURNS_DATA_DIR.`,
+  );
+}
