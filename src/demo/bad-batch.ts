@@ -1,0 +1,48 @@
+import { dayText, firstOfMonth } from "./calendar.ts";
+import type { Product, Variant } from "./catalogue.ts";
+
+/** A production batch that went bad: what of it was sold between two days, both included, often comes back. */
+export interface BadBatch {
+  product: Product;
+  variant: Variant;
+  /** YYYY-MM: the newest cohort month that is complete for the primary window of 30 days. */
+  cohortMonth: string;
+  firstDay: number;
+  lastDay: number;
+  /** How much the restock was promoted. */
+  demandFactor: number;
+}
+
+/** Share of the lines of the batch that come back as defective. */
+export const BATCH_DEFECT_RATE = 0.5;
+
+const PRIMARY_WINDOW_DAYS = 30;
+/** By then the batch was withdrawn, and all of its returns lie in the past. */
+const WITHDRAWN_DAYS_AGO = 21;
+
+export function planBadBatch(product: Product, todayDay: number): BadBatch {
+  const [variant] = product.variants;
+  if (variant === undefined) throw new RangeError(`${product.title} has no variant`);
+  const firstDay = newestCompleteMonth(todayDay);
+  return {
+    product,
+    variant,
+    cohortMonth: dayText(firstDay).slice(0, 7),
+    firstDay,
+    lastDay: todayDay - WITHDRAWN_DAYS_AGO,
+    demandFactor: 2.2,
+  };
+}
+
+export function isInBadBatch(batch: BadBatch, variant: Variant, day: number): boolean {
+  return variant === batch.variant && day >= batch.firstDay && day <= batch.lastDay;
+}
+
+/** First day of the newest cohort month that is complete for the primary window (M5). */
+function newestCompleteMonth(todayDay: number): number {
+  let monthStart = firstOfMonth(todayDay);
+  while (firstOfMonth(monthStart, 1) - 1 + PRIMARY_WINDOW_DAYS >= todayDay) {
+    monthStart = firstOfMonth(monthStart, -1);
+  }
+  return monthStart;
+}

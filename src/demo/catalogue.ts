@@ -1,0 +1,177 @@
+import { BATCH_PRODUCT_PLAN, FAMILY_PLANS } from "./assortment.ts";
+import type { FamilyPlan, ProductKind } from "./assortment.ts";
+import { createRandom, weightedDraw } from "./random.ts";
+import type { Random, WeightedDraw } from "./random.ts";
+import type { SeasonName } from "./seasonality.ts";
+
+export interface Variant {
+  variantId: string;
+  sku: string;
+  title: string;
+  condition: "new" | "used";
+  /** The new SKU that a used one stands for; empty for a new one. */
+  counterpartSku: string;
+  priceMinor: number;
+  unitCostMinor: number | null;
+  /** Where the size lies in its range; decides both how often it comes back and why. */
+  fit: "smallest" | "middle" | "largest";
+  /** Units returned per unit sold over the lifetime, outside sale events. */
+  returnRate: number;
+  /** Share of its product's sales, relative to its siblings. */
+  weight: number;
+}
+
+export interface Product {
+  productId: string;
+  title: string;
+  handle: string;
+  vendor: string;
+  family: string;
+  analyticsCategory: string;
+  kind: ProductKind;
+  season: SeasonName;
+  /** Share of the store's lines in an average month. */
+  share: number;
+  /** How much of the store's life had passed when it was launched, 0 to 1. */
+  launchedAfter: number;
+  variants: readonly Variant[];
+  drawVariant: WeightedDraw<Variant>;
+}
+
+export interface Catalogue {
+  products: readonly Product[];
+  /** Also one of the products; its first variant is its main SKU. */
+  batchProduct: Product;
+}
+
+const EXTREME_SIZE_FACTOR = 1.45;
+const MIDDLE_SIZE_FACTOR = 0.92;
+const USED_RETURN_FACTOR = 0.8;
+const MAIN_COLOUR_SHARE_OF_BATCH_PRODUCT = 0.87;
+
+/** Builds products and variants from the seed alone, so that the same shop opens whatever the day. */
+export function buildCatalogue(seed: number): Catalogue {
+  const random = createRandom(seed, "catalogue");
+  const products: Product[] = [];
+  for (const plan of FAMILY_PLANS) {
+    const popularity = plan.titles.map(() => random.logNormal(1, 0.75));
+    const total = popularity.reduce((sum, value) => sum + value, 0);
+    for (const [index, title] of plan.titles.entries()) {
+      const share = (plan.share * (popularity[index] ?? 1)) / total;
+      const launchedAfter = index > 1 && random.chance(0.25) ? random.between(0.2, 0.6) : 0;
+      products.push(buildProduct(plan, title, products.length + 1, { share, launchedAfter }, random));
+    }
+  }
+  const batchProduct = buildProduct(
+    BATCH_PRODUCT_PLAN,
+    BATCH_PRODUCT_PLAN.titles[0] ?? "",
+    products.length + 1,
+    { share: BATCH_PRODUCT_PLAN.share, launchedAfter: 0 },
+    random,
+  );
+  return { products: [...products, batchProduct], batchProduct };
+}
+
+function buildProduct(
+  plan: FamilyPlan,
+  title: string,
+  number: number,
+  demand: { share: number; launchedAfter: number },
+  random: Random,
+): Product {
+  const productId = String(700_000 + number);
+  const [lowMinor, highMinor] = plan.priceRangeMinor;
+  const priceMinor = Math.floor(random.integer(lowMinor, highMinor) / 100) * 100;
+  const costUnknown = plan !== BATCH_PRODUCT_PLAN && random.chance(0.06);
+  const cost = costUnknown ? null : Math.round(priceMinor * random.between(0.32, 0.5));
+  const sizes = plan.sizes.flatMap((size, index) => ({ size, ...sizeTraits(plan.sizes.length, index) }));
+  const variants: Variant[] = [];
+  for (const [colourIndex, colour] of chooseColours(plan, random).entries()) {
+    for (const { size, fit, weight } of sizes) {
+      const variant: Variant = {
+        variantId: `${productId}${String(variants.length + 1).padStart(3, "0")}`,
+        sku: [`${plan.code}${number}`, skuPart(colour), skuPart(size)].filter(Boolean).join("-"),
+        title: [colour, size].filter(Boolean).join(" / "),
+        condition: "new",
+        counterpartSku: "",
+        priceMinor,
+        unitCostMinor: cost,
+        fit,
+        returnRate: plan.returnRate * fitFactor(plan, fit),
+        weight: weight * colourWeight(plan, colourIndex, random),
+      };
+      variants.push(variant);
+    }
+  }
+  variants.push(...usedVariants(plan, variants, random));
+  return {
+    productId,
+    title,
+    handle: handleOf(title),
+    vendor: random.pick(plan.vendors),
+    family: plan.family,
+    analyticsCategory: plan.analyticsCategory,
+    kind: plan.kind,
+    season: plan.season,
+    ...demand,
+    variants,
+    drawVariant: weightedDraw(variants, (variant) => variant.weight),
+  };
+}
+
+/** About one new variant in ten of the wearable families also comes back on sale as a used one. */
+function usedVariants(plan: FamilyPlan, variants: readonly Variant[], random: Random): Variant[] {
+  if (plan.kind === "home") return [];
+  return variants
+    .filter(() => random.chance(0.1))
+    .map((variant) => ({
+      ...variant,
+      variantId: `${variant.variantId}9`,
+      sku: `${variant.sku}-USED`,
+      title: `${variant.title} – Used`,
+      condition: "used" as const,
+      counterpartSku: variant.sku,
+      priceMinor: Math.round((variant.priceMinor * 0.55) / 50) * 50,
+      unitCostMinor: variant.unitCostMinor === null ? null : Math.round(variant.unitCostMinor * 0.4),
+      returnRate: variant.returnRate * USED_RETURN_FACTOR,
+      weight: variant.weight * 0.3,
+    }));
+}
+
+function chooseColours(plan: FamilyPlan, random: Random): string[] {
+  if (plan.coloursPerProduct === plan.colours.length) return [...plan.colours];
+  const first = random.integer(0, plan.colours.length - 1);
+  return [...plan.colours, ...plan.colours].slice(first, first + plan.coloursPerProduct);
+}
+
+function colourWeight(plan: FamilyPlan, colourIndex: number, random: Random): number {
+  if (plan === BATCH_PRODUCT_PLAN) {
+    return colourIndex === 0 ? MAIN_COLOUR_SHARE_OF_BATCH_PRODUCT : 1 - MAIN_COLOUR_SHARE_OF_BATCH_PRODUCT;
+  }
+  return (colourIndex === 0 ? 1 : 0.5) * random.between(0.85, 1.15);
+}
+
+/** Sizes sell along a bell; the outermost of at least five are the ones that seldom fit. */
+function sizeTraits(count: number, index: number): { fit: Variant["fit"]; weight: number } {
+  const distance = count === 1 ? 0 : Math.abs(index - (count - 1) / 2) / (count / 2);
+  const weight = 1.15 - distance;
+  if (count < 5) return { fit: "middle", weight };
+  if (index === 0) return { fit: "smallest", weight };
+  return { fit: index === count - 1 ? "largest" : "middle", weight };
+}
+
+function fitFactor(plan: FamilyPlan, fit: Variant["fit"]): number {
+  if (plan.sizes.length < 5) return 1;
+  return fit === "middle" ? MIDDLE_SIZE_FACTOR : EXTREME_SIZE_FACTOR;
+}
+
+function skuPart(text: string): string {
+  return text.toUpperCase().replaceAll(/[^A-Z0-9]/g, "");
+}
+
+function handleOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
+}

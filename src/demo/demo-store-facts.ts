@@ -1,0 +1,8 @@
+/** Who the demo store is; its domain is reserved for examples and belongs to nobody. */
+export const DEMO_STORE = {
+  domain: "demo-store.example",
+  name: "Demo Store",
+  currency: "GBP",
+  /** A leaderboard threshold that fits the store's size: below it, single months are mostly chance. */
+  minSoldUnits: 20,
+} as const;
