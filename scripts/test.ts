@@ -1,0 +1,94 @@
+/**
+ * Runs the tests: npm test [-- <file, folder, glob or part of a path>… <options of node --test>…]
+ * Tests that need PostgreSQL get one embedded server, or the one named by RETURNS_TEST_DATABASE_URL.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { globSync, mkdtempSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { dirname, join, matchesGlob } from "node:path";
+import { joinEmbedded } from "../src/store/embedded.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
+
+const project = dirname(import.meta.dirname);
+const fastSettings = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  shared_buffers: "128MB",
+  max_connections: "200",
+};
+
+let child: ChildProcess | undefined;
+let stopSignal: NodeJS.Signals | undefined;
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    stopSignal ??= signal;
+    child?.kill("SIGTERM");
+  });
+}
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  const options = args.filter((argument) => argument.startsWith("-"));
+  const patterns = args.filter((argument) => !argument.startsWith("-"));
+  const files = chooseFiles(patterns);
+  if (files.length === 0) {
+    console.error(`No test file matches ${patterns.join(" ")}.`);
+    return 1;
+  }
+  if (!files.some((file) => file.endsWith(".pg.test.ts"))) return run(files, options, undefined);
+  const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"];
+  if (serverUrl === undefined) return runOnEmbedded(files, options);
+  return runOn(serverUrl, files, options);
+}
+
+function chooseFiles(patterns: string[]): string[] {
+  const all = globSync(["src/**/*.test.ts", "tests/**/*.test.ts"], { cwd: project }).sort();
+  if (patterns.length === 0) return all;
+  return all.filter((file) =>
+    patterns.some((pattern) => file.includes(pattern.replace(/^\.\//, "")) || matchesGlob(file, pattern)),
+  );
+}
+
+async function runOnEmbedded(files: string[], options: string[]): Promise<number> {
+  const dataFolder = mkdtempSync(join(tmpdir(), "returns-test-"));
+  try {
+    const database = await joinEmbedded({ dataFolder, log: console.error, settings: fastSettings });
+    try {
+      return await runOn(database.url, files, options);
+    } finally {
+      await database.release();
+    }
+  } finally {
+    rmSync(dataFolder, { recursive: true, force: true });
+  }
+}
+
+async function runOn(serverUrl: string, files: string[], options: string[]): Promise<number> {
+  await execute(serverUrl, `drop database if exists ${templateName} with (force)`);
+  await execute(serverUrl, `create database ${templateName}`);
+  await migrate({ url: urlOfDatabase(serverUrl, templateName) });
+  return run(files, options, serverUrl);
+}
+
+/** Resolves to the exit code of the test run. */
+function run(files: string[], options: string[], serverUrl: string | undefined): Promise<number> {
+  if (stopSignal !== undefined) return Promise.resolve(128 + constants.signals[stopSignal]);
+  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=2", ...options, ...files];
+  const environment = serverUrl === undefined ? {} : { RETURNS_TEST_DATABASE_URL: serverUrl };
+  const started = spawn(process.execPath, runner, {
+    cwd: project,
+    env: { ...process.env, ...environment },
+    stdio: "inherit",
+  });
+  child = started;
+  return new Promise((resolve, reject) => {
+    started.on("error", reject);
+    started.on("exit", (code, signal) => {
+      const cause = stopSignal ?? signal;
+      resolve(cause === null ? (code ?? 1) : 128 + constants.signals[cause]);
+    });
+  });
+}
