@@ -1,0 +1,17 @@
+import Type from "typebox";
+import { defineEndpoint } from "./endpoint.ts";
+import { reportParameters } from "./report.ts";
+
+export const exportReport = defineEndpoint({
+  name: "export-report",
+  path: "/api/v1/export/report.csv",
+  scope: "read:exports",
+  entitlements: ["api_access", "data_export"],
+  summary: "The report as CSV",
+  description:
+    "Every figure of the whole report once, one per row: section, cohort_month, key, label, metric, value, unit. " +
+    "An empty value stands for null. Text that a spreadsheet would read as a formula starts with an apostrophe.",
+  parameters: Type.Object(reportParameters),
+  response: null,
+  toolName: null,
+});

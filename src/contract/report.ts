@@ -1,0 +1,205 @@
+import Type from "typebox";
+import type { Static, TProperties, TSchema } from "typebox";
+import { defineEndpoint } from "./endpoint.ts";
+import { cohortEcho, meta, monthText, rate, units } from "./meta.ts";
+import {
+  REPORT_SECTIONS,
+  monthParameters,
+  reportSectionParameter,
+  reportStateParameters,
+  selectorParameters,
+  usedVariantsParameter,
+  windowParameters,
+} from "./parameters.ts";
+
+const closed = <Properties extends TProperties>(
+  properties: Properties,
+  options: { description?: string } = {},
+) => Type.Object(properties, { ...options, additionalProperties: false });
+const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+const amount = Type.Number({ description: "Decimal number in currency_code." });
+const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction of the returned units." });
+const rateChange = Type.Number({ minimum: -1, maximum: 1, description: "Difference of two rates." });
+const day = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" });
+
+const summary = closed({
+  sold_units: units,
+  returned_units: units,
+  return_rate: rate,
+  return_rate_interval: orNull(
+    closed({ low: rate, high: rate }, { description: "95 % Wilson interval; null when nothing was sold." }),
+  ),
+  refunded_units: units,
+  refunded_amount: amount,
+  return_label_cost: amount,
+  returns_cost: amount,
+  cost_per_returned_unit: orNull(
+    Type.Number({ description: "returns_cost ÷ returned_units, half up to the decimals of the currency." }),
+  ),
+  median_days_to_return: orNull(Type.Number({ minimum: 0 })),
+});
+
+const comparison = orNull(
+  closed(
+    {
+      start_month: monthText,
+      end_month: monthText,
+      sold_units: units,
+      returned_units: units,
+      return_rate: rate,
+      return_rate_change: orNull(rateChange),
+    },
+    { description: "The same number of months right before; null when they would begin before the year 1." },
+  ),
+);
+
+const trend = Type.Array(
+  closed({
+    cohort_month: Type.String({ pattern: "^\\d{4}-\\d{2}-01$" }),
+    sold_units: units,
+    returned_units: units,
+    return_rate: rate,
+    is_complete: orNull(Type.Boolean({ description: "null for the open-ended lifetime window." })),
+    refunded_units: units,
+    refunded_amount: amount,
+    return_label_cost: amount,
+    returns_cost: amount,
+  }),
+);
+
+const returnReasons = Type.Array(
+  closed({
+    reason: Type.String({ description: "As the store has it, or refund_only, or unspecified." }),
+    label: Type.String(),
+    returned_units: units,
+    share,
+  }),
+);
+
+const refunds = closed({
+  refunded_units: units,
+  refunded_amount: amount,
+  returned_not_refunded_units: units,
+  refunded_not_returned_units: units,
+});
+
+const timingBuckets = Type.Array(
+  closed({
+    bucket: Type.String(),
+    from_day: Type.Integer({ minimum: 0 }),
+    to_day: orNull(Type.Integer({ minimum: 0 })),
+    returned_units: units,
+    share: orNull(share),
+    cumulative_share: orNull(share),
+  }),
+);
+
+const lifecycleCoverage = closed(
+  {
+    requested_units: units,
+    open_units: units,
+    closed_units: units,
+    declined_units: units,
+    canceled_units: units,
+    refund_only_units: units,
+    share_with_reason: orNull(share),
+    share_with_refund: orNull(share),
+    share_with_label: orNull(share),
+  },
+  {
+    description:
+      "Units of return requests on the selected cohorts by their present state, whatever the window, and how much " +
+      "is known of the returned units; share_with_label is null when label costs are not included.",
+  },
+);
+
+const costs = closed({
+  refunded_amount: amount,
+  return_label_cost: amount,
+  returns_cost: amount,
+  unmatched_label_cost: orNull(
+    Type.Number({
+      description:
+        "Labels charged in the requested months that match no return or order; null unless the whole workspace is " +
+        "selected and label costs are included.",
+    }),
+  ),
+  estimated_margin_impact: orNull(Type.Number({ description: "null when no unit cost is known." })),
+  cogs_coverage: Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    description: "Whole percent of the returned units whose unit cost is known.",
+  }),
+});
+
+const saleEvent = orNull(
+  closed(
+    {
+      slug: Type.String(),
+      label: Type.String(),
+      starts_on: day,
+      ends_on: day,
+      baseline: Type.Enum(["matched_prior", "selected_non_sale", "prior_year"]),
+      scope: Type.Enum(["current_selection", "event_scope"]),
+      event: closed({ sold_units: units, returned_units: units, return_rate: rate }),
+      baseline_period: closed({
+        days: Type.Integer({
+          minimum: 0,
+          description:
+            "Days that count: those whose window is still open are left out unless include_incomplete.",
+        }),
+        starts_on: orNull(day),
+        ends_on: orNull(day),
+        sold_units: units,
+        returned_units: units,
+        return_rate: rate,
+      }),
+      return_rate_change: orNull(rateChange),
+    },
+    { description: "null unless saleEvent names a sale event of this workspace." },
+  ),
+);
+
+const data = closed({
+  currency_code: Type.String(),
+  window_days: orNull(Type.Integer({ minimum: 1 })),
+  label_costs_included: Type.Boolean(),
+  summary,
+  comparison: Type.Optional(comparison),
+  trend: Type.Optional(trend),
+  return_reasons: Type.Optional(returnReasons),
+  refunds: Type.Optional(refunds),
+  timing_buckets: Type.Optional(timingBuckets),
+  lifecycle_coverage: Type.Optional(lifecycleCoverage),
+  costs: Type.Optional(costs),
+  sale_event: Type.Optional(saleEvent),
+});
+
+/** The report's data: the first four members always, the others as the section asks. */
+export type ReportData = Static<typeof data>;
+export type ReportSection = (typeof REPORT_SECTIONS)[number];
+
+/** What the report and its export take alike. */
+export const reportParameters = {
+  ...selectorParameters,
+  ...monthParameters,
+  ...windowParameters,
+  ...usedVariantsParameter,
+  ...reportStateParameters,
+};
+
+export const report = defineEndpoint({
+  name: "report",
+  path: "/api/v1/report",
+  scope: "read:reports",
+  entitlements: ["api_access"],
+  summary: "Everything about the returns of a selection",
+  description:
+    "Rate with its interval and the months before, monthly trend, return reasons, refunds, days to return, how much " +
+    "is known of each return, costs and, for a sale event, its rate against a baseline. reportSection narrows it to " +
+    "one part beside the summary.",
+  parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
+  response: closed({ data, meta: meta({ ...cohortEcho, section: Type.Enum([...REPORT_SECTIONS]) }) }),
+  toolName: "get_report",
+});
