@@ -98,7 +98,7 @@ function projectLine(
     title: line.title,
     vendor: line.vendor,
   });
-  if (!sells(line)) return;
+  if (soldUnits === 0) return;
 
   const refunds = allRefunds.filter((refund) => refund.restockType !== "CANCEL");
   const claims = classifyUnits(soldUnits, returns, refunds);
