@@ -4,8 +4,17 @@ import { createAdmit } from "./admission/admit.ts";
 import { createOperation } from "./admission/operation.ts";
 import type { Operation } from "./admission/operation.ts";
 import type { Config } from "./config.ts";
+import { alerts as alertsContract } from "./contract/alerts.ts";
+import { entities as entitiesContract } from "./contract/entities.ts";
+import { returnCostLeaderboard as returnCostLeaderboardContract } from "./contract/return-cost-leaderboard.ts";
+import { returnRateLeaderboard as returnRateLeaderboardContract } from "./contract/return-rate-leaderboard.ts";
 import { summary as summaryContract } from "./contract/summary.ts";
 import { timeseries as timeseriesContract } from "./contract/timeseries.ts";
+import { alerts } from "./endpoints/alerts.ts";
+import { createCursorCodec } from "./endpoints/cursor.ts";
+import { entities } from "./endpoints/entities.ts";
+import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
+import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
 import { summary } from "./endpoints/summary.ts";
 import { timeseries } from "./endpoints/timeseries.ts";
 import { createHttpMetrics } from "./http/metrics.ts";
@@ -62,7 +71,10 @@ export async function openInstallation(config: Config, log: (line: string) => vo
 }
 
 /** Brings the installation's schema to this version. */
-export async function migrateInstallation(installation: Installation, log: (line: string) => void): Promise<void> {
+export async function migrateInstallation(
+  installation: Installation,
+  log: (line: string) => void,
+): Promise<void> {
   await migrate({ url: installation.databaseUrl, log });
 }
 
@@ -137,18 +149,24 @@ function openServingDatabases(config: Config, url: string, logger: FastifyBaseLo
 function createOperations(databases: ServingDatabases, keys: Keys): Operation[] {
   const admit = createAdmit({ database: databases.admission, pepper: keys.tokenPepper });
   const { reading } = databases;
+  const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
   return [
+    createOperation(entitiesContract, (call) => entities(paged, call), admit),
     createOperation(summaryContract, (call) => summary(reading, call), admit),
     createOperation(timeseriesContract, (call) => timeseries(reading, call), admit),
+    createOperation(returnRateLeaderboardContract, (call) => returnRateLeaderboard(reading, call), admit),
+    createOperation(returnCostLeaderboardContract, (call) => returnCostLeaderboard(reading, call), admit),
+    createOperation(alertsContract, (call) => alerts(paged, call), admit),
   ];
 }
 
 async function readiness(database: Database): Promise<Readiness> {
   try {
     const level = await schemaLevel(await appliedMigrations(database));
-    return level === "current" ? { ready: true } : { ready: false, reason: `the database schema is ${level}` };
+    return level === "current"
+      ? { ready: true }
+      : { ready: false, reason: `the database schema is ${level}` };
   } catch {
     return { ready: false, reason: "the database does not answer" };
   }
 }
-

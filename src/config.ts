@@ -34,14 +34,26 @@ export const OPTION_HELP: readonly OptionHelp[] = [
     defaultText: "embedded PostgreSQL",
     description: "postgres://… of a PostgreSQL 15 to 18 (or DATABASE_URL_FILE).",
   },
-  { name: "RETURNS_DATA_DIR", defaultText: "./.data", description: "Folder of the embedded database and keys." },
+  {
+    name: "RETURNS_DATA_DIR",
+    defaultText: "./.data",
+    description: "Folder of the embedded database and keys.",
+  },
   {
     name: "RETURNS_SECRET",
     defaultText: "a file in the data folder",
     description: "At least 32 characters; the same on every server of one database (or RETURNS_SECRET_FILE).",
   },
-  { name: "LOG_LEVEL", defaultText: "info", description: "fatal, error, warn, info, debug, trace or silent." },
-  { name: "DATABASE_CONNECTIONS", defaultText: "10", description: "Connections per pool; there are two pools." },
+  {
+    name: "LOG_LEVEL",
+    defaultText: "info",
+    description: "fatal, error, warn, info, debug, trace or silent.",
+  },
+  {
+    name: "DATABASE_CONNECTIONS",
+    defaultText: "10",
+    description: "Connections per pool; there are two pools.",
+  },
   { name: "DRAIN_SECONDS", defaultText: "0", description: "Wait between SIGTERM and closing the port." },
 ];
 
@@ -87,7 +99,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     problems.push("DATABASE_URL must start with postgres:// or postgresql://.");
   }
   const secret = secretText("RETURNS_SECRET");
-  if (secret !== null && secret.length < 32) problems.push("RETURNS_SECRET must have at least 32 characters.");
+  if (secret !== null && secret.length < 32)
+    problems.push("RETURNS_SECRET must have at least 32 characters.");
   const logLevel = text("LOG_LEVEL") ?? "info";
   if (!LOG_LEVELS.includes(logLevel)) problems.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}.`);
 

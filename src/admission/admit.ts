@@ -32,7 +32,11 @@ export function createAdmit(options: { database: Queryable; pepper: Buffer }): A
       now: now ?? null,
     });
     refuse(row, now ?? new Date());
-    return { workspace: workspaceOf(row, Number(token.shopKey)), quota: quotaOf(row), tokenId: token.tokenId };
+    return {
+      workspace: workspaceOf(row, Number(token.shopKey)),
+      quota: quotaOf(row),
+      tokenId: token.tokenId,
+    };
   };
 }
 

@@ -18,11 +18,18 @@ export type RawParameters = { values: ReadonlyMap<string, unknown>; repeated: Re
 export type Operation = {
   endpoint: Endpoint;
   /** Throws `ApiError`; `onAdmitted` hears the quota and who asks before the input is read. */
-  perform(request: RawRequest, onAdmitted: (quota: QuotaState | null, tokenId: string) => void): Promise<Answer>;
+  perform(
+    request: RawRequest,
+    onAdmitted: (quota: QuotaState | null, tokenId: string) => void,
+  ): Promise<Answer>;
 };
 
 /** Joins an endpoint's contract, the gate and the handler. REST and MCP call nothing else. */
-export function createOperation<E extends Endpoint>(endpoint: E, handler: Handler<E>, admit: Admit): Operation {
+export function createOperation<E extends Endpoint>(
+  endpoint: E,
+  handler: Handler<E>,
+  admit: Admit,
+): Operation {
   const readInput = compileInput(endpoint.parameters);
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
   const parameterNames = Object.keys(endpoint.parameters.properties);

@@ -7,7 +7,10 @@ export type Entitlement = "api_access" | "data_export" | "full_leaderboards";
 export const ENTITLEMENTS: readonly Entitlement[] = ["api_access", "data_export", "full_leaderboards"];
 
 /** One endpoint of the contract: everything that the surfaces (REST, MCP, OpenAPI, client) loop over. */
-export type Endpoint<Parameters extends TObject = TObject, Response extends TSchema | null = TSchema | null> = {
+export type Endpoint<
+  Parameters extends TObject = TObject,
+  Response extends TSchema | null = TSchema | null,
+> = {
   /** The name in every layer: file, endpoint, query, test. */
   name: string;
   path: `/api/v1/${string}`;

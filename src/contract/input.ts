@@ -6,7 +6,12 @@ import { readSelector } from "./selector.ts";
 /** Reads raw parameters (strings of a query, or JSON values of a tool call) into a validated input. */
 export type InputReader = (raw: ReadonlyMap<string, unknown>) => Record<string, unknown>;
 
-type ParameterReader = { name: string; read: (value: unknown) => unknown; fallback: unknown; required: boolean };
+type ParameterReader = {
+  name: string;
+  read: (value: unknown) => unknown;
+  fallback: unknown;
+  required: boolean;
+};
 
 /**
  * Compiles an endpoint's parameter schema once into a reader. The reader takes values as REST does ("10", "true") and
@@ -97,7 +102,8 @@ function decodeNumber(value: unknown, schema: ParameterSchema): number | undefin
   // The addition turns −0 into 0.
   const number = Number(value) + 0;
   if (!Number.isFinite(number)) return undefined;
-  if (schema.type === "integer" && !(Number.isSafeInteger(number) && !String(value).includes("."))) return undefined;
+  if (schema.type === "integer" && !(Number.isSafeInteger(number) && !String(value).includes(".")))
+    return undefined;
   if (schema.minimum !== undefined && number < schema.minimum) return undefined;
   if (schema.maximum !== undefined && number > schema.maximum) return undefined;
   return number;
@@ -121,7 +127,8 @@ const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/u;
 
 function decodeText(value: unknown, schema: ParameterSchema, pattern: RegExp | null): string | undefined {
   if (typeof value !== "string" || !value.isWellFormed() || CONTROL_CHARACTER.test(value)) return undefined;
-  if (value.length > (schema.maxLength ?? Infinity) || value.length < (schema.minLength ?? 0)) return undefined;
+  if (value.length > (schema.maxLength ?? Infinity) || value.length < (schema.minLength ?? 0))
+    return undefined;
   return pattern === null || pattern.test(value) ? value : undefined;
 }
 
@@ -144,7 +151,9 @@ function checkMonthRange(input: Record<string, unknown>): void {
   if (startMonth > endMonth) throw invalidRequest("start_month must not be later than end_month.");
   const months = monthNumber(endMonth) - monthNumber(startMonth) + 1;
   if (months > MAXIMUM_MONTHS) {
-    throw invalidRequest(`start_month to end_month must be at most ${MAXIMUM_MONTHS} months; these are ${months}.`);
+    throw invalidRequest(
+      `start_month to end_month must be at most ${MAXIMUM_MONTHS} months; these are ${months}.`,
+    );
   }
 }
 

@@ -73,3 +73,14 @@ export const cohortEcho = {
 export function meta<Echo extends TProperties>(echo: Echo) {
   return Type.Object({ ...identity, freshness, ...echo }, { additionalProperties: false });
 }
+
+/** What a leaderboard row says of its product; both names of the product's id carry the same value. */
+export const leaderboardProduct = {
+  store_product_gid: nullableText,
+  shopify_product_gid: nullableText,
+  product_title: nullableText,
+  handle: nullableText,
+  vendor: nullableText,
+  product_image_url: nullableText,
+  product_image_alt_text: nullableText,
+};

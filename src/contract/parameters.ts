@@ -41,7 +41,9 @@ export const selectorParameters = {
 /** The range of order-cohort months, both ends included, at most 120 months. */
 export const monthParameters = {
   start_month: month("First order-cohort month (UTC), YYYY-MM."),
-  end_month: month(`Last order-cohort month (UTC), YYYY-MM; at most ${MAXIMUM_MONTHS} months from start_month.`),
+  end_month: month(
+    `Last order-cohort month (UTC), YYYY-MM; at most ${MAXIMUM_MONTHS} months from start_month.`,
+  ),
 };
 
 export const observationWindow = Type.Enum(["primary", "30d", "90d", "lifetime"], {
@@ -76,14 +78,23 @@ export const cursorParameter = {
 /** `limit` from 1 to `maximum`. */
 export const limitParameter = (maximum: number, defaultLimit: number) => ({
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum, default: defaultLimit, description: `Rows to return, 1 to ${maximum}.` }),
+    Type.Integer({
+      minimum: 1,
+      maximum,
+      default: defaultLimit,
+      description: `Rows to return, 1 to ${maximum}.`,
+    }),
   ),
 });
 
 /** The state of the report view: unknown values fall back to the default. */
 export const reportStateParameters = {
   saleEvent: Type.Optional(
-    Type.String({ maxLength: TEXT_LIMIT, description: "Slug of a sale event; an unknown one is ignored.", "x-normalized": true }),
+    Type.String({
+      maxLength: TEXT_LIMIT,
+      description: "Slug of a sale event; an unknown one is ignored.",
+      "x-normalized": true,
+    }),
   ),
   saleEventBaseline: Type.Optional(
     Type.Enum(["matched_prior", "selected_non_sale", "prior_year"], {
@@ -101,7 +112,15 @@ export const reportStateParameters = {
   ),
 };
 
-export const REPORT_SECTIONS = ["overview", "trend", "reasons", "refunds", "timing", "lifecycle", "costs"] as const;
+export const REPORT_SECTIONS = [
+  "overview",
+  "trend",
+  "reasons",
+  "refunds",
+  "timing",
+  "lifecycle",
+  "costs",
+] as const;
 
 export const reportSectionParameter = {
   reportSection: Type.Optional(

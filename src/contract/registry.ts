@@ -1,6 +1,17 @@
+import { alerts } from "./alerts.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { entities } from "./entities.ts";
+import { returnCostLeaderboard } from "./return-cost-leaderboard.ts";
+import { returnRateLeaderboard } from "./return-rate-leaderboard.ts";
 import { summary } from "./summary.ts";
 import { timeseries } from "./timeseries.ts";
-import type { Endpoint } from "./endpoint.ts";
 
 /** Every endpoint of the contract, in the order of the documents. */
-export const ENDPOINTS = [summary, timeseries] as const satisfies readonly Endpoint[];
+export const ENDPOINTS = [
+  entities,
+  summary,
+  timeseries,
+  returnRateLeaderboard,
+  returnCostLeaderboard,
+  alerts,
+] as const satisfies readonly Endpoint[];

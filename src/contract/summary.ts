@@ -1,7 +1,12 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import { cohortEcho, meta, rate, units } from "./meta.ts";
-import { monthParameters, selectorParameters, usedVariantsParameter, windowParameters } from "./parameters.ts";
+import {
+  monthParameters,
+  selectorParameters,
+  usedVariantsParameter,
+  windowParameters,
+} from "./parameters.ts";
 
 export const summary = defineEndpoint({
   name: "summary",

@@ -6,9 +6,14 @@ import type { Selection } from "../store/queries/selection.ts";
 /** The request's selector in both forms: the contract's, and the database's keys. */
 export type RequestSelection = { selector: Selector; selection: Selection };
 
-export function requestSelection(input: SelectorInput & { include_used_variants?: boolean }): RequestSelection {
+export function requestSelection(
+  input: SelectorInput & { include_used_variants?: boolean },
+): RequestSelection {
   const selector = readSelector(input);
-  return { selector, selection: { ...databaseKey(selector), includeUsed: input.include_used_variants === true } };
+  return {
+    selector,
+    selection: { ...databaseKey(selector), includeUsed: input.include_used_variants === true },
+  };
 }
 
 /** `meta.selector`: which entity, and for SKUs and products exactly which SKUs were taken (M14). */
@@ -34,7 +39,9 @@ export function selectorEcho(selector: Selector, skus: readonly string[] | null)
 export function requireFound(selector: Selector, found: boolean): void {
   if (found) return;
   const parameter = { workspace: "", sku: "sku", product: "product_gid", product_group: "product_group_key" };
-  throw invalidRequest(`${parameter[selector.kind]} names nothing in this workspace; take selectors from entities.`);
+  throw invalidRequest(
+    `${parameter[selector.kind]} names nothing in this workspace; take selectors from entities.`,
+  );
 }
 
 function databaseKey(selector: Selector): Pick<Selection, "kind" | "key"> {

@@ -23,7 +23,10 @@ export function sendRefusal(
   message: string,
   status: number = ERROR_STATUS[code],
 ): FastifyReply {
-  return reply.code(status).type(JSON_TYPE).send(JSON.stringify(errorBody(code, message)));
+  return reply
+    .code(status)
+    .type(JSON_TYPE)
+    .send(JSON.stringify(errorBody(code, message)));
 }
 
 // What the HTTP layer itself refuses before a handler runs: Fastify's codes, said in our words.

@@ -40,7 +40,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     },
     clientErrorHandler: answerUnparsable,
   });
-  const allowedMethods = new Map(options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"]));
+  const allowedMethods = new Map(
+    options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"]),
+  );
   server.addHook("onRequest", async (request, reply) => {
     setCommonHeaders(request, reply);
     if (request.is404) return refuseUnknown(request, reply, allowedMethods);
@@ -58,7 +60,11 @@ export function createOperationsServer(
   logger: FastifyBaseLogger,
   register: (server: FastifyInstance) => void,
 ): FastifyInstance {
-  const server = Fastify({ loggerInstance: logger, disableRequestLogging: true, forceCloseConnections: true });
+  const server = Fastify({
+    loggerInstance: logger,
+    disableRequestLogging: true,
+    forceCloseConnections: true,
+  });
   register(server);
   return server;
 }

@@ -56,7 +56,9 @@ async function refuseNewerSchema(url: string): Promise<void> {
         throw error;
       });
     if ((await schemaLevel(applied)) === "newer") {
-      throw new Error("The database's schema is newer than this version of the service knows; install the newer version.");
+      throw new Error(
+        "The database's schema is newer than this version of the service knows; install the newer version.",
+      );
     }
   } finally {
     await client.end();

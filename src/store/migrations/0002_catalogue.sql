@@ -1,5 +1,8 @@
 -- Up Migration
 
+-- Similarity in the search of entities.
+create extension if not exists pg_trgm;
+
 -- What the source says a product is; from_lines marks one known only from order lines.
 create table product (
   shop_key bigint not null references workspace on delete cascade,

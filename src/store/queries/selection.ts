@@ -44,3 +44,18 @@ export const CHOSEN_SKUS = `case $2
       select coalesce(array_agg(s.sku order by s.sku), '{}') from sku s
        where s.shop_key = $1 and s.product_gid = $3 and (not s.used or $4))
   end`;
+
+/**
+ * `selected_skus`: the SKUs a selection narrows a leaderboard to (M14: groups hold both conditions); empty for the
+ * workspace, which is not narrowed. Served by sku_by_product, after `CHOSEN`.
+ */
+export const SELECTED_SKUS = `selected_skus (sku) as (
+    select c.entity_key from chosen c where $2 = 'sku'
+    union all
+    select s.sku from sku s
+     where $2 = 'product' and s.shop_key = $1 and s.product_gid = $3 and (not s.used or $4)
+    union all
+    select s.sku from sku s join product p on p.shop_key = s.shop_key and p.product_gid = s.product_gid
+     where $2 in ('family', 'analytics_category') and s.shop_key = $1
+       and $3 = case $2 when 'family' then p.family else p.analytics_category end
+  )`;

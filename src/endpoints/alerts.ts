@@ -1,0 +1,51 @@
+import type { alerts as contract } from "../contract/alerts.ts";
+import type { Queryable } from "../store/database.ts";
+import { listAlerts } from "../store/queries/alerts.ts";
+import type { AlertPosition, AlertRow } from "../store/queries/alerts.ts";
+import type { Answer, Call } from "./call.ts";
+import type { CursorCodec } from "./cursor.ts";
+import { baseMeta } from "./meta.ts";
+
+/** The workspace's broadcasts, newest first; those to one user are never read. */
+export async function alerts(
+  { database, cursors }: { database: Queryable; cursors: CursorCodec },
+  call: Call<typeof contract>,
+): Promise<Answer> {
+  const { workspace, input, now } = call;
+  const { since = null, category = null, limit = 50 } = input;
+  const binding = { workspace, endpoint: "alerts", filters: [since, category] };
+  const position =
+    input.cursor === undefined ? null : (cursors.decode(binding, input.cursor) as unknown as AlertPosition);
+
+  const found = await listAlerts(database, workspace, { since, category }, position, limit + 1);
+  const rows = found.slice(0, limit);
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  return {
+    kind: "json",
+    body: {
+      data: rows.map(presentAlert),
+      meta: {
+        ...baseMeta(workspace, now),
+        since,
+        category,
+        limit,
+        returned: rows.length,
+        next_cursor: last === undefined ? null : cursors.encode(binding, [last.position, last.alert_id]),
+      },
+    },
+  };
+}
+
+function presentAlert(row: AlertRow) {
+  return {
+    id: row.alert_id,
+    category: row.category,
+    severity: row.severity,
+    title: row.title,
+    body: row.body,
+    link_url: row.link_url,
+    link_label: row.link_label,
+    metadata: row.metadata,
+    created_at: row.created_at.toISOString(),
+  };
+}

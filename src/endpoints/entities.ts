@@ -1,0 +1,78 @@
+import type { entities as contract } from "../contract/entities.ts";
+import { fold } from "../lib/fold.ts";
+import type { Queryable } from "../store/database.ts";
+import { listEntities, searchEntities } from "../store/queries/entities.ts";
+import type { EntityPosition, EntityRow } from "../store/queries/entities.ts";
+import type { Answer, Call } from "./call.ts";
+import type { CursorBinding, CursorCodec } from "./cursor.ts";
+import { baseMeta } from "./meta.ts";
+
+const TYPE_RANKS = { all: null, sku: 1, product: 2, product_group: 3 } as const;
+const TYPES = [null, "sku", "product", "product_group"] as const;
+const BEFORE_ALL: EntityPosition = [0, "", "", ""];
+
+/** The catalogue as selectors: by pages without q, best matches on one page with q. */
+export async function entities(
+  { database, cursors }: { database: Queryable; cursors: CursorCodec },
+  call: Call<typeof contract>,
+): Promise<Answer> {
+  const { workspace, input, now } = call;
+  const { type = "all", limit = 20, vendor = null } = input;
+  const query = input.q ?? "";
+  const filter = { typeRank: TYPE_RANKS[type], vendor };
+  const binding = { workspace, endpoint: "entities", filters: [type, vendor] };
+  const position = input.cursor === undefined ? BEFORE_ALL : readPosition(cursors, binding, input.cursor);
+
+  const folded = fold(query).trim();
+  const found =
+    folded === ""
+      ? await listEntities(database, workspace, filter, position, limit + 1)
+      : await searchEntities(database, workspace, filter, folded, limit);
+  const rows = found.slice(0, limit);
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  return {
+    kind: "json",
+    body: {
+      data: rows.map(presentEntity),
+      meta: {
+        ...baseMeta(workspace, now),
+        query,
+        type,
+        vendor,
+        limit,
+        returned: rows.length,
+        next_cursor: last === undefined ? null : cursors.encode(binding, positionOf(last)),
+      },
+    },
+  };
+}
+
+function readPosition(cursors: CursorCodec, binding: CursorBinding, cursor: string): EntityPosition {
+  return cursors.decode(binding, cursor) as unknown as EntityPosition;
+}
+
+function positionOf(row: EntityRow): EntityPosition {
+  return [row.type_rank, row.label, row.entity_key, row.product_group_type];
+}
+
+function presentEntity(row: EntityRow) {
+  const isGroup = row.type_rank === TYPE_RANKS.product_group;
+  return {
+    type: TYPES[row.type_rank],
+    label: row.label,
+    subtitle: row.subtitle,
+    product_gid: row.product_gid,
+    sku: row.sku,
+    product_title: row.product_title,
+    vendor: row.vendor,
+    product_group_type: isGroup ? row.product_group_type : null,
+    product_group_key: isGroup ? row.entity_key : null,
+    selector: selectorOf(row),
+  };
+}
+
+function selectorOf(row: EntityRow) {
+  if (row.type_rank === TYPE_RANKS.sku) return { sku: row.sku };
+  if (row.type_rank === TYPE_RANKS.product) return { product_gid: row.product_gid };
+  return { product_group_type: row.product_group_type, product_group_key: row.entity_key };
+}

@@ -1,0 +1,30 @@
+import type { Queryable } from "../store/database.ts";
+import { loadLeaderboardProducts } from "../store/queries/leaderboard-product.ts";
+import type { Workspace } from "../store/workspace.ts";
+
+/** What both leaderboards say of each ranked SKU's product, by SKU. */
+export async function leaderboardProducts(
+  database: Queryable,
+  workspace: Workspace,
+  skus: readonly string[],
+): Promise<(sku: string) => Record<string, string | null>> {
+  const rows = skus.length === 0 ? [] : await loadLeaderboardProducts(database, workspace, skus);
+  const rowsBySku = new Map(rows.map((row) => [row.sku, row]));
+  return (sku) => {
+    const row = rowsBySku.get(sku);
+    return {
+      store_product_gid: row?.product_gid ?? null,
+      shopify_product_gid: row?.product_gid ?? null,
+      product_title: row?.product_title ?? null,
+      handle: row?.handle ?? null,
+      vendor: row?.vendor ?? null,
+      product_image_url: row?.image_url ?? null,
+      product_image_alt_text: row?.image_alt ?? null,
+    };
+  };
+}
+
+/** Whether the plan may see the whole ranking. */
+export function hasFullLeaderboards(workspace: Workspace): boolean {
+  return workspace.entitlements.includes("full_leaderboards");
+}

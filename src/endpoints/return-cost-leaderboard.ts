@@ -1,0 +1,103 @@
+import type { returnCostLeaderboard as contract } from "../contract/return-cost-leaderboard.ts";
+import { latestCompleteMonth } from "../metrics/completeness.ts";
+import { currencyExponent, decimalFromMinor, minorFromNumber } from "../metrics/money.ts";
+import { monthToText } from "../metrics/month.ts";
+import { rate } from "../metrics/rate.ts";
+import { rankReturnCost } from "../metrics/return-cost-leaderboard.ts";
+import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
+import type { Totals } from "../metrics/totals.ts";
+import { windowDays } from "../metrics/window.ts";
+import type { Queryable } from "../store/database.ts";
+import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
+import type { Answer, Call } from "./call.ts";
+import { monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
+import { labelCostsIncluded } from "./label-costs.ts";
+import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
+import { baseMeta } from "./meta.ts";
+import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
+
+type RankedRow = Totals & { sku: string; vendor: string | null };
+
+/** SKUs by highest returns cost over a range of cohort months (M11, M13). */
+export async function returnCostLeaderboard(
+  database: Queryable,
+  call: Call<typeof contract>,
+): Promise<Answer> {
+  const { workspace, input, now } = call;
+  const { vendor = null, min_cost = null, limit = 50 } = input;
+  const { selector, selection } = requestSelection(input);
+  const loaded = await loadReturnCosts(database, workspace, {
+    selection,
+    window: input.window ?? "primary",
+    startMonth: input.start_month,
+    endMonth: lastMonth(call),
+  });
+  requireFound(selector, loaded.found);
+
+  const exponent = currencyExponent(workspace.currencyCode);
+  const labelsIncluded = labelCostsIncluded(workspace);
+  const ranking = rankReturnCost(
+    loaded.rows.map((row): RankedRow => ({ sku: row.sku, vendor: row.vendor, ...totalsOf(row) })),
+    {
+      minCostMinor: min_cost === null ? null : minorFromNumber(min_cost, exponent),
+      labelCostsIncluded: labelsIncluded,
+      vendor,
+      limit,
+    },
+  );
+  const productOf = await leaderboardProducts(
+    database,
+    workspace,
+    ranking.rows.map((row) => row.sku),
+  );
+  return {
+    kind: "json",
+    body: {
+      data: {
+        rows: ranking.rows.map((row) => ({
+          ...presentCosts(row, exponent, labelsIncluded),
+          ...productOf(row.sku),
+        })),
+        currency_code: workspace.currencyCode,
+        total_eligible_count: ranking.totalEligibleCount,
+        label_costs_included: labelsIncluded,
+      },
+      meta: {
+        ...baseMeta(workspace, now),
+        selector: selectorEcho(selector, loaded.skus),
+        ...rangeEcho(input),
+        limit,
+        returned: ranking.rows.length,
+        vendor,
+        filters: { min_cost, vendor },
+        full_leaderboards: hasFullLeaderboards(workspace),
+      },
+    },
+  };
+}
+
+/** The range's last month that takes part: later ones are left out as incomplete (M5). */
+function lastMonth({ workspace, input }: Call<typeof contract>): string {
+  const days = windowDays(input.window ?? "primary", workspace.primaryWindowDays);
+  if (days === null || input.include_incomplete === true) return input.end_month;
+  const latest = latestCompleteMonth(days, workspace.asOfDay);
+  if (latest === null) return "0001-01";
+  return latest < monthNumber(input.end_month) ? monthToText(latest) : input.end_month;
+}
+
+function presentCosts(row: RankedRow, exponent: number, labelsIncluded: boolean) {
+  const amount = (minor: number): number => decimalFromMinor(minor, exponent);
+  const marginMinor = marginImpactMinor(row, labelsIncluded);
+  return {
+    sku: row.sku,
+    total_cost_amount: amount(returnsCostMinor(row, labelsIncluded)),
+    total_refunded_amount: amount(row.refundMinor),
+    total_return_label_cost: amount(labelsIncluded ? row.labelMinor : 0),
+    sold_units: row.soldUnits,
+    returned_units: row.returnedUnits,
+    return_rate: rate(row.returnedUnits, row.soldUnits),
+    refunded_units: row.refundedUnits,
+    estimated_margin_impact: marginMinor === null ? null : amount(marginMinor),
+    cogs_coverage: cogsCoverage(row),
+  };
+}

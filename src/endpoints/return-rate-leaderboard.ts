@@ -1,0 +1,89 @@
+import type { returnRateLeaderboard as contract } from "../contract/return-rate-leaderboard.ts";
+import { monthToText } from "../metrics/month.ts";
+import { rate } from "../metrics/rate.ts";
+import { leaderboardMonths, rankReturnRate } from "../metrics/return-rate-leaderboard.ts";
+import type { Queryable } from "../store/database.ts";
+import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
+import type { Answer, Call } from "./call.ts";
+import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
+import { baseMeta } from "./meta.ts";
+import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
+
+// Before the first sync there is no complete month: a range that no cohort month lies in.
+const NO_MONTHS = { startMonth: "9999-12", endMonth: "0001-01" };
+
+/** SKUs by highest return rate over the latest complete month or year, in the primary window (M12). */
+export async function returnRateLeaderboard(
+  database: Queryable,
+  call: Call<typeof contract>,
+): Promise<Answer> {
+  const { workspace, input, now } = call;
+  const { period = "year", vendor = null, min_sold_units = null, min_return_rate = null } = input;
+  const { selector, selection } = requestSelection(input);
+  const months = resolveMonths(call);
+  const loaded = await loadReturnRates(database, workspace, {
+    selection,
+    ...(months ?? NO_MONTHS),
+    minSoldUnits: workspace.minSoldUnits,
+  });
+  requireFound(selector, loaded.found);
+
+  const fullLeaderboards = hasFullLeaderboards(workspace);
+  const ranking = rankReturnRate(
+    loaded.rows.map((row) => ({
+      sku: row.sku,
+      vendor: row.vendor,
+      soldUnits: row.sold_units,
+      returnedUnits: row.returned_units,
+    })),
+    {
+      workspaceMinSoldUnits: workspace.minSoldUnits,
+      minSoldUnits: min_sold_units,
+      minReturnRate: min_return_rate,
+      vendor,
+      limit: input.limit ?? 50,
+      fullLeaderboards,
+      visibleCardSize: workspace.visibleCardSize,
+    },
+  );
+  const productOf = await leaderboardProducts(
+    database,
+    workspace,
+    ranking.rows.map((row) => row.sku),
+  );
+  return {
+    kind: "json",
+    body: {
+      data: {
+        rows: ranking.rows.map((row) => ({
+          sku: row.sku,
+          sold_units: row.soldUnits,
+          returned_units: row.returnedUnits,
+          return_rate: rate(row.returnedUnits, row.soldUnits),
+          ...productOf(row.sku),
+        })),
+        total_eligible_count: ranking.totalEligibleCount,
+        min_sold_units: ranking.minSoldUnits,
+      },
+      meta: {
+        ...baseMeta(workspace, now),
+        selector: selectorEcho(selector, loaded.skus),
+        start_month: months?.startMonth ?? null,
+        end_month: months?.endMonth ?? null,
+        window: "primary",
+        period,
+        limit: ranking.limit,
+        returned: ranking.rows.length,
+        vendor,
+        filters: { min_return_rate, min_sold_units, vendor },
+        full_leaderboards: fullLeaderboards,
+      },
+    },
+  };
+}
+
+function resolveMonths({ workspace, input }: Call<typeof contract>) {
+  const months = leaderboardMonths(input.period ?? "year", workspace.primaryWindowDays, workspace.asOfDay);
+  if (months === null) return null;
+  return { startMonth: monthToText(months.startMonth), endMonth: monthToText(months.endMonth) };
+}

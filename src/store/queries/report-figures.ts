@@ -1,0 +1,144 @@
+import type { Queryable, Statement } from "../database.ts";
+import type { Workspace } from "../workspace.ts";
+import type { CohortMonthRow } from "./cohort.ts";
+import { LINE_CONDITION } from "./report-lines.ts";
+import { CHOSEN, CHOSEN_SKUS, selectionValues } from "./selection.ts";
+import type { Selection } from "./selection.ts";
+
+export type ReportRange = {
+  selection: Selection;
+  window: string;
+  /** Length of the window; null = lifetime. */
+  windowDays: number | null;
+  /** Cohort months to return, both included: the requested ones and those compared with. */
+  startMonth: string;
+  endMonth: string;
+  /** Cohort months whose facts are added up, both included; null = none. */
+  counted: { startMonth: string; endMonth: string } | null;
+  /** Charge months of unmatched labels, both included; null = not asked for. */
+  charged: { startMonth: string; endMonth: string } | null;
+  /** false: label facts are not looked at. */
+  labelCostsIncluded: boolean;
+};
+
+/** Facts count inside the window, on lines of the counted cohort months; request units whatever the window. */
+export type ReportFigures = {
+  /** false: this workspace never had the entity. */
+  found: boolean;
+  skus: string[] | null;
+  months: CohortMonthRow[];
+  reasons: { reason: string; returned_units: number }[];
+  lags: { lag_days: number; returned_units: number }[];
+  returned_not_refunded_units: number;
+  refunded_not_returned_units: number;
+  returned_units_with_label: number;
+  requests: { status: string; units: number }[];
+  unmatched_label_minor: number | null;
+};
+
+const MONTHS = `months as (
+    select c.cohort_month, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units,
+           sum(c.refunded_units) as refunded_units, sum(c.restocked_units) as restocked_units,
+           sum(c.restocked_cost_minor) as restocked_cost_minor, sum(c.costed_sold_units) as costed_sold_units,
+           sum(c.costed_returned_units) as costed_returned_units, sum(c.refund_minor) as refund_minor,
+           sum(c.label_minor) as label_minor
+      from chosen e
+      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
+       and c.observation_window = $5 and c.cohort_month between $6 and $7
+     group by c.cohort_month
+  )`;
+
+const STATEMENTS = {
+  workspace: statement("workspace"),
+  sku: statement("sku"),
+  product: statement("product"),
+  family: statement("family"),
+  analytics_category: statement("analytics_category"),
+};
+
+/**
+ * One row: all figures of a report, of one moment. Months come from a range scan of cohort's primary key; the facts
+ * from the selection's lines (an index per kind, see report-lines.ts) joined by primary keys of return_event,
+ * return_request and label_share; unmatched labels from the shop's return_label rows and label_share_by_label.
+ */
+export async function loadReportFigures(
+  database: Queryable,
+  workspace: Workspace,
+  range: ReportRange,
+): Promise<ReportFigures> {
+  const rows = await database.rows<ReportFigures>(STATEMENTS[range.selection.kind], [
+    ...selectionValues(workspace.shopKey, range.selection),
+    range.window,
+    firstDay(range.startMonth),
+    firstDay(range.endMonth),
+    range.windowDays,
+    firstDay(range.counted?.startMonth),
+    firstDay(range.counted?.endMonth),
+    range.labelCostsIncluded,
+    firstDay(range.charged?.startMonth),
+    firstDay(range.charged?.endMonth),
+    workspace.currencyCode,
+  ]);
+  if (rows[0] === undefined) throw new Error("load_report_figures returned no row");
+  return rows[0];
+}
+
+function statement(kind: Selection["kind"]): Statement {
+  return {
+    name: `load_report_figures_${kind}`,
+    text: `with ${CHOSEN}, ${MONTHS}, ${facts(LINE_CONDITION[kind])}
+  select exists (select from chosen) as found,
+         ${CHOSEN_SKUS} as skus,
+         coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months,
+         coalesce((select json_agg(r) from reasons r), '[]') as reasons,
+         coalesce((select json_agg(g) from lags g), '[]') as lags,
+         m.returned_not_refunded_units, m.refunded_not_returned_units, m.returned_units_with_label,
+         coalesce((select json_agg(q) from requests q), '[]') as requests,
+         case when $12::date is not null then (select sum_minor from unmatched) end as unmatched_label_minor
+    from mismatch m`,
+  };
+}
+
+function facts(lineCondition: string): string {
+  return `event as (
+    select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units
+      from order_line l
+      join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
+     where l.shop_key = $1 and l.cohort_month between $9 and $10 ${lineCondition}
+       and ($8::integer is null or e.lag_days <= $8)
+  ), reasons as (
+    select e.reason, sum(e.returned_units) as returned_units
+      from event e where e.returned_units > 0 group by e.reason
+  ), lags as (
+    select e.lag_days, sum(e.returned_units) as returned_units
+      from event e where e.returned_units > 0 group by e.lag_days
+  ), line as (
+    select e.order_id, e.line_id, sum(e.returned_units) as returned_units, sum(e.refunded_units) as refunded_units
+      from event e group by e.order_id, e.line_id
+  ), mismatch as (
+    select coalesce(sum(greatest(0, l.returned_units - l.refunded_units)), 0) as returned_not_refunded_units,
+           coalesce(sum(greatest(0, l.refunded_units - l.returned_units)), 0) as refunded_not_returned_units,
+           coalesce(sum(l.returned_units) filter (where $11 and exists (
+             select from label_share s
+              where s.shop_key = $1 and s.order_id = l.order_id and s.line_id = l.line_id
+                and ($8::integer is null or s.lag_days <= $8))), 0) as returned_units_with_label
+      from line l
+  ), requests as (
+    select q.status, sum(q.units) as units
+      from order_line l
+      join return_request q on q.shop_key = $1 and q.order_id = l.order_id and q.line_id = l.line_id
+     where l.shop_key = $1 and l.cohort_month between $9 and $10 ${lineCondition}
+     group by q.status
+  ), unmatched as (
+    select coalesce(sum(b.amount_minor), 0) as sum_minor
+      from return_label b
+     where b.shop_key = $1 and b.voided_at is null and b.currency_code = $14
+       and date_trunc('month', b.charged_at at time zone 'UTC') between $12 and $13
+       and not exists (
+         select from label_share s where s.shop_key = $1 and s.source = b.source and s.label_id = b.label_id)
+  )`;
+}
+
+function firstDay(month: string | undefined): string | null {
+  return month === undefined ? null : `${month}-01`;
+}
