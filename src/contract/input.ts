@@ -117,8 +117,9 @@ function decodeDateTime(value: unknown): string | undefined {
   if (match === null) return undefined;
   const [, day, time, offset] = match;
   const instant = new Date(`${day}T${time}${offset?.toUpperCase().replace(" ", "+")}`);
-  const isRealDay = new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day ?? "") === true;
-  if (!isRealDay || Number.isNaN(instant.getTime())) return undefined;
+  // A day such as 30 February rolls over instead of failing.
+  const rolledDay = new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10);
+  if (rolledDay !== day || Number.isNaN(instant.getTime())) return undefined;
   const year = instant.getUTCFullYear();
   return year >= 1 && year <= 9999 ? instant.toISOString() : undefined;
 }

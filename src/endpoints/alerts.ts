@@ -2,7 +2,8 @@ import type { alerts as contract } from "../contract/alerts.ts";
 import type { Queryable } from "../store/database.ts";
 import { listAlerts } from "../store/queries/alerts.ts";
 import type { AlertPosition, AlertRow } from "../store/queries/alerts.ts";
-import type { Answer, Call } from "./call.ts";
+import type { Answer } from "../contract/call.ts";
+import type { Call } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
 import { baseMeta } from "./meta.ts";
 

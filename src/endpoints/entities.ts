@@ -3,7 +3,8 @@ import { fold } from "../lib/fold.ts";
 import type { Queryable } from "../store/database.ts";
 import { listEntities, searchEntities } from "../store/queries/entities.ts";
 import type { EntityPosition, EntityRow } from "../store/queries/entities.ts";
-import type { Answer, Call } from "./call.ts";
+import type { Answer } from "../contract/call.ts";
+import type { Call } from "./call.ts";
 import type { CursorBinding, CursorCodec } from "./cursor.ts";
 import { baseMeta } from "./meta.ts";
 

@@ -1,4 +1,5 @@
-import type { Answer, Call } from "./call.ts";
+import type { Answer } from "../contract/call.ts";
+import type { Call } from "./call.ts";
 import type { summary as contract } from "../contract/summary.ts";
 import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";

@@ -1,4 +1,5 @@
-import type { Answer, Call } from "./call.ts";
+import type { Answer } from "../contract/call.ts";
+import type { Call } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
 import { rate } from "../metrics/rate.ts";
 import type { Queryable } from "../store/database.ts";

@@ -104,7 +104,7 @@ function typeParser(oid: number, format?: "text" | "binary"): (value: string) =>
     const parse = pg.types.getTypeParser(INT8_ARRAY as never, "text") as (value: string) => (string | null)[];
     return (value) => parse(value).map((item) => (item === null ? null : safeNumber(item)));
   }
-  return pg.types.getTypeParser(oid, format as "text") as (value: string) => unknown;
+  return pg.types.getTypeParser(oid, format) as (value: string) => unknown;
 }
 
 function safeNumber(text: string): number {

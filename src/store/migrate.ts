@@ -32,7 +32,7 @@ export async function knownMigrations(): Promise<string[]> {
   return files
     .filter((file) => file.endsWith(".sql"))
     .map((file) => file.slice(0, -".sql".length))
-    .sort();
+    .toSorted();
 }
 
 export type SchemaLevel = "current" | "behind" | "newer";
