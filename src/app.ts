@@ -25,7 +25,8 @@ import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
 import { openDatabase } from "./store/database.ts";
 import type { Database } from "./store/database.ts";
-import { defaultDataFolder, joinEmbedded } from "./store/embedded.ts";
+import { defaultDataFolder } from "./store/embedded-cluster.ts";
+import { joinEmbedded } from "./store/embedded.ts";
 import { migrate, schemaLevel } from "./store/migrate.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
 

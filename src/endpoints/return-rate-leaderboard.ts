@@ -4,6 +4,7 @@ import { rate } from "../metrics/rate.ts";
 import { leaderboardMonths, rankReturnRate } from "../metrics/return-rate-leaderboard.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
+import type { RankedSkuRow } from "../store/queries/return-rate-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
@@ -29,24 +30,7 @@ export async function returnRateLeaderboard(
   });
   requireFound(selector, loaded.found);
 
-  const fullLeaderboards = hasFullLeaderboards(workspace);
-  const ranking = rankReturnRate(
-    loaded.rows.map((row) => ({
-      sku: row.sku,
-      vendor: row.vendor,
-      soldUnits: row.sold_units,
-      returnedUnits: row.returned_units,
-    })),
-    {
-      workspaceMinSoldUnits: workspace.minSoldUnits,
-      minSoldUnits: min_sold_units,
-      minReturnRate: min_return_rate,
-      vendor,
-      limit: input.limit ?? 50,
-      fullLeaderboards,
-      visibleCardSize: workspace.visibleCardSize,
-    },
-  );
+  const ranking = rank(call, loaded.rows);
   const productOf = await leaderboardProducts(
     database,
     workspace,
@@ -77,10 +61,30 @@ export async function returnRateLeaderboard(
         returned: ranking.rows.length,
         vendor,
         filters: { min_return_rate, min_sold_units, vendor },
-        full_leaderboards: fullLeaderboards,
+        full_leaderboards: hasFullLeaderboards(workspace),
       },
     },
   };
+}
+
+function rank({ workspace, input }: Call<typeof contract>, rows: readonly RankedSkuRow[]) {
+  return rankReturnRate(
+    rows.map((row) => ({
+      sku: row.sku,
+      vendor: row.vendor,
+      soldUnits: row.sold_units,
+      returnedUnits: row.returned_units,
+    })),
+    {
+      workspaceMinSoldUnits: workspace.minSoldUnits,
+      minSoldUnits: input.min_sold_units ?? null,
+      minReturnRate: input.min_return_rate ?? null,
+      vendor: input.vendor ?? null,
+      limit: input.limit ?? 50,
+      fullLeaderboards: hasFullLeaderboards(workspace),
+      visibleCardSize: workspace.visibleCardSize,
+    },
+  );
 }
 
 function resolveMonths({ workspace, input }: Call<typeof contract>) {
