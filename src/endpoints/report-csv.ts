@@ -1,0 +1,62 @@
+import { stringify } from "csv-stringify/sync";
+import type { Selector } from "../contract/selector.ts";
+import type { ReportRow } from "./report-rows.ts";
+
+const COLUMNS = ["section", "cohort_month", "key", "label", "metric", "value", "unit"] as const;
+
+/** The rows as CSV in pieces, the header first: UTF-8 without BOM, CRLF, RFC 4180. */
+export async function* reportCsv(batches: Iterable<readonly ReportRow[]>): AsyncGenerator<string> {
+  yield csvText([[...COLUMNS]]);
+  for (const rows of batches) {
+    if (rows.length > 0) yield csvText(rows.map((row) => COLUMNS.map((column) => cellText(row[column]))));
+  }
+}
+
+const SLUG_LENGTH = 60;
+
+/** A file name of ASCII letters, digits, `-`, `_` and `.` only, whatever the selection is called. */
+export function exportFilename(
+  selector: Selector,
+  range: { start_month: string; end_month: string },
+): string {
+  return `returns-report_${selectionSlug(selector)}_${range.start_month}_${range.end_month}.csv`;
+}
+
+/** Every value becomes text here, so that the writer never chooses a form. */
+function cellText(value: ReportRow["value"]): string {
+  if (value === null) return "";
+  return typeof value === "string" ? guardedText(value) : String(value);
+}
+
+/** A spreadsheet runs a cell that begins so; the apostrophe makes it text. Numbers never come here. */
+function guardedText(text: string): string {
+  return /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
+}
+
+function csvText(rows: string[][]): string {
+  // A lone CR or LF is not this file's line end, so the writer would leave it unquoted.
+  return stringify(rows, { record_delimiter: "\r\n", quoted_match: /[\r\n]/u });
+}
+
+function selectionSlug(selector: Selector): string {
+  switch (selector.kind) {
+    case "workspace":
+      return "workspace";
+    case "sku":
+      return slug("sku", selector.sku);
+    case "product":
+      return slug("product", selector.productGid.split("/").at(-1) ?? "");
+    case "product_group":
+      return slug(selector.groupType.replaceAll("_", "-"), selector.groupKey);
+  }
+}
+
+function slug(kind: string, text: string): string {
+  const plain = text
+    .normalize("NFKD")
+    .replaceAll(/\p{Mark}/gu, "")
+    .replaceAll(/[^A-Za-z0-9]+/gu, "-")
+    .slice(0, SLUG_LENGTH)
+    .replaceAll(/^-|-$/gu, "");
+  return plain === "" ? kind : `${kind}-${plain}`;
+}

@@ -1,0 +1,169 @@
+import type { ReportData } from "../contract/report.ts";
+import { compareCodePoints } from "../metrics/code-point.ts";
+import { decimalFromMinor } from "../metrics/money.ts";
+import { rate, share, signedChange, wilsonInterval } from "../metrics/rate.ts";
+import { medianDays, timingBuckets } from "../metrics/timing.ts";
+import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
+import type { Totals } from "../metrics/totals.ts";
+import type { ReportFigures } from "../store/queries/report-figures.ts";
+import type { CohortMonth, MonthRange } from "./cohort-months.ts";
+import { reasonLabel } from "./report-reason.ts";
+
+/** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
+export type ReportBasis = {
+  months: readonly CohortMonth[];
+  totals: Totals;
+  figures: Omit<ReportFigures, "found" | "skus" | "months">;
+  labelCostsIncluded: boolean;
+  currencyExponent: number;
+};
+
+type Part<Name extends keyof ReportData> = Exclude<ReportData[Name], undefined>;
+
+/** M6, M7, M9, M11: the sum of the counted months. */
+export function presentSummary(basis: ReportBasis): Part<"summary"> {
+  const { totals } = basis;
+  return {
+    sold_units: totals.soldUnits,
+    returned_units: totals.returnedUnits,
+    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    return_rate_interval: wilsonInterval(totals.returnedUnits, totals.soldUnits),
+    refunded_units: totals.refundedUnits,
+    ...presentCost(totals, basis),
+    cost_per_returned_unit: costPerReturnedUnit(basis),
+    median_days_to_return: medianDays(unitsByLag(basis)),
+  };
+}
+
+/** The months before, and how far the rate has moved since; the change is null when either side sold nothing. */
+export function presentComparison(
+  totals: Totals,
+  compared: { range: MonthRange; totals: Totals },
+): Part<"comparison"> {
+  const before = compared.totals;
+  return {
+    start_month: compared.range.start_month,
+    end_month: compared.range.end_month,
+    sold_units: before.soldUnits,
+    returned_units: before.returnedUnits,
+    return_rate: rate(before.returnedUnits, before.soldUnits),
+    return_rate_change: signedChange(
+      totals.returnedUnits,
+      totals.soldUnits,
+      before.returnedUnits,
+      before.soldUnits,
+    ),
+  };
+}
+
+/** M7: one row per counted month, zeros included. */
+export function presentTrend(basis: ReportBasis): Part<"trend"> {
+  return basis.months.map(({ month, isComplete, totals }) => ({
+    cohort_month: `${month}-01`,
+    sold_units: totals.soldUnits,
+    returned_units: totals.returnedUnits,
+    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    is_complete: isComplete,
+    refunded_units: totals.refundedUnits,
+    ...presentCost(totals, basis),
+  }));
+}
+
+/** M8: returned units by reason, most units first, then by code point. */
+export function presentReasons({ figures, totals }: ReportBasis): Part<"return_reasons"> {
+  return figures.reasons
+    .toSorted(
+      (left, right) =>
+        right.returned_units - left.returned_units || compareCodePoints(left.reason, right.reason),
+    )
+    .map(({ reason, returned_units: returnedUnits }) => ({
+      reason,
+      label: reasonLabel(reason),
+      returned_units: returnedUnits,
+      share: rate(returnedUnits, totals.returnedUnits),
+    }));
+}
+
+export function presentRefunds(basis: ReportBasis): Part<"refunds"> {
+  const { totals, figures } = basis;
+  return {
+    refunded_units: totals.refundedUnits,
+    refunded_amount: decimalFromMinor(totals.refundMinor, basis.currencyExponent),
+    returned_not_refunded_units: figures.returned_not_refunded_units,
+    refunded_not_returned_units: figures.refunded_not_returned_units,
+  };
+}
+
+/** M3: returned units by days since the order; buckets beyond the window hold zeros. */
+export function presentTiming(basis: ReportBasis): Part<"timing_buckets"> {
+  return timingBuckets(unitsByLag(basis)).map((bucket) => ({
+    bucket: bucket.bucket,
+    from_day: bucket.fromDay,
+    to_day: bucket.toDay,
+    returned_units: bucket.returnedUnits,
+    share: bucket.share,
+    cumulative_share: bucket.cumulativeShare,
+  }));
+}
+
+/** Request units by present state; shares of the returned units that carry a reason, a refund, a label. */
+export function presentLifecycle(basis: ReportBasis): Part<"lifecycle_coverage"> {
+  const { figures, totals } = basis;
+  const { returnedUnits } = totals;
+  const inState = (status: string) => figures.requests.find((row) => row.status === status)?.units ?? 0;
+  const withReason = (reason: string) =>
+    figures.reasons.find((row) => row.reason === reason)?.returned_units ?? 0;
+  return {
+    requested_units: inState("REQUESTED"),
+    open_units: inState("OPEN"),
+    closed_units: inState("CLOSED"),
+    declined_units: inState("DECLINED"),
+    canceled_units: inState("CANCELED"),
+    refund_only_units: withReason("refund_only"),
+    share_with_reason: share(
+      returnedUnits - withReason("refund_only") - withReason("unspecified"),
+      returnedUnits,
+    ),
+    share_with_refund: share(returnedUnits - figures.returned_not_refunded_units, returnedUnits),
+    share_with_label: basis.labelCostsIncluded
+      ? share(figures.returned_units_with_label, returnedUnits)
+      : null,
+  };
+}
+
+/** M9, M10, M11, M13. */
+export function presentCosts(basis: ReportBasis): Part<"costs"> {
+  const { totals, figures, currencyExponent } = basis;
+  const marginMinor = marginImpactMinor(totals, basis.labelCostsIncluded);
+  const unmatchedMinor = figures.unmatched_label_minor;
+  return {
+    ...presentCost(totals, basis),
+    unmatched_label_cost: unmatchedMinor === null ? null : decimalFromMinor(unmatchedMinor, currencyExponent),
+    estimated_margin_impact: marginMinor === null ? null : decimalFromMinor(marginMinor, currencyExponent),
+    cogs_coverage: cogsCoverage(totals),
+  };
+}
+
+function presentCost(totals: Totals, { labelCostsIncluded, currencyExponent }: ReportBasis) {
+  const costMinor = returnsCostMinor(totals, labelCostsIncluded);
+  return {
+    refunded_amount: decimalFromMinor(totals.refundMinor, currencyExponent),
+    return_label_cost: decimalFromMinor(labelCostsIncluded ? totals.labelMinor : 0, currencyExponent),
+    returns_cost: decimalFromMinor(costMinor, currencyExponent),
+  };
+}
+
+/** Half up to the currency's smallest unit, exact; null when nothing was returned. */
+function costPerReturnedUnit({ totals, labelCostsIncluded, currencyExponent }: ReportBasis): number | null {
+  if (totals.returnedUnits === 0) return null;
+  const doubled = 2n * BigInt(returnsCostMinor(totals, labelCostsIncluded)) + BigInt(totals.returnedUnits);
+  const divisor = 2n * BigInt(totals.returnedUnits);
+  // BigInt division cuts towards zero; half up needs the floor.
+  const remainder = doubled % divisor;
+  const floor = doubled / divisor - (remainder < 0n ? 1n : 0n);
+  return decimalFromMinor(Number(floor), currencyExponent);
+}
+
+function unitsByLag({ figures }: ReportBasis) {
+  return figures.lags.map((row) => ({ lagDays: row.lag_days, returnedUnits: row.returned_units }));
+}

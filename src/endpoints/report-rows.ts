@@ -1,0 +1,111 @@
+import type { ReportData } from "../contract/report.ts";
+
+/** One figure of the report. `unit` is a currency code for money. */
+export type ReportRow = {
+  section: ReportRowSection;
+  cohort_month: string;
+  key: string;
+  label: string;
+  metric: string;
+  value: string | number | boolean | null;
+  unit: string;
+};
+
+export type ReportRowSection =
+  | "summary"
+  | "trend"
+  | "return_reason"
+  | "refunded_amount"
+  | "timing"
+  | "label_cost"
+  | "lifecycle_coverage"
+  | "sale_event";
+
+type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; label?: string };
+type Figures = Record<string, string | number | boolean | null>;
+
+/**
+ * Every figure of a report once, section by section: `metric` is the JSON member, `key` tells apart members of one
+ * name. A null is a row without value; a null comparison or sale event has no rows.
+ */
+export function* reportRows(report: Required<ReportData>): Generator<ReportRow[]> {
+  const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
+  const { refunded_amount: refundedAmount, ...otherCosts } = report.costs;
+
+  yield [...summaryRows(report, rowsOf)];
+  for (const { cohort_month: cohortMonth, ...figures } of report.trend) {
+    yield rowsOf({ section: "trend", cohortMonth }, figures);
+  }
+  for (const { reason, label, ...figures } of report.return_reasons) {
+    yield rowsOf({ section: "return_reason", key: reason, label }, figures);
+  }
+  yield [
+    ...rowsOf({ section: "refunded_amount", key: "refunds" }, report.refunds),
+    ...rowsOf({ section: "refunded_amount", key: "costs" }, { refunded_amount: refundedAmount }),
+  ];
+  for (const { bucket, ...figures } of report.timing_buckets) {
+    yield rowsOf({ section: "timing", key: bucket }, figures);
+  }
+  yield rowsOf({ section: "label_cost", key: "costs" }, otherCosts);
+  yield rowsOf({ section: "lifecycle_coverage" }, report.lifecycle_coverage);
+  yield [...saleEventRows(report, rowsOf)];
+}
+
+type RowsOf = (place: Place, figures: Figures) => ReportRow[];
+
+function* summaryRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<ReportRow> {
+  const { return_rate_interval: interval, ...figures } = report.summary;
+  yield* rowsOf(
+    { section: "summary" },
+    {
+      currency_code: report.currency_code,
+      window_days: report.window_days,
+      label_costs_included: report.label_costs_included,
+      ...figures,
+    },
+  );
+  yield* rowsOf(
+    { section: "summary", key: "return_rate_interval" },
+    { low: interval?.low ?? null, high: interval?.high ?? null },
+  );
+  if (report.comparison !== null) yield* rowsOf({ section: "summary", key: "comparison" }, report.comparison);
+}
+
+function* saleEventRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<ReportRow> {
+  if (report.sale_event === null) return;
+  const { event, baseline_period: baselinePeriod, ...figures } = report.sale_event;
+  yield* rowsOf({ section: "sale_event" }, figures);
+  yield* rowsOf({ section: "sale_event", key: "event" }, event);
+  yield* rowsOf({ section: "sale_event", key: "baseline_period" }, baselinePeriod);
+}
+
+function figureRows(place: Place, figures: Figures, currencyCode: string): ReportRow[] {
+  return Object.entries(figures).map(([metric, value]) => ({
+    section: place.section,
+    cohort_month: place.cohortMonth ?? "",
+    key: place.key ?? "",
+    label: place.label ?? "",
+    metric,
+    value,
+    unit: unitOf(metric, currencyCode),
+  }));
+}
+
+const UNITS: readonly [metric: RegExp, unit: string | null][] = [
+  [/_units$/u, "units"],
+  [/_(?:amount|cost|impact)$|^cost_per_returned_unit$/u, null],
+  [/^return_rate|share|^(?:low|high)$/u, "ratio"],
+  [/^days$|_days$|_day$|^median_days_to_return$/u, "days"],
+  [/^cogs_coverage$/u, "percent"],
+  [/_on$/u, "date"],
+  [/_month$/u, "month"],
+  [/^(?:is_complete|label_costs_included)$/u, "boolean"],
+  [/^(?:currency_code|slug|label|baseline|scope)$/u, "text"],
+];
+
+/** Null in the table stands for money, whose unit is the currency. */
+function unitOf(metric: string, currencyCode: string): string {
+  const found = UNITS.find(([pattern]) => pattern.test(metric));
+  if (found === undefined) throw new Error(`no unit for ${metric}`);
+  return found[1] ?? currencyCode;
+}

@@ -1,0 +1,114 @@
+import type { ReportData } from "../contract/report.ts";
+import { dayFromText, dayToText } from "../metrics/month.ts";
+import { rate, signedChange } from "../metrics/rate.ts";
+import { baselinePeriod, countDays, nonSaleDays } from "../metrics/sale-event.ts";
+import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";
+import type { Queryable } from "../store/database.ts";
+import { loadSaleEvents, loadSaleFigures } from "../store/queries/report-sale-event.ts";
+import type { SaleEventRow, SaleFiguresRange, SaleFiguresRow } from "../store/queries/report-sale-event.ts";
+import type { Selection } from "../store/queries/selection.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { monthNumber } from "./cohort-months.ts";
+
+export type SaleEventRequest = {
+  slug: string;
+  baseline: SaleEventBaseline;
+  scope: "current_selection" | "event_scope";
+  selection: Selection;
+  startMonth: string;
+  endMonth: string;
+  /** null = lifetime. */
+  windowDays: number | null;
+  includeIncomplete: boolean;
+};
+
+/** M15: a sale event against its baseline, at day grain; null when the workspace has no event of that slug. */
+export async function loadSaleEvent(
+  database: Queryable,
+  workspace: Workspace,
+  request: SaleEventRequest,
+): Promise<Exclude<ReportData["sale_event"], undefined>> {
+  const events = await loadSaleEvents(database, workspace);
+  const event = events.find((row) => row.slug === request.slug);
+  if (event === undefined) return null;
+
+  const period = baselinePeriod(daysOf(event), request.baseline);
+  const baselineDays = period === null ? nonSaleDays(monthsOf(request), events.map(daysOf)) : [period];
+  const lastDay = request.includeIncomplete ? null : lastCompleteDay(request.windowDays, workspace.asOfDay);
+  const counted = {
+    event: daysUntil([daysOf(event)], lastDay),
+    baseline: daysUntil(baselineDays, lastDay),
+  };
+  const rows = await loadSaleFigures(database, workspace, {
+    scope: scopeOf(request, event),
+    windowDays: request.windowDays,
+    days: [
+      ...counted.event.map((days) => ({ period: "event" as const, ...days })),
+      ...counted.baseline.map((days) => ({ period: "baseline" as const, ...days })),
+    ],
+  });
+  return {
+    slug: event.slug,
+    label: event.label,
+    starts_on: event.starts_on,
+    ends_on: event.ends_on,
+    baseline: request.baseline,
+    scope: request.scope,
+    event: figuresOf(rows, "event"),
+    baseline_period: {
+      days: countDays(counted.baseline),
+      starts_on: period === null ? null : dayToText(period.startsOnDay),
+      ends_on: period === null ? null : dayToText(period.endsOnDay),
+      ...figuresOf(rows, "baseline"),
+    },
+    return_rate_change: changeOf(figuresOf(rows, "event"), figuresOf(rows, "baseline")),
+  };
+}
+
+/** M5 at day grain: the last day whose window has closed; null when every day counts, as with lifetime. */
+export function lastCompleteDay(windowDays: number | null, asOfDay: number | null): number | null {
+  if (windowDays === null) return null;
+  return asOfDay === null ? -Infinity : asOfDay - windowDays - 1;
+}
+
+/** The days of the ranges up to `lastDay`; null = all of them. */
+export function daysUntil(ranges: readonly DayRange[], lastDay: number | null): DayRange[] {
+  if (lastDay === null) return [...ranges];
+  return ranges
+    .filter((range) => range.startsOnDay <= lastDay)
+    .map((range) => ({ startsOnDay: range.startsOnDay, endsOnDay: Math.min(range.endsOnDay, lastDay) }));
+}
+
+function scopeOf(request: SaleEventRequest, event: SaleEventRow): SaleFiguresRange["scope"] {
+  if (request.scope === "current_selection") return request.selection;
+  if (event.skus === null) return { kind: "workspace", key: "", includeUsed: false };
+  return { kind: "skus", skus: event.skus };
+}
+
+function figuresOf(rows: readonly SaleFiguresRow[], period: SaleFiguresRow["period"]) {
+  const row = rows.find((candidate) => candidate.period === period);
+  const soldUnits = row?.sold_units ?? 0;
+  const returnedUnits = row?.returned_units ?? 0;
+  return {
+    sold_units: soldUnits,
+    returned_units: returnedUnits,
+    return_rate: rate(returnedUnits, soldUnits),
+  };
+}
+
+type Figures = ReturnType<typeof figuresOf>;
+
+function changeOf(event: Figures, baseline: Figures): number | null {
+  return signedChange(event.returned_units, event.sold_units, baseline.returned_units, baseline.sold_units);
+}
+
+function monthsOf(request: SaleEventRequest): { startMonth: number; endMonth: number } {
+  return { startMonth: monthNumber(request.startMonth), endMonth: monthNumber(request.endMonth) };
+}
+
+function daysOf(event: SaleEventRow): DayRange {
+  const startsOnDay = dayFromText(event.starts_on);
+  const endsOnDay = dayFromText(event.ends_on);
+  if (startsOnDay === null || endsOnDay === null) throw new RangeError(`not a day: ${event.slug}`);
+  return { startsOnDay, endsOnDay };
+}

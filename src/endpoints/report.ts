@@ -1,0 +1,42 @@
+import type { Answer } from "../contract/call.ts";
+import type { ReportData, ReportSection, report as contract } from "../contract/report.ts";
+import type { Queryable } from "../store/database.ts";
+import type { Call } from "./call.ts";
+import { rangeEcho } from "./cohort-months.ts";
+import { baseMeta } from "./meta.ts";
+import { buildReport } from "./report-build.ts";
+
+/** The report of a selection: all of it, or the part that `reportSection` names beside the summary. */
+export async function report(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
+  const { workspace, input, now } = call;
+  const section = input.reportSection ?? "overview";
+  const { data, selector } = await buildReport(database, workspace, input, section);
+  return {
+    kind: "json",
+    body: {
+      data: partOf(data, section),
+      meta: { ...baseMeta(workspace, now), selector, ...rangeEcho(input), section },
+    },
+  };
+}
+
+const PART_OF_SECTION = {
+  trend: "trend",
+  reasons: "return_reasons",
+  refunds: "refunds",
+  timing: "timing_buckets",
+  lifecycle: "lifecycle_coverage",
+  costs: "costs",
+} as const;
+
+function partOf(data: Required<ReportData>, section: ReportSection): ReportData {
+  if (section === "overview") return data;
+  const part = PART_OF_SECTION[section];
+  return {
+    currency_code: data.currency_code,
+    window_days: data.window_days,
+    label_costs_included: data.label_costs_included,
+    summary: data.summary,
+    [part]: data[part],
+  };
+}
