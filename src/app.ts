@@ -6,6 +6,8 @@ import type { Operation } from "./admission/operation.ts";
 import type { Config } from "./config.ts";
 import { alerts as alertsContract } from "./contract/alerts.ts";
 import { entities as entitiesContract } from "./contract/entities.ts";
+import { exportReport as exportReportContract } from "./contract/export-report.ts";
+import { report as reportContract } from "./contract/report.ts";
 import { returnCostLeaderboard as returnCostLeaderboardContract } from "./contract/return-cost-leaderboard.ts";
 import { returnRateLeaderboard as returnRateLeaderboardContract } from "./contract/return-rate-leaderboard.ts";
 import { summary as summaryContract } from "./contract/summary.ts";
@@ -13,6 +15,8 @@ import { timeseries as timeseriesContract } from "./contract/timeseries.ts";
 import { alerts } from "./endpoints/alerts.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
 import { entities } from "./endpoints/entities.ts";
+import { exportReport } from "./endpoints/export-report.ts";
+import { report } from "./endpoints/report.ts";
 import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
 import { summary } from "./endpoints/summary.ts";
@@ -154,10 +158,12 @@ function createOperations(databases: ServingDatabases, keys: Keys): Operation[] 
   return [
     createOperation(entitiesContract, (call) => entities(paged, call), admit),
     createOperation(summaryContract, (call) => summary(reading, call), admit),
+    createOperation(reportContract, (call) => report(reading, call), admit),
     createOperation(timeseriesContract, (call) => timeseries(reading, call), admit),
     createOperation(returnRateLeaderboardContract, (call) => returnRateLeaderboard(reading, call), admit),
     createOperation(returnCostLeaderboardContract, (call) => returnCostLeaderboard(reading, call), admit),
     createOperation(alertsContract, (call) => alerts(paged, call), admit),
+    createOperation(exportReportContract, (call) => exportReport(reading, call), admit),
   ];
 }
 

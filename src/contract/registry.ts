@@ -1,6 +1,8 @@
 import { alerts } from "./alerts.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { entities } from "./entities.ts";
+import { exportReport } from "./export-report.ts";
+import { report } from "./report.ts";
 import { returnCostLeaderboard } from "./return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./return-rate-leaderboard.ts";
 import { summary } from "./summary.ts";
@@ -10,8 +12,10 @@ import { timeseries } from "./timeseries.ts";
 export const ENDPOINTS = [
   entities,
   summary,
+  report,
   timeseries,
   returnRateLeaderboard,
   returnCostLeaderboard,
   alerts,
+  exportReport,
 ] as const satisfies readonly Endpoint[];
