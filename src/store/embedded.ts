@@ -70,6 +70,7 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   async function rejoin(): Promise<void> {
     if (leaving !== undefined) return;
     options.log("The embedded database was cut off; joining it again.");
+    let lastMessage = "";
     while (leaving === undefined) {
       await sleep(rejoinMs);
       try {
@@ -79,7 +80,9 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
         seat = next;
         return keepSeat();
       } catch (error) {
-        options.log(`The embedded database is not back yet: ${(error as Error).message}`);
+        const { message } = error as Error;
+        if (message !== lastMessage) options.log(`The embedded database is not back yet: ${message}`);
+        lastMessage = message;
       }
     }
   }
