@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import papaparse from "papaparse";
+import type { ReportData } from "../contract/report.ts";
+import { makeReportStore } from "../../tests/support/random-report-store.ts";
+import { AS_OF, reportInput, startReportService } from "../../tests/support/report-service.ts";
+import type { ReportService } from "../../tests/support/report-service.ts";
+import { reportWorkspace } from "../../tests/support/report-store.ts";
+import { exportReport } from "./export-report.ts";
+
+type Scalar = string | number | boolean | null;
+type CsvRow = Record<"section" | "cohort_month" | "key" | "label" | "metric" | "value" | "unit", string>;
+
+let service: ReportService;
+before(async () => {
+  service = await startReportService(makeReportStore(7));
+});
+after(() => service.stop());
+
+const exported = async (parameters: Record<string, unknown>) => {
+  const { reportSection: _, ...input } = reportInput(parameters);
+  const answer = await exportReport(service.database, {
+    workspace: reportWorkspace(1, AS_OF),
+    input,
+    now: new Date("2025-06-16T00:00:00Z"),
+  });
+  if (answer.kind !== "csv") return assert.fail();
+  const text = (await Array.fromAsync(answer.chunks)).join("");
+  const { data, errors } = papaparse.parse<CsvRow>(text, {
+    header: true,
+    delimiter: ",",
+    newline: "\r\n",
+    skipEmptyLines: true,
+  });
+  assert.deepEqual(errors, []);
+  return { rows: data, text, filename: answer.filename };
+};
+
+const guarded = (text: string) => (/^[=+\-@\t\r]/u.test(text) ? `'${text}` : text);
+
+/** Where the contract puts each figure of the JSON report, as section|cohort_month|key|label|metric → cell. */
+function expectedCells(data: Required<ReportData>): Map<string, string> {
+  const cells = new Map<string, string>();
+  const put = (place: string[], figures: Record<string, Scalar>) => {
+    for (const [metric, value] of Object.entries(figures)) {
+      const name = [...place.map(guarded), metric].join("|");
+      assert.ok(!cells.has(name), name);
+      cells.set(name, value === null ? "" : typeof value === "string" ? guarded(value) : String(value));
+    }
+  };
+  const { return_rate_interval: interval, ...summary } = data.summary;
+  const { currency_code, window_days, label_costs_included } = data;
+  put(["summary", "", "", ""], { currency_code, window_days, label_costs_included, ...summary });
+  put(["summary", "", "return_rate_interval", ""], interval ?? { low: null, high: null });
+  put(["summary", "", "comparison", ""], data.comparison ?? {});
+  for (const { cohort_month: month, ...figures } of data.trend) put(["trend", month, "", ""], figures);
+  for (const { reason, label, ...figures } of data.return_reasons)
+    put(["return_reason", "", reason, label], figures);
+  put(["refunded_amount", "", "refunds", ""], data.refunds);
+  for (const { bucket, ...figures } of data.timing_buckets) put(["timing", "", bucket, ""], figures);
+  const { refunded_amount, ...costs } = data.costs;
+  put(["refunded_amount", "", "costs", ""], { refunded_amount });
+  put(["label_cost", "", "costs", ""], costs);
+  put(["lifecycle_coverage", "", "", ""], data.lifecycle_coverage);
+  if (data.sale_event !== null) {
+    const { event, baseline_period, ...figures } = data.sale_event;
+    put(["sale_event", "", "", ""], figures);
+    put(["sale_event", "", "event", ""], event);
+    put(["sale_event", "", "baseline_period", ""], baseline_period);
+  }
+  return cells;
+}
+
+const countLeaves = (value: unknown): number =>
+  typeof value === "object" && value !== null
+    ? Object.values(value).reduce((total: number, member) => total + countLeaves(member), 0)
+    : 1;
+
+test("another parser reads each figure of the JSON report once, and equal to it", async () => {
+  for (const parameters of [
+    {},
+    { window: "lifetime", saleEvent: "socks", saleEventBaseline: "selected_non_sale" },
+    { window: "90d", include_incomplete: true, saleEvent: "summer", saleEventScope: "event_scope" },
+    { product_group_type: "family", product_group_key: '=Hats, "warm"', saleEvent: "socks" },
+    { sku: "SHOE-1", include_used_variants: true },
+    { start_month: "2025-06", end_month: "2025-06" },
+  ]) {
+    const { data } = await service.ask(parameters);
+    const { rows } = await exported(parameters);
+    const cells = rows.map((row) => [
+      [row.section, row.cohort_month, row.key, row.label, row.metric].join("|"),
+      row.value,
+    ]);
+    assert.equal(new Set(cells.map(([name]) => name)).size, rows.length);
+    assert.deepEqual(new Map(cells as [string, string][]), expectedCells(data));
+
+    // Nothing of the JSON is forgotten: its leaves are the values, and the members that became columns.
+    const columns = data.trend.length + 2 * data.return_reasons.length + data.timing_buckets.length;
+    const absent = data.sale_event === null ? 1 : 0;
+    const interval = data.summary.return_rate_interval === null ? 1 : 0;
+    assert.equal(rows.length, countLeaves(data) - columns - absent + interval);
+  }
+});
+
+test("texts of the shop are written whole, and those like formulas are guarded", async () => {
+  const { rows, text } = await exported({ saleEvent: "summer" });
+  const keys = new Set(rows.map((row) => row.key));
+  assert.ok(keys.has('\'=2+2, "odd"\r\nreason 🧦'));
+  assert.ok(keys.has("'-wrong colour"));
+  const label = rows.find((row) => row.section === "sale_event" && row.metric === "label");
+  assert.equal(label?.value, '\'@Summer "sale", big');
+  assert.equal(text.charCodeAt(0), "s".charCodeAt(0));
+  assert.ok(text.endsWith("\r\n"));
+});
+
+test("each row has a unit, and money is in the shop's currency", async () => {
+  const { rows } = await exported({ saleEvent: "summer" });
+  const units = new Set(rows.map((row) => row.unit));
+  assert.deepEqual([...units].toSorted(), [
+    "EUR",
+    "boolean",
+    "date",
+    "days",
+    "month",
+    "percent",
+    "ratio",
+    "text",
+    "units",
+  ]);
+  assert.ok(rows.filter((row) => row.unit === "EUR").every((row) => /amount|cost|impact/u.test(row.metric)));
+});
+
+test("an unknown entity is refused before anything is sent", async () => {
+  await assert.rejects(exported({ sku: "NOBODYS" }), /sku names nothing/u);
+});

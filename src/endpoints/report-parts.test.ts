@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sumTotals } from "../metrics/totals.ts";
+import type { Totals } from "../metrics/totals.ts";
+import { presentCosts, presentLifecycle, presentReasons, presentSummary } from "./report-parts.ts";
+import type { ReportBasis } from "./report-parts.ts";
+
+const basisOf = (totals: Partial<Totals>, change: Partial<ReportBasis> = {}): ReportBasis => ({
+  months: [],
+  totals: { ...sumTotals([]), ...totals },
+  figures: {
+    reasons: [],
+    lags: [],
+    returned_not_refunded_units: 0,
+    refunded_not_returned_units: 0,
+    returned_units_with_label: 0,
+    requests: [],
+    unmatched_label_minor: null,
+  },
+  labelCostsIncluded: true,
+  currencyExponent: 2,
+  ...change,
+});
+
+const costPerUnit = (refundMinor: number, returnedUnits: number, currencyExponent = 2) =>
+  presentSummary(basisOf({ refundMinor, returnedUnits, soldUnits: returnedUnits }, { currencyExponent }))
+    .cost_per_returned_unit;
+
+test("M9: the cost of a returned unit is rounded half up to the currency's smallest unit", () => {
+  assert.equal(costPerUnit(1000, 3), 3.33);
+  assert.equal(costPerUnit(1, 2), 0.01);
+  assert.equal(costPerUnit(1, 3), 0);
+  assert.equal(costPerUnit(-1, 2), 0);
+  assert.equal(costPerUnit(-3, 2), -0.01);
+  assert.equal(costPerUnit(-1000, 3), -3.33);
+  assert.equal(costPerUnit(5, 2, 0), 3);
+  assert.equal(costPerUnit(5, 2, 3), 0.003);
+  assert.equal(costPerUnit(9_007_199_254_740_991, 1, 0), 9_007_199_254_740_991);
+  assert.equal(costPerUnit(1000, 0), null);
+});
+
+test("M8: reasons come by units, then by code point", () => {
+  const units = { b: 2, "\u{1f9e6}": 2, "\uff5e": 2, a: 5, z: 2 };
+  const reasons = Object.entries(units).map(([reason, returned_units]) => ({ reason, returned_units }));
+  const basis = basisOf({ returnedUnits: 13 });
+  const rows = presentReasons({ ...basis, figures: { ...basis.figures, reasons } });
+  assert.deepEqual(
+    rows.map((row) => row.reason),
+    ["a", "b", "z", "\uff5e", "\u{1f9e6}"],
+  );
+  assert.equal(rows[0]?.share, 0.384615);
+});
+
+test("M8: refunds without return and unspecified reasons are no reason", () => {
+  const basis = basisOf({ returnedUnits: 10 });
+  const reasons = [
+    { reason: "refund_only", returned_units: 3 },
+    { reason: "unspecified", returned_units: 2 },
+    { reason: "too_small", returned_units: 5 },
+  ];
+  const lifecycle = presentLifecycle({ ...basis, figures: { ...basis.figures, reasons } });
+  assert.equal(lifecycle.refund_only_units, 3);
+  assert.equal(lifecycle.share_with_reason, 0.5);
+  assert.equal(lifecycle.share_with_refund, 1);
+});
+
+test("M13: margin impact is null without a unit cost; coverage is whole percent", () => {
+  const totals = { refundMinor: 1000, labelMinor: 200, returnedUnits: 8, costedReturnedUnits: 5 };
+  assert.equal(presentCosts(basisOf(totals)).estimated_margin_impact, null);
+  const costed = presentCosts(basisOf({ ...totals, costedSoldUnits: 9, restockedCostMinor: 1500 }));
+  assert.equal(costed.estimated_margin_impact, -3);
+  assert.equal(costed.cogs_coverage, 63);
+});
+
+test("M11: label cost is left out of every figure when it cannot be told", () => {
+  const totals = { refundMinor: 1000, labelMinor: 200, returnedUnits: 8, costedSoldUnits: 8 };
+  const costs = presentCosts(basisOf(totals, { labelCostsIncluded: false }));
+  assert.deepEqual([costs.return_label_cost, costs.returns_cost, costs.estimated_margin_impact], [0, 10, 10]);
+  assert.equal(presentCosts(basisOf(totals)).returns_cost, 12);
+});

@@ -1,0 +1,152 @@
+import type { Database } from "../../src/store/database.ts";
+import type { Workspace } from "../../src/store/workspace.ts";
+
+export type StoreLine = {
+  order_id: string;
+  line_id: string;
+  ordered_on: string;
+  cohort_month: string;
+  sold_units: number;
+  product_gid: string | null;
+  sku: string | null;
+  used: boolean;
+  unit_cost_minor: number | null;
+};
+type LineKey = Pick<StoreLine, "order_id" | "line_id">;
+export type StoreEvent = LineKey & {
+  event_number: number;
+  lag_days: number;
+  occurred_on: string;
+  reason: string | null;
+  returned_units: number;
+  refunded_units: number;
+  restocked_units: number;
+  refund_minor: number;
+};
+export type StoreRequest = LineKey & { return_id: string; status: string; units: number };
+export type StoreShare = LineKey & {
+  source: string;
+  label_id: string;
+  lag_days: number;
+  label_minor: number;
+};
+export type StoreLabel = {
+  source: string;
+  label_id: string;
+  charged_at: string;
+  amount_minor: number;
+  currency_code: string;
+  voided_at: string | null;
+};
+
+/** A store at the grain of the fact tables, as rows to insert and as values to count by hand. */
+export type ReportStore = {
+  products: {
+    product_gid: string;
+    title: string;
+    family: string | null;
+    analytics_category: string | null;
+  }[];
+  skus: { sku: string; product_gid: string; used: boolean; counterpart_sku: string | null }[];
+  lines: StoreLine[];
+  events: StoreEvent[];
+  requests: StoreRequest[];
+  shares: StoreShare[];
+  labels: StoreLabel[];
+  saleEvents: { slug: string; label: string; starts_on: string; ends_on: string; skus: string[] | null }[];
+};
+
+export const primaryWindowDays = 45;
+
+/** An admitted workspace with the given key; label costs are usable unless said otherwise. */
+export function reportWorkspace(shopKey: number, asOf: string, change: Partial<Workspace> = {}): Workspace {
+  const lastSyncedAt = new Date(asOf);
+  return {
+    shopKey,
+    organizationId: "org",
+    shopId: "shop",
+    shopDomain: `shop-${shopKey}.example`,
+    currencyCode: "EUR",
+    entitlements: ["api_access", "data_export"],
+    primaryWindowDays,
+    minSoldUnits: 20,
+    visibleCardSize: 10,
+    dataVersion: 1,
+    asOfDay: Math.floor(lastSyncedAt.getTime() / 86_400_000),
+    sources: [
+      { source: "csv", kind: "store", status: "ok", currencyCode: null, lastSyncedAt },
+      { source: "csv-labels", kind: "label_cost", status: "ok", currencyCode: "EUR", lastSyncedAt },
+    ],
+    ...change,
+  } as Workspace;
+}
+
+/** Writes a store's rows and the cohort rows that they amount to. */
+export async function insertReportStore(
+  database: Database,
+  shopKey: number,
+  store: ReportStore,
+): Promise<void> {
+  const run = (text: string, values: unknown[]) => database.rows({ name: "", text }, values);
+  await run(
+    `insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key, readiness,
+       primary_window_days) values ($1, 'org', 'shop', $2, 'EUR', 'enterprise', 'ready', $3)`,
+    [shopKey, `shop-${shopKey}.example`, primaryWindowDays],
+  );
+  const groups = store.products.flatMap((product) => [
+    { type: "family", key: product.family },
+    { type: "analytics_category", key: product.analytics_category },
+  ]);
+  const entities = [
+    ...new Set(groups.filter((group) => group.key !== null).map((group) => JSON.stringify(group))),
+  ]
+    .map((text) => JSON.parse(text) as { type: string; key: string })
+    .map(({ type, key }) => ({
+      type_rank: 3,
+      label: key,
+      entity_key: key,
+      product_group_type: type,
+      search_text: key,
+    }));
+  const tables = {
+    product: store.products.map((row) => ({ ...row, from_lines: false })),
+    sku: store.skus.map((row) => ({ ...row, from_lines: false })),
+    entity: entities,
+    order_line: store.lines,
+    return_event: store.events,
+    return_request: store.requests,
+    label_share: store.shares,
+    return_label: store.labels,
+    sale_event: store.saleEvents,
+  };
+  for (const [table, rows] of Object.entries(tables)) {
+    await run(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [
+      JSON.stringify(rows.map((row) => ({ ...row, shop_key: shopKey }))),
+    ]);
+  }
+  await run(INSERT_COHORT, [shopKey, primaryWindowDays]);
+}
+
+const INSERT_COHORT = `
+  insert into cohort
+  select l.shop_key, k.kind, k.key, w.name, l.cohort_month, sum(l.sold_units), sum(e.returned), sum(e.refunded),
+         sum(e.restocked), sum(e.restocked * coalesce(l.unit_cost_minor, 0)),
+         sum(case when l.unit_cost_minor is null then 0 else l.sold_units end),
+         sum(case when l.unit_cost_minor is null then 0 else e.returned end), sum(e.refund), sum(s.label)
+    from order_line l
+    left join product p on p.shop_key = l.shop_key and p.product_gid = l.product_gid
+   cross join (values ('primary', $2::integer), ('30d', 30), ('90d', 90), ('lifetime', 100000)) w (name, days)
+   cross join lateral (values ('workspace', ''), ('sku', l.sku), ('family', p.family),
+           ('analytics_category', p.analytics_category),
+           (case when l.used then 'product_used' else 'product' end, l.product_gid)) k (kind, key)
+   cross join lateral (
+     select coalesce(sum(e.returned_units), 0) as returned, coalesce(sum(e.refunded_units), 0) as refunded,
+            coalesce(sum(e.restocked_units), 0) as restocked, coalesce(sum(e.refund_minor), 0) as refund
+       from return_event e
+      where (e.shop_key, e.order_id, e.line_id) = (l.shop_key, l.order_id, l.line_id) and e.lag_days <= w.days) e
+   cross join lateral (
+     select coalesce(sum(s.label_minor), 0) as label
+       from label_share s
+      where (s.shop_key, s.order_id, s.line_id) = (l.shop_key, l.order_id, l.line_id) and s.lag_days <= w.days) s
+   where l.shop_key = $1 and k.key is not null
+   group by l.shop_key, k.kind, k.key, w.name, l.cohort_month`;
