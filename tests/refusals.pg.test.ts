@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { ENDPOINTS } from "../src/contract/registry.ts";
+import { brokenValues, leastParameters, parametersOf, takesSelector } from "./support/requests.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import {
+  changePlan,
+  changeWorkspace,
+  countedRequests,
+  createTenant,
+  createTokenOf,
+} from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+let service: TestService;
+let tenant: Tenant;
+
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+});
+after(() => service.stop());
+
+/** Asks with these parameters and expects a 400 whose message names `parameter`. */
+async function expectRefused(path: string, params: string, parameter: string): Promise<void> {
+  const answer = await service.call(path, { token: tenant.token, params });
+  const asked = `${path}?${params.slice(0, 200)}`;
+  assert.equal(answer.status, 400, `${asked} answered ${answer.status}`);
+  assert.match(answer.message(), new RegExp(`\\b${parameter}\\b`, "u"), asked);
+}
+
+for (const endpoint of ENDPOINTS) {
+  const { name, path } = endpoint;
+  const least = leastParameters(endpoint);
+  const query = (params: Record<string, string>): string =>
+    Object.entries({ ...least, ...params })
+      .map(([key, value]) => `${key}=${value}`)
+      .join("&");
+
+  describe(name, () => {
+    test("400: every parameter refuses what its schema excludes, and the message names it", async () => {
+      for (const [parameter, schema] of parametersOf(endpoint)) {
+        if (schema["x-normalized"] === true) continue;
+        for (const value of brokenValues(schema)) {
+          await expectRefused(path, query({ [parameter]: value }), parameter);
+        }
+      }
+    });
+
+    test("400: every known parameter given twice is refused, an unknown one is not", async () => {
+      for (const [parameter] of parametersOf(endpoint)) {
+        const twice = `${query({})}&${parameter}=2026-01&${parameter}=2026-01`.replace(/^&/u, "");
+        await expectRefused(path, twice, parameter);
+      }
+      const unknownTwice = await service.call(path, {
+        token: tenant.token,
+        params: `${query({})}&unknown=1&unknown=2`,
+      });
+      assert.equal(unknownTwice.status, 200);
+    });
+
+    test("400: a value that is no percent-encoded UTF-8 is refused by name, even when it is normalized", async () => {
+      for (const [parameter] of parametersOf(endpoint)) {
+        await expectRefused(path, query({ [parameter]: "%ED%A0%80" }), parameter);
+        await expectRefused(path, query({ [parameter]: "%zz" }), parameter);
+      }
+    });
+
+    test("report state outside its values falls back to the default, with the same bytes", async () => {
+      const plain = await service.call(path, { token: tenant.token, params: least });
+      for (const [parameter, schema] of parametersOf(endpoint)) {
+        if (schema["x-normalized"] !== true) continue;
+        for (const value of brokenValues(schema)) {
+          const answer = await service.call(path, {
+            token: tenant.token,
+            params: query({ [parameter]: value }),
+          });
+          assert.equal(answer.status, 200);
+          assert.equal(answer.text, plain.text, parameter);
+        }
+      }
+    });
+
+    test("an empty value counts as not given", async () => {
+      const plain = await service.call(path, { token: tenant.token, params: least });
+      for (const [parameter] of parametersOf(endpoint)) {
+        if (parameter in least) {
+          await expectRefused(path, query({ [parameter]: "" }), parameter);
+          continue;
+        }
+        const answer = await service.call(path, { token: tenant.token, params: query({ [parameter]: "" }) });
+        assert.equal(answer.text, plain.text, parameter);
+      }
+    });
+
+    test("403: another scope is not enough", async () => {
+      const others = ["read:dashboard", "read:reports", "read:exports", "read:alerts"].filter(
+        (scope) => scope !== endpoint.scope,
+      );
+      const { token } = await createTokenOf(service.database, tenant.shopKey, { scopes: others });
+      const answer = await service.call(path, { token, params: least });
+      assert.equal(answer.status, 403);
+      assert.match(answer.message(), new RegExp(`scope ${endpoint.scope}`, "u"));
+    });
+
+    test("403: each entitlement of the endpoint is needed", async () => {
+      for (const missing of endpoint.entitlements) {
+        const entitlements = ["api_access", "data_export"].filter((entitlement) => entitlement !== missing);
+        const { token } = await createTenant(service.database, { entitlements });
+        const answer = await service.call(path, { token, params: least });
+        assert.equal(answer.status, 403);
+        assert.match(answer.message(), new RegExp(missing, "u"));
+      }
+    });
+
+    test("403: inactive billing closes it, 409: so does each state before ready", async () => {
+      const state = await createTenant(service.database);
+      await changeWorkspace(service.database, state, { billing_status: "inactive" });
+      assert.equal((await service.call(path, { token: state.token, params: least })).status, 403);
+      await changeWorkspace(service.database, state, { billing_status: "active" });
+      for (const readiness of ["installing", "reconnecting", "backfilling"]) {
+        await changeWorkspace(service.database, state, { readiness });
+        const answer = await service.call(path, { token: state.token, params: least });
+        assert.equal(answer.status, 409);
+        assert.match(answer.message(), new RegExp(readiness, "u"));
+      }
+      assert.equal(await countedRequests(service.database, state), 0);
+      await changeWorkspace(service.database, state, { readiness: "ready" });
+      assert.equal((await service.call(path, { token: state.token, params: least })).status, 200);
+      assert.equal(await countedRequests(service.database, state), 1);
+    });
+
+    test("429: the request after the last one is refused and not counted", async () => {
+      const small = await createTenant(service.database, { dailyQuota: 2 });
+      const remaining = [];
+      for (const status of [200, 200, 429, 429]) {
+        const answer = await service.call(path, { token: small.token, params: least });
+        assert.equal(answer.status, status);
+        remaining.push(answer.headers.get("x-ratelimit-remaining"));
+      }
+      assert.deepEqual(remaining, ["1", "0", "0", "0"]);
+      assert.equal(await countedRequests(service.database, small), 2);
+    });
+
+    test("HEAD answers as GET without a body, and counts", async () => {
+      const counted = await createTenant(service.database);
+      const head = await service.call(path, { token: counted.token, params: least, method: "HEAD" });
+      const get = await service.call(path, { token: counted.token, params: least });
+      assert.equal(head.status, 200);
+      assert.equal(head.headers.get("content-type"), get.headers.get("content-type"));
+      assert.equal(await countedRequests(service.database, counted), 2);
+    });
+
+    test("405: other methods are refused before the token, uncounted, with Allow", async () => {
+      const counted = await createTenant(service.database);
+      for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+        for (const token of [{ token: counted.token }, {}]) {
+          const answer = await service.call(path, { ...token, method });
+          assert.equal(answer.status, 405);
+          assert.equal(answer.headers.get("allow"), "GET, HEAD");
+        }
+      }
+      assert.equal(await countedRequests(service.database, counted), 0);
+    });
+
+    test("an unlimited plan is never counted and shows no rate-limit headers", async () => {
+      const free = await createTenant(service.database, { dailyQuota: null });
+      const ask = (params: Record<string, string>) =>
+        service.call(path, { token: free.token, params, isUnlimited: true });
+      assert.equal((await ask(least)).status, 200);
+      if ("limit" in endpoint.parameters.properties)
+        assert.equal((await ask({ ...least, limit: "0" })).status, 400);
+      await changeWorkspace(service.database, free, { readiness: "installing" });
+      assert.equal((await ask(least)).status, 409);
+      assert.equal(await countedRequests(service.database, free), 0);
+    });
+
+    test("a plan of zero requests refuses the first one", async () => {
+      const none = await createTenant(service.database, { dailyQuota: 0 });
+      assert.equal((await service.call(path, { token: none.token, params: least })).status, 429);
+      await changePlan(service.database, none, { dailyQuota: 1 });
+      assert.equal((await service.call(path, { token: none.token, params: least })).status, 200);
+    });
+  });
+
+  if (takesSelector(endpoint)) {
+    describe(`${name}: selectors`, () => {
+      const contradictory = [
+        "sku=HAT-1&product_gid=x",
+        "sku=HAT-1&product_group_type=family&product_group_key=Tops",
+        "store_product_gid=x&product_group_type=family&product_group_key=Tops",
+        "product_group_type=family",
+        "product_group_key=Tops",
+        "product_gid=x&store_product_gid=y",
+        "store_product_gid=x&shopify_product_gid=y",
+      ];
+      test("400: contradictory and unpaired selectors are refused", async () => {
+        for (const selector of contradictory) {
+          const answer = await service.call(path, {
+            token: tenant.token,
+            params: `${query({})}&${selector}`.replace(/^&/u, ""),
+          });
+          assert.equal(answer.status, 400, selector);
+          assert.match(answer.message(), /selector|product_g/u);
+        }
+      });
+
+      test("400: an entity that the workspace never had", async () => {
+        await expectRefused(path, query({ sku: "NEVER" }), "sku");
+        await expectRefused(path, query({ product_gid: "NEVER" }), "product_gid");
+        const group = { product_group_type: "family", product_group_key: "NEVER" };
+        await expectRefused(path, query(group), "product_group_key");
+        // A family of that name is no category of that name.
+        const category = { product_group_type: "analytics_category", product_group_key: "Outerwear" };
+        await expectRefused(path, query(category), "product_group_key");
+      });
+
+      test("product_gid and its aliases select alike", async () => {
+        const texts = [];
+        for (const alias of ["product_gid", "store_product_gid", "shopify_product_gid"]) {
+          const params = query({ [alias]: encodeURIComponent("gid://shopify/Product/1") });
+          const answer = await service.call(path, { token: tenant.token, params });
+          assert.equal(answer.status, 200);
+          texts.push(answer.text);
+        }
+        assert.equal(new Set(texts).size, 1);
+      });
+    });
+  }
+
+  if ("start_month" in least) {
+    test(`${name}: 400 for months that are missing, reversed or more than 120`, async () => {
+      await expectRefused(path, "end_month=2026-01", "start_month");
+      await expectRefused(path, "start_month=2026-01", "end_month");
+      await expectRefused(path, "start_month=2026-02&end_month=2026-01", "start_month");
+      await expectRefused(path, "start_month=2016-01&end_month=2026-01", "start_month");
+      await expectRefused(path, "start_month=0001-01&end_month=9999-12", "start_month");
+      const ten = { start_month: "2016-02", end_month: "2026-01" };
+      assert.equal((await service.call(path, { token: tenant.token, params: ten })).status, 200);
+    });
+  }
+}

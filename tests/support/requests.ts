@@ -1,0 +1,61 @@
+import type { TSchema } from "typebox";
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+
+export type ParameterSchema = TSchema & {
+  type?: string;
+  enum?: string[];
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+  "x-normalized"?: boolean;
+};
+
+/** An endpoint's parameters with their schemas, by name. */
+export function parametersOf(endpoint: Endpoint): [name: string, schema: ParameterSchema][] {
+  return Object.entries(endpoint.parameters.properties) as [string, ParameterSchema][];
+}
+
+/** The least that an endpoint must be given: the months, where it takes them. */
+export function leastParameters(endpoint: Endpoint): Record<string, string> {
+  return "start_month" in endpoint.parameters.properties
+    ? { start_month: "2026-01", end_month: "2026-03" }
+    : {};
+}
+
+export function takesSelector(endpoint: Endpoint): boolean {
+  return "sku" in endpoint.parameters.properties;
+}
+
+/** Values that a parameter must refuse, percent-encoded, told from its schema alone. */
+export function brokenValues(schema: ParameterSchema): string[] {
+  if (schema.enum !== undefined) return ["nonsense", `${schema.enum[0]}%20`, "%00"];
+  if (schema.type === "boolean") return ["maybe", "2", "True%20"];
+  if (schema.type === "integer" || schema.type === "number") return brokenNumbers(schema);
+  if (schema.format === "date-time") return BROKEN_DATE_TIMES;
+  if (schema.pattern !== undefined) return BROKEN_MONTHS;
+  return ["%00", "line%0Abreak", "a".repeat((schema.maxLength ?? 0) + 1)];
+}
+
+const BROKEN_MONTHS = ["2026-13", "2026-00", "0000-01", "26-01", "2026-1", "2026-01-01"];
+
+const BROKEN_DATE_TIMES = [
+  "yesterday",
+  "2026-01-01",
+  "2026-01-01T00:00:00",
+  "2026-02-30T00:00:00Z",
+  "2026-13-01T00:00:00Z",
+  "2026-01-01T25:00:00Z",
+  "0000-01-01T00:00:00Z",
+];
+
+function brokenNumbers(schema: ParameterSchema): string[] {
+  const values = ["abc", "1e3", "0x10", "NaN", "Infinity", "1,000", "%D9%A1"];
+  if (schema.minimum !== undefined) values.push(String(schema.minimum - 1));
+  if (schema.maximum !== undefined) values.push(String(BigInt(schema.maximum) + 1n));
+  if (schema.type === "integer") values.push("1.5", "9007199254740993");
+  return values;
+}

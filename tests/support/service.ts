@@ -1,0 +1,121 @@
+import pg from "pg";
+import pino from "pino";
+import { openInstallation, startService } from "../../src/app.ts";
+import type { Installation } from "../../src/app.ts";
+import { readConfig } from "../../src/config.ts";
+import { checkAnswer } from "./answer-check.ts";
+import { createTestDatabase } from "./database.ts";
+
+export type Parameters = Record<string, string | number | boolean> | readonly (readonly [string, string])[];
+
+export type CallOptions = {
+  token?: string;
+  /** Parameters by name, in pairs when one repeats, or a query string as it is to be sent. */
+  params?: Parameters | string;
+  method?: string;
+  headers?: Record<string, string>;
+  /** The token's plan has no daily limit. */
+  isUnlimited?: boolean;
+};
+
+export type CalledAnswer = {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body of a JSON answer; its members are what the schema says. */
+  json(): Body;
+  /** The message of an error. */
+  message(): string;
+};
+
+export type Body = {
+  data: Record<string, unknown> & Record<string, unknown>[];
+  meta: Record<string, unknown>;
+};
+
+export type TestService = {
+  address: string;
+  /** For the test's own reading and writing, past the service. */
+  database: pg.Pool;
+  databaseUrl: string;
+  installation: Installation;
+  /** Every line the service logged. */
+  logs: string[];
+  /** Asks the service; fails when the answer breaks the contract in any part. */
+  call: Caller;
+  stop(): Promise<void>;
+};
+
+export type Caller = (path: string, options?: CallOptions) => Promise<CalledAnswer>;
+
+export const TEST_SECRET = "a secret for tests of at least 32 characters";
+
+/** The environment of a server on a test database. */
+export function serviceEnvironment(databaseUrl: string): Record<string, string> {
+  return { PORT: "0", DATABASE_URL: databaseUrl, RETURNS_SECRET: TEST_SECRET, DATABASE_CONNECTIONS: "4" };
+}
+
+/** Starts the real service on a database of its own; `call` speaks HTTP to it. */
+export async function startTestService(): Promise<TestService> {
+  const testDatabase = await createTestDatabase();
+  const { url } = testDatabase;
+  const database = openTestPool(url);
+  const logs: string[] = [];
+  const logger = pino({ level: "trace" }, { write: (line: string) => void logs.push(line) });
+  const config = readConfig(serviceEnvironment(url));
+  const installation = await openInstallation(config, (line) => void logs.push(line));
+  const service = await startService(config, installation, logger);
+  return {
+    address: service.address,
+    database,
+    databaseUrl: url,
+    installation,
+    logs,
+    call: createCaller(service.address),
+    stop: async () => {
+      await service.stop();
+      await installation.close();
+      await database.end();
+      await testDatabase.drop();
+    },
+  };
+}
+
+/** A small pool that outlives the ends of its idle connections. */
+export function openTestPool(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: 3 });
+  pool.on("error", () => {});
+  return pool;
+}
+
+/** A function that asks one server and holds each answer to the contract. */
+export function createCaller(address: string): Caller {
+  return async (path, options = {}) => {
+    const method = options.method ?? "GET";
+    const headers = {
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...options.headers,
+    };
+    const response = await fetch(`${address}${path}${queryOf(options.params)}`, { method, headers });
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, text };
+    checkAnswer(answer, {
+      path,
+      method,
+      isUnlimited: options.isUnlimited ?? false,
+      requestId: options.headers?.["x-request-id"],
+    });
+    return {
+      ...answer,
+      json: () => JSON.parse(text) as Body,
+      message: () => (JSON.parse(text) as { error: { message: string } }).error.message,
+    };
+  };
+}
+
+function queryOf(params: Parameters | string | undefined): string {
+  if (params === undefined) return "";
+  if (typeof params === "string") return `?${params}`;
+  const pairs: (readonly [string, unknown])[] = Array.isArray(params) ? params : Object.entries(params);
+  return `?${pairs.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&")}`;
+}

@@ -1,0 +1,299 @@
+import type pg from "pg";
+import { insertRows } from "./tenants.ts";
+
+/**
+ * A store small enough to know by heart: three products, six SKUs (one used, one without a vendor), eighteen order
+ * months with returns, refunds and labels, and at least one row in every table of a workspace.
+ */
+export async function seedSmallStore(database: pg.Pool, shopKey: number): Promise<void> {
+  const rowsByTable = { ...catalogueRows(), ...factRows(), cohort: cohortRows(), ...controlRows() };
+  for (const [table, rows] of Object.entries(rowsByTable)) {
+    await insertRows(
+      database,
+      table,
+      rows.map((row) => ({ shop_key: shopKey, ...row })),
+    );
+  }
+}
+
+export const STORE_MONTHS = Array.from({ length: 18 }, (_, index) =>
+  new Date(Date.UTC(2025, index, 1)).toISOString().slice(0, 7),
+);
+
+type Product = { gid: string; title: string; vendor: string | null; family: string; category: string };
+type Sku = { sku: string; product: Product; isUsed: boolean; counterpart: string | null };
+
+const jacket = product(1, "Crème Jacket", "Nordwind", "Outerwear", "Jackets");
+const shirt = product(2, "Plain Shirt", "Südstern", "Tops", "Shirts");
+const hat = product(3, "Hat", null, "Tops", "Hats");
+
+const SKUS: readonly Sku[] = [
+  { sku: "HAT-1", product: hat, isUsed: false, counterpart: null },
+  { sku: "JACKET-M", product: jacket, isUsed: false, counterpart: null },
+  { sku: "JACKET-M-USED", product: jacket, isUsed: true, counterpart: "JACKET-M" },
+  { sku: "JACKET-S", product: jacket, isUsed: false, counterpart: null },
+  { sku: "SHIRT-M", product: shirt, isUsed: false, counterpart: null },
+  { sku: "SHIRT-S", product: shirt, isUsed: false, counterpart: null },
+];
+
+function product(
+  number: number,
+  title: string,
+  vendor: string | null,
+  family: string,
+  category: string,
+): Product {
+  return { gid: `gid://shopify/Product/${number}`, title, vendor, family, category };
+}
+
+function catalogueRows() {
+  return {
+    product: [jacket, shirt, hat].map((row) => ({
+      product_gid: row.gid,
+      title: row.title,
+      handle: row.title.toLowerCase(),
+      vendor: row.vendor,
+      family: row.family,
+      analytics_category: row.category,
+      image_url: `https://images.example/${row.title}.png`,
+      image_alt: row.title,
+      from_lines: false,
+    })),
+    variant: SKUS.map((row) => ({
+      variant_id: `variant ${row.sku}`,
+      product_gid: row.product.gid,
+      sku: row.sku,
+      title: row.sku,
+      used: row.isUsed,
+      counterpart_sku: row.counterpart,
+      unit_cost_minor: 700,
+    })),
+    sku: SKUS.map((row) => ({
+      sku: row.sku,
+      product_gid: row.product.gid,
+      product_title: row.product.title,
+      vendor: row.product.vendor,
+      used: row.isUsed,
+      counterpart_sku: row.counterpart,
+      unit_cost_minor: 700,
+      from_lines: false,
+    })),
+    entity: entityRows(),
+  };
+}
+
+function entityRows() {
+  const group = (type: string, key: string) =>
+    entity(3, key, key, type, { subtitle: type, search_text: key.toLowerCase() });
+  return [
+    ...SKUS.map(({ sku, product: { gid, title, vendor } }) =>
+      entity(1, sku, sku, "", {
+        subtitle: title,
+        product_gid: gid,
+        sku,
+        product_title: title,
+        vendor,
+        search_text: `${sku}\n${title}\n${vendor}`.toLowerCase(),
+      }),
+    ),
+    ...[jacket, shirt, hat].map(({ gid, title, vendor }) =>
+      entity(2, title, gid, "", {
+        subtitle: vendor,
+        product_gid: gid,
+        product_title: title,
+        vendor,
+        search_text: `${title}\n${vendor}`.toLowerCase(),
+      }),
+    ),
+    ...["Outerwear", "Tops"].map((key) => group("family", key)),
+    ...["Hats", "Jackets", "Shirts"].map((key) => group("analytics_category", key)),
+  ];
+}
+
+function entity(
+  rank: number,
+  label: string,
+  key: string,
+  groupType: string,
+  rest: Record<string, string | null>,
+) {
+  return {
+    type_rank: rank,
+    label,
+    entity_key: key,
+    product_group_type: groupType,
+    subtitle: null,
+    product_gid: null,
+    sku: null,
+    product_title: null,
+    vendor: null,
+    search_text: "",
+    ...rest,
+  };
+}
+
+const soldUnits = (skuIndex: number, monthIndex: number): number => 20 + skuIndex * 3 + (monthIndex % 4);
+const returnedUnits = (skuIndex: number, monthIndex: number): number => 1 + ((skuIndex + monthIndex) % 5);
+const REFUND_MINOR = 1999;
+const LABEL_MINOR = 450;
+const LAG_DAYS = 12;
+
+/** One order line per SKU and month; all its returns come on one day, so that every window holds them. */
+function factRows() {
+  const lines = SKUS.flatMap((sku, skuIndex) =>
+    STORE_MONTHS.map((month, monthIndex) => ({
+      sku,
+      month,
+      key: { order_id: `order ${month} ${sku.sku}`, line_id: "line 1" },
+      sold: soldUnits(skuIndex, monthIndex),
+      returned: returnedUnits(skuIndex, monthIndex),
+    })),
+  );
+  return {
+    order_document: lines.map(({ key }) => ({ order_id: key.order_id, document: { id: key.order_id } })),
+    order_line: lines.map(({ sku, month, key, sold }) => ({
+      ...key,
+      ordered_on: `${month}-05`,
+      cohort_month: `${month}-01`,
+      sold_units: sold,
+      line_product_gid: sku.product.gid,
+      line_variant_id: `variant ${sku.sku}`,
+      line_sku: sku.sku,
+      product_gid: sku.product.gid,
+      sku: sku.sku,
+      used: sku.isUsed,
+      unit_cost_minor: 700,
+    })),
+    return_event: lines.map(({ month, key, returned }) => ({
+      ...key,
+      event_number: 1,
+      lag_days: LAG_DAYS,
+      occurred_on: `${month}-17`,
+      reason: "SIZE_TOO_SMALL",
+      returned_units: returned,
+      refunded_units: returned,
+      restocked_units: returned,
+      refund_minor: returned * REFUND_MINOR,
+    })),
+    return_request: lines.map(({ key, returned }) => ({
+      ...key,
+      return_id: `return of ${key.order_id}`,
+      status: "CLOSED",
+      units: returned,
+    })),
+    return_label: lines.map(({ month, key }) => ({
+      source: "labels",
+      label_id: `label of ${key.order_id}`,
+      order_id: key.order_id,
+      return_id: `return of ${key.order_id}`,
+      tracking_number: `tracking of ${key.order_id}`,
+      charged_at: `${month}-17T00:00:00Z`,
+      amount_minor: LABEL_MINOR,
+      currency_code: "EUR",
+    })),
+    label_share: lines.map(({ key }) => ({
+      ...key,
+      source: "labels",
+      label_id: `label of ${key.order_id}`,
+      lag_days: LAG_DAYS,
+      label_minor: LABEL_MINOR,
+    })),
+  };
+}
+
+function cohortRows() {
+  return STORE_MONTHS.flatMap((month, monthIndex) =>
+    cohortEntities().flatMap(({ kind, key, skus }) =>
+      ["primary", "30d", "90d", "lifetime"].map((window) => ({
+        entity_kind: kind,
+        entity_key: key,
+        observation_window: window,
+        cohort_month: `${month}-01`,
+        ...cohortFigures(skus, monthIndex),
+      })),
+    ),
+  );
+}
+
+/** The sum of a month's figures over SKUs, given by their place in the list. */
+function cohortFigures(skus: readonly number[], monthIndex: number) {
+  const sold = skus.reduce((sum, skuIndex) => sum + soldUnits(skuIndex, monthIndex), 0);
+  const returned = skus.reduce((sum, skuIndex) => sum + returnedUnits(skuIndex, monthIndex), 0);
+  return {
+    sold_units: sold,
+    returned_units: returned,
+    refunded_units: returned,
+    restocked_units: returned,
+    restocked_cost_minor: returned * 700,
+    costed_sold_units: sold,
+    costed_returned_units: returned,
+    refund_minor: returned * REFUND_MINOR,
+    label_minor: skus.length * LABEL_MINOR,
+  };
+}
+
+/** Every entity that has cohort rows, with the places of its SKUs in the list. */
+function cohortEntities() {
+  const places = (matches: (sku: Sku) => boolean): number[] =>
+    SKUS.flatMap((sku, index) => (matches(sku) ? [index] : []));
+  return [
+    { kind: "workspace", key: "", skus: places(() => true) },
+    ...SKUS.map(({ sku }, index) => ({ kind: "sku", key: sku, skus: [index] })),
+    ...[jacket, shirt, hat].map(({ gid }) => ({
+      kind: "product",
+      key: gid,
+      skus: places((sku) => sku.product.gid === gid && !sku.isUsed),
+    })),
+    { kind: "product_used", key: jacket.gid, skus: places((sku) => sku.isUsed) },
+    ...["Outerwear", "Tops"].map((key) => ({
+      kind: "family",
+      key,
+      skus: places((sku) => sku.product.family === key),
+    })),
+    ...["Hats", "Jackets", "Shirts"].map((key) => ({
+      kind: "analytics_category",
+      key,
+      skus: places((sku) => sku.product.category === key),
+    })),
+  ];
+}
+
+function controlRows() {
+  return {
+    data_source: [
+      {
+        source: "labels",
+        kind: "label_cost",
+        status: "ok",
+        currency_code: "EUR",
+        last_synced_at: "2026-07-01T05:00:00Z",
+      },
+    ],
+    daily_usage: [{ day: "2026-01-01", requests: 0 }],
+    dirty_cohort: [{ cohort_month: "2020-01-01" }],
+    watchlist_entry: [{ entity_kind: "sku", entity_key: "JACKET-M" }],
+    audit_event: [{ audit_id: crypto.randomUUID(), actor: "owner", action: "import", detail: {} }],
+    sale_event: [
+      { slug: "summer", label: "Summer sale", starts_on: "2025-06-01", ends_on: "2025-06-10", skus: null },
+      { slug: "hats", label: "Hat week", starts_on: "2025-09-01", ends_on: "2025-09-07", skus: ["HAT-1"] },
+    ],
+    alert: alertRows(),
+  };
+}
+
+function alertRows() {
+  return Array.from({ length: 12 }, (_, index) => ({
+    alert_id: `alert-${String(index).padStart(2, "0")}`,
+    event_key: `event-${index}`,
+    recipient: index % 4 === 3 ? "user-1" : null,
+    category: index % 2 === 0 ? "return_rate_watchlist" : "backfill_completed",
+    severity: "warning",
+    title: `Alert ${index}`,
+    body: "What happened.",
+    link_url: "https://app.example/alerts",
+    link_label: "Open",
+    metadata: { sku: "JACKET-M" },
+    // Three at a time share an instant.
+    created_at: `2026-06-0${1 + Math.floor(index / 3)}T08:00:00.123456Z`,
+  }));
+}
