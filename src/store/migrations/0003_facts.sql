@@ -37,6 +37,9 @@ create table order_line (
   line_product_gid text collate "C",
   line_variant_id text collate "C",
   line_sku text collate "C",
+  -- What the catalogue shows for products and SKUs that no catalogue row describes.
+  line_title text,
+  line_vendor text,
   -- Resolved with the catalogue: the line's own word, else its variant's.
   product_gid text collate "C",
   sku text collate "C",
