@@ -60,12 +60,12 @@ export async function preparePrograms(
 
 /** Turns what the file system refuses into a sentence that says what to do. */
 export function explain(error: unknown, dataFolder: string): Error {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, message, cause } = error as NodeJS.ErrnoException;
   const because = { cause: error };
-  if (code === "ENOSPC" || code === "EDQUOT" || message.includes("No space left on device")) {
+  if (code === "ENOSPC" || code === "EDQUOT" || /No space left on device/.test(`${message} ${cause}`)) {
     return new Error(`The disk with the data folder ${dataFolder} is full.`, because);
   }
-  if (code !== undefined && ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"].includes(code)) {
+  if (code !== undefined && ["EACCES", "EPERM", "EROFS", "ENOTDIR", "ENOENT", "EEXIST"].includes(code)) {
     return new Error(
       `The data folder ${dataFolder} cannot be used by this user (${message}): set RETURNS_DATA_DIR to another.`,
       because,
@@ -126,8 +126,8 @@ async function fillCluster(draft: string, settings: Record<string, string>): Pro
     account,
   );
   if (made.code !== 0) {
-    const reason = made.output.match(/^initdb: (?:error|fatal): .*$/m)?.[0] ?? made.output.split("\n").at(-1);
-    throw new Error(`PostgreSQL could not prepare its data folder (${reason}).`);
+    const reason = made.output.match(/\b(?:error|fatal|panic): .*/i)?.[0] ?? made.output.split("\n").at(-1);
+    throw new Error(`PostgreSQL could not prepare its data folder (${reason}).`, { cause: made.output });
   }
   if (account !== undefined) chownSync(passwordFile, 0, 0);
 }

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from "node:fs";
-import { linkSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { linkSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { run, serverEnvironment } from "./embedded-account.ts";
 import { type Cluster, explain, preparePrograms } from "./embedded-cluster.ts";
@@ -62,8 +62,7 @@ export async function startServer(
   const { binaries, account } = await preparePrograms(cluster);
   const port = await choosePort(Number(readText(cluster.portFile)));
   const settings = { ...defaultSettings, ...options.settings, port: String(port) };
-  const logOffset = trimLog(cluster.logFile);
-  const log = openSync(cluster.logFile, "a", 0o600);
+  const { log, offset } = openLog(cluster);
   // Not through pg_ctl: its shell would interpret characters of the folder's path.
   const child = spawn(
     join(binaries, "postgres"),
@@ -83,7 +82,7 @@ export async function startServer(
   closeSync(log);
   let failure: string | undefined;
   child.on("error", (error) => (failure = error.message));
-  child.on("exit", () => (failure = readText(cluster.logFile)?.slice(logOffset) ?? ""));
+  child.on("exit", () => (failure = readText(cluster.logFile)?.slice(offset) ?? ""));
   child.unref();
   while (failure === undefined) {
     const isReady = readText(join(cluster.dataFolder, "postmaster.pid"))?.split("\n")[7]?.trim() === "ready";
@@ -98,7 +97,10 @@ export async function startServer(
   }
   if (passingFailure.test(failure)) return undefined;
   const reason = failure.match(/(?:FATAL|PANIC|ERROR): .*/)?.[0] ?? failure.trim().split("\n").at(-1);
-  throw explain(new Error(`PostgreSQL did not start (${reason}), see ${cluster.logFile}.`), cluster.folder);
+  throw explain(
+    new Error(`PostgreSQL did not start (${reason}), see ${cluster.logFile}.`),
+    dirname(cluster.folder),
+  );
 }
 
 /** Stops the cluster's server, cutting off its clients, and waits until it is gone. */
@@ -160,12 +162,15 @@ function listen(port: number): Promise<number | undefined> {
   });
 }
 
-/** Empties a log that has grown large. Returns where this start's lines will begin. */
-function trimLog(logFile: string): number {
-  const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
-  if (size <= logLimitBytes) return size;
-  truncateSync(logFile, 0);
-  return 0;
+/** Opens the log to append to, emptied when it has grown large, and tells where this start's lines will begin. */
+function openLog(cluster: Cluster): { log: number; offset: number } {
+  try {
+    const log = openSync(cluster.logFile, "a", 0o600);
+    if (fstatSync(log).size > logLimitBytes) ftruncateSync(log);
+    return { log, offset: fstatSync(log).size };
+  } catch (error) {
+    throw explain(error, dirname(cluster.folder));
+  }
 }
 
 function readText(file: string): string | undefined {

@@ -129,9 +129,15 @@ async function sitDown(server: Server, password: string): Promise<pg.Client | Er
   } catch (error) {
     await client.end().catch(() => {});
     const { code, message } = error as Error & { code?: string };
-    if (passingErrors.includes(code ?? "") || /terminated|timeout/i.test(message)) return error as Error;
+    if (passingErrors.includes(code ?? "") || /terminated|timeout expired/i.test(message))
+      return error as Error;
     throw new Error(`The embedded database cannot be joined (${message}).`, { cause: error });
   }
+}
+
+function isPassing(error: unknown): boolean {
+  const { code, message } = error as Error & { code?: string };
+  return passingErrors.includes(code ?? "") || /terminated|timeout expired/i.test(message);
 }
 
 async function createDatabase(client: pg.Client): Promise<void> {
@@ -153,7 +159,8 @@ async function leave(cluster: Cluster, seat: Seat, log: (line: string) => void):
     if (answer.rows[0].alone) await stopServer(cluster, Date.now() + waitMs);
     await seat.client.end();
   } catch (error) {
-    log(`Leaving the embedded database: ${(error as Error).message}`);
+    // Of two that leave at once the other may have stopped the server already.
+    if (!isPassing(error)) log(`Leaving the embedded database: ${(error as Error).message}`);
   }
 }
 
