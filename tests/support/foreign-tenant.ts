@@ -1,0 +1,92 @@
+import type pg from "pg";
+
+/** Stands in every text of another tenant; whoever else is served it has found a leak. */
+export const CANARY = "zz9canary";
+
+type Column = {
+  table_name: string;
+  column_name: string;
+  data_type: string;
+  is_key: boolean;
+  is_checked: boolean;
+};
+
+/**
+ * Gives workspace `toShop` two copies of everything workspace `fromShop` has, in every table that has a shop_key,
+ * whatever it is called: one under the same keys with other numbers and texts, so that a join which forgets the
+ * workspace changes an answer, and one with the canary in every text, keys included.
+ */
+export async function copyAsForeign(database: pg.Pool, fromShop: number, toShop: number): Promise<void> {
+  const columns = await tenantColumns(database);
+  const keyNames = new Set(columns.filter((column) => column.is_key).map((column) => column.column_name));
+  for (const [table, own] of Map.groupBy(columns, (column) => column.table_name)) {
+    if (table === "workspace" || table === "shop_directory") continue;
+    const rows = await database.query(`select 1 from ${table} where shop_key = $1 limit 1`, [fromShop]);
+    if (rows.rowCount === 0) throw new Error(`give ${table} a row in tests/support/small-store.ts`);
+    await copy(database, table, own, { fromShop, toShop, keeps: (name) => isIdentifier(name, keyNames) });
+    await copy(database, table, own, { fromShop, toShop, keeps: () => false });
+  }
+  const ofWorkspace = columns.filter((column) => column.table_name === "workspace");
+  await plantInWorkspace(database, ofWorkspace, toShop);
+}
+
+type CopyPlan = { fromShop: number; toShop: number; keeps: (name: string) => boolean };
+
+async function copy(database: pg.Pool, table: string, columns: Column[], plan: CopyPlan): Promise<void> {
+  const names = columns.map((column) => column.column_name).join(", ");
+  const values = columns.map((column) => copiedValue(column, plan)).join(", ");
+  await database.query(
+    `insert into ${table} (${names}) select ${values} from ${table} where shop_key = $2 on conflict do nothing`,
+    [plan.toShop, plan.fromShop],
+  );
+}
+
+function copiedValue(column: Column, plan: CopyPlan): string {
+  const { column_name: name, data_type: type } = column;
+  if (name === "shop_key") return "$1::bigint";
+  if (type === "ARRAY") return `array_append(${name}, '${CANARY}')`;
+  if (type === "text")
+    return column.is_checked || plan.keeps(name) ? name : `'${CANARY}' || coalesce(${name}, '')`;
+  if (type === "jsonb") return `coalesce(${name}, '{}') || '{"canary": "${CANARY}"}'`;
+  if (type === "uuid") return "gen_random_uuid()";
+  if (["integer", "bigint", "smallint"].includes(type) && !column.is_key) return `${name} + 1000`;
+  return name;
+}
+
+/** Whether rows are looked up by this column: a key of some table, or a name that says so. */
+function isIdentifier(name: string, keyNames: ReadonlySet<string>): boolean {
+  return keyNames.has(name) || /(?:^|_)(?:sku|gid|id|key|vendor|family|category|recipient)$/u.test(name);
+}
+
+async function plantInWorkspace(database: pg.Pool, columns: Column[], shopKey: number): Promise<void> {
+  const settings = columns
+    .filter((column) => column.data_type === "text" && !column.is_checked)
+    .map((column) => `${column.column_name} = '${CANARY}' || ${column.column_name}`);
+  const { rows } = await database.query<{ plan_key: string }>(
+    "select plan_key from workspace where shop_key = $1",
+    [shopKey],
+  );
+  await database.query("update plan set plan_key = $2 where plan_key = $1", [
+    rows[0]?.plan_key,
+    `${CANARY}${rows[0]?.plan_key}`,
+  ]);
+  await database.query(`update workspace set ${settings.join(", ")} where shop_key = $1`, [shopKey]);
+}
+
+async function tenantColumns(database: pg.Pool): Promise<Column[]> {
+  const { rows } = await database.query<Column>(`
+    select c.table_name::text, c.column_name::text, c.data_type::text,
+           exists (select from pg_index i
+                    where i.indrelid = c.table_name::regclass and i.indisunique
+                      and c.ordinal_position = any (i.indkey)) as is_key,
+           exists (select from pg_constraint k
+                    where k.conrelid = c.table_name::regclass and k.contype = 'c'
+                      and c.ordinal_position = any (k.conkey)) as is_checked
+      from information_schema.columns c
+      join information_schema.tables t using (table_schema, table_name)
+     where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+       and exists (select from information_schema.columns s
+                    where s.table_schema = 'public' and s.table_name = c.table_name and s.column_name = 'shop_key')
+     order by c.table_name, c.ordinal_position`);
+  return rows;
+}

@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Endpoint } from "../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../src/contract/registry.ts";
+import { openDatabase } from "../src/store/database.ts";
+import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
+import { leastParameters, parametersOf, takesSelector } from "./support/requests.ts";
+import { startTestService } from "./support/service.ts";
+import type { CalledAnswer, TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+type Asked = { endpoint: Endpoint; params: Record<string, string> };
+
+// The currency of the other tenant, which can hold no canary.
+const FOREIGN_CURRENCY = "XTS";
+
+const asked = ENDPOINTS.flatMap(askedOf);
+let service: TestService;
+let own: Tenant;
+let foreign: Tenant;
+let textsAlone: string[];
+
+before(async () => {
+  service = await startTestService();
+  own = await createTenant(service.database);
+  await seedSmallStore(service.database, own.shopKey);
+  textsAlone = (await askAll(own)).map((answer) => answer.text);
+  foreign = await createTenant(service.database, { currencyCode: FOREIGN_CURRENCY });
+  await copyAsForeign(service.database, own.shopKey, foreign.shopKey);
+});
+after(() => service.stop());
+
+/** Every endpoint with each selector, each value of each list, and everything it can be asked for at once. */
+function askedOf(endpoint: Endpoint): Asked[] {
+  const least = leastParameters(endpoint);
+  const whole = "start_month" in least ? { start_month: "2025-01", end_month: "2026-06" } : {};
+  const limit = parametersOf(endpoint).find(([name]) => name === "limit")?.[1].maximum;
+  const widest = { ...whole, ...(limit === undefined ? {} : { limit: String(limit) }) };
+  const listed = parametersOf(endpoint)
+    .filter(([name, schema]) => schema.enum !== undefined && name !== "product_group_type")
+    .flatMap(([name, schema]) => (schema.enum ?? []).map((value) => ({ [name]: value })));
+  const named = Object.keys(endpoint.parameters.properties);
+  const others: Record<string, string>[] = [
+    { vendor: "Nordwind" },
+    { q: "jacket" },
+    { q: "zz9" },
+    { category: "backfill_completed" },
+    { since: "2026-06-02T00:00:00Z" },
+    { saleEvent: "summer", saleEventBaseline: "selected_non_sale" },
+    { saleEvent: "hats", saleEventScope: "event_scope" },
+    { include_incomplete: "true", window: "lifetime" },
+  ];
+  const selectors = [
+    { sku: "JACKET-M", include_used_variants: "true" },
+    { product_gid: "gid://shopify/Product/1" },
+    { product_gid: "gid://shopify/Product/1", include_used_variants: "true" },
+    { product_group_type: "family", product_group_key: "Outerwear" },
+    { product_group_type: "analytics_category", product_group_key: "Jackets" },
+  ];
+  return [
+    {},
+    ...listed,
+    ...others.filter((params) => Object.keys(params).every((name) => named.includes(name))),
+    ...(takesSelector(endpoint) ? selectors : []),
+  ].map((params) => ({ endpoint, params: { ...widest, ...params } }));
+}
+
+async function askAll(tenant: Tenant): Promise<CalledAnswer[]> {
+  const answers = [];
+  for (const { endpoint, params } of asked) {
+    const answer = await service.call(endpoint.path, { token: tenant.token, params });
+    assert.equal(answer.status, 200);
+    answers.push(answer);
+  }
+  return answers;
+}
+
+test("nothing of another workspace is in any body, header or log, and no answer changes with it", async () => {
+  const logged = service.logs.length;
+  const answers = await askAll(own);
+  for (const [index, answer] of answers.entries()) {
+    const where = JSON.stringify([asked[index]?.endpoint.path, asked[index]?.params]);
+    const everything = [...answer.headers].flat().join("\n") + answer.text;
+    assert.ok(!everything.includes(CANARY), where);
+    assert.ok(!everything.includes(FOREIGN_CURRENCY), where);
+    assert.equal(answer.text, textsAlone[index], where);
+  }
+  assert.ok(!service.logs.slice(logged).some((line) => line.includes(CANARY)));
+});
+
+test("the same questions asked by the other workspace itself do bring its texts", async () => {
+  const found = new Set<Endpoint>();
+  for (const { endpoint, params } of asked) {
+    // Planted texts need not follow the schema, so the answer is taken as it is.
+    const response = await fetch(
+      `${service.address}${endpoint.path}?${new URLSearchParams(params).toString()}`,
+      {
+        headers: { authorization: `Bearer ${foreign.token}` },
+      },
+    );
+    if ((await response.text()).includes(CANARY)) found.add(endpoint);
+  }
+  assert.equal(found.size, ENDPOINTS.length);
+});
+
+for (const endpoint of ENDPOINTS.filter(takesSelector)) {
+  test(`${endpoint.name}: a foreign id and a missing one give the same bytes`, async () => {
+    const selectors: ((prefix: string) => Record<string, string>)[] = [
+      (prefix) => ({ sku: `${prefix}JACKET-M` }),
+      (prefix) => ({ sku: `${prefix}JACKET-M`, include_used_variants: "true" }),
+      (prefix) => ({ product_gid: `${prefix}gid://shopify/Product/1` }),
+      (prefix) => ({ product_group_type: "family", product_group_key: `${prefix}Tops` }),
+      (prefix) => ({ product_group_type: "analytics_category", product_group_key: `${prefix}Hats` }),
+    ];
+    for (const selector of selectors) {
+      const answers = [];
+      for (const prefix of [CANARY, "zz9missing"]) {
+        const params = { ...leastParameters(endpoint), ...selector(prefix) };
+        answers.push(await service.call(endpoint.path, { token: own.token, params }));
+      }
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [400, 400],
+      );
+      assert.equal(answers[0]?.text, answers[1]?.text);
+      assert.deepEqual(comparableHeaders(answers[0]), comparableHeaders(answers[1]));
+    }
+  });
+}
+
+test("a foreign sale event and a missing one give the same bytes", async () => {
+  for (const endpoint of ENDPOINTS.filter((candidate) => "saleEvent" in candidate.parameters.properties)) {
+    const texts = [];
+    for (const prefix of [CANARY, "zz9missing"]) {
+      const params = { ...leastParameters(endpoint), saleEvent: `${prefix}summer` };
+      texts.push((await service.call(endpoint.path, { token: own.token, params })).text);
+    }
+    assert.equal(texts[0], texts[1]);
+  }
+});
+
+test("a foreign vendor and a missing one give the same rows: none", async () => {
+  for (const endpoint of ENDPOINTS.filter((candidate) => "vendor" in candidate.parameters.properties)) {
+    const texts = [];
+    for (const prefix of [CANARY, "zz9missing"]) {
+      const params = { ...leastParameters(endpoint), vendor: `${prefix}Nordwind` };
+      const answer = await service.call(endpoint.path, { token: own.token, params });
+      texts.push(answer.text.replaceAll(prefix, ""));
+    }
+    assert.equal(texts[0], texts[1]);
+  }
+});
+
+test("a cursor of one workspace opens nothing in another", async () => {
+  for (const path of ["/api/v1/entities", "/api/v1/alerts"]) {
+    for (const [from, to] of [
+      [foreign, own],
+      [own, foreign],
+    ] as const) {
+      const page = await service.call(path, { token: from.token, params: { limit: 1 } });
+      const cursor = String(page.json().meta["next_cursor"]);
+      const refused = await service.call(path, { token: to.token, params: { limit: 1, cursor } });
+      assert.equal(refused.status, 400);
+      assert.match(refused.message(), /cursor/u);
+    }
+  }
+});
+
+test("a token whose digits name another workspace is unknown there", async () => {
+  const { rows } = await service.database.query<{ token_id: string }>(
+    "select token_id from api_token where shop_key = $1",
+    [foreign.shopKey],
+  );
+  assert.ok(rows.some((row) => row.token_id === own.tokenId));
+  const answer = await service.call("/api/v1/alerts", { token: own.token, params: { limit: 100 } });
+  assert.equal(answer.json().meta["shop_domain"], own.shopDomain);
+});
+
+test("an alert for one user is never served, however it is asked for", async () => {
+  const { rows } = await service.database.query<{ alert_id: string }>(
+    "select alert_id from alert where shop_key = $1 and recipient is not null",
+    [own.shopKey],
+  );
+  assert.equal(rows.length, 3);
+  const targeted = new Set(rows.map((row) => row.alert_id));
+  const questions: Record<string, string>[] = [{}, { category: "backfill_completed" }];
+  for (const params of [...questions, { since: "2026-06-01T00:00:00Z" }]) {
+    const answer = await service.call("/api/v1/alerts", {
+      token: own.token,
+      params: { ...params, limit: "100" },
+    });
+    const served = answer.json().data.map((alert) => String(alert["id"]));
+    assert.ok(served.length > 0);
+    assert.deepEqual(
+      served.filter((id) => targeted.has(id)),
+      [],
+    );
+  }
+});
+
+test("the database itself refuses every write on a serving connection", async () => {
+  const reading = openDatabase({
+    url: service.databaseUrl,
+    maxConnections: 1,
+    readOnly: true,
+    statementTimeoutMs: 1000,
+    applicationName: "returns-reading",
+    onConnectionError: () => {},
+  });
+  const write = { name: "write", text: "insert into dirty_cohort values ($1, '2026-01-01')" };
+  await assert.rejects(reading.rows(write, [own.shopKey]), { code: "25006" });
+  await reading.close();
+});
+
+test("a query that would write, answered by the service, is a 500", async () => {
+  await service.database.query(`
+    create function write_and_pass() returns boolean language sql volatile
+    as $$ insert into dirty_cohort values (${own.shopKey}, '1999-01-01') on conflict do nothing; select true $$;
+    alter table alert rename to alert_kept;
+    create view alert as select * from alert_kept where write_and_pass();`);
+  const logged = service.logs.length;
+  const answer = await service.call("/api/v1/alerts", { token: own.token });
+  await service.database.query("drop view alert; alter table alert_kept rename to alert");
+  assert.equal(answer.status, 500);
+  assert.match(service.logs.slice(logged).join(""), /read-only transaction/u);
+});
+
+/** All but what differs between any two answers. */
+function comparableHeaders(answer: CalledAnswer | undefined): [string, string][] {
+  const changing = new Set(["date", "x-request-id", "x-ratelimit-remaining"]);
+  return [...(answer?.headers ?? [])].filter(([name]) => !changing.has(name));
+}
