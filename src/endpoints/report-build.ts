@@ -93,8 +93,6 @@ type FiguresRequest = {
 function loadFigures(database: Queryable, workspace: Workspace, request: FiguresRequest) {
   const { input, selection, section, comparedRange } = request;
   const range = { startMonth: input.start_month, endMonth: input.end_month };
-  // Incomplete months are the last ones: what counts is one range from the first month, or nothing.
-  const counted = cohortMonths(workspace, input, []).at(-1);
   const labelCosts = labelCostsIncluded(workspace);
   const showsUnmatched =
     labelCosts && selection.kind === "workspace" && (section === "overview" || section === "costs");
@@ -104,7 +102,7 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
     windowDays: daysOfWindow(workspace, input),
     startMonth: comparedRange?.start_month ?? input.start_month,
     endMonth: input.end_month,
-    counted: counted === undefined ? null : { startMonth: input.start_month, endMonth: counted.month },
+    countedMonths: cohortMonths(workspace, input, []).map(({ month }) => month),
     charged: showsUnmatched ? range : null,
     labelCostsIncluded: labelCosts,
   });

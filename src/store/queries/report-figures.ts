@@ -13,8 +13,8 @@ export type ReportRange = {
   /** Cohort months to return, both included: the requested ones and those compared with. */
   startMonth: string;
   endMonth: string;
-  /** Cohort months whose facts are added up, both included; null = none. */
-  counted: { startMonth: string; endMonth: string } | null;
+  /** Cohort months whose facts are added up. */
+  countedMonths: readonly string[];
   /** Charge months of unmatched labels, both included; null = not asked for. */
   charged: { startMonth: string; endMonth: string } | null;
   /** false: label facts are not looked at. */
@@ -72,11 +72,10 @@ export async function loadReportFigures(
     firstDay(range.startMonth),
     firstDay(range.endMonth),
     range.windowDays,
-    firstDay(range.counted?.startMonth),
-    firstDay(range.counted?.endMonth),
+    range.countedMonths.map(firstDay),
     range.labelCostsIncluded,
-    firstDay(range.charged?.startMonth),
-    firstDay(range.charged?.endMonth),
+    range.charged === null ? null : firstDay(range.charged.startMonth),
+    range.charged === null ? null : firstDay(range.charged.endMonth),
     workspace.currencyCode,
   ]);
   if (rows[0] === undefined) throw new Error("load_report_figures returned no row");
@@ -94,17 +93,18 @@ function statement(kind: Selection["kind"]): Statement {
          coalesce((select json_agg(g) from lags g), '[]') as lags,
          m.returned_not_refunded_units, m.refunded_not_returned_units, m.returned_units_with_label,
          coalesce((select json_agg(q) from requests q), '[]') as requests,
-         case when $12::date is not null then (select sum_minor from unmatched) end as unmatched_label_minor
+         case when $11::date is not null then (select sum_minor from unmatched) end as unmatched_label_minor
     from mismatch m`,
   };
 }
 
+// Months are compared one by one: a plan for any values would take a range between two parameters for a sliver.
 function facts(lineCondition: string): string {
   return `event as (
     select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units
       from order_line l
       join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
-     where l.shop_key = $1 and l.cohort_month between $9 and $10 ${lineCondition}
+     where l.shop_key = $1 and l.cohort_month = any($9::date[]) ${lineCondition}
        and ($8::integer is null or e.lag_days <= $8)
   ), reasons as (
     select e.reason, sum(e.returned_units) as returned_units
@@ -118,7 +118,7 @@ function facts(lineCondition: string): string {
   ), mismatch as (
     select coalesce(sum(greatest(0, l.returned_units - l.refunded_units)), 0) as returned_not_refunded_units,
            coalesce(sum(greatest(0, l.refunded_units - l.returned_units)), 0) as refunded_not_returned_units,
-           coalesce(sum(l.returned_units) filter (where $11 and exists (
+           coalesce(sum(l.returned_units) filter (where $10 and exists (
              select from label_share s
               where s.shop_key = $1 and s.order_id = l.order_id and s.line_id = l.line_id
                 and ($8::integer is null or s.lag_days <= $8))), 0) as returned_units_with_label
@@ -127,18 +127,18 @@ function facts(lineCondition: string): string {
     select q.status, sum(q.units) as units
       from order_line l
       join return_request q on q.shop_key = $1 and q.order_id = l.order_id and q.line_id = l.line_id
-     where l.shop_key = $1 and l.cohort_month between $9 and $10 ${lineCondition}
+     where l.shop_key = $1 and l.cohort_month = any($9::date[]) ${lineCondition}
      group by q.status
   ), unmatched as (
     select coalesce(sum(b.amount_minor), 0) as sum_minor
       from return_label b
-     where b.shop_key = $1 and b.voided_at is null and b.currency_code = $14
-       and date_trunc('month', b.charged_at at time zone 'UTC') between $12 and $13
+     where b.shop_key = $1 and b.voided_at is null and b.currency_code = $13
+       and date_trunc('month', b.charged_at at time zone 'UTC') between $11 and $12
        and not exists (
          select from label_share s where s.shop_key = $1 and s.source = b.source and s.label_id = b.label_id)
   )`;
 }
 
-function firstDay(month: string | undefined): string | null {
-  return month === undefined ? null : `${month}-01`;
+function firstDay(month: string): string {
+  return `${month}-01`;
 }

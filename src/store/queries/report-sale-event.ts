@@ -75,19 +75,19 @@ function statement(kind: keyof typeof LINE_CONDITION): Statement {
     text: `with ${CHOSEN}, days as (
     select d.period, date '1970-01-01' + d.starts_on as starts_on, date '1970-01-01' + d.ends_on as ends_on
       from unnest($6::text[], $7::integer[], $8::integer[]) d (period, starts_on, ends_on)
-  ), line as (
+  ), line as not materialized (
     select d.period, l.order_id, l.line_id, l.sold_units
       from days d
       join order_line l on l.shop_key = $1 and l.ordered_on between d.starts_on and d.ends_on
-       and l.cohort_month between date_trunc('month', d.starts_on)::date and d.ends_on ${LINE_CONDITION[kind]}
+       and l.cohort_month between d.starts_on - 30 and d.ends_on ${LINE_CONDITION[kind]}
+  ), sold as (
+    select l.period, sum(l.sold_units) as sold_units from line l group by l.period
   ), returned as (
     select l.period, sum(e.returned_units) as returned_units
       from line l
       join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
      where $5::integer is null or e.lag_days <= $5
      group by l.period
-  ), sold as (
-    select l.period, sum(l.sold_units) as sold_units from line l group by l.period
   )
   select s.period, s.sold_units, coalesce(r.returned_units, 0) as returned_units
     from sold s left join returned r on r.period = s.period`,
