@@ -35,7 +35,7 @@ async function main([entry, ...args]) {
   }
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) passOn(signal);
   if (!isInstalled()) await installOnce();
-  await run(findNode(), [resolve(project, entry), ...args]);
+  run(findNode(), [resolve(project, entry), ...args]);
 }
 
 /**

@@ -45,7 +45,7 @@ async function main(args: string[]): Promise<number> {
 }
 
 function chooseFiles(patterns: string[]): string[] {
-  const all = globSync(["src/**/*.test.ts", "tests/**/*.test.ts"], { cwd: project }).sort();
+  const all = globSync(["src/**/*.test.ts", "tests/**/*.test.ts"], { cwd: project }).toSorted();
   if (patterns.length === 0) return all;
   return all.filter((file) =>
     patterns.some((pattern) => file.includes(pattern.replace(/^\.\//, "")) || matchesGlob(file, pattern)),

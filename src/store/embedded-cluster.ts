@@ -17,6 +17,7 @@ export type Cluster = {
 
 export const userName = "returns";
 
+/** What root's databases use; every user can reach it. */
 const systemFolder = "/var/lib/returns-analytics";
 const folderName = "postgresql";
 const majorVersion = "18";
@@ -62,7 +63,7 @@ export async function preparePrograms(
 export function explain(error: unknown, dataFolder: string): Error {
   const { code, message, cause } = error as NodeJS.ErrnoException;
   const because = { cause: error };
-  if (code === "ENOSPC" || code === "EDQUOT" || /No space left on device/.test(`${message} ${cause}`)) {
+  if (code === "ENOSPC" || code === "EDQUOT" || [message, cause].some(isAboutFullDisk)) {
     return new Error(`The disk with the data folder ${dataFolder} is full.`, because);
   }
   if (code !== undefined && ["EACCES", "EPERM", "EROFS", "ENOTDIR", "ENOENT", "EEXIST"].includes(code)) {
@@ -72,6 +73,10 @@ export function explain(error: unknown, dataFolder: string): Error {
     );
   }
   return error as Error;
+}
+
+function isAboutFullDisk(text: unknown): boolean {
+  return typeof text === "string" && text.includes("No space left on device");
 }
 
 function clusterAt(dataFolder: string): Cluster {
@@ -116,13 +121,13 @@ async function fillCluster(draft: string, settings: Record<string, string>): Pro
     await requireEntry(dirname(draft), account);
   }
   const { binaries } = await preparePrograms({ ...clusterAt(dirname(draft)), dataFolder: data });
+  const identity = ["-U", userName, "-A", "scram-sha-256", `--pwfile=${passwordFile}`];
+  const locale = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  const speed = settings["fsync"] === "off" ? ["--no-sync"] : [];
+  const initdb = join(binaries, "initdb");
   const made = await run(
-    join(binaries, "initdb"),
-    [
-      ...["-D", data, "-U", userName, "-A", "scram-sha-256", `--pwfile=${passwordFile}`, "-E", "UTF8"],
-      ...["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions"],
-      ...(settings["fsync"] === "off" ? ["--no-sync"] : []),
-    ],
+    initdb,
+    ["-D", data, "--no-instructions", ...identity, ...locale, ...speed],
     account,
   );
   if (made.code !== 0) {

@@ -80,11 +80,11 @@ export async function startServer(
     },
   );
   closeSync(log);
-  let failure: string | undefined;
-  child.on("error", (error) => (failure = error.message));
-  child.on("exit", () => (failure = readText(cluster.logFile)?.slice(offset) ?? ""));
+  const start: { failure?: string } = {};
+  child.on("error", (error) => (start.failure = error.message));
+  child.on("exit", () => (start.failure = readText(cluster.logFile)?.slice(offset) ?? ""));
   child.unref();
-  while (failure === undefined) {
+  while (start.failure === undefined) {
     const isReady = readText(join(cluster.dataFolder, "postmaster.pid"))?.split("\n")[7]?.trim() === "ready";
     const server = isReady ? await findServer(cluster) : undefined;
     if (server !== undefined && server.pid === child.pid) {
@@ -95,8 +95,9 @@ export async function startServer(
       throw new Error(`PostgreSQL is still starting, see ${cluster.logFile}.`);
     await sleep(pollMs);
   }
-  if (passingFailure.test(failure)) return undefined;
-  const reason = failure.match(/(?:FATAL|PANIC|ERROR): .*/)?.[0] ?? failure.trim().split("\n").at(-1);
+  if (passingFailure.test(start.failure)) return undefined;
+  const reason =
+    start.failure.match(/(?:FATAL|PANIC|ERROR): .*/)?.[0] ?? start.failure.trim().split("\n").at(-1);
   throw explain(
     new Error(`PostgreSQL did not start (${reason}), see ${cluster.logFile}.`),
     dirname(cluster.folder),

@@ -4,8 +4,6 @@ import pg from "pg";
 import { type Cluster, explain, openCluster, userName } from "./embedded-cluster.ts";
 import { findServer, type Server, startServer, stopServer } from "./embedded-server.ts";
 
-export { defaultDataFolder } from "./embedded-cluster.ts";
-
 export type EmbeddedOptions = {
   dataFolder: string;
   log: (line: string) => void;
@@ -32,17 +30,10 @@ const rejoinMs = 1_000;
 /** Any number will do that nothing else locks in the database `postgres`. */
 const presenceLock = 7_382_013;
 
-/** Server states and network errors that pass: it is starting, stopping, or was stopped under our feet. */
-const passingErrors = [
-  "57P01",
-  "57P02",
-  "57P03",
-  "53300",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-];
+/** What passes: the server is starting or stopping, or was stopped under our feet (57014 while we logged in). */
+const passingErrors = new Set(
+  "57014 57P01 57P02 57P03 53300 ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT".split(" "),
+);
 
 /**
  * Uses the embedded PostgreSQL of a data folder, making and starting it when needed. Every process that uses the server
@@ -54,12 +45,16 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   const cluster = await openCluster(options.dataFolder, settings);
   const password = readPassword(cluster);
   let seat = await takeSeat(cluster, password, settings);
+  const left = new AbortController();
   let leaving: Promise<void> | undefined;
   keepSeat();
   return {
     url: `postgresql://${userName}:${password}@127.0.0.1:${seat.port}/${databaseName}`,
     started: seat.started,
-    release: () => (leaving ??= leave(cluster, seat, options.log)),
+    release: () => {
+      left.abort();
+      return (leaving ??= leave(cluster, seat, options.log));
+    },
   };
 
   /** When the server dies under us it is started again, on the same port if it is free: pools then reconnect. */
@@ -68,14 +63,14 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   }
 
   async function rejoin(): Promise<void> {
-    if (leaving !== undefined) return;
+    if (left.signal.aborted) return;
     options.log("The embedded database was cut off; joining it again.");
     let lastMessage = "";
-    while (leaving === undefined) {
+    while (!left.signal.aborted) {
       await sleep(rejoinMs);
       try {
         const next = await takeSeat(cluster, password, settings);
-        if (leaving !== undefined) return await leave(cluster, next, options.log);
+        if (left.signal.aborted) return await leave(cluster, next, options.log);
         if (next.port !== seat.port) options.log("The embedded database has another port now: restart this.");
         seat = next;
         return keepSeat();
@@ -128,16 +123,16 @@ async function sitDown(server: Server, password: string): Promise<pg.Client | Er
     return client;
   } catch (error) {
     await client.end().catch(() => {});
-    const { code, message } = error as Error & { code?: string };
-    if (passingErrors.includes(code ?? "") || /terminated|timeout expired/i.test(message))
-      return error as Error;
-    throw new Error(`The embedded database cannot be joined (${message}).`, { cause: error });
+    if (isPassing(error)) return error as Error;
+    throw new Error(`The embedded database cannot be joined (${(error as Error).message}).`, {
+      cause: error,
+    });
   }
 }
 
 function isPassing(error: unknown): boolean {
   const { code, message } = error as Error & { code?: string };
-  return passingErrors.includes(code ?? "") || /terminated|timeout expired/i.test(message);
+  return passingErrors.has(code ?? "") || /terminated|timeout expired/i.test(message);
 }
 
 async function createDatabase(client: pg.Client): Promise<void> {
