@@ -1,0 +1,40 @@
+const DAY_MS = 86_400_000;
+
+/** The UTC calendar day of an instant or a day, counted from 1970-01-01. */
+export function dayOf(text: string): number {
+  return Math.floor(Date.parse(text) / DAY_MS);
+}
+
+/** `YYYY-MM-DD` of a counted day. */
+export function dayText(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** `YYYY-MM` of a counted day. */
+export function monthOf(day: number): string {
+  return dayText(day).slice(0, 7);
+}
+
+export function monthAfter(month: string): string {
+  return monthOf(dayOf(`${month}-01`) + 31);
+}
+
+export function monthBefore(month: string): string {
+  return monthOf(dayOf(`${month}-01`) - 1);
+}
+
+export function lastDayOf(month: string): number {
+  return dayOf(`${monthAfter(month)}-01`) - 1;
+}
+
+/** Every month from `first` to `last`, both included. */
+export function monthsFrom(first: string, last: string): string[] {
+  const months = [];
+  for (let month = first; month <= last; month = monthAfter(month)) months.push(month);
+  return months;
+}
+
+/** M3: the days from the order's day to the day of an instant, never below 0. */
+export function lagOf({ orderedDay }: { orderedDay: number }, text: string): number {
+  return Math.max(0, dayOf(text) - orderedDay);
+}

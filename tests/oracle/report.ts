@@ -1,0 +1,187 @@
+import { monthBefore, monthsFrom } from "./calendar.ts";
+import { figuresOf } from "./figures.ts";
+import type { Figures } from "./figures.ts";
+import { cogsCoverageOf } from "./leaderboards.ts";
+import { amountOf, byCodePoint, changeOf, halfUp, rateOf, shareOf, wilsonOf } from "./numbers.ts";
+import type { Question } from "./oracle.ts";
+import { saleEventPart } from "./sale-event.ts";
+import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
+
+type Answered = { data: unknown; meta: Record<string, unknown> };
+
+/** The whole report, without the labels of reasons. */
+export function report(question: Question): Answered {
+  const { store, params } = question;
+  const first = String(params["start_month"]);
+  const months = countedMonths(store, params, first, String(params["end_month"]));
+  const figures = figuresIn(question, months);
+  return {
+    data: {
+      currency_code: store.settings.currency_code,
+      window_days: windowDaysOf(store, params),
+      label_costs_included: question.ledger.labelCostsIncluded,
+      summary: {
+        ...unitFigures(figures),
+        return_rate_interval: wilsonOf(figures.returned, figures.sold),
+        refunded_units: figures.refundedUnits,
+        ...costFigures(question, figures),
+        cost_per_returned_unit: costPerUnit(question, figures),
+        median_days_to_return: medianOf(figures.lags),
+      },
+      comparison: comparisonPart(question, figures),
+      trend: months.map((month) => trendRow(question, month)),
+      return_reasons: reasonsPart(figures),
+      refunds: {
+        refunded_units: figures.refundedUnits,
+        refunded_amount: amountOf(figures.refundMinor, store.settings.currency_code),
+        returned_not_refunded_units: figures.returnedNotRefunded,
+        refunded_not_returned_units: figures.refundedNotReturned,
+      },
+      timing_buckets: timingPart(figures),
+      lifecycle_coverage: lifecyclePart(question, months, figures),
+      costs: costsPart(question, figures),
+      sale_event: saleEventPart(question),
+    },
+    meta: { section: "overview" },
+  };
+}
+
+function figuresIn({ store, ledger, selected, params }: Question, months: readonly string[]): Figures {
+  const lines = ledger.lines.filter((line) => selected.holds(line) && months.includes(line.month));
+  return figuresOf(lines, windowDaysOf(store, params));
+}
+
+function unitFigures({ sold, returned }: Figures) {
+  return { sold_units: sold, returned_units: returned, return_rate: rateOf(returned, sold) };
+}
+
+/** M11. */
+function costMinor({ ledger }: Question, figures: Figures): number {
+  return figures.refundMinor + (ledger.labelCostsIncluded ? figures.labelMinor : 0);
+}
+
+function costFigures(question: Question, figures: Figures) {
+  const { currency_code: currency } = question.store.settings;
+  return {
+    refunded_amount: amountOf(figures.refundMinor, currency),
+    return_label_cost: amountOf(question.ledger.labelCostsIncluded ? figures.labelMinor : 0, currency),
+    returns_cost: amountOf(costMinor(question, figures), currency),
+  };
+}
+
+function costPerUnit(question: Question, figures: Figures): number | null {
+  if (figures.returned === 0) return null;
+  const minor = halfUp(BigInt(costMinor(question, figures)), BigInt(figures.returned));
+  return amountOf(minor, question.store.settings.currency_code);
+}
+
+function medianOf(lags: readonly number[]): number | null {
+  const sorted = lags.toSorted((left, right) => left - right);
+  const [upper, lower] = [sorted[sorted.length >> 1], sorted[(sorted.length - 1) >> 1]];
+  return upper === undefined || lower === undefined ? null : (lower + upper) / 2;
+}
+
+/** The same number of months right before. */
+function comparisonPart(question: Question, figures: Figures) {
+  const { store, params } = question;
+  const requested = monthsFrom(String(params["start_month"]), String(params["end_month"]));
+  const last = monthBefore(String(params["start_month"]));
+  let first = last;
+  for (let count = 1; count < requested.length; count++) first = monthBefore(first);
+  const before = figuresIn(question, countedMonths(store, params, first, last));
+  return {
+    start_month: first,
+    end_month: last,
+    ...unitFigures(before),
+    return_rate_change: changeOf(figures, before),
+  };
+}
+
+function trendRow(question: Question, month: string) {
+  const figures = figuresIn(question, [month]);
+  const windowDays = windowDaysOf(question.store, question.params);
+  return {
+    cohort_month: `${month}-01`,
+    ...unitFigures(figures),
+    is_complete: windowDays === null ? null : isMonthComplete(question.store, month, windowDays),
+    refunded_units: figures.refundedUnits,
+    ...costFigures(question, figures),
+  };
+}
+
+/** M8. */
+function reasonsPart({ reasons, returned }: Figures) {
+  return [...new Set(reasons)]
+    .map((reason) => ({ reason, units: reasons.filter((other) => other === reason).length }))
+    .toSorted((left, right) => right.units - left.units || byCodePoint(left.reason, right.reason))
+    .map(({ reason, units }) => ({ reason, returned_units: units, share: rateOf(units, returned) }));
+}
+
+/** M3. */
+function timingPart({ lags }: Figures) {
+  const buckets = [
+    ["0-7", 0, 7],
+    ["8-14", 8, 14],
+    ["15-30", 15, 30],
+    ["31-60", 31, 60],
+    ["61-90", 61, 90],
+    ["91+", 91, null],
+  ] as const;
+  return buckets.map(([bucket, from, to]) => {
+    const upTo = lags.filter((lag) => to === null || lag <= to).length;
+    const inside = upTo - lags.filter((lag) => lag < from).length;
+    return {
+      bucket,
+      from_day: from,
+      to_day: to,
+      returned_units: inside,
+      share: shareOf(inside, lags.length),
+      cumulative_share: shareOf(upTo, lags.length),
+    };
+  });
+}
+
+/** Request units by present state, whatever the window; shares of the returned units inside it. */
+function lifecyclePart({ ledger, selected }: Question, months: readonly string[], figures: Figures) {
+  const requests = ledger.lines
+    .filter((line) => selected.holds(line) && months.includes(line.month))
+    .flatMap((line) => line.requests);
+  const unitsIn = (status: string): number =>
+    requests.reduce((sum, request) => sum + (request.status === status ? request.units : 0), 0);
+  const { reasons, returned } = figures;
+  const withReason = reasons.filter((reason) => reason !== "refund_only" && reason !== "unspecified");
+  return {
+    requested_units: unitsIn("REQUESTED"),
+    open_units: unitsIn("OPEN"),
+    closed_units: unitsIn("CLOSED"),
+    declined_units: unitsIn("DECLINED"),
+    canceled_units: unitsIn("CANCELED"),
+    refund_only_units: reasons.filter((reason) => reason === "refund_only").length,
+    share_with_reason: shareOf(withReason.length, returned),
+    share_with_refund: shareOf(returned - figures.returnedNotRefunded, returned),
+    share_with_label: ledger.labelCostsIncluded ? shareOf(figures.returnedWithLabel, returned) : null,
+  };
+}
+
+/** M10, M13. */
+function costsPart(question: Question, figures: Figures) {
+  const { store, ledger, selected, params } = question;
+  const { currency_code: currency } = store.settings;
+  const charged = ledger.unmatchedLabels.filter(
+    ({ month }) => month >= String(params["start_month"]) && month <= String(params["end_month"]),
+  );
+  const showsUnmatched = ledger.labelCostsIncluded && selected.meta["type"] === "workspace";
+  return {
+    ...costFigures(question, figures),
+    unmatched_label_cost: showsUnmatched
+      ? amountOf(
+          charged.reduce((sum, label) => sum + label.minor, 0),
+          currency,
+        )
+      : null,
+    estimated_margin_impact: figures.hasCost
+      ? amountOf(costMinor(question, figures) - figures.restockedCostMinor, currency)
+      : null,
+    cogs_coverage: cogsCoverageOf(figures),
+  };
+}

@@ -1,0 +1,101 @@
+/** A store as an import folder holds it: one member per file, one object per row, empty cells left out. */
+export type StoreFiles = {
+  products?: ProductRow[];
+  variants?: VariantRow[];
+  order_lines: OrderLineRow[];
+  returns?: ReturnRow[];
+  refunds?: RefundRow[];
+  return_labels?: ReturnLabelRow[];
+  sale_events?: SaleEventRow[];
+};
+
+export type ProductRow = {
+  product_id: string;
+  title: string;
+  vendor?: string;
+  family?: string;
+  analytics_category?: string;
+};
+
+export type VariantRow = {
+  variant_id: string;
+  product_id: string;
+  sku?: string;
+  condition?: "new" | "used";
+  counterpart_sku?: string;
+  unit_cost?: string;
+};
+
+export type OrderLineRow = {
+  order_id: string;
+  line_id: string;
+  ordered_at: string;
+  product_id?: string;
+  variant_id?: string;
+  sku?: string;
+  units: number;
+  test?: boolean;
+  canceled_at?: string;
+  removed_units?: number;
+  gift_card?: boolean;
+};
+
+export type ReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
+
+export type ReturnRow = {
+  return_id: string;
+  order_id: string;
+  line_id: string;
+  status: ReturnStatus;
+  units: number;
+  processed_units?: number;
+  closed_at?: string;
+  reason?: string;
+};
+
+export type RestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL";
+
+export type RefundRow = {
+  refund_id: string;
+  order_id: string;
+  line_id: string;
+  refunded_at: string;
+  units: number;
+  subtotal: string;
+  restock_type?: RestockType;
+  return_id?: string;
+};
+
+export type ReturnLabelRow = {
+  label_id: string;
+  order_id?: string;
+  return_id?: string;
+  charged_at: string;
+  amount: string;
+  currency?: string;
+  voided_at?: string;
+};
+
+export type SaleEventRow = {
+  slug: string;
+  label: string;
+  starts_on: string;
+  ends_on: string;
+  skus?: string;
+};
+
+export type StoreSettings = {
+  currency_code: string;
+  primary_window_days: number;
+  min_sold_units: number;
+  visible_card_size: number;
+  full_leaderboards: boolean;
+};
+
+export type Store = { settings: StoreSettings; as_of: string; files: StoreFiles };
+
+/** Parameters of a request by their names on the wire. */
+export type Parameters = Record<string, string | number | boolean>;
+
+/** What the oracle answers: the data of the response, and those members of meta that say what was counted. */
+export type Answer = { status: 200; data: unknown; meta: Record<string, unknown> } | { status: 400 };

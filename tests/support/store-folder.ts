@@ -1,0 +1,45 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringify } from "csv-stringify/sync";
+import type { StoreFiles } from "../oracle/store.ts";
+
+/** Writes the rows as an import folder, hands its path to `use`, and removes it. */
+export async function withStoreFolder<Result>(
+  files: StoreFiles,
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), "returns-store-"));
+  try {
+    await writeStoreFolder(folder, files);
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** One CSV file per member; columns are those that any of its rows has. A file without rows has a header only. */
+export async function writeStoreFolder(folder: string, files: StoreFiles): Promise<void> {
+  for (const [name, rows] of Object.entries(files)) {
+    await writeFile(join(folder, `${name}.csv`), csvOf(name, rows));
+  }
+}
+
+const REQUIRED_COLUMNS: Readonly<Record<string, string[]>> = {
+  products: ["product_id", "title"],
+  variants: ["variant_id", "product_id"],
+  order_lines: ["order_id", "line_id", "ordered_at", "units"],
+  returns: ["return_id", "order_id", "line_id", "status", "units"],
+  refunds: ["refund_id", "order_id", "line_id", "refunded_at", "units", "subtotal"],
+  return_labels: ["label_id", "charged_at", "amount"],
+  sale_events: ["slug", "label", "starts_on", "ends_on"],
+};
+
+type Row = Readonly<Record<string, string | number | boolean | undefined>>;
+
+function csvOf(name: string, rows: readonly Row[]): string {
+  const columns = [
+    ...new Set([...(REQUIRED_COLUMNS[name] ?? []), ...rows.flatMap((row) => Object.keys(row))]),
+  ];
+  return stringify([columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "")))]);
+}
