@@ -1,0 +1,89 @@
+import { lstatSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Database } from "../store/database.ts";
+import { serverVersion } from "../store/queries/installation.ts";
+import { workspaceHealth } from "../store/queries/workspace-directory.ts";
+import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
+import { secretProblem } from "./installation-secret.ts";
+import { readSchemaLevel, schemaProblem } from "./schema.ts";
+
+/** One thing looked at; `message` says what was found, and what to do when it is not right. */
+export type Check = { name: string; ok: boolean; message: string };
+
+export type WorkspaceDiagnosis = WorkspaceHealthRow & { problems: string[] };
+
+/** Workspaces that serve nothing are described, but only a broken installation is not ok. */
+export type Diagnosis = { ok: boolean; checks: Check[]; workspaces: WorkspaceDiagnosis[] };
+
+export type Patient = {
+  database: Database;
+  dataFolder: string;
+  isEmbedded: boolean;
+  tokenPepper: Buffer;
+};
+
+const OLDEST_MAJOR = 15;
+const NEWEST_MAJOR = 18;
+const SECRET_FILES = ["secret", "demo-token"];
+
+/** Looks at everything an operator would ask about first. Reads only; throws when the database does not answer. */
+export async function diagnose(patient: Patient): Promise<Diagnosis> {
+  const { database } = patient;
+  const version = await serverVersion(database);
+  const level = await readSchemaLevel(database);
+  const checks = [
+    checkVersion(version, patient.isEmbedded),
+    { name: "schema", ok: level === "current", message: schemaProblem(level) ?? "current" },
+    checkDataFolder(patient.dataFolder),
+  ];
+  let workspaces: WorkspaceDiagnosis[] = [];
+  if (level === "current") {
+    const problem = await secretProblem(database, patient.tokenPepper);
+    checks.push({
+      name: "secret",
+      ok: problem === null,
+      message: problem ?? "the one the tokens were made with",
+    });
+    const rows = await workspaceHealth(database);
+    workspaces = rows.map((row) => ({ ...row, problems: problemsOf(row) }));
+  }
+  return { ok: checks.every((check) => check.ok), checks, workspaces };
+}
+
+function checkVersion(version: { number: number; name: string }, isEmbedded: boolean): Check {
+  const major = Math.floor(version.number / 10_000);
+  const ok = major >= OLDEST_MAJOR && major <= NEWEST_MAJOR;
+  const found = `PostgreSQL ${version.name}${isEmbedded ? " (embedded)" : ""}`;
+  const message = ok ? found : `${found}, but ${OLDEST_MAJOR} to ${NEWEST_MAJOR} are supported.`;
+  return { name: "database", ok, message };
+}
+
+/** Secrets that others can read are no secrets. */
+function checkDataFolder(dataFolder: string): Check {
+  const name = "data folder";
+  if (statSync(dataFolder, { throwIfNoEntry: false }) === undefined) {
+    return { name, ok: true, message: `${dataFolder} does not exist; nothing needs it.` };
+  }
+  const open = SECRET_FILES.map((file) => join(dataFolder, file)).find((file) => {
+    const found = lstatSync(file, { throwIfNoEntry: false });
+    return found !== undefined && (found.mode & 0o077) !== 0;
+  });
+  if (open === undefined) return { name, ok: true, message: dataFolder };
+  return { name, ok: false, message: `Others can read ${open}: set its mode to 0600.` };
+}
+
+function problemsOf(row: WorkspaceHealthRow): string[] {
+  const problems: string[] = [];
+  if (row.billing !== "active") problems.push("billing is inactive: every request is refused");
+  if (!row.is_plan_known) problems.push(`the plan ${row.plan} does not exist: every request is refused`);
+  if (row.readiness !== "ready") problems.push(`${row.readiness}: requests are answered with not_ready`);
+  if (row.daily_quota !== null && row.requests_today >= row.daily_quota) {
+    problems.push("today's quota is used up");
+  }
+  for (const source of row.sources) {
+    if (source.status === "failed" || source.status === "disconnected") {
+      problems.push(`the source ${source.source} is ${source.status}`);
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,84 @@
+import type { Database } from "../store/database.ts";
+import {
+  deleteSaleEvent,
+  listSaleEvents,
+  putSaleEvent,
+  unknownSkus,
+} from "../store/queries/sale-event-write.ts";
+import type { SaleEventRow } from "../store/queries/sale-event-write.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { raiseDataVersion } from "../store/queries/workspace-write.ts";
+import { recordAction } from "./audit.ts";
+import { quoted, readDay, readText } from "./input.ts";
+import { impossible, invalid } from "./refusal.ts";
+
+/** Days as YYYY-MM-DD, both included; no SKUs = the whole workspace. */
+export type SaleEventToAdd = {
+  slug: string;
+  label: string;
+  startsOn: string;
+  endsOn: string;
+  skus: readonly string[];
+};
+
+const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
+const LABEL_MAX_LENGTH = 200;
+
+/** Creates a sale event (M15), or replaces the one with its slug. Reports show it from their next request on. */
+export async function addSaleEvent(
+  database: Database,
+  workspace: WorkspaceRow,
+  request: SaleEventToAdd,
+): Promise<{ event: SaleEventRow; isNew: boolean }> {
+  const event = readSaleEvent(request);
+  const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
+  const isNew = await database.transaction(async (connection) => {
+    const [unknown] = await unknownSkus(connection, shopKey, event.skus ?? []);
+    if (unknown !== undefined) {
+      throw impossible(`The catalogue of ${shopDomain} has no sku ${quoted(unknown)}.`);
+    }
+    const created = await putSaleEvent(connection, shopKey, event);
+    await raiseDataVersion(connection, shopKey);
+    await recordAction(connection, shopKey, "sale_event.add", event);
+    return created;
+  });
+  return { event, isNew };
+}
+
+/** Removes a sale event; `removed` is false when there was none of that slug. */
+export async function removeSaleEvent(
+  database: Database,
+  workspace: WorkspaceRow,
+  slug: string,
+): Promise<{ slug: string; removed: boolean }> {
+  const { shop_key: shopKey } = workspace;
+  const removed = await database.transaction(async (connection) => {
+    if (!(await deleteSaleEvent(connection, shopKey, slug))) return false;
+    await raiseDataVersion(connection, shopKey);
+    await recordAction(connection, shopKey, "sale_event.remove", { slug });
+    return true;
+  });
+  return { slug, removed };
+}
+
+/** The workspace's sale events by first day. */
+export async function showSaleEvents(database: Database, workspace: WorkspaceRow): Promise<SaleEventRow[]> {
+  return listSaleEvents(database, workspace.shop_key);
+}
+
+function readSaleEvent(request: SaleEventToAdd): SaleEventRow {
+  if (!SLUG.test(request.slug)) {
+    throw invalid("The slug must be 1 to 100 letters, digits, dots, hyphens or underscores.");
+  }
+  const startsOn = readDay("The first day", request.startsOn);
+  const endsOn = readDay("The last day", request.endsOn);
+  if (endsOn < startsOn) throw invalid("The last day must not be before the first day.");
+  const skus = [...new Set(request.skus)];
+  return {
+    slug: request.slug,
+    label: readText("The label", request.label, LABEL_MAX_LENGTH),
+    starts_on: startsOn,
+    ends_on: endsOn,
+    skus: skus.length === 0 ? null : skus,
+  };
+}

@@ -1,0 +1,35 @@
+import type { Queryable } from "../store/database.ts";
+import { schemaLevel } from "../store/migrate.ts";
+import type { SchemaLevel } from "../store/migrate.ts";
+import { appliedMigrations } from "../store/queries/schema.ts";
+import { impossible } from "./refusal.ts";
+
+const UNDEFINED_TABLE = "42P01";
+
+/** Where the database's schema stands; an empty database is behind. */
+export async function readSchemaLevel(database: Queryable): Promise<SchemaLevel> {
+  try {
+    return await schemaLevel(await appliedMigrations(database));
+  } catch (error) {
+    if ((error as { code?: string }).code === UNDEFINED_TABLE) return "behind";
+    throw error;
+  }
+}
+
+/** Throws a `Refusal` that says what to do when the schema is not this version's. */
+export async function requireCurrentSchema(database: Queryable): Promise<void> {
+  const sentence = schemaProblem(await readSchemaLevel(database));
+  if (sentence !== null) throw impossible(sentence);
+}
+
+/** What is wrong with a schema level and what to do; null = nothing. */
+export function schemaProblem(level: SchemaLevel): string | null {
+  switch (level) {
+    case "current":
+      return null;
+    case "behind":
+      return 'The database\'s schema is behind this version of the service: run "./returns migrate".';
+    case "newer":
+      return "The database's schema is newer than this version of the service knows: install the newer version.";
+  }
+}

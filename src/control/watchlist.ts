@@ -1,0 +1,79 @@
+import type { Database } from "../store/database.ts";
+import {
+  deleteWatched,
+  insertWatched,
+  isInCatalogue,
+  listWatched,
+} from "../store/queries/watchlist-write.ts";
+import type { WatchedKind } from "../store/queries/watchlist-write.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { recordAction } from "./audit.ts";
+import { quoted, readOneOf } from "./input.ts";
+import { impossible } from "./refusal.ts";
+
+/** What can be watched, in the words of the API's selectors. */
+export const WATCHED_TYPES = ["sku", "product_gid", "family", "analytics_category"] as const;
+
+export type WatchedType = (typeof WATCHED_TYPES)[number];
+
+/** `changed` is false when it already was so. */
+export type WatchResult = { type: WatchedType; key: string; changed: boolean };
+
+/** Watches an entity for spikes of its return rate (M16); it must be in the workspace's catalogue. */
+export async function watch(
+  database: Database,
+  workspace: WorkspaceRow,
+  type: string,
+  key: string,
+): Promise<WatchResult> {
+  const watchedType = readOneOf("The type", type, WATCHED_TYPES);
+  const kind = kindOfType(watchedType);
+  const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
+  const changed = await database.transaction(async (connection) => {
+    if (!(await isInCatalogue(connection, shopKey, kind, key))) {
+      throw impossible(`The catalogue of ${shopDomain} has no ${watchedType} ${quoted(key)}.`);
+    }
+    const added = await insertWatched(connection, shopKey, kind, key);
+    if (added) await recordAction(connection, shopKey, "watch.add", { type: watchedType, key });
+    return added;
+  });
+  return { type: watchedType, key, changed };
+}
+
+/** Stops watching an entity. */
+export async function unwatch(
+  database: Database,
+  workspace: WorkspaceRow,
+  type: string,
+  key: string,
+): Promise<WatchResult> {
+  const watchedType = readOneOf("The type", type, WATCHED_TYPES);
+  const { shop_key: shopKey } = workspace;
+  const changed = await database.transaction(async (connection) => {
+    const removed = await deleteWatched(connection, shopKey, kindOfType(watchedType), key);
+    if (removed) await recordAction(connection, shopKey, "watch.remove", { type: watchedType, key });
+    return removed;
+  });
+  return { type: watchedType, key, changed };
+}
+
+/** What the workspace watches. */
+export async function showWatched(
+  database: Database,
+  workspace: WorkspaceRow,
+): Promise<{ type: WatchedType; key: string; added_at: Date }[]> {
+  const rows = await listWatched(database, workspace.shop_key);
+  return rows.map((row) => ({
+    type: typeOfKind(row.entity_kind),
+    key: row.entity_key,
+    added_at: row.added_at,
+  }));
+}
+
+function typeOfKind(kind: WatchedKind): WatchedType {
+  return kind === "product" ? "product_gid" : kind;
+}
+
+function kindOfType(type: WatchedType): WatchedKind {
+  return type === "product_gid" ? "product" : type;
+}

@@ -1,0 +1,33 @@
+import type { Queryable, Statement } from "../database.ts";
+
+const CLEARED_TABLES = [
+  "alert",
+  "cohort",
+  "data_source",
+  "dirty_cohort",
+  "entity",
+  "label_share",
+  "order_document",
+  "order_line",
+  "product",
+  "return_event",
+  "return_label",
+  "return_request",
+  "sale_event",
+  "sku",
+  "variant",
+  "watchlist_entry",
+];
+
+const CLEAR_WORKSPACE: Statement = {
+  name: "clear_workspace",
+  text: `with ${CLEARED_TABLES.map((table) => `from_${table} as (delete from ${table} where shop_key = $1)`).join(", ")}
+         update workspace
+            set readiness = 'backfilling', data_as_of = null, data_version = data_version + 1
+          where shop_key = $1`,
+};
+
+/** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
+export async function clearWorkspace(database: Queryable, shopKey: number): Promise<void> {
+  await database.rows(CLEAR_WORKSPACE, [shopKey]);
+}

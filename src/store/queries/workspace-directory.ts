@@ -1,0 +1,83 @@
+import type { Queryable, Statement } from "../database.ts";
+
+/** A workspace as its operator sees it; `plan` and `billing` are named as the operator's settings. */
+export type WorkspaceRow = {
+  shop_key: number;
+  organization_id: string;
+  shop_id: string;
+  shop_domain: string;
+  currency_code: string;
+  plan: string;
+  billing: string;
+  readiness: string;
+  primary_window_days: number;
+  min_sold_units: number;
+  visible_card_size: number;
+  data_version: number;
+  data_as_of: Date | null;
+  created_at: Date;
+};
+
+const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.plan_key as plan,
+                w.billing_status as billing, w.readiness, w.primary_window_days, w.min_sold_units,
+                w.visible_card_size, w.data_version, w.data_as_of, w.created_at`;
+
+const FIND_WORKSPACE: Statement = {
+  name: "find_workspace",
+  text: `select ${COLUMNS}
+           from shop_directory d join workspace w on w.shop_key = d.shop_key
+          where d.shop_domain = $1`,
+};
+
+/** The workspace of a domain, by the primary keys of shop_directory and workspace. */
+export async function findWorkspace(database: Queryable, shopDomain: string): Promise<WorkspaceRow | null> {
+  const [row] = await database.rows<WorkspaceRow>(FIND_WORKSPACE, [shopDomain]);
+  return row ?? null;
+}
+
+const LIST_WORKSPACES: Statement = {
+  name: "list_workspaces",
+  text: `select ${COLUMNS} from workspace w order by w.shop_domain`,
+};
+
+/** Every workspace of the installation, by domain: a scan of all of them. */
+export async function listWorkspaces(database: Queryable): Promise<WorkspaceRow[]> {
+  return database.rows(LIST_WORKSPACES, []);
+}
+
+/** What the health check adds to a workspace. */
+export type WorkspaceHealthRow = {
+  shop_domain: string;
+  readiness: string;
+  billing: string;
+  data_as_of: Date | null;
+  plan: string;
+  /** null: the workspace's plan is missing, or it is unlimited. */
+  daily_quota: number | null;
+  is_plan_known: boolean;
+  requests_today: number;
+  last_import_at: Date | null;
+  sources: { source: string; kind: string; status: string | null; last_synced_at: string | null }[];
+};
+
+const WORKSPACE_HEALTH: Statement = {
+  name: "workspace_health",
+  text: `select w.shop_domain, w.readiness, w.billing_status as billing, w.data_as_of, w.plan_key as plan,
+                p.daily_quota, p.plan_key is not null as is_plan_known,
+                coalesce(u.requests, 0) as requests_today,
+                (select max(a.happened_at) from audit_event a
+                  where a.shop_key = w.shop_key and a.action = 'import') as last_import_at,
+                (select coalesce(jsonb_agg(jsonb_build_object(
+                          'source', s.source, 'kind', s.kind, 'status', s.status,
+                          'last_synced_at', s.last_synced_at) order by s.source), '[]')
+                   from data_source s where s.shop_key = w.shop_key) as sources
+           from workspace w
+           left join plan p on p.plan_key = w.plan_key
+           left join daily_usage u on u.shop_key = w.shop_key and u.day = (now() at time zone 'UTC')::date
+          order by w.shop_domain`,
+};
+
+/** One row per workspace with its plan, today's use of the quota, its sources and its last import. */
+export async function workspaceHealth(database: Queryable): Promise<WorkspaceHealthRow[]> {
+  return database.rows(WORKSPACE_HEALTH, []);
+}
