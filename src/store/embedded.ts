@@ -132,7 +132,7 @@ async function sitDown(server: Server, password: string): Promise<pg.Client | Er
 
 function isPassing(error: unknown): boolean {
   const { code, message } = error as Error & { code?: string };
-  return passingErrors.has(code ?? "") || /terminated|timeout expired/i.test(message);
+  return passingErrors.has(code ?? "") || /terminated|timeout expired|not queryable/i.test(message);
 }
 
 async function createDatabase(client: pg.Client): Promise<void> {
