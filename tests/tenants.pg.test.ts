@@ -8,13 +8,22 @@ import { leastParameters, parametersOf, takesSelector } from "./support/requests
 import { startTestService } from "./support/service.ts";
 import type { CalledAnswer, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 type Asked = { endpoint: Endpoint; params: Record<string, string> };
 
 // The currency of the other tenant, which can hold no canary.
 const FOREIGN_CURRENCY = "XTS";
+
+// The two stores differ where one row decides about another: what is matched, grouped, used, or of a vendor.
+const MAKE_FEWER = "delete from label_share where shop_key = $1 and order_id like '%JACKET%'";
+const MAKE_OTHER = [
+  "update product set family = 'Outerwear', analytics_category = 'Jackets', vendor = 'Nordwind' where shop_key = $1",
+  `update sku set used = true, counterpart_sku = 'JACKET-M', vendor = 'Nordwind',
+          product_gid = 'gid://shopify/Product/1' where shop_key = $1`,
+  "update entity set vendor = 'Nordwind' where shop_key = $1",
+];
 
 const asked = ENDPOINTS.flatMap(askedOf);
 let service: TestService;
@@ -26,9 +35,13 @@ before(async () => {
   service = await startTestService();
   own = await createTenant(service.database);
   await seedSmallStore(service.database, own.shopKey);
+  await service.database.query(MAKE_FEWER, [own.shopKey]);
   textsAlone = (await askAll(own)).map((answer) => answer.text);
+  const model = await createTenant(service.database);
+  await seedSmallStore(service.database, model.shopKey);
+  for (const statement of MAKE_OTHER) await service.database.query(statement, [model.shopKey]);
   foreign = await createTenant(service.database, { currencyCode: FOREIGN_CURRENCY });
-  await copyAsForeign(service.database, own.shopKey, foreign.shopKey);
+  await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
 });
 after(() => service.stop());
 
@@ -168,14 +181,15 @@ test("a cursor of one workspace opens nothing in another", async () => {
   }
 });
 
-test("a token whose digits name another workspace is unknown there", async () => {
-  const { rows } = await service.database.query<{ token_id: string }>(
-    "select token_id from api_token where shop_key = $1",
-    [foreign.shopKey],
-  );
-  assert.ok(rows.some((row) => row.token_id === own.tokenId));
-  const answer = await service.call("/api/v1/alerts", { token: own.token, params: { limit: 100 } });
-  assert.equal(answer.json().meta["shop_domain"], own.shopDomain);
+test("a token is good for the workspace in its digits alone", async () => {
+  const { token, tokenId } = await createTokenOf(service.database, own.shopKey);
+  const ask = () => service.call("/api/v1/alerts", { token });
+  assert.equal((await ask()).json().meta["shop_domain"], own.shopDomain);
+  await service.database.query("update api_token set shop_key = $1 where token_id = $2", [
+    foreign.shopKey,
+    tokenId,
+  ]);
+  assert.equal((await ask()).status, 401);
 });
 
 test("an alert for one user is never served, however it is asked for", async () => {

@@ -55,7 +55,7 @@ function copiedValue(column: Column, plan: CopyPlan): string {
 
 /** Whether rows are looked up by this column: a key of some table, or a name that says so. */
 function isIdentifier(name: string, keyNames: ReadonlySet<string>): boolean {
-  return keyNames.has(name) || /(?:^|_)(?:sku|gid|id|key|vendor|family|category|recipient)$/u.test(name);
+  return keyNames.has(name) || /(?:^|_)(?:sku|gid|id|key|vendor|family|category|recipient|code)$/u.test(name);
 }
 
 async function plantInWorkspace(database: pg.Pool, columns: Column[], shopKey: number): Promise<void> {
