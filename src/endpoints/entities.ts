@@ -21,10 +21,10 @@ export async function entities(
   const { type = "all", limit = 20, vendor = null } = input;
   const query = input.q ?? "";
   const filter = { typeRank: TYPE_RANKS[type], vendor };
-  const binding = { workspace, endpoint: "entities", filters: [type, vendor] };
+  const folded = fold(query).trim();
+  const binding = { workspace, endpoint: "entities", filters: [type, vendor, folded] };
   const position = input.cursor === undefined ? BEFORE_ALL : readPosition(cursors, binding, input.cursor);
 
-  const folded = fold(query).trim();
   const found =
     folded === ""
       ? await listEntities(database, workspace, filter, position, limit + 1)

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant, insertRows } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+const ENTITIES = "/api/v1/entities";
+const ALERTS = "/api/v1/alerts";
+
+// Texts whose order differs by code point, by UTF-16 unit, by case and by accent.
+const LABELS = [
+  "",
+  " ",
+  "A",
+  "B",
+  "a",
+  "Z",
+  "z",
+  "É",
+  "E\u0301",
+  "\uFFFD",
+  "\u{1F600}",
+  "\u{10FFFD}",
+  "10",
+  "9",
+];
+
+let service: TestService;
+let tenant: Tenant;
+let other: Tenant;
+
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  other = await createTenant(service.database);
+  for (const { shopKey } of [tenant, other]) {
+    await insertRows(service.database, "entity", entityRows(shopKey));
+    await insertRows(service.database, "alert", alertRows(shopKey));
+  }
+});
+after(() => service.stop());
+
+type EntityRow = {
+  shop_key: number;
+  type_rank: number;
+  label: string;
+  entity_key: string;
+  [column: string]: unknown;
+};
+
+/** SKUs, products that share titles, and families and categories of the same names. */
+function entityRows(shopKey: number): EntityRow[] {
+  const row = (rank: number, label: string, key: string, groupType: string, index: number) => ({
+    shop_key: shopKey,
+    type_rank: rank,
+    label,
+    entity_key: key,
+    product_group_type: groupType,
+    sku: rank === 1 ? key : null,
+    product_gid: rank === 2 ? key : null,
+    vendor: rank === 3 ? null : ["Nordwind", "Südstern"][index % 2],
+    search_text: label,
+  });
+  return LABELS.flatMap((label, index) => [
+    row(1, `sku ${label}`, `sku ${label}`, "", index),
+    ...["a", "B", "\u{1F600}"].map((suffix) => row(2, `title ${label}`, `gid ${label}${suffix}`, "", index)),
+    ...["analytics_category", "family"].map((type) =>
+      row(3, `group ${label}`, `group ${label}`, type, index),
+    ),
+  ]);
+}
+
+/** Nineteen alerts at four instants, a microsecond apart. */
+function alertRows(shopKey: number): { alert_id: string; created_at: string; [column: string]: unknown }[] {
+  return Array.from({ length: 19 }, (_, index) => ({
+    shop_key: shopKey,
+    alert_id: `alert-${String((index * 7) % 19).padStart(2, "0")}`,
+    event_key: `event-${index}`,
+    recipient: null,
+    category: index % 3 === 0 ? "report_ready" : "connection_stale",
+    severity: "info",
+    title: "Something happened",
+    created_at: `2026-06-01T08:00:00.00000${index % 4}Z`,
+  }));
+}
+
+/** The order of the contract, told by the bytes of UTF-8, whose order is that of code points. */
+function byCodePoint(left: readonly string[], right: readonly string[]): number {
+  for (const [index, text] of left.entries()) {
+    const order = Buffer.compare(Buffer.from(text), Buffer.from(right[index] ?? ""));
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+function expectedEntities(matches: (row: EntityRow) => boolean): string[] {
+  return entityRows(tenant.shopKey)
+    .filter(matches)
+    .map((row) => [String(row.type_rank), row.label, row.entity_key, String(row["product_group_type"])])
+    .toSorted(byCodePoint)
+    .map((parts) => parts.join(" | "));
+}
+
+function entityName(entity: Record<string, unknown>): string {
+  const rank = { sku: "1", product: "2", product_group: "3" }[String(entity["type"])];
+  const key = entity["sku"] ?? entity["product_gid"] ?? entity["product_group_key"];
+  return [rank, entity["label"], key, entity["product_group_type"] ?? ""].join(" | ");
+}
+
+/** Follows next_cursor to its end, the page sizes taken in turn; returns the rows of all pages. */
+async function walk(
+  path: string,
+  params: Record<string, string>,
+  limits: readonly number[],
+): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < 200; page++) {
+    const limit = limits[page % limits.length] ?? 1;
+    const position: Record<string, string> = cursor === null ? {} : { cursor };
+    const answer = await service.call(path, {
+      token: tenant.token,
+      params: { ...params, ...position, limit },
+    });
+    assert.equal(answer.status, 200);
+    const { data, meta } = answer.json();
+    assert.equal(meta["returned"], data.length);
+    assert.ok(data.length === limit || meta["next_cursor"] === null, "only the last page may be short");
+    rows.push(...data);
+    cursor = meta["next_cursor"] as string | null;
+    if (cursor === null) return rows;
+  }
+  assert.fail("the pages do not end");
+}
+
+const pageSizes = [[1], [2], [7], [100], [1, 7, 2, 100], [3, 1]];
+
+describe("entities", () => {
+  const filters: [params: Record<string, string>, matches: (row: EntityRow) => boolean][] = [
+    [{}, () => true],
+    [{ type: "sku" }, (row) => row.type_rank === 1],
+    [{ type: "product" }, (row) => row.type_rank === 2],
+    [{ type: "product_group" }, (row) => row.type_rank === 3],
+    [{ vendor: "Nordwind" }, (row) => row["vendor"] === "Nordwind"],
+    [{ vendor: "Südstern", type: "product" }, (row) => row["vendor"] === "Südstern" && row.type_rank === 2],
+  ];
+  for (const [params, matches] of filters) {
+    test(`every row once, by type, label and key, whatever the pages: ${JSON.stringify(params)}`, async () => {
+      const expected = expectedEntities(matches);
+      assert.ok(expected.length > 10);
+      for (const limits of pageSizes) {
+        const rows = await walk(ENTITIES, params, limits);
+        assert.deepEqual(rows.map(entityName), expected, `limits ${limits.join(", ")}`);
+      }
+    });
+  }
+
+  test("a page that ends with the last row has no next one", async () => {
+    const count = expectedEntities((row) => row.type_rank === 1).length;
+    const answer = await service.call(ENTITIES, {
+      token: tenant.token,
+      params: { type: "sku", limit: count },
+    });
+    assert.equal(answer.json().meta["next_cursor"], null);
+  });
+
+  test("a search is one page: no cursor comes out and none goes in", async () => {
+    const searched = await service.call(ENTITIES, { token: tenant.token, params: { q: "title", limit: 2 } });
+    assert.equal(searched.json().data.length, 2);
+    assert.equal(searched.json().meta["next_cursor"], null);
+    const cursor = await firstCursor(ENTITIES, {});
+    await expectRefusedCursor(ENTITIES, { q: "title", cursor });
+  });
+});
+
+describe("alerts", () => {
+  const idsOf = (rows: Record<string, unknown>[]) => rows.map((row) => row["id"]);
+  const newestFirst = (rows: ReturnType<typeof alertRows>): string[] =>
+    rows
+      .toSorted(
+        (left, right) => -byCodePoint([left.created_at, left.alert_id], [right.created_at, right.alert_id]),
+      )
+      .map((row) => row.alert_id);
+
+  test("every alert once, newest first, also those of one instant", async () => {
+    for (const limits of pageSizes) {
+      const rows = await walk(ALERTS, {}, limits);
+      assert.deepEqual(idsOf(rows), newestFirst(alertRows(tenant.shopKey)));
+    }
+  });
+
+  test("a category keeps its own alerts through all pages; an unknown one is an empty list", async () => {
+    const expected = newestFirst(
+      alertRows(tenant.shopKey).filter((row) => row["category"] === "report_ready"),
+    );
+    const rows = await walk(ALERTS, { category: "report_ready" }, [2]);
+    assert.deepEqual(idsOf(rows), expected);
+    assert.deepEqual(await walk(ALERTS, { category: "unheard_of" }, [2]), []);
+  });
+
+  test("since is inclusive, in any offset", async () => {
+    const count = async (since: string): Promise<number> => (await walk(ALERTS, { since }, [7])).length;
+    assert.equal(await count("2026-06-01T08:00:00Z"), 19);
+    assert.equal(await count("2026-06-01T10:00:00+02:00"), 19);
+    assert.equal(await count("2026-06-01T08:00:00.001Z"), 0);
+    const newest = await service.call(ALERTS, { token: tenant.token, params: { limit: 1 } });
+    assert.equal(await count(String(newest.json().data[0]?.["created_at"])), 19);
+  });
+});
+
+async function firstCursor(path: string, params: Record<string, string>): Promise<string> {
+  const page = await service.call(path, { token: tenant.token, params: { ...params, limit: 1 } });
+  const cursor = page.json().meta["next_cursor"];
+  assert.ok(typeof cursor === "string");
+  return cursor;
+}
+
+async function expectRefusedCursor(
+  path: string,
+  params: Record<string, string>,
+  token = tenant.token,
+): Promise<void> {
+  const answer = await service.call(path, { token, params });
+  assert.equal(answer.status, 400, JSON.stringify(params));
+  assert.match(answer.message(), /\bcursor\b/u);
+}
+
+for (const path of [ENTITIES, ALERTS]) {
+  describe(`a cursor of ${path}`, () => {
+    test("is refused when any byte is flipped, left out or added", async () => {
+      const cursor = await firstCursor(path, {});
+      const bytes = Buffer.from(cursor, "base64url");
+      const changed = [...bytes.keys()].flatMap((index) => [
+        Buffer.from(bytes.map((byte, at) => (at === index ? byte ^ 1 : byte))),
+        Buffer.from(bytes.map((byte, at) => (at === index ? byte ^ 128 : byte))),
+        Buffer.concat([bytes.subarray(0, index), bytes.subarray(index + 1)]),
+      ]);
+      changed.push(Buffer.concat([bytes, Buffer.of(0)]), Buffer.concat([Buffer.of(0), bytes]));
+      for (const forged of changed) {
+        if (forged.equals(bytes)) continue;
+        await expectRefusedCursor(path, { cursor: forged.toString("base64url") });
+      }
+    });
+
+    test("is refused in any other spelling of the same bytes", async () => {
+      const cursor = await firstCursor(path, {});
+      const bytes = Buffer.from(cursor, "base64url");
+      const spellings = [
+        `${cursor}=`,
+        `${cursor}==`,
+        ` ${cursor}`,
+        `${cursor} `,
+        `${cursor}A`,
+        bytes.toString("hex"),
+      ];
+      for (const spelling of [
+        ...spellings,
+        cursor.slice(0, -1),
+        `${cursor}.`,
+        "x",
+        "bnVsbA",
+        JSON.stringify(cursor),
+      ]) {
+        if (spelling !== cursor) await expectRefusedCursor(path, { cursor: spelling });
+      }
+    });
+
+    test("is refused by the other endpoint and by another workspace", async () => {
+      const cursor = await firstCursor(path, {});
+      await expectRefusedCursor(path === ALERTS ? ENTITIES : ALERTS, { cursor });
+      await expectRefusedCursor(path, { cursor }, other.token);
+    });
+
+    test("is refused under other filters, and opens under the same ones with any limit", async () => {
+      const filters: Record<string, string>[] =
+        path === ALERTS
+          ? [
+              {},
+              { since: "2026-01-01T00:00:00Z" },
+              { category: "report_ready" },
+              { category: "connection_stale" },
+            ]
+          : [{}, { type: "sku" }, { type: "product" }, { vendor: "Nordwind" }, { vendor: "Südstern" }];
+      for (const made of filters) {
+        const cursor = await firstCursor(path, made);
+        for (const used of filters) {
+          if (used !== made) await expectRefusedCursor(path, { ...used, cursor });
+        }
+        for (const limit of ["1", "2", "100"]) {
+          const answer = await service.call(path, {
+            token: tenant.token,
+            params: { ...made, cursor, limit },
+          });
+          assert.equal(answer.status, 200);
+        }
+      }
+    });
+  });
+}
