@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
+import type { Admit } from "./admission/admit.ts";
 import { createOperation } from "./admission/operation.ts";
 import type { Operation } from "./admission/operation.ts";
 import type { Config } from "./config.ts";
@@ -25,6 +26,7 @@ import { createHttpMetrics } from "./http/metrics.ts";
 import { registerOperationsRoutes } from "./http/operations-routes.ts";
 import type { Readiness } from "./http/operations-routes.ts";
 import { createOperationsServer, createServer } from "./http/server.ts";
+import { createMcpSurface } from "./mcp/surface.ts";
 import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
 import { openDatabase } from "./store/database.ts";
@@ -104,8 +106,11 @@ export async function startService(
       metrics,
       readiness: async () => (draining ? { ready: false, reason: "draining" } : readiness(databases.reading)),
     });
+  const admit = createAdmit({ database: databases.admission, pepper: installation.keys.tokenPepper });
+  const operations = createOperations(admit, databases.reading, installation.keys);
   const server = createServer({
-    operations: createOperations(databases, installation.keys),
+    operations,
+    surfaces: [createMcpSurface({ operations, admit, allowedOrigins: [] })],
     logger,
     metrics,
     registerOperationsRoutes: config.operationsPort === null ? registerOperations : null,
@@ -151,9 +156,7 @@ function openServingDatabases(config: Config, url: string, logger: FastifyBaseLo
 }
 
 /** Every endpoint of the contract with its handler. */
-function createOperations(databases: ServingDatabases, keys: Keys): Operation[] {
-  const admit = createAdmit({ database: databases.admission, pepper: keys.tokenPepper });
-  const { reading } = databases;
+function createOperations(admit: Admit, reading: Database, keys: Keys): Operation[] {
   const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
   return [
     createOperation(entitiesContract, (call) => entities(paged, call), admit),

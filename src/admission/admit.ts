@@ -70,7 +70,9 @@ function refuse(row: AdmitRow, now: Date): void {
     case "entitlement_missing":
       throw new ApiError("forbidden", `The workspace's plan does not include ${row.missing}.`);
     case "scope_missing":
-      throw new ApiError("forbidden", `The API token lacks the scope ${row.missing}.`);
+      throw new ApiError("forbidden", `The API token lacks the scope ${row.missing}.`, {
+        missingScope: row.missing,
+      });
     case "not_ready":
       throw new ApiError(
         "not_ready",

@@ -22,17 +22,20 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly quota: QuotaState | null;
   readonly retryAfterSeconds: number | null;
+  /** The scope that a valid token of an entitled workspace lacks; null = refused for another reason. */
+  readonly missingScope: string | null;
 
   constructor(
     code: ErrorCode,
     message: string,
-    detail: { quota?: QuotaState | null; retryAfterSeconds?: number } = {},
+    detail: { quota?: QuotaState | null; retryAfterSeconds?: number; missingScope?: string | null } = {},
   ) {
     super(message);
     this.name = "ApiError";
     this.code = code;
     this.quota = detail.quota ?? null;
     this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
+    this.missingScope = detail.missingScope ?? null;
   }
 }
 

@@ -3,13 +3,11 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Answer } from "../contract/call.ts";
 import { ApiError, ERROR_STATUS, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
 import type { ErrorCode } from "../contract/errors.ts";
-import { quotaHeaders } from "./headers.ts";
-
-const JSON_TYPE = "application/json; charset=utf-8";
+import { JSON_TYPE, jsonText, quotaHeaders } from "../contract/wire.ts";
 
 /** Sends an endpoint's answer. */
 export function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
-  if (answer.kind === "json") return reply.type(JSON_TYPE).send(JSON.stringify(answer.body));
+  if (answer.kind === "json") return reply.type(JSON_TYPE).send(jsonText(answer.body));
   return reply
     .type("text/csv; charset=utf-8")
     .header("Content-Disposition", `attachment; filename="${answer.filename}"`)
@@ -26,7 +24,7 @@ export function sendRefusal(
   return reply
     .code(status)
     .type(JSON_TYPE)
-    .send(JSON.stringify(errorBody(code, message)));
+    .send(jsonText(errorBody(code, message)));
 }
 
 // What the HTTP layer itself refuses before a handler runs: Fastify's codes, said in our words.

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { QuotaState } from "../contract/errors.ts";
 import { API_VERSION } from "../contract/version.ts";
 
 /** On every response, errors included: nothing between us and the caller may keep a copy. */
@@ -13,16 +12,6 @@ export const COMMON_HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "X-Returns-API-Version": API_VERSION,
 } as const;
-
-/** The rate-limit headers of a workspace with a finite plan; none for an unlimited one. */
-export function quotaHeaders(quota: QuotaState | null): Record<string, string> {
-  if (quota === null) return {};
-  return {
-    "X-RateLimit-Limit": String(quota.limit),
-    "X-RateLimit-Remaining": String(Math.max(0, quota.limit - quota.used)),
-    "X-RateLimit-Reset": quota.resetsAt.toISOString(),
-  };
-}
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/u;
 

@@ -4,13 +4,22 @@ import Fastify from "fastify";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "../admission/operation.ts";
 import { errorBody } from "../contract/errors.ts";
+import { quotaHeaders } from "../contract/wire.ts";
 import { sendAnswer, sendError, sendRefusal } from "./answer.ts";
-import { COMMON_HEADERS, quotaHeaders, requestId } from "./headers.ts";
+import { COMMON_HEADERS, requestId } from "./headers.ts";
 import type { HttpMetrics } from "./metrics.ts";
 import { parseQueryString } from "./query-string.ts";
 
+/** A way in beside REST, on one path, with answers of its own form. */
+export type Surface = {
+  path: string;
+  allowedMethods: string;
+  register: (server: FastifyInstance) => void;
+};
+
 export type ServerOptions = {
   operations: readonly Operation[];
+  surfaces: readonly Surface[];
   logger: FastifyBaseLogger;
   metrics: HttpMetrics;
   /** Adds routes that are no endpoints of the contract: health, readiness, metrics. */
@@ -40,9 +49,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     },
     clientErrorHandler: answerUnparsable,
   });
-  const allowedMethods = new Map(
-    options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"]),
-  );
+  const allowedMethods = new Map([
+    ...options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"] as const),
+    ...options.surfaces.map(({ path, allowedMethods: methods }) => [path, methods] as const),
+  ]);
   server.addHook("onRequest", async (request, reply) => {
     setCommonHeaders(request, reply);
     if (request.is404) return refuseUnknown(request, reply, allowedMethods);
@@ -51,6 +61,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.setErrorHandler(sendError);
   server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply, allowedMethods));
   for (const operation of options.operations) registerOperation(server, operation);
+  for (const surface of options.surfaces) surface.register(server);
   options.registerOperationsRoutes?.(server);
   return server;
 }

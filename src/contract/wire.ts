@@ -1,0 +1,19 @@
+import type { Answer } from "./call.ts";
+import type { ErrorBody, QuotaState } from "./errors.ts";
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+
+/** The bytes of a JSON body, the same on every surface. */
+export function jsonText(body: Extract<Answer, { kind: "json" }>["body"] | ErrorBody): string {
+  return JSON.stringify(body);
+}
+
+/** The rate-limit headers of a workspace with a finite plan; none for an unlimited one. */
+export function quotaHeaders(quota: QuotaState | null): Record<string, string> {
+  if (quota === null) return {};
+  return {
+    "X-RateLimit-Limit": String(quota.limit),
+    "X-RateLimit-Remaining": String(Math.max(0, quota.limit - quota.used)),
+    "X-RateLimit-Reset": quota.resetsAt.toISOString(),
+  };
+}
