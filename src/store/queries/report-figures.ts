@@ -48,6 +48,13 @@ const MONTHS = `months as (
      group by c.cohort_month
   )`;
 
+const EVENTS = `select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units,
+             null::text as status, 0 as request_units
+        from return_event e where e.shop_key = $1 and ($8::integer is null or e.lag_days <= $8)`;
+
+const REQUESTS = `select q.order_id, q.line_id, null::integer, null::text, 0, 0, q.status, q.units
+        from return_request q where q.shop_key = $1`;
+
 const STATEMENTS = {
   workspace: statement("workspace"),
   sku: statement("sku"),
@@ -85,7 +92,7 @@ export async function loadReportFigures(
 function statement(kind: Selection["kind"]): Statement {
   return {
     name: `load_report_figures_${kind}`,
-    text: `with ${CHOSEN}, ${MONTHS}, ${facts(LINE_CONDITION[kind])}
+    text: `with ${CHOSEN}, ${MONTHS}, ${facts(kind)}
   select exists (select from chosen) as found,
          ${CHOSEN_SKUS} as skus,
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months,
@@ -98,23 +105,31 @@ function statement(kind: Selection["kind"]): Statement {
   };
 }
 
-// Months are compared one by one: a plan for any values would take a range between two parameters for a sliver.
-function facts(lineCondition: string): string {
-  return `event as (
-    select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units
+function facts(kind: Selection["kind"]): string {
+  // Months are compared one by one: a plan for any values would take a range between two parameters for a sliver.
+  const ofLines = (source: string) => `select f.*
       from order_line l
-      join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
-     where l.shop_key = $1 and l.cohort_month = any($9::date[]) ${lineCondition}
-       and ($8::integer is null or e.lag_days <= $8)
+      join (${source}) f on f.order_id = l.order_id and f.line_id = l.line_id
+     where l.shop_key = $1 and l.cohort_month = any($9::date[]) ${LINE_CONDITION[kind]}`;
+  // Many lines are read once for both; few lines are looked up in each by its key, which no union allows.
+  const isNarrow = kind === "sku" || kind === "product";
+  const fact = isNarrow
+    ? `${ofLines(EVENTS)} union all ${ofLines(REQUESTS)}`
+    : ofLines(`${EVENTS} union all ${REQUESTS}`);
+  return `fact (order_id, line_id, lag_days, reason, returned_units, refunded_units, status, request_units) as (
+    ${fact}
   ), reasons as (
-    select e.reason, sum(e.returned_units) as returned_units
-      from event e where e.returned_units > 0 group by e.reason
+    select f.reason, sum(f.returned_units) as returned_units
+      from fact f where f.returned_units > 0 group by f.reason
   ), lags as (
-    select e.lag_days, sum(e.returned_units) as returned_units
-      from event e where e.returned_units > 0 group by e.lag_days
+    select f.lag_days, sum(f.returned_units) as returned_units
+      from fact f where f.returned_units > 0 group by f.lag_days
+  ), requests as (
+    select f.status, sum(f.request_units) as units
+      from fact f where f.status is not null group by f.status
   ), line as (
-    select e.order_id, e.line_id, sum(e.returned_units) as returned_units, sum(e.refunded_units) as refunded_units
-      from event e group by e.order_id, e.line_id
+    select f.order_id, f.line_id, sum(f.returned_units) as returned_units, sum(f.refunded_units) as refunded_units
+      from fact f where f.status is null group by f.order_id, f.line_id
   ), mismatch as (
     select coalesce(sum(greatest(0, l.returned_units - l.refunded_units)), 0) as returned_not_refunded_units,
            coalesce(sum(greatest(0, l.refunded_units - l.returned_units)), 0) as refunded_not_returned_units,
@@ -123,12 +138,6 @@ function facts(lineCondition: string): string {
               where s.shop_key = $1 and s.order_id = l.order_id and s.line_id = l.line_id
                 and ($8::integer is null or s.lag_days <= $8))), 0) as returned_units_with_label
       from line l
-  ), requests as (
-    select q.status, sum(q.units) as units
-      from order_line l
-      join return_request q on q.shop_key = $1 and q.order_id = l.order_id and q.line_id = l.line_id
-     where l.shop_key = $1 and l.cohort_month = any($9::date[]) ${lineCondition}
-     group by q.status
   ), unmatched as (
     select coalesce(sum(b.amount_minor), 0) as sum_minor
       from return_label b
