@@ -1,0 +1,142 @@
+import type { Connection, Statement } from "../database.ts";
+
+/**
+ * What a line is of, joined to rows `l` with product_gid, variant_id and sku as the line said: its own word, else its
+ * variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one.
+ */
+export const VARIANT_OF_LINE = `
+  left join variant v on v.shop_key = $1 and v.variant_id = l.variant_id
+  left join (
+    select distinct on (sku) sku, product_gid, used, unit_cost_minor from variant
+     where shop_key = $1 and sku is not null order by sku, used, variant_id
+  ) s on v.variant_id is null and s.sku = l.sku`;
+
+/** The resolved columns, in the order product_gid, sku, used, unit_cost_minor. */
+export const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), coalesce(l.sku, v.sku),
+  coalesce(v.used, s.used, false), coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
+
+const MARK_CHANGED_ORDERS: Statement = {
+  name: "mark_changed_orders",
+  text: `with line as (
+           select l.cohort_month, l.product_gid, l.sku from order_line l
+             join changed_order c on c.order_id = l.order_id
+            where l.shop_key = $1
+         ), dirty as (
+           insert into dirty_cohort (shop_key, cohort_month)
+           select distinct $1::bigint, cohort_month from line on conflict do nothing
+         ), product as (
+           insert into touched_product (product_gid)
+           select distinct product_gid from line where product_gid is not null on conflict do nothing
+         ), sku as (
+           insert into touched_sku (sku) select distinct sku from line where sku is not null on conflict do nothing
+         )
+         insert into touched_label (source, label_id)
+         select l.source, l.label_id from return_label l join changed_order c on c.order_id = l.order_id
+          where l.shop_key = $1
+         union
+         select l.source, l.label_id from return_request r
+           join changed_order c on c.order_id = r.order_id
+           join return_label l on l.shop_key = $1 and l.return_id = r.return_id
+          where r.shop_key = $1
+         union
+         select h.source, h.label_id from label_share h join changed_order c on c.order_id = h.order_id
+          where h.shop_key = $1
+         on conflict do nothing`,
+};
+
+/**
+ * Marks what hangs on the facts of the orders in changed_order as they are now: months, products, SKUs and labels.
+ * Belongs before and after the facts are replaced. Primary keys of order_line, return_request and label_share;
+ * return_label_by_order and return_label_by_return.
+ */
+export async function markChangedOrders(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(MARK_CHANGED_ORDERS, [shopKey]);
+}
+
+const REMOVE_FACTS: Statement = {
+  name: "remove_facts",
+  text: `with event as (
+           delete from return_event e using changed_order c
+            where e.shop_key = $1 and e.order_id = c.order_id and c.existed
+         ), request as (
+           delete from return_request r using changed_order c
+            where r.shop_key = $1 and r.order_id = c.order_id and c.existed
+         )
+         delete from order_line l using changed_order c
+          where l.shop_key = $1 and l.order_id = c.order_id and c.existed`,
+};
+
+/** Removes the facts of the changed orders that were there before: ranges of the primary keys. */
+export async function removeFacts(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(REMOVE_FACTS, [shopKey]);
+}
+
+const REMOVE_ALL_FACTS: Statement = {
+  name: "remove_all_facts",
+  text: `with event as (delete from return_event where shop_key = $1),
+              request as (delete from return_request where shop_key = $1),
+              share as (delete from label_share where shop_key = $1)
+         delete from order_line where shop_key = $1`,
+};
+
+/** Removes every fact of a shop. */
+export async function removeAllFacts(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(REMOVE_ALL_FACTS, [shopKey]);
+}
+
+const INSERT_FACTS: Statement = {
+  name: "insert_facts",
+  text: `with event as (
+           insert into return_event (shop_key, order_id, line_id, event_number, lag_days, occurred_on, reason,
+                                     returned_units, refunded_units, restocked_units, refund_minor)
+           select $1, order_id, line_id, event_number, lag_days, occurred_on, reason,
+                  returned_units, refunded_units, restocked_units, refund_minor
+             from fact_event
+         ), request as (
+           insert into return_request (shop_key, order_id, line_id, return_id, status, units)
+           select $1, order_id, line_id, return_id, status, units from fact_request
+         )
+         insert into order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, line_product_gid,
+                                 line_variant_id, line_sku, line_title, line_vendor, product_gid, sku, used,
+                                 unit_cost_minor)
+         select $1, l.order_id, l.line_id, l.ordered_on, l.cohort_month, l.sold_units, l.product_gid,
+                l.variant_id, l.sku, l.title, l.vendor, ${RESOLVED}
+           from fact_line l ${VARIANT_OF_LINE}`,
+};
+
+/** Moves the projected facts to their place, lines resolved with the catalogue. */
+export async function insertFacts(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(INSERT_FACTS, [shopKey]);
+}
+
+const RESOLVE_LINES_AGAIN: Statement = {
+  name: "resolve_lines_again",
+  text: `with line as materialized (
+           select l.order_id, l.line_id, l.line_product_gid as product_gid, l.line_variant_id as variant_id,
+                  l.line_sku as sku
+             from order_line l
+            where l.shop_key = $1
+              and (l.line_variant_id in (select variant_id from touched_variant)
+                   or l.line_sku in (select sku from touched_sku))
+         ), resolved (order_id, line_id, product_gid, sku, used, unit_cost_minor) as (
+           select l.order_id, l.line_id, ${RESOLVED} from line l ${VARIANT_OF_LINE}
+         ), changed as (
+           update order_line o
+              set product_gid = r.product_gid, sku = r.sku, used = r.used, unit_cost_minor = r.unit_cost_minor
+             from resolved r
+            where o.shop_key = $1 and o.order_id = r.order_id and o.line_id = r.line_id
+              and (o.product_gid, o.sku, o.used, o.unit_cost_minor)
+                  is distinct from (r.product_gid, r.sku, r.used, r.unit_cost_minor)
+           returning o.cohort_month
+         )
+         insert into dirty_cohort (shop_key, cohort_month)
+         select distinct $1::bigint, cohort_month from changed on conflict do nothing`,
+};
+
+/**
+ * Resolves the lines of touched variants and SKUs anew and marks the months of those that come out different. Reads
+ * all lines of the shop.
+ */
+export async function resolveLinesAgain(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(RESOLVE_LINES_AGAIN, [shopKey]);
+}

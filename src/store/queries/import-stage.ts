@@ -1,0 +1,197 @@
+import type { Connection, Statement } from "../database.ts";
+
+/**
+ * The tables of one run, gone at its commit. Text is collated as in the tables it is joined with. staged_* hold what a
+ * connector read, one row per source row with its line number; fact_* what the projection made of changed orders;
+ * touched_* what has to be derived again.
+ */
+const CREATE_STAGE = `
+create temp table staged_product (
+  line_number integer, product_gid text collate "C", title text, handle text, vendor text, family text collate "C",
+  analytics_category text collate "C", image_url text, image_alt text
+) on commit drop;
+create temp table staged_variant (
+  line_number integer, variant_id text collate "C", product_gid text collate "C", sku text collate "C", title text,
+  used boolean, counterpart_sku text, unit_cost_minor bigint
+) on commit drop;
+create temp table staged_order_row (
+  kind text collate "C", line_number integer, order_id text collate "C", line_id text collate "C",
+  record_id text collate "C", units integer, record text
+) on commit drop;
+create temp table staged_label (
+  line_number integer, label_id text collate "C", order_id text, return_id text, tracking_number text,
+  charged_at timestamptz, amount_minor bigint, currency_code text, voided_at timestamptz
+) on commit drop;
+create temp table staged_sale_event (
+  line_number integer, slug text collate "C", label text, starts_on date, ends_on date, skus text[]
+) on commit drop;
+create temp table changed_document (order_id text collate "C", document jsonb) on commit drop;
+create temp table changed_order (order_id text collate "C" primary key, existed boolean) on commit drop;
+create temp table fact_line (
+  order_id text collate "C", line_id text collate "C", ordered_on date, cohort_month date, sold_units integer,
+  product_gid text collate "C", variant_id text collate "C", sku text collate "C", title text, vendor text
+) on commit drop;
+create temp table fact_event (
+  order_id text collate "C", line_id text collate "C", event_number integer, lag_days integer, occurred_on date,
+  reason text, returned_units integer, refunded_units integer, restocked_units integer, refund_minor bigint
+) on commit drop;
+create temp table fact_request (
+  order_id text collate "C", line_id text collate "C", return_id text collate "C", status text, units integer
+) on commit drop;
+create temp table fact_share (
+  order_id text collate "C", line_id text collate "C", source text collate "C", label_id text collate "C",
+  lag_days integer, label_minor bigint
+) on commit drop;
+create temp table touched_variant (variant_id text collate "C" primary key) on commit drop;
+create temp table touched_product (product_gid text collate "C" primary key) on commit drop;
+create temp table touched_sku (sku text collate "C" primary key) on commit drop;
+create temp table touched_label (
+  source text collate "C", label_id text collate "C", primary key (source, label_id)
+) on commit drop;
+-- Documents are compressed once, where they stay.
+alter table changed_document alter column document set storage external;
+set local work_mem = '64MB';
+set local cursor_tuple_fraction = 1;`;
+
+/** Makes the empty tables of a run, for the rest of this transaction. */
+export async function createStage(connection: Connection): Promise<void> {
+  await connection.client.query(CREATE_STAGE);
+}
+
+const LOCK_SHOP: Statement = {
+  name: "lock_shop",
+  text: "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked",
+};
+
+/** Waits until no other run writes this shop's data; held to the end of the transaction. */
+export async function lockShop(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(LOCK_SHOP, [shopKey]);
+}
+
+/** The staged tables and the columns a row of theirs is known by. */
+const STAGED_KEYS = {
+  staged_product: ["product_gid"],
+  staged_variant: ["variant_id"],
+  staged_label: ["label_id"],
+  staged_sale_event: ["slug"],
+  staged_order_row: ["kind", "order_id", "line_id", "record_id"],
+} as const;
+
+export type StagedTable = keyof typeof STAGED_KEYS;
+
+/** Gives the planner the sizes of the staged rows. */
+export async function analyzeStage(connection: Connection): Promise<void> {
+  await connection.client.query(`analyze ${Object.keys(STAGED_KEYS).join(", ")}`);
+}
+
+/** Removes all but the last of rows with one key; how many were removed of each kind ('' where there is one kind). */
+export async function removeRepeatedRows(
+  connection: Connection,
+  table: StagedTable,
+): Promise<{ kind: string; removed: number }[]> {
+  const key = STAGED_KEYS[table].join(", ");
+  const isSame = STAGED_KEYS[table].map((column) => `s.${column} = r.${column}`).join(" and ");
+  const kind = table === "staged_order_row" ? "s.kind" : "''";
+  const result = await connection.client.query<{ kind: string; removed: number }>(
+    `with gone as (
+       delete from ${table} s using (
+         select ${key}, max(line_number) as last_line from ${table} group by ${key} having count(*) > 1
+       ) r where ${isSame} and s.line_number < r.last_line
+       returning ${kind} as kind
+     ) select kind, count(*) as removed from gone group by kind order by kind`,
+  );
+  return result.rows;
+}
+
+/** total counts all rows of this kind of problem, of which the first are returned. */
+export type RefusedRow = {
+  kind: string;
+  line_number: number;
+  line_id: string;
+  order_id: string;
+  total: number;
+};
+
+const REFUSE_UNKNOWN_LINES: Statement = {
+  name: "refuse_unknown_lines",
+  text: `with gone as (
+           delete from staged_order_row s
+            where s.kind <> 'line'
+              and not exists (select from staged_order_row l
+                               where l.kind = 'line' and l.order_id = s.order_id and l.line_id = s.line_id)
+              and not exists (select from order_line l
+                               where l.shop_key = $1 and l.order_id = s.order_id and l.line_id = s.line_id)
+           returning s.kind, s.line_number, s.order_id, s.line_id
+         ) select kind, line_number, order_id, line_id, count(*) over () as total
+             from gone order by kind, line_number limit $2`,
+};
+
+/** Takes returns and refunds of lines that neither this run nor an earlier one knows out of the stage. */
+export async function refuseUnknownLines(
+  connection: Connection,
+  shopKey: number,
+  limit: number,
+): Promise<RefusedRow[]> {
+  return connection.rows(REFUSE_UNKNOWN_LINES, [shopKey, limit]);
+}
+
+const REFUSE_EXCESSIVE_REFUNDS: Statement = {
+  name: "refuse_excessive_refunds",
+  text: `with gone as (
+           delete from staged_order_row s using (
+             select r.line_number, coalesce(l.units, stored.units) as units
+               from staged_order_row r
+               left join staged_order_row l
+                 on l.kind = 'line' and l.order_id = r.order_id and l.line_id = r.line_id
+               left join lateral (
+                 select (line ->> 'units')::integer as units
+                   from order_document d, jsonb_array_elements(d.document -> 'lines') line
+                  where l.units is null and d.shop_key = $1 and d.order_id = r.order_id
+                    and line ->> 'lineId' = r.line_id
+               ) stored on true
+              where r.kind = 'refund'
+           ) ordered
+            where s.kind = 'refund' and s.line_number = ordered.line_number and s.units > ordered.units
+           returning s.kind, s.line_number, s.order_id, s.line_id
+         ) select kind, line_number, order_id, line_id, count(*) over () as total
+             from gone order by line_number limit $2`,
+};
+
+/** Takes refunds of more units than their line ever had out of the stage; the line as staged, else as stored. */
+export async function refuseExcessiveRefunds(
+  connection: Connection,
+  shopKey: number,
+  limit: number,
+): Promise<RefusedRow[]> {
+  return connection.rows(REFUSE_EXCESSIVE_REFUNDS, [shopKey, limit]);
+}
+
+/** Rows that stay in the stage, for the report of the run. */
+export type StagedCounts = {
+  products: number;
+  variants: number;
+  order_lines: number;
+  orders: number;
+  returns: number;
+  refunds: number;
+  return_labels: number;
+  sale_events: number;
+};
+
+const COUNT_STAGED: Statement = {
+  name: "count_staged",
+  text: `select (select count(*) from staged_product) as products,
+                (select count(*) from staged_variant) as variants,
+                count(*) filter (where kind = 'line') as order_lines,
+                count(distinct order_id) as orders,
+                count(*) filter (where kind = 'return') as returns,
+                count(*) filter (where kind = 'refund') as refunds,
+                (select count(*) from staged_label) as return_labels,
+                (select count(*) from staged_sale_event) as sale_events
+           from staged_order_row`,
+};
+
+export async function countStaged(connection: Connection): Promise<StagedCounts> {
+  const [row] = await connection.rows<StagedCounts>(COUNT_STAGED, []);
+  return row as StagedCounts;
+}

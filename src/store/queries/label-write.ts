@@ -1,0 +1,136 @@
+import type { Connection, Statement } from "../database.ts";
+
+const PUT_LABELS: Statement = {
+  name: "put_labels",
+  text: `with changed as (
+           select s.label_id, s.order_id, s.return_id, s.tracking_number, s.charged_at, s.amount_minor,
+                  s.currency_code, s.voided_at
+             from staged_label s
+             left join return_label l on l.shop_key = $1 and l.source = $2 and l.label_id = s.label_id
+            where l.label_id is null
+               or (l.order_id, l.return_id, l.tracking_number, l.charged_at, l.amount_minor, l.currency_code,
+                   l.voided_at)
+                  is distinct from
+                  (s.order_id, s.return_id, s.tracking_number, s.charged_at, s.amount_minor, s.currency_code,
+                   s.voided_at)
+         ), touched as (
+           insert into touched_label (source, label_id) select $2, label_id from changed on conflict do nothing
+         ), put as (
+           insert into return_label (shop_key, source, label_id, order_id, return_id, tracking_number, charged_at,
+                                     amount_minor, currency_code, voided_at)
+           select $1, $2, label_id, order_id, return_id, tracking_number, charged_at, amount_minor, currency_code,
+                  voided_at
+             from changed
+           on conflict (shop_key, source, label_id) do update
+              set order_id = excluded.order_id, return_id = excluded.return_id,
+                  tracking_number = excluded.tracking_number, charged_at = excluded.charged_at,
+                  amount_minor = excluded.amount_minor, currency_code = excluded.currency_code,
+                  voided_at = excluded.voided_at
+           returning 1
+         ) select count(*) as changed from put`,
+};
+
+/** Stores the staged labels that are new or different; returns how many. Primary key of return_label. */
+export async function putLabels(connection: Connection, shopKey: number, source: string): Promise<number> {
+  const [row] = await connection.rows<{ changed: number }>(PUT_LABELS, [shopKey, source]);
+  return row?.changed ?? 0;
+}
+
+const TOUCH_ALL_LABELS: Statement = {
+  name: "touch_all_labels",
+  text: `insert into touched_label (source, label_id)
+         select source, label_id from return_label where shop_key = $1 on conflict do nothing`,
+};
+
+/** Marks every label of a shop to be split anew. */
+export async function touchAllLabels(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(TOUCH_ALL_LABELS, [shopKey]);
+}
+
+/** A line that may carry a part of a label: order id, line id, units, lag days. */
+export type LabelCandidate = [orderId: string, lineId: string, units: number, lagDays: number];
+
+/** by_return and by_order: the lines it would be split over, null = none. is_foreign: not in the shop's currency. */
+export type TouchedLabelRow = {
+  source: string;
+  label_id: string;
+  amount_minor: number;
+  is_voided: boolean;
+  is_foreign: boolean;
+  by_return: LabelCandidate[] | null;
+  by_order: LabelCandidate[] | null;
+};
+
+/**
+ * Opens the cursor over the touched labels. return_request_by_return and the primary keys of order_line and
+ * return_event.
+ */
+export async function openTouchedLabels(
+  connection: Connection,
+  shopKey: number,
+  currencyCode: string,
+): Promise<void> {
+  await connection.client.query(
+    `declare touched_label_row no scroll cursor for
+     select l.source, l.label_id, l.amount_minor, l.voided_at is not null as is_voided,
+            l.currency_code <> $2 as is_foreign,
+            (select json_agg(json_build_array(o.order_id, o.line_id, r.units,
+                                              greatest(0, charged.charged_on - o.ordered_on)))
+               from return_request r
+               join order_line o on o.shop_key = $1 and o.order_id = r.order_id and o.line_id = r.line_id
+              where r.shop_key = $1 and r.return_id = l.return_id and r.units > 0 and o.sold_units > 0) as by_return,
+            (select json_agg(json_build_array(o.order_id, o.line_id, e.units,
+                                              greatest(0, charged.charged_on - o.ordered_on)))
+               from (select line_id, sum(returned_units) as units from return_event
+                      where shop_key = $1 and order_id = l.order_id
+                      group by line_id having sum(returned_units) > 0) e
+               join order_line o on o.shop_key = $1 and o.order_id = l.order_id and o.line_id = e.line_id
+              where o.sold_units > 0) as by_order
+       from touched_label t
+       join return_label l on l.shop_key = $1 and l.source = t.source and l.label_id = t.label_id
+      cross join lateral (select (l.charged_at at time zone 'UTC')::date as charged_on) charged`,
+    [shopKey, currencyCode],
+  );
+}
+
+/** The next touched labels, in no particular order; empty at the end. */
+export async function nextTouchedLabels(connection: Connection, limit: number): Promise<TouchedLabelRow[]> {
+  return (await connection.client.query<TouchedLabelRow>(`fetch ${limit} from touched_label_row`)).rows;
+}
+
+const MARK_LABEL_MONTHS: Statement = {
+  name: "mark_label_months",
+  text: `insert into dirty_cohort (shop_key, cohort_month)
+         select distinct $1::bigint, o.cohort_month
+           from touched_label t
+           join label_share h on h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id
+           join order_line o on o.shop_key = $1 and o.order_id = h.order_id and o.line_id = h.line_id
+         on conflict do nothing`,
+};
+
+/** Marks the months that carry parts of touched labels. Index label_share_by_label. */
+export async function markLabelMonths(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(MARK_LABEL_MONTHS, [shopKey]);
+}
+
+const REMOVE_SHARES: Statement = {
+  name: "remove_shares",
+  text: `delete from label_share h using touched_label t
+          where h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id`,
+};
+
+/** Removes the parts of touched labels. Index label_share_by_label. */
+export async function removeShares(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(REMOVE_SHARES, [shopKey]);
+}
+
+const INSERT_SHARES: Statement = {
+  name: "insert_shares",
+  text: `insert into label_share (shop_key, order_id, line_id, source, label_id, lag_days, label_minor)
+         select $1, order_id, line_id, source, label_id, lag_days, label_minor from fact_share`,
+};
+
+/** Moves the new parts to their place. */
+export async function insertShares(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(INSERT_SHARES, [shopKey]);
+}

@@ -1,0 +1,151 @@
+import type { Connection, Statement } from "../database.ts";
+
+const PUT_SALE_EVENTS: Statement = {
+  name: "put_sale_events",
+  text: `with put as (
+           insert into sale_event as e (shop_key, slug, label, starts_on, ends_on, skus)
+           select $1, slug, label, starts_on, ends_on, skus from staged_sale_event
+           on conflict (shop_key, slug) do update
+              set label = excluded.label, starts_on = excluded.starts_on, ends_on = excluded.ends_on,
+                  skus = excluded.skus
+            where (e.label, e.starts_on, e.ends_on, e.skus)
+                  is distinct from (excluded.label, excluded.starts_on, excluded.ends_on, excluded.skus)
+           returning 1
+         ) select count(*) as changed from put`,
+};
+
+/** Stores the staged sale events that are new or different; returns how many. */
+export async function putSaleEvents(connection: Connection, shopKey: number): Promise<number> {
+  const [row] = await connection.rows<{ changed: number }>(PUT_SALE_EVENTS, [shopKey]);
+  return row?.changed ?? 0;
+}
+
+const PUT_STORE_SOURCE: Statement = {
+  name: "put_store_source",
+  text: `insert into data_source (shop_key, source, kind, status, last_synced_at) values ($1, $2, 'store', 'ok', $3)
+         on conflict (shop_key, source) do update
+            set kind = 'store', status = 'ok', last_synced_at = excluded.last_synced_at, last_error = null`,
+};
+
+/** Records a successful run of a store source. */
+export async function putStoreSource(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+  asOf: Date,
+): Promise<void> {
+  await connection.rows(PUT_STORE_SOURCE, [shopKey, source, asOf]);
+}
+
+const PUT_LABEL_SOURCE: Statement = {
+  name: "put_label_source",
+  text: `insert into data_source (shop_key, source, kind, status, currency_code, last_synced_at)
+         select $1, $2, 'label_cost', 'ok',
+                coalesce((select min(l.currency_code) from return_label l
+                           where l.shop_key = $1 and l.source = $2 and l.currency_code <> $4), $4), $3
+         on conflict (shop_key, source) do update
+            set kind = 'label_cost', status = 'ok', currency_code = excluded.currency_code,
+                last_synced_at = excluded.last_synced_at, last_error = null`,
+};
+
+/** Records a successful run of a label source (M10): one label in a foreign currency makes it the source's. */
+export async function putLabelSource(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+  asOf: Date,
+  currencyCode: string,
+): Promise<void> {
+  await connection.rows(PUT_LABEL_SOURCE, [shopKey, source, asOf, currencyCode]);
+}
+
+const RAISE_VERSION: Statement = {
+  name: "raise_version",
+  text: `update workspace
+            set data_version = data_version + case when $2 then 1 else 0 end
+          where shop_key = $1
+         returning data_version`,
+};
+
+/** Raises the data version if what is served has changed; returns it as it is then. */
+export async function raiseVersion(
+  connection: Connection,
+  shopKey: number,
+  isChanged: boolean,
+): Promise<number> {
+  const [row] = await connection.rows<{ data_version: number }>(RAISE_VERSION, [shopKey, isChanged]);
+  if (row === undefined) throw new Error("the workspace does not exist");
+  return row.data_version;
+}
+
+const SET_AS_OF: Statement = {
+  name: "set_as_of",
+  text: `update workspace
+            set data_as_of = $2,
+                readiness = case when readiness in ('installing', 'backfilling') then 'ready' else readiness end
+          where shop_key = $1`,
+};
+
+/** M5: sets the as-of; a workspace that waited for its first data is ready. */
+export async function setAsOf(connection: Connection, shopKey: number, asOf: Date): Promise<void> {
+  await connection.rows(SET_AS_OF, [shopKey, asOf]);
+}
+
+const SET_PRIMARY_WINDOW: Statement = {
+  name: "set_primary_window",
+  text: "update workspace set primary_window_days = $2 where shop_key = $1",
+};
+
+export async function setPrimaryWindow(
+  connection: Connection,
+  shopKey: number,
+  primaryWindowDays: number,
+): Promise<void> {
+  await connection.rows(SET_PRIMARY_WINDOW, [shopKey, primaryWindowDays]);
+}
+
+const FIND_CURRENCY: Statement = {
+  name: "find_currency",
+  text: "select currency_code from workspace where shop_key = $1",
+};
+
+/** The shop's currency; throws when there is no such workspace. */
+export async function findCurrency(connection: Connection, shopKey: number): Promise<string> {
+  const [row] = await connection.rows<{ currency_code: string }>(FIND_CURRENCY, [shopKey]);
+  if (row === undefined) throw new Error("the workspace does not exist");
+  return row.currency_code;
+}
+
+export type NewAlert = {
+  alertId: string;
+  eventKey: string;
+  category: string;
+  severity: "info" | "warning" | "critical";
+  title: string;
+  body: string | null;
+  metadata: Record<string, unknown>;
+};
+
+const INSERT_ALERT: Statement = {
+  name: "insert_broadcast_alert",
+  text: `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, metadata, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, now()) on conflict (shop_key, event_key) do nothing`,
+};
+
+/** An alert to the whole workspace; the same event is stored once. */
+export async function insertBroadcastAlert(
+  connection: Connection,
+  shopKey: number,
+  alert: NewAlert,
+): Promise<void> {
+  await connection.rows(INSERT_ALERT, [
+    shopKey,
+    alert.alertId,
+    alert.eventKey,
+    alert.category,
+    alert.severity,
+    alert.title,
+    alert.body,
+    JSON.stringify(alert.metadata),
+  ]);
+}

@@ -1,0 +1,71 @@
+import { fold } from "../lib/fold.ts";
+import type { Connection } from "../store/database.ts";
+import {
+  insertLineProducts,
+  insertSkus,
+  putProducts,
+  putVariants,
+  removeLineProducts,
+  removeSkus,
+  touchProductsOfSkus,
+  touchSkusOfProducts,
+} from "../store/queries/catalogue.ts";
+import { nextNewEntities, openNewEntities, removeEntities } from "../store/queries/entity-write.ts";
+import type { NewEntityRow } from "../store/queries/entity-write.ts";
+import { openCopyBuffer } from "./copy.ts";
+
+const ENTITIES_PER_FETCH = 2000;
+
+/** Stores the staged products and variants; returns how many are new or different. */
+export async function putCatalogue(connection: Connection, shopKey: number): Promise<number> {
+  const changedProducts = await putProducts(connection, shopKey);
+  const changedVariants = await putVariants(connection, shopKey);
+  return changedProducts + changedVariants;
+}
+
+/** Makes the rows of touched products and SKUs anew, with their entities and all groups. Needs the facts in place. */
+export async function deriveCatalogue(connection: Connection, shopKey: number): Promise<void> {
+  await touchProductsOfSkus(connection, shopKey);
+  await removeLineProducts(connection, shopKey);
+  await insertLineProducts(connection, shopKey);
+  await touchSkusOfProducts(connection, shopKey);
+  await removeSkus(connection, shopKey);
+  await insertSkus(connection, shopKey);
+  await deriveEntities(connection, shopKey);
+}
+
+async function deriveEntities(connection: Connection, shopKey: number): Promise<void> {
+  const buffer = openCopyBuffer(
+    connection,
+    `entity (shop_key, type_rank, label, entity_key, product_group_type, subtitle, product_gid, sku, product_title,
+             vendor, search_text)`,
+  );
+  await removeEntities(connection, shopKey);
+  await openNewEntities(connection, shopKey);
+  let rows = await nextNewEntities(connection, ENTITIES_PER_FETCH);
+  while (rows.length > 0) {
+    for (const row of rows) {
+      buffer.add([
+        shopKey,
+        row.type_rank,
+        row.label,
+        row.entity_key,
+        row.product_group_type,
+        row.subtitle,
+        row.product_gid,
+        row.sku,
+        row.product_title,
+        row.vendor,
+        searchTextOf(row),
+      ]);
+    }
+    await buffer.send();
+    rows = await nextNewEntities(connection, ENTITIES_PER_FETCH);
+  }
+}
+
+/** Label, SKU, product title and vendor, each once; the label first. */
+function searchTextOf(row: NewEntityRow): string {
+  const texts = [row.label, row.sku, row.product_title, row.vendor].filter((text) => text !== null);
+  return [...new Set(texts.map(fold))].join("\n");
+}

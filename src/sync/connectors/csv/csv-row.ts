@@ -1,0 +1,175 @@
+import { dayFromText } from "../../../metrics/month.ts";
+import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
+
+/** Where a column stands in the rows of one file. */
+export type Columns = ReadonlyMap<string, number>;
+
+/** A cell that cannot be used; caught where rows are read. */
+export class CellProblem extends Error {
+  column: string;
+
+  constructor(column: string, reason: string) {
+    super(reason);
+    this.column = column;
+  }
+}
+
+/** Reads the cells of one row. An empty cell and a column that the file lacks are the same. */
+export type CsvRow = {
+  /** Without control characters; null = empty. `maxBytes` keeps what is indexed within PostgreSQL's limits. */
+  text(column: string, maxBytes?: number): string | null;
+  /** Text without surrounding blanks, for what is shown and grouped by. */
+  label(column: string, maxBytes?: number): string | null;
+  /** The same for a cell that must not be empty. */
+  need<Value>(column: string, value: Value | null): Value;
+  /** A whole number of units, 0 to 10,000,000. */
+  units(column: string): number | null;
+  /** Minor units of `currencyCode`. */
+  money(column: string, currencyCode: string, allowNegative: boolean): number | null;
+  /** ISO 8601 in UTC, to the millisecond. */
+  time(column: string): string | null;
+  /** YYYY-MM-DD. */
+  day(column: string): string | null;
+  flag(column: string): boolean;
+  oneOf<Choice extends string>(column: string, choices: readonly Choice[]): Choice | null;
+};
+
+const MAX_KEY_BYTES = 512;
+const MAX_LABEL_BYTES = 1024;
+const MAX_UNITS = 10_000_000;
+const MAX_MINOR = 1e12;
+
+export function csvRow(columns: Columns, cells: readonly string[]): CsvRow {
+  const cell = (column: string): string => {
+    const index = columns.get(column);
+    return index === undefined ? "" : (cells[index] ?? "");
+  };
+  const text = (column: string, maxBytes = MAX_KEY_BYTES): string | null => {
+    const clean = withoutControls(cell(column));
+    if (clean === "" || clean.trim() === "") return null;
+    if (clean.length * 3 > maxBytes && Buffer.byteLength(clean) > maxBytes) {
+      throw new CellProblem(column, `is longer than ${maxBytes} bytes`);
+    }
+    return clean;
+  };
+  const plain = (column: string): string | null => {
+    const clean = withoutControls(cell(column)).trim();
+    return clean === "" ? null : clean;
+  };
+  return {
+    text,
+    label: (column, maxBytes = MAX_LABEL_BYTES) => text(column, maxBytes)?.trim() ?? null,
+    need: (column, value) => {
+      if (value === null) throw new CellProblem(column, "is empty, but required");
+      return value;
+    },
+    units: (column) => readUnits(column, plain(column)),
+    money: (column, currencyCode, allowNegative) =>
+      readMoney(column, plain(column), currencyCode, allowNegative),
+    time: (column) => readTime(column, plain(column)),
+    day: (column) => readDay(column, plain(column)),
+    flag: (column) => readFlag(column, plain(column)),
+    oneOf: (column, choices) => readChoice(column, plain(column), choices),
+  };
+}
+
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const CONTROLS = /\p{Cc}+/gu;
+
+function withoutControls(text: string): string {
+  return CONTROL.test(text) ? text.replace(CONTROLS, "") : text;
+}
+
+function readUnits(column: string, text: string | null): number | null {
+  if (text === null) return null;
+  if (/^-\d+$/.test(text)) throw new CellProblem(column, `is negative: ${shown(text)}`);
+  if (!/^\d+$/.test(text)) throw new CellProblem(column, `is not a whole number: ${shown(text)}`);
+  if (Number(text) > MAX_UNITS) throw new CellProblem(column, `is more than ${MAX_UNITS}: ${shown(text)}`);
+  return Number(text);
+}
+
+function readMoney(
+  column: string,
+  text: string | null,
+  currencyCode: string,
+  allowNegative: boolean,
+): number | null {
+  if (text === null) return null;
+  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) {
+    throw new CellProblem(column, `is not a plain decimal amount: ${shown(text)}`);
+  }
+  const exponent = currencyExponent(currencyCode);
+  const minor = minorFromDecimal(text, exponent);
+  if (minor === null && text.replace(/^[+-]/, "").split(".")[0]!.length < 15) {
+    throw new CellProblem(
+      column,
+      `has more than the ${exponent} decimals of ${currencyCode}: ${shown(text)}`,
+    );
+  }
+  if (minor === null || Math.abs(minor) > MAX_MINOR)
+    throw new CellProblem(column, `is too large: ${shown(text)}`);
+  if (minor < 0 && !allowNegative) throw new CellProblem(column, `is negative: ${shown(text)}`);
+  return minor;
+}
+
+const INSTANT =
+  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):?(\d\d)?)$/;
+
+function readTime(column: string, text: string | null): string | null {
+  if (text === null) return null;
+  const match = INSTANT.exec(text);
+  if (match === null) {
+    throw new CellProblem(
+      column,
+      `is not an ISO 8601 time with offset (such as 2026-01-31T09:30:00Z): ${shown(text)}`,
+    );
+  }
+  const [, date = "", hour, minute, second = 0, fraction = "", sign, offsetHour = 0, offsetMinute = 0] =
+    match;
+  const day = dayFromText(date);
+  const isReal =
+    day !== null &&
+    Number(hour) < 24 &&
+    Number(minute) < 60 &&
+    Number(second) < 60 &&
+    Number(offsetHour) < 24 &&
+    Number(offsetMinute) < 60;
+  const offsetMinutes = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === "-" ? -1 : 1);
+  const minutes = (day ?? 0) * 1440 + Number(hour) * 60 + Number(minute) - offsetMinutes;
+  const instantMs = minutes * 60_000 + Number(second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
+  const instant = isReal ? new Date(instantMs).toISOString() : "";
+  // Years beyond 0001–9999 are written with a sign or as 0000; an offset can lead there.
+  if (!/^\d/.test(instant) || instant.startsWith("0000")) {
+    throw new CellProblem(column, `is no real time: ${shown(text)}`);
+  }
+  return instant;
+}
+
+function readDay(column: string, text: string | null): string | null {
+  if (text === null || dayFromText(text) !== null) return text;
+  throw new CellProblem(column, `is no real day of the form YYYY-MM-DD: ${shown(text)}`);
+}
+
+const FLAGS: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
+
+function readFlag(column: string, text: string | null): boolean {
+  const flag = text === null ? false : FLAGS[text.toLowerCase()];
+  if (flag === undefined) throw new CellProblem(column, `is neither true nor false: ${shown(text ?? "")}`);
+  return flag;
+}
+
+function readChoice<Choice extends string>(
+  column: string,
+  text: string | null,
+  choices: readonly Choice[],
+): Choice | null {
+  if (text === null) return null;
+  const choice = choices.find((known) => known === text);
+  if (choice === undefined) throw new CellProblem(column, `is none of ${choices.join(", ")}: ${shown(text)}`);
+  return choice;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}

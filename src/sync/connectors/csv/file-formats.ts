@@ -1,0 +1,236 @@
+import type { DocumentLine, DocumentRefund, DocumentReturn } from "../../../metrics/order.ts";
+import type { StagedTable } from "../../../store/queries/import-stage.ts";
+import type { CopyValue } from "../../copy.ts";
+import { productGidOf } from "../../product-gid.ts";
+import { CellProblem } from "./csv-row.ts";
+import type { CsvRow } from "./csv-row.ts";
+
+/** The files of an import folder, in the order they are read. */
+export const FILE_NAMES = [
+  "products",
+  "variants",
+  "order_lines",
+  "returns",
+  "refunds",
+  "return_labels",
+  "sale_events",
+] as const;
+
+export type FileName = (typeof FILE_NAMES)[number];
+
+/** `read` turns a row into the values of `columns` of its staging table, after the line number; throws CellProblem. */
+export type FileFormat = {
+  required: readonly string[];
+  optional: readonly string[];
+  table: StagedTable;
+  columns: readonly string[];
+  read: (row: CsvRow, currencyCode: string) => CopyValue[];
+};
+
+/** Tells the rows of the three order files apart where they are staged together. */
+export const FILE_OF_KIND: Readonly<Record<string, FileName>> = {
+  line: "order_lines",
+  return: "returns",
+  refund: "refunds",
+};
+
+const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] as const;
+const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as const;
+const MAX_URL_BYTES = 4096;
+const ORDER_ROW = ["kind", "order_id", "line_id", "record_id", "units", "record"];
+
+export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
+  products: {
+    required: ["product_id", "title"],
+    optional: ["handle", "vendor", "family", "analytics_category", "image_url", "image_alt"],
+    table: "staged_product",
+    columns: [
+      "product_gid",
+      "title",
+      "handle",
+      "vendor",
+      "family",
+      "analytics_category",
+      "image_url",
+      "image_alt",
+    ],
+    read: (row) => [
+      productGidOf(row.need("product_id", row.text("product_id"))),
+      row.need("title", row.label("title")),
+      row.label("handle"),
+      row.label("vendor"),
+      row.label("family", 512),
+      row.label("analytics_category", 512),
+      row.label("image_url", MAX_URL_BYTES),
+      row.label("image_alt", MAX_URL_BYTES),
+    ],
+  },
+  variants: {
+    required: ["variant_id", "product_id"],
+    optional: ["sku", "title", "condition", "counterpart_sku", "unit_cost"],
+    table: "staged_variant",
+    columns: ["variant_id", "product_gid", "sku", "title", "used", "counterpart_sku", "unit_cost_minor"],
+    read: (row, currencyCode) => [
+      row.need("variant_id", row.text("variant_id")),
+      productGidOf(row.need("product_id", row.text("product_id"))),
+      row.text("sku"),
+      row.label("title"),
+      row.oneOf("condition", ["new", "used"]) === "used",
+      row.text("counterpart_sku"),
+      row.money("unit_cost", currencyCode, false),
+    ],
+  },
+  order_lines: {
+    required: ["order_id", "line_id", "ordered_at", "units"],
+    optional: [
+      "product_id",
+      "variant_id",
+      "sku",
+      "title",
+      "vendor",
+      "unit_price",
+      "test",
+      "canceled_at",
+      "removed_units",
+      "gift_card",
+    ],
+    table: "staged_order_row",
+    columns: ORDER_ROW,
+    read: (row, currencyCode) => {
+      const orderId = row.need("order_id", row.text("order_id"));
+      const line = readLine(row, currencyCode);
+      return ["line", orderId, line.lineId, "", line.units, JSON.stringify(line)];
+    },
+  },
+  returns: {
+    required: ["return_id", "order_id", "line_id", "status", "units"],
+    optional: ["processed_units", "requested_at", "closed_at", "reason"],
+    table: "staged_order_row",
+    columns: ORDER_ROW,
+    read: (row) => {
+      const orderId = row.need("order_id", row.text("order_id"));
+      const request = readReturn(row);
+      return ["return", orderId, request.lineId, request.returnId, request.units, JSON.stringify(request)];
+    },
+  },
+  refunds: {
+    required: ["refund_id", "order_id", "line_id", "refunded_at", "units", "subtotal"],
+    optional: ["restock_type", "return_id"],
+    table: "staged_order_row",
+    columns: ORDER_ROW,
+    read: (row, currencyCode) => {
+      const orderId = row.need("order_id", row.text("order_id"));
+      const refund = readRefund(row, currencyCode);
+      return ["refund", orderId, refund.lineId, refund.refundId, refund.units, JSON.stringify(refund)];
+    },
+  },
+  return_labels: {
+    required: ["label_id", "charged_at", "amount"],
+    optional: ["order_id", "return_id", "tracking_number", "currency", "voided_at"],
+    table: "staged_label",
+    columns: [
+      "label_id",
+      "order_id",
+      "return_id",
+      "tracking_number",
+      "charged_at",
+      "amount_minor",
+      "currency_code",
+      "voided_at",
+    ],
+    read: (row, currencyCode) => {
+      const labelCurrency = readCurrency(row) ?? currencyCode;
+      return [
+        row.need("label_id", row.text("label_id")),
+        row.text("order_id"),
+        row.text("return_id"),
+        row.text("tracking_number"),
+        row.need("charged_at", row.time("charged_at")),
+        row.need("amount", row.money("amount", labelCurrency, true)),
+        labelCurrency,
+        row.time("voided_at"),
+      ];
+    },
+  },
+  sale_events: {
+    required: ["slug", "label", "starts_on", "ends_on"],
+    optional: ["skus"],
+    table: "staged_sale_event",
+    columns: ["slug", "label", "starts_on", "ends_on", "skus"],
+    read: (row) => {
+      const startsOn = row.need("starts_on", row.day("starts_on"));
+      const endsOn = row.need("ends_on", row.day("ends_on"));
+      if (endsOn < startsOn) throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`);
+      return [
+        row.need("slug", row.text("slug")),
+        row.need("label", row.label("label")),
+        startsOn,
+        endsOn,
+        readSkus(row),
+      ];
+    },
+  },
+};
+
+function readLine(row: CsvRow, currencyCode: string): DocumentLine {
+  return {
+    lineId: row.need("line_id", row.text("line_id")),
+    orderedAt: row.need("ordered_at", row.time("ordered_at")),
+    productId: row.text("product_id"),
+    variantId: row.text("variant_id"),
+    sku: row.text("sku"),
+    title: row.label("title"),
+    vendor: row.label("vendor"),
+    units: row.need("units", row.units("units")),
+    removedUnits: row.units("removed_units") ?? 0,
+    unitPriceMinor: row.money("unit_price", currencyCode, true),
+    test: row.flag("test"),
+    canceledAt: row.time("canceled_at"),
+    giftCard: row.flag("gift_card"),
+  };
+}
+
+function readReturn(row: CsvRow): DocumentReturn {
+  const status = row.need("status", row.oneOf("status", RETURN_STATUSES));
+  const closedAt = row.time("closed_at");
+  if (status === "CLOSED" && closedAt === null)
+    throw new CellProblem("closed_at", "is empty, but the status is CLOSED");
+  return {
+    returnId: row.need("return_id", row.text("return_id")),
+    lineId: row.need("line_id", row.text("line_id")),
+    status,
+    units: row.need("units", row.units("units")),
+    processedUnits: row.units("processed_units"),
+    requestedAt: row.time("requested_at"),
+    closedAt,
+    reason: row.label("reason"),
+  };
+}
+
+function readRefund(row: CsvRow, currencyCode: string): DocumentRefund {
+  return {
+    refundId: row.need("refund_id", row.text("refund_id")),
+    lineId: row.need("line_id", row.text("line_id")),
+    refundedAt: row.need("refunded_at", row.time("refunded_at")),
+    units: row.need("units", row.units("units")),
+    subtotalMinor: row.need("subtotal", row.money("subtotal", currencyCode, false)),
+    restockType: row.oneOf("restock_type", RESTOCK_TYPES) ?? "NO_RESTOCK",
+    returnId: row.text("return_id"),
+  };
+}
+
+function readCurrency(row: CsvRow): string | null {
+  const text = row.label("currency")?.toUpperCase() ?? null;
+  if (text !== null && !/^[A-Z]{3}$/.test(text)) {
+    throw new CellProblem("currency", "is no currency code of three letters");
+  }
+  return text;
+}
+
+/** As an array literal of PostgreSQL; null = no SKUs of its own. */
+function readSkus(row: CsvRow): string | null {
+  const skus = (row.text("skus", 1024 * 1024) ?? "").split(";").map((sku) => sku.trim());
+  const named = skus.filter((sku) => sku !== "");
+  if (named.length === 0) return null;
+  return `{${named.map((sku) => `"${sku.replaceAll(/["\\]/g, (found) => `\\${found}`)}"`).join(",")}}`;
+}

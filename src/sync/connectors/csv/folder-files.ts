@@ -1,0 +1,105 @@
+import { isUtf8 } from "node:buffer";
+import { createReadStream } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream";
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { FILE_NAMES } from "./file-formats.ts";
+import type { FileName } from "./file-formats.ts";
+import { ImportError } from "./problems.ts";
+
+/** One file of an import folder; `fileName` is as it stands there, with .csv or .csv.gz. */
+export type FolderFile = { name: FileName; fileName: string; path: string; bytes: number };
+
+/** The files of the import format in a folder, in the order they are read. Extra files are ignored. */
+export async function findFolderFiles(folder: string): Promise<FolderFile[]> {
+  const present = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    throw new ImportError(`${folder}: the folder cannot be read (${error.code ?? error.message})`);
+  });
+  const files: FolderFile[] = [];
+  for (const name of FILE_NAMES) {
+    const fileNames = [`${name}.csv`, `${name}.csv.gz`].filter((fileName) => present.includes(fileName));
+    const [fileName] = fileNames;
+    if (fileNames.length > 1)
+      throw new ImportError(`${fileNames.join(" and ")}: there must be only one of them`);
+    if (fileName === undefined) continue;
+    const path = join(folder, fileName);
+    const found = await stat(path);
+    if (!found.isFile()) throw new ImportError(`${fileName}: not a file`);
+    files.push({ name, fileName, path, bytes: found.size });
+  }
+  if (!files.some((file) => file.name === "order_lines")) {
+    throw new ImportError("order_lines.csv: missing; it is the one file that an import needs");
+  }
+  return files;
+}
+
+/**
+ * The text of a file in chunks, without byte order mark. `onBytes` is told the bytes read from disk so far. Throws
+ * ImportError for a damaged gzip, a wrong encoding or a failing disk.
+ */
+export async function* readText(file: FolderFile, onBytes: (bytes: number) => void): AsyncGenerator<string> {
+  const source = createReadStream(file.path, { highWaterMark: 256 * 1024 });
+  const bytes = file.fileName.endsWith(".gz") ? pipeline(source, createGunzip(), () => {}) : source;
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let line = 1;
+  try {
+    for await (const chunk of bytes as Readable & AsyncIterable<Buffer>) {
+      const text = decodeChunk(decoder, chunk, () => wrongEncoding(file, line + lineOfBadBytes(chunk)));
+      line += countLineBreaks(chunk);
+      onBytes(source.bytesRead);
+      yield text;
+    }
+    decodeChunk(decoder, null, () => wrongEncoding(file, line));
+  } catch (error) {
+    throw error instanceof ImportError ? error : unreadable(file, error as NodeJS.ErrnoException);
+  } finally {
+    bytes.destroy();
+    source.destroy();
+  }
+}
+
+function decodeChunk(decoder: TextDecoder, chunk: Buffer | null, failure: () => ImportError): string {
+  try {
+    return chunk === null ? decoder.decode() : decoder.decode(chunk, { stream: true });
+  } catch {
+    throw failure();
+  }
+}
+
+function wrongEncoding(file: FolderFile, line: number): ImportError {
+  return new ImportError(`${file.fileName}: line ${line}: wrong encoding, the file must be UTF-8`);
+}
+
+function unreadable(file: FolderFile, error: NodeJS.ErrnoException): ImportError {
+  const isGzip = error.code?.startsWith("Z_") === true;
+  const what = isGzip ? "the gzip is damaged or cut off" : "the file cannot be read";
+  return new ImportError(`${file.fileName}: ${what} (${error.message})`);
+}
+
+const LINE_BREAK = 10;
+
+function countLineBreaks(chunk: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(LINE_BREAK); at >= 0; at = chunk.indexOf(LINE_BREAK, at + 1)) count += 1;
+  return count;
+}
+
+/** How many line breaks lie before the first bytes that are no UTF-8; a character cut by the chunk's start is passed. */
+function lineOfBadBytes(chunk: Buffer): number {
+  let lines = 0;
+  let start = 0;
+  for (let at = chunk.indexOf(LINE_BREAK); at >= 0; at = chunk.indexOf(LINE_BREAK, start)) {
+    if (start > 0 && !isUtf8(chunk.subarray(start, at))) return lines;
+    if (start === 0 && !isUtf8(chunk.subarray(firstWholeCharacter(chunk), at))) return lines;
+    lines += 1;
+    start = at + 1;
+  }
+  return lines;
+}
+
+function firstWholeCharacter(chunk: Buffer): number {
+  const index = chunk.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  return Math.min(3, Math.max(0, index));
+}

@@ -1,0 +1,102 @@
+import type { Connection } from "../../../store/database.ts";
+import { openCopyBuffer } from "../../copy.ts";
+import { readRecords } from "./csv-records.ts";
+import { CellProblem, csvRow } from "./csv-row.ts";
+import type { Columns } from "./csv-row.ts";
+import { FILE_FORMATS } from "./file-formats.ts";
+import type { FileFormat } from "./file-formats.ts";
+import { readText } from "./folder-files.ts";
+import type { FolderFile } from "./folder-files.ts";
+import { ImportError } from "./problems.ts";
+import type { ImportWarning, ProblemList } from "./problems.ts";
+
+export type StageOptions = {
+  connection: Connection;
+  currencyCode: string;
+  problems: ProblemList;
+  warnings: ImportWarning[];
+};
+
+/**
+ * Reads one file into its staging table; rows that cannot be used become problems. Memory stays flat for a file of
+ * any size. Throws ImportError for a file that cannot be read at all.
+ */
+export async function stageFile(
+  file: FolderFile,
+  options: StageOptions,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const format = FILE_FORMATS[file.name];
+  const target = `${format.table} (line_number, ${format.columns.join(", ")})`;
+  const buffer = openCopyBuffer(options.connection, target);
+  let columns: Columns | null = null;
+  let width = 0;
+  const reading = readRecords(
+    file.fileName,
+    readText(file, onBytes),
+    (cells, line) => {
+      if (columns === null) {
+        columns = readHeader(file, format, cells, line, options.warnings);
+        width = cells.length;
+        return;
+      }
+      const values = readRow(file, format, { columns, width, cells, line }, options);
+      if (values !== null) buffer.add([line, ...values]);
+    },
+    () => buffer.sendIfFull(),
+  );
+  // A batch that still travels has to arrive before anything else may run on the connection, also a rollback.
+  await reading.finally(() => buffer.send());
+  if (columns === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
+}
+
+function readHeader(
+  file: FolderFile,
+  format: FileFormat,
+  cells: readonly string[],
+  line: number,
+  warnings: ImportWarning[],
+): Columns {
+  const fail = (what: string): ImportError => new ImportError(`${file.fileName}: line ${line}: ${what}`);
+  const names = cells.map((cell) => cell.trim());
+  if (names.some((name) => name.includes("\0"))) throw fail("wrong encoding, the file must be UTF-8");
+  const columns = new Map<string, number>();
+  for (const [index, name] of names.entries()) {
+    if (name !== "" && columns.has(name)) throw fail(`the column ${name} stands twice in the header`);
+    columns.set(name, index);
+  }
+  const missing = format.required.filter((name) => !columns.has(name));
+  if (missing.length > 0) {
+    const what = missing.length === 1 ? "the required column" : "the required columns";
+    throw fail(`${what} ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`);
+  }
+  const known = new Set([...format.required, ...format.optional]);
+  for (const name of names) {
+    if (known.has(name)) continue;
+    warnings.push({
+      kind: "unknown_column",
+      file: file.fileName,
+      message: `the unknown column ${JSON.stringify(name)} is ignored`,
+      count: 1,
+    });
+  }
+  return columns;
+}
+
+type RawRow = { columns: Columns; width: number; cells: string[]; line: number };
+
+function readRow(file: FolderFile, format: FileFormat, raw: RawRow, options: StageOptions) {
+  const { cells, line, width } = raw;
+  if (cells.length !== width) {
+    const reason = `has ${cells.length} cells where the header has ${width}`;
+    options.problems.add({ file: file.fileName, line, column: null, reason });
+    return null;
+  }
+  try {
+    return format.read(csvRow(raw.columns, cells), options.currencyCode);
+  } catch (error) {
+    if (!(error instanceof CellProblem)) throw error;
+    options.problems.add({ file: file.fileName, line, column: error.column, reason: error.message });
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+import { allocateLabel } from "../metrics/label.ts";
+import type { Connection } from "../store/database.ts";
+import {
+  insertShares,
+  markLabelMonths,
+  nextTouchedLabels,
+  openTouchedLabels,
+  removeShares,
+} from "../store/queries/label-write.ts";
+import type { LabelCandidate, TouchedLabelRow } from "../store/queries/label-write.ts";
+import { openCopyBuffer } from "./copy.ts";
+import type { CopyBuffer } from "./copy.ts";
+
+const LABELS_PER_FETCH = 2000;
+
+export type SplitLabels = { unmatched: number; foreign: number };
+
+/**
+ * M10: splits every touched label over its lines anew and marks the months that carried or carry a part. Voided
+ * labels and those in another currency than the shop's have no parts. Needs the facts in place.
+ */
+export async function splitLabels(
+  connection: Connection,
+  shopKey: number,
+  currencyCode: string,
+): Promise<SplitLabels> {
+  const counts: SplitLabels = { unmatched: 0, foreign: 0 };
+  const shares = openCopyBuffer(
+    connection,
+    "fact_share (order_id, line_id, source, label_id, lag_days, label_minor)",
+  );
+  await openTouchedLabels(connection, shopKey, currencyCode);
+  let rows = await nextTouchedLabels(connection, LABELS_PER_FETCH);
+  while (rows.length > 0) {
+    for (const row of rows) {
+      if (row.is_voided) continue;
+      if (row.is_foreign) counts.foreign += 1;
+      else if (!addShares(shares, row)) counts.unmatched += 1;
+    }
+    await shares.send();
+    rows = await nextTouchedLabels(connection, LABELS_PER_FETCH);
+  }
+  await markLabelMonths(connection, shopKey);
+  await removeShares(connection, shopKey);
+  await insertShares(connection, shopKey);
+  await markLabelMonths(connection, shopKey);
+  return counts;
+}
+
+/** A return reference beats an order reference; false when neither leads to returned units. */
+function addShares(shares: CopyBuffer, row: TouchedLabelRow): boolean {
+  const candidates = row.by_return ?? row.by_order ?? [];
+  // The line id comes first: it breaks ties, also where a return spans orders.
+  const keyOf = ([orderId, lineId]: LabelCandidate): string => `${lineId}\0${orderId}`;
+  const parts = allocateLabel(
+    row.amount_minor,
+    candidates.map((candidate) => ({ key: keyOf(candidate), units: candidate[2] })),
+  );
+  if (parts === null) return false;
+  for (const candidate of candidates) {
+    const [orderId, lineId, , lagDays] = candidate;
+    shares.add([orderId, lineId, row.source, row.label_id, lagDays, parts.get(keyOf(candidate)) ?? 0]);
+  }
+  return true;
+}

@@ -1,0 +1,90 @@
+import { projectOrder } from "../metrics/classify.ts";
+import type { ProjectionWarning } from "../metrics/classify.ts";
+import { dayToText, firstDayOfMonth } from "../metrics/month.ts";
+import type { OrderDocument } from "../metrics/order.ts";
+import type { Connection } from "../store/database.ts";
+import { insertFacts, markChangedOrders, removeFacts } from "../store/queries/facts.ts";
+import { openCopyBuffer } from "./copy.ts";
+import { productGidOf } from "./product-gid.ts";
+
+/** How often each warning of the projection came up. */
+export type WarningCounts = Map<ProjectionWarning["kind"], number>;
+
+/** Projects documents into the run's fact tables. */
+export type FactWriter = {
+  /** `existed`: the shop has facts of this order already. */
+  add(document: OrderDocument, existed: boolean): void;
+  /** Writes what was added so far. */
+  send(): Promise<void>;
+  warnings: WarningCounts;
+};
+
+export function openFactWriter(connection: Connection): FactWriter {
+  const orders = openCopyBuffer(connection, "changed_order (order_id, existed)");
+  const lines = openCopyBuffer(
+    connection,
+    "fact_line (order_id, line_id, ordered_on, cohort_month, sold_units, product_gid, variant_id, sku, title, vendor)",
+  );
+  const events = openCopyBuffer(
+    connection,
+    `fact_event (order_id, line_id, event_number, lag_days, occurred_on, reason, returned_units, refunded_units,
+                 restocked_units, refund_minor)`,
+  );
+  const requests = openCopyBuffer(connection, "fact_request (order_id, line_id, return_id, status, units)");
+  const warnings: WarningCounts = new Map();
+  return {
+    warnings,
+    add: (document, existed) => {
+      const { orderId } = document;
+      const facts = projectOrder(document);
+      orders.add([orderId, existed]);
+      for (const line of facts.lines) {
+        lines.add([
+          orderId,
+          line.lineId,
+          dayToText(line.orderedOnDay),
+          dayToText(firstDayOfMonth(line.cohortMonth)),
+          line.soldUnits,
+          line.productId === null ? null : productGidOf(line.productId),
+          line.variantId,
+          line.sku,
+          line.title,
+          line.vendor,
+        ]);
+      }
+      for (const [index, event] of facts.events.entries()) {
+        events.add([
+          orderId,
+          event.lineId,
+          index,
+          event.lagDays,
+          dayToText(event.occurredOnDay),
+          event.reason,
+          event.returnedUnits,
+          event.refundedUnits,
+          event.restockedUnits,
+          event.refundMinor,
+        ]);
+      }
+      for (const request of facts.requests) {
+        requests.add([orderId, request.lineId, request.returnId, request.status, request.units]);
+      }
+      for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
+    },
+    send: async () => {
+      for (const buffer of [orders, lines, events, requests]) await buffer.send();
+    },
+  };
+}
+
+/**
+ * Puts the projected facts in the place of those the changed orders had, and marks the months, products, SKUs and
+ * labels that hang on either.
+ */
+export async function replaceFacts(connection: Connection, shopKey: number): Promise<void> {
+  await connection.client.query("analyze changed_order, fact_line, fact_event, fact_request");
+  await markChangedOrders(connection, shopKey);
+  await removeFacts(connection, shopKey);
+  await insertFacts(connection, shopKey);
+  await markChangedOrders(connection, shopKey);
+}

@@ -1,0 +1,50 @@
+import type { OrderDocument } from "../metrics/order.ts";
+import type { Connection, Database } from "../store/database.ts";
+import { touchWholeCatalogue } from "../store/queries/catalogue.ts";
+import { listCohortMonths } from "../store/queries/cohort-rebuild.ts";
+import { removeAllFacts } from "../store/queries/facts.ts";
+import { createStage, lockShop } from "../store/queries/import-stage.ts";
+import { touchAllLabels } from "../store/queries/label-write.ts";
+import { nextStoredOrders, openStoredOrders } from "../store/queries/order-document.ts";
+import { findCurrency, raiseVersion } from "../store/queries/publish.ts";
+import { deriveCatalogue } from "./catalogue.ts";
+import { rebuildCohorts, rebuildDirtyCohorts } from "./cohorts.ts";
+import { splitLabels } from "./labels.ts";
+import { openFactWriter, replaceFacts } from "./project.ts";
+
+const ORDERS_PER_FETCH = 1000;
+
+/**
+ * Makes everything after the order documents, labels and catalogue rows of a workspace anew, in one transaction:
+ * reads see the old rows until then. Returns the new data version.
+ */
+export async function rebuildWorkspace(database: Database, shopKey: number): Promise<number> {
+  return database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    await createStage(connection);
+    const oldMonths = await listCohortMonths(connection, shopKey);
+    await touchWholeCatalogue(connection, shopKey);
+    await touchAllLabels(connection, shopKey);
+    await removeAllFacts(connection, shopKey);
+    await projectStoredOrders(connection, shopKey);
+    await touchWholeCatalogue(connection, shopKey);
+    await deriveCatalogue(connection, shopKey);
+    await splitLabels(connection, shopKey, await findCurrency(connection, shopKey));
+    await rebuildCohorts(connection, shopKey, oldMonths);
+    await rebuildDirtyCohorts(connection, shopKey);
+    return raiseVersion(connection, shopKey, true);
+  });
+}
+
+async function projectStoredOrders(connection: Connection, shopKey: number): Promise<void> {
+  const facts = openFactWriter(connection);
+  await openStoredOrders(connection, shopKey);
+  let rows = await nextStoredOrders(connection, ORDERS_PER_FETCH);
+  while (rows.length > 0) {
+    const next = nextStoredOrders(connection, ORDERS_PER_FETCH);
+    for (const row of rows) facts.add(row.document as OrderDocument, false);
+    rows = await next;
+    await facts.send();
+  }
+  await replaceFacts(connection, shopKey);
+}
