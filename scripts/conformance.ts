@@ -1,0 +1,122 @@
+/**
+ * Holds the MCP endpoint to the official conformance runner (2025-06-18, with the baseline of what a server of tools
+ * alone does not have) and to clients of others' making: npm run conformance
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TOOLS } from "../src/contract/tools.ts";
+import { joinEmbedded } from "../src/store/embedded.ts";
+import { migrate } from "../src/store/migrate.ts";
+import { execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
+import { startTestService } from "../tests/support/service.ts";
+import { seedSmallStore } from "../tests/support/small-store.ts";
+import { createTenant } from "../tests/support/tenants.ts";
+import { REAL_CLIENTS } from "./conformance/clients.ts";
+import type { RealClient, Target, ToolCall } from "./conformance/clients.ts";
+import { installed, runNode } from "./conformance/packages.ts";
+import { startBearerProxy } from "./conformance/proxy.ts";
+import { checkWireSchemas } from "./conformance/wire-schemas.ts";
+import { projectRoot } from "./lint/tool.ts";
+
+type Outcome = { name: string; passed: boolean; seconds: number; note: string };
+
+const SPEC_VERSION = "2025-06-18";
+const RUNNER = "@modelcontextprotocol/conformance/dist/index.js";
+const BASELINE = join(projectRoot, "tests", "mcp", "conformance-baseline.yml");
+const CALLS: readonly ToolCall[] = [
+  { tool: "list_entities", values: { q: "jacket", limit: 2 } },
+  { tool: "get_summary", values: { start_month: "2026-01", end_month: "2026-03", sku: "JACKET-M" } },
+];
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const dataFolder = mkdtempSync(join(tmpdir(), "returns-conformance-"));
+  try {
+    const embedded = await joinEmbedded({ dataFolder, log: () => {} });
+    try {
+      process.env["RETURNS_TEST_DATABASE_URL"] = embedded.url;
+      await execute(embedded.url, `create database ${templateName}`);
+      await migrate({ url: urlOfDatabase(embedded.url, templateName) });
+      const outcomes = await runOnService();
+      printTable(outcomes);
+      return outcomes.every((outcome) => outcome.passed) ? 0 : 1;
+    } finally {
+      await embedded.release();
+    }
+  } finally {
+    rmSync(dataFolder, { recursive: true, force: true });
+  }
+}
+
+async function runOnService(): Promise<Outcome[]> {
+  const service = await startTestService();
+  try {
+    const { shopKey, token } = await createTenant(service.database);
+    await seedSmallStore(service.database, shopKey);
+    const target: Target = { url: `${service.address}/api/v1/mcp`, token };
+    const outcomes = [
+      await timed(`official runner, ${SPEC_VERSION}`, () => runConformance(service.address, token)),
+      await timed("published schemas", () => checkWireSchemas(target)),
+    ];
+    for (const client of REAL_CLIENTS) {
+      outcomes.push(await timed(client.name, () => checkClient(client, target, service.address)));
+    }
+    return outcomes;
+  } finally {
+    await service.stop();
+  }
+}
+
+/** The runner sends no token, so it speaks to the service through a proxy that adds one. */
+async function runConformance(address: string, token: string): Promise<string> {
+  const proxy = await startBearerProxy(address, token);
+  try {
+    const flags = ["--spec-version", SPEC_VERSION, "--expected-failures", BASELINE];
+    const { code, output, errors } = await runNode(
+      [installed(RUNNER), "server", "--url", `${proxy.address}/api/v1/mcp`, ...flags],
+      process.env,
+    );
+    if (code !== 0) throw new Error(`exit code ${code}\n${output}${errors}`);
+    return `${/Total: (.*)/u.exec(output)?.[1]}, as in the baseline`;
+  } finally {
+    proxy.stop();
+  }
+}
+
+/** Each client must see every tool, and the very bytes that REST answers. */
+async function checkClient(client: RealClient, target: Target, address: string): Promise<string> {
+  const seen = await client.use(target, CALLS);
+  const names = TOOLS.map((tool) => tool.name);
+  if (names.some((name) => !seen.tools.includes(name)) || seen.tools.length !== names.length) {
+    throw new Error(`it saw other tools: ${seen.tools.join(", ")}`);
+  }
+  for (const { tool, values } of CALLS) {
+    const path = tool === "get_summary" ? "summary" : "entities";
+    const query = new URLSearchParams(values as Record<string, string>);
+    const response = await fetch(`${address}/api/v1/${path}?${query.toString()}`, {
+      headers: { authorization: `Bearer ${target.token}` },
+    });
+    if (seen.text(tool) !== (await response.text())) throw new Error(`${tool} differs from REST`);
+  }
+  return `${seen.tools.length} tools listed, ${CALLS.length} called`;
+}
+
+async function timed(name: string, work: () => Promise<string>): Promise<Outcome> {
+  const startedAt = performance.now();
+  const outcome = await work().then(
+    (note) => ({ passed: true, note }),
+    (error: unknown) => ({ passed: false, note: String(error) }),
+  );
+  return { name, ...outcome, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+function printTable(outcomes: readonly Outcome[]): void {
+  const width = Math.max(...outcomes.map((outcome) => outcome.name.length));
+  for (const { name, passed, seconds, note } of outcomes) {
+    console.log(
+      `${passed ? "ok    " : "FAILED"}  ${name.padEnd(width)}  ${seconds.toFixed(1).padStart(5)} s  ${note}`,
+    );
+  }
+}

@@ -1,0 +1,179 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { installed, load, runNode } from "./packages.ts";
+
+/** Where the service answers MCP, and as whom. */
+export type Target = { url: string; token: string };
+
+/** What a client saw: the tools by name, and the text of each call's result. */
+export type Seen = { tools: string[]; text: (tool: string) => string };
+
+/** A client of somebody else's making: it lists the tools, then calls those given. */
+export type RealClient = { name: string; use(target: Target, calls: readonly ToolCall[]): Promise<Seen> };
+
+export type ToolCall = { tool: string; values: Record<string, unknown> };
+
+export const REAL_CLIENTS: readonly RealClient[] = [
+  { name: "SDK 1.x", use: useFirstSdk },
+  { name: "SDK 2.x", use: (target, calls) => useSecondSdk(target, calls, "legacy") },
+  {
+    name: "SDK 2.x, probing for newer revisions",
+    use: (target, calls) => useSecondSdk(target, calls, "auto"),
+  },
+  { name: "Inspector CLI, strict about schemas", use: useInspector },
+  { name: "mcp-remote", use: useRemote },
+  { name: "AI SDK", use: useAiSdk },
+];
+
+type CallResult = { content: { type: string; text?: string }[]; isError?: boolean };
+
+/** The part of both SDKs' clients that is used here. */
+type SdkClient = {
+  connect(transport: unknown): Promise<void>;
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<CallResult>;
+  close(): Promise<void>;
+};
+type SdkModule = {
+  Client: new (info: { name: string; version: string }, options?: object) => SdkClient;
+  StreamableHTTPClientTransport: new (url: URL, options: object) => unknown;
+  StdioClientTransport: new (options: object) => unknown;
+};
+
+const CLIENT_INFO = { name: "conformance", version: "1.0.0" };
+
+async function useFirstSdk({ url, token }: Target, calls: readonly ToolCall[]): Promise<Seen> {
+  const { Client } = await load<SdkModule>("@modelcontextprotocol/sdk/client/index.js");
+  const { StreamableHTTPClientTransport } = await load<SdkModule>(
+    "@modelcontextprotocol/sdk/client/streamableHttp.js",
+  );
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: bearer(token) },
+  });
+  return useSdk(new Client(CLIENT_INFO), transport, calls);
+}
+
+async function useSecondSdk(
+  { url, token }: Target,
+  calls: readonly ToolCall[],
+  mode: "legacy" | "auto",
+): Promise<Seen> {
+  const sdk = await load<SdkModule>("@modelcontextprotocol/client");
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: bearer(token) },
+  });
+  return useSdk(new sdk.Client(CLIENT_INFO, { versionNegotiation: { mode } }), transport, calls);
+}
+
+/** mcp-remote turns the service into one over standard input and output, which the SDK then speaks to. */
+async function useRemote({ url, token }: Target, calls: readonly ToolCall[]): Promise<Seen> {
+  const { Client } = await load<SdkModule>("@modelcontextprotocol/sdk/client/index.js");
+  const { StdioClientTransport } = await load<SdkModule>("@modelcontextprotocol/sdk/client/stdio.js");
+  const folder = mkdtempSync(join(tmpdir(), "mcp-remote-"));
+  const flags = ["--transport", "http-only", "--header", `Authorization:${bearer(token).authorization}`];
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [installed("mcp-remote/dist/proxy.js"), url, ...flags],
+    env: { ...process.env, MCP_REMOTE_CONFIG_DIR: folder },
+    stderr: "ignore",
+  });
+  try {
+    return await useSdk(new Client(CLIENT_INFO), transport, calls);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function useSdk(client: SdkClient, transport: unknown, calls: readonly ToolCall[]): Promise<Seen> {
+  await client.connect(transport);
+  try {
+    const { tools } = await client.listTools();
+    const results = new Map<string, CallResult>();
+    for (const { tool, values } of calls) {
+      results.set(tool, await client.callTool({ name: tool, arguments: values }));
+    }
+    return seen(tools, results);
+  } finally {
+    await client.close();
+  }
+}
+
+const INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+
+async function useInspector({ url, token }: Target, calls: readonly ToolCall[]): Promise<Seen> {
+  const folder = mkdtempSync(join(tmpdir(), "mcp-inspector-"));
+  const flags = ["--transport", "http", "--header", `Authorization: ${bearer(token).authorization}`];
+  const inspect = async <Result>(...methodArguments: string[]): Promise<Result> => {
+    const { code, output, errors } = await runNode(
+      [installed(INSPECTOR), "--cli", "--server-url", url, ...flags, "--method", ...methodArguments],
+      { ...process.env, HOME: folder },
+    );
+    if (code !== 0) throw new Error(`exit code ${code}: ${errors}${output}`);
+    return JSON.parse(output) as Result;
+  };
+  try {
+    return await listAndCall(inspect, calls);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function listAndCall(
+  inspect: <Result>(...methodArguments: string[]) => Promise<Result>,
+  calls: readonly ToolCall[],
+): Promise<Seen> {
+  const { tools } = await inspect<{ tools: { name: string }[] }>("tools/list", "--strict");
+  const results = new Map<string, CallResult>();
+  for (const { tool, values } of calls) {
+    const pairs = Object.entries(values).flatMap(([name, value]) => [
+      "--tool-arg",
+      `${name}=${String(value)}`,
+    ]);
+    results.set(tool, await inspect<CallResult>("tools/call", "--tool-name", tool, ...pairs));
+  }
+  return seen(tools, results);
+}
+
+type AiTool = { execute(values: unknown, options: unknown): Promise<CallResult> };
+type AiSdk = {
+  createMCPClient(options: object): Promise<{
+    tools(): Promise<Record<string, AiTool>>;
+    close(): Promise<void>;
+  }>;
+};
+
+async function useAiSdk({ url, token }: Target, calls: readonly ToolCall[]): Promise<Seen> {
+  const sdk = await load<AiSdk>("@ai-sdk/mcp");
+  const client = await sdk.createMCPClient({ transport: { type: "http", url, headers: bearer(token) } });
+  try {
+    const tools = await client.tools();
+    const results = new Map<string, CallResult>();
+    for (const { tool, values } of calls) {
+      const result = await tools[tool]?.execute(values, { toolCallId: tool, messages: [] });
+      if (result !== undefined) results.set(tool, result);
+    }
+    return seen(
+      Object.keys(tools).map((name) => ({ name })),
+      results,
+    );
+  } finally {
+    await client.close();
+  }
+}
+
+function seen(tools: { name: string }[], results: ReadonlyMap<string, CallResult>): Seen {
+  return {
+    tools: tools.map((tool) => tool.name),
+    text: (tool) => {
+      const result = results.get(tool);
+      const text = result?.content[0]?.text;
+      if (text === undefined || result?.isError === true) throw new Error(`${tool} answered ${text}`);
+      return text;
+    },
+  };
+}
+
+function bearer(token: string): { authorization: string } {
+  return { authorization: `Bearer ${token}` };
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+
+export type RpcAnswer = {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The JSON-RPC message of the body; its members are what the test looks for. */
+  message: {
+    jsonrpc: string;
+    id: unknown;
+    result?: Record<string, unknown> & { content?: { type: string; text: string }[]; isError?: boolean };
+    error?: { code: number; message: string };
+  };
+};
+
+export type RpcOptions = { token?: string; headers?: Record<string, string> };
+
+export const MCP_PATH = "/api/v1/mcp";
+
+// Said again here rather than imported: what every response of the service carries.
+const COMMON_HEADERS = {
+  "cache-control": "private, no-store, no-cache, max-age=0, must-revalidate",
+  "cdn-cache-control": "no-store",
+  "edge-cdn-cache-control": "no-store",
+  "x-returns-api-version": "2026-07-05",
+};
+
+/** Posts a body to the MCP endpoint (an object as JSON, text and bytes as they are). */
+export async function post(address: string, body: unknown, options: RpcOptions = {}): Promise<RpcAnswer> {
+  const response = await fetch(`${address}${MCP_PATH}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...options.headers,
+    },
+    body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  const { status, headers } = response;
+  for (const [name, value] of Object.entries(COMMON_HEADERS)) assert.equal(headers.get(name), value, name);
+  assert.match(headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,128}$/u);
+  if (status === 202) {
+    assert.equal(text, "");
+    return { status, headers, text, message: { jsonrpc: "2.0", id: undefined } };
+  }
+  assert.equal(headers.get("content-type"), "application/json; charset=utf-8");
+  return { status, headers, text, message: JSON.parse(text) as RpcAnswer["message"] };
+}
+
+/** A request with the id 1. */
+export function rpc(method: string, params?: Record<string, unknown>): Record<string, unknown> {
+  return { jsonrpc: "2.0", id: 1, method, ...(params === undefined ? {} : { params }) };
+}
+
+export function toolCall(name: string, values: unknown = {}): Record<string, unknown> {
+  return rpc("tools/call", { name, arguments: values });
+}
+
+/** The one text of a tool's result, whose form is checked. */
+export function toolText({ status, message }: RpcAnswer): { text: string; isError: boolean } {
+  assert.equal(status, 200);
+  assert.equal(message.error, undefined, JSON.stringify(message.error));
+  assert.deepEqual(Object.keys(message), ["jsonrpc", "id", "result"]);
+  const { content = [], isError } = message.result ?? {};
+  assert.deepEqual(Object.keys(message.result ?? {}), ["content", "isError"]);
+  assert.equal(content.length, 1);
+  assert.equal(content[0]?.type, "text");
+  return { text: content[0].text, isError: isError === true };
+}
+
+/** The error body of a tool's result that is one. */
+export function toolError(answer: RpcAnswer): { code: string; message: string } {
+  const { text, isError } = toolText(answer);
+  assert.equal(isError, true, text.slice(0, 300));
+  return (JSON.parse(text) as { error: { code: string; message: string } }).error;
+}
