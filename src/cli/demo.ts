@@ -1,0 +1,135 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { makeDemo, writeDemoFolder } from "../control/demo.ts";
+import type { Demo, DemoStoreRequest } from "../control/demo.ts";
+import { readDay, readInteger } from "../control/input.ts";
+import { requireSameSecret } from "../control/installation-secret.ts";
+import { formatFields } from "../lib/table.ts";
+import type { Interruption } from "./interruption.ts";
+import { listenForInterruption } from "./interruption.ts";
+import { createProgress } from "./progress.ts";
+import type { Progress } from "./progress.ts";
+import { inSession, terminalOf } from "./session.ts";
+import type { CommandContext, Session } from "./session.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What a start shows of the demo workspace it has just made. */
+export type CreatedDemo = {
+  token: string;
+  tokenFile: string;
+  /** What the requests below show, as part of a sentence. */
+  story: string;
+  /** Paths with queries that have something to tell. */
+  requests: string[];
+};
+
+type DemoOptions = { today?: string; seed?: string; keepFolder?: string; writeFolder?: string };
+
+const MAXIMUM_SEED = 2_147_483_647;
+
+export function addDemoCommand(program: Command, context: CommandContext): void {
+  program
+    .command("demo")
+    .description("Make the demo workspace, or fill it anew: two years of a generated store.")
+    .option("--today <day>", "the store's two years end before this day, YYYY-MM-DD (default: today)")
+    .option("--seed <number>", "another number makes another store")
+    .option("--keep-folder <folder>", "keep the generated import folder here")
+    .option("--write-folder <folder>", "only write the import folder; nothing is imported")
+    .addHelpText(
+      "before",
+      "Examples:\n  ./returns demo\n  ./returns demo --write-folder ./demo-store --today 2026-07-01\n",
+    )
+    .action(async (options: DemoOptions, command: Command) => {
+      if (options.writeFolder !== undefined) {
+        await writeFolder(context, command, options.writeFolder, options);
+        return;
+      }
+      await inSession(context, command, async (session) => {
+        await requireSameSecret(session.database, session.installation.keys.tokenPepper);
+        const demo = await createDemo(session, options);
+        const document = { workspace: demo.domain, token_file: demo.tokenFile, store: demo.store };
+        session.terminal.print(
+          document,
+          formatFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }),
+        );
+      });
+    });
+}
+
+/** Makes the demo workspace and chooses requests that show what happened in it. */
+export async function createDemo(
+  session: Session,
+  options: DemoOptions,
+): Promise<CreatedDemo & { domain: string; store: Demo["store"] }> {
+  const { database, installation, terminal, interruption } = session;
+  const progress = createProgress(terminal);
+  const startedAtMs = Date.now();
+  try {
+    const { store, token, domain } = await makeDemo({
+      ...storeRequest(options, progress, interruption),
+      database,
+      dataFolder: installation.dataFolder,
+      pepper: installation.keys.tokenPepper,
+      keepFolder: options.keepFolder === undefined ? null : resolve(options.keepFolder),
+      now: new Date(),
+    });
+    progress.end();
+    const seconds = ((Date.now() - startedAtMs) / 1000).toFixed(1);
+    terminal.hint(
+      `The demo workspace ${domain} has ${store.orders.toLocaleString("en")} orders (${seconds} s).`,
+    );
+    return { token: token.token, tokenFile: token.file, domain, store, ...storyOf(store) };
+  } finally {
+    progress.end();
+  }
+}
+
+async function writeFolder(
+  context: CommandContext,
+  command: Command,
+  folder: string,
+  options: DemoOptions,
+): Promise<void> {
+  const terminal: Terminal = terminalOf(context, command);
+  const interruption = listenForInterruption(() => terminal.hint("Stopping…"));
+  const progress = createProgress(terminal);
+  try {
+    const request = storeRequest(options, progress, interruption);
+    const store = await writeDemoFolder(resolve(folder), request);
+    progress.end();
+    terminal.print(store, `${store.folder}\n`);
+  } finally {
+    progress.end();
+    interruption.end();
+  }
+}
+
+function storeRequest(
+  options: DemoOptions,
+  progress: Progress,
+  interruption: Interruption,
+): DemoStoreRequest {
+  return {
+    today: readDay("--today", options.today ?? new Date().toISOString().slice(0, 10)),
+    seed: options.seed === undefined ? undefined : readInteger("--seed", options.seed, 0, MAXIMUM_SEED),
+    onProgress: (label, done, total) => {
+      interruption.check();
+      progress.show(label, done, total);
+    },
+  };
+}
+
+/** The bad batch: one SKU that came back far more often than the months before. */
+function storyOf({ badBatch }: Demo["store"]): Pick<CreatedDemo, "story" | "requests"> {
+  const sku = encodeURIComponent(badBatch.sku);
+  const month = badBatch.cohortMonth;
+  const range = `start_month=${month}&end_month=${month}`;
+  return {
+    story: `${badBatch.sku} (${badBatch.title}) had a bad batch in ${month}`,
+    requests: [
+      `/api/v1/summary?sku=${sku}&${range}`,
+      "/api/v1/leaderboards/return-rate?period=month&limit=3",
+      `/api/v1/report?sku=${sku}&${range}&reportSection=reasons`,
+    ],
+  };
+}

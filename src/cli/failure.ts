@@ -1,0 +1,58 @@
+import { CommanderError } from "commander";
+import { ConfigError } from "../config.ts";
+import { Refusal } from "../control/refusal.ts";
+import { Interrupted } from "./interruption.ts";
+
+/** What a command that failed says and ends with: 1 = not done, 2 = not understood. */
+export type Failure = { message: string; exitCode: number; isUnexpected: boolean };
+
+const NETWORK_ERRORS = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "EPIPE",
+]);
+const LOGIN_ERRORS = new Set(["28P01", "28000", "3D000"]);
+
+/** Turns whatever was thrown into one sentence and an exit code. */
+export function describeFailure(error: unknown): Failure {
+  if (error instanceof CommanderError) {
+    // A command group alone has shown its help already.
+    const message = error.code === "commander.help" ? "" : usageSentence(error.message);
+    return { ...expected(message), exitCode: 2 };
+  }
+  if (error instanceof ConfigError) return { ...expected(error.message), exitCode: 2 };
+  if (error instanceof Refusal) {
+    return { ...expected(error.message), exitCode: error.kind === "invalid" ? 2 : 1 };
+  }
+  if (error instanceof Interrupted) return { ...expected(error.message), exitCode: error.exitCode };
+  const database = databaseSentence(error as Error & { code?: string });
+  if (database !== null) return expected(database);
+  const message = error instanceof Error && error.message !== "" ? error.message : String(error);
+  return { message, exitCode: 1, isUnexpected: true };
+}
+
+function expected(message: string): Failure {
+  return { message, exitCode: 1, isUnexpected: false };
+}
+
+/** Commander's "error: unknown option '--x'" as a sentence. */
+function usageSentence(message: string): string {
+  const text = message.replace(/^error: /u, "").replaceAll("\n", " ");
+  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?)]$/u.test(sentence) ? sentence : `${sentence}.`;
+}
+
+function databaseSentence(error: Error & { code?: string }): string | null {
+  const { code = "" } = error;
+  const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
+  if (NETWORK_ERRORS.has(code) || /timeout exceeded when trying to connect/u.test(error.message)) {
+    return `The database does not answer (${first.message}): check DATABASE_URL.`;
+  }
+  if (LOGIN_ERRORS.has(code))
+    return `The database refuses the connection (${first.message}): check DATABASE_URL.`;
+  if (code === "53100") return `The database's disk is full (${first.message}).`;
+  return null;
+}

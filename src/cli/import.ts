@@ -1,0 +1,68 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { importIntoWorkspace } from "../control/import.ts";
+import type { ImportSummary } from "../control/import.ts";
+import { readInstant } from "../control/input.ts";
+import { impossible } from "../control/refusal.ts";
+import { requireWorkspace } from "../control/workspace.ts";
+import { formatFields } from "../lib/table.ts";
+import { createProgress } from "./progress.ts";
+import { inSession } from "./session.ts";
+import type { CommandContext } from "./session.ts";
+import type { Terminal } from "./terminal.ts";
+
+type ImportOptions = { workspace: string; asOf?: string; skipInvalid?: boolean };
+
+const SHOWN_ROWS = 20;
+
+export function addImportCommand(program: Command, context: CommandContext): void {
+  program
+    .command("import")
+    .description("Import a folder of CSV files; the same folder twice changes nothing.")
+    .argument("<folder>", "the folder, as docs/import-format.md describes it")
+    .requiredOption("--workspace <domain>", "the workspace's domain")
+    .option("--as-of <time>", "the moment the files are a picture of (default: now)")
+    .option("--skip-invalid", "leave out rows that cannot be used, instead of refusing everything")
+    .addHelpText(
+      "before",
+      "Examples:\n" +
+        "  ./returns import ./folder --workspace shop.example\n" +
+        "  ./returns import ./folder --workspace shop.example --as-of 2026-06-30T00:00:00Z --skip-invalid\n",
+    )
+    .action((folder: string, options: ImportOptions, command: Command) =>
+      inSession(context, command, async ({ database, terminal, interruption }) => {
+        const asOf = options.asOf === undefined ? new Date() : readInstant("--as-of", options.asOf);
+        const workspace = await requireWorkspace(database, options.workspace);
+        const progress = createProgress(terminal);
+        const summary = await importIntoWorkspace(database, workspace, {
+          folder: resolve(folder),
+          asOf,
+          skipInvalid: options.skipInvalid === true,
+          onProgress: (label, done, total) => {
+            interruption.check();
+            progress.show(label, done, total);
+          },
+        }).finally(progress.end);
+        show(summary, terminal);
+      }),
+    );
+}
+
+/** Rows that cannot be used are messages; without --skip-invalid they are why nothing was imported. */
+function show(summary: ImportSummary, terminal: Terminal): void {
+  const { counts, invalid, invalid_count: invalidCount, warnings } = summary;
+  for (const row of invalid.slice(0, SHOWN_ROWS)) {
+    terminal.hint(`${row.file}:${row.line} ${row.column ?? "row"}: ${row.reason}`);
+  }
+  const hiddenCount = invalidCount - Math.min(invalid.length, SHOWN_ROWS);
+  if (hiddenCount > 0) terminal.hint(`… and ${hiddenCount.toLocaleString("en")} more.`);
+  for (const { file, message, count } of warnings) {
+    const place = file === null ? "" : `${file}: `;
+    terminal.hint(`Warning: ${place}${message} (${count.toLocaleString("en")}).`);
+  }
+  terminal.print(summary, summary.imported ? formatFields(counts) : "");
+  if (invalidCount === 0) return;
+  const rows = invalidCount === 1 ? "1 row" : `${invalidCount.toLocaleString("en")} rows`;
+  if (summary.imported) terminal.hint(`Left out ${rows} that cannot be used.`);
+  else throw impossible(`Nothing was imported: ${rows} cannot be used; --skip-invalid imports the rest.`);
+}

@@ -1,0 +1,85 @@
+import { Command } from "commander";
+import { OPTION_HELP } from "../config.ts";
+import { formatTable } from "../lib/table.ts";
+import { addDemoCommand } from "./demo.ts";
+import { addDoctorCommand } from "./doctor.ts";
+import { describeFailure } from "./failure.ts";
+import { addImportCommand } from "./import.ts";
+import { addMigrateCommand } from "./migrate.ts";
+import { addPlanCommands } from "./plan.ts";
+import { addRebuildCommand } from "./rebuild.ts";
+import { addSaleEventCommands } from "./sale-event.ts";
+import { addServeCommand } from "./serve.ts";
+import type { CommandContext } from "./session.ts";
+import { addTokenCommands } from "./token.ts";
+import { VERSION } from "./version.ts";
+import { addWatchCommands } from "./watch.ts";
+import { addWorkspaceCommands } from "./workspace.ts";
+
+const EXAMPLES = `Examples:
+  ./returns serve
+  ./returns workspace create --domain shop.example --currency EUR --plan scale
+  ./returns import ./folder --workspace shop.example
+  ./returns token create --workspace shop.example --name analyst --scopes read:dashboard,read:reports
+  ./returns doctor
+`;
+
+/** Runs one command line; resolves to the exit code: 0 done, 1 not done, 2 not understood. */
+async function main(words: readonly string[], context: CommandContext): Promise<number> {
+  const isJson = words.includes("--json");
+  try {
+    await createProgram(context).parseAsync(words, { from: "user" });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (isHelp(error)) return 0;
+    const { message, exitCode, isUnexpected } = describeFailure(error);
+    if (message !== "")
+      process.stderr.write(isJson ? `${JSON.stringify({ error: { message } })}\n` : `${message}\n`);
+    const wantsDetail = ["debug", "trace"].includes(context.environment["LOG_LEVEL"] ?? "");
+    if (isUnexpected && wantsDetail) process.stderr.write(`${(error as Error).stack}\n`);
+    return exitCode;
+  }
+}
+
+function createProgram(context: CommandContext): Command {
+  const program = new Command("returns")
+    .description("Runs and manages the Returns Analytics API.")
+    .version(VERSION)
+    .option("--json", "print one JSON document on standard output, errors as JSON on standard error")
+    .configureHelp({ showGlobalOptions: true })
+    // The message is printed once, by main.
+    .configureOutput({ outputError: () => {} })
+    .exitOverride()
+    .addHelpText("before", EXAMPLES)
+    .addHelpText("after", environmentHelp);
+  addServeCommand(program, context);
+  addMigrateCommand(program, context);
+  addWorkspaceCommands(program, context);
+  addPlanCommands(program, context);
+  addTokenCommands(program, context);
+  addImportCommand(program, context);
+  addRebuildCommand(program, context);
+  addWatchCommands(program, context);
+  addSaleEventCommands(program, context);
+  addDemoCommand(program, context);
+  addDoctorCommand(program, context);
+  return program;
+}
+
+function environmentHelp(): string {
+  const rows = OPTION_HELP.map((option) => [option.name, option.defaultText, option.description]);
+  return `\nOptions of the environment:\n${formatTable(["name", "default", "meaning"], rows)}`;
+}
+
+function isHelp(error: unknown): boolean {
+  return (error as { exitCode?: unknown }).exitCode === 0;
+}
+
+// A reader that has seen enough (| head) is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+});
+// The entry point is where the environment comes in; everything below is given it.
+// oxlint-disable-next-line no-restricted-properties
+process.exitCode = await main(process.argv.slice(2), { environment: process.env });

@@ -1,0 +1,27 @@
+import { createServer } from "node:net";
+import { impossible } from "../control/refusal.ts";
+
+/** Throws a `Refusal` when the port cannot be listened on, before any long work is done for nothing. */
+export async function requireFreePort(host: string, port: number): Promise<void> {
+  if (port === 0) return;
+  await new Promise<void>((resolve, reject) => {
+    const server = createServer();
+    server.once("error", (error) => reject(portFailure(error, host, port)));
+    server.listen(port, host, () => server.close(() => resolve()));
+  });
+}
+
+/** The sentence for a failure to listen; any other error as it is. */
+export function portFailure(error: Error, host: string, port: number): Error {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE") {
+    return impossible(`Port ${port} of ${host} is in use: stop what uses it, or set PORT to another one.`);
+  }
+  if (code === "EACCES") {
+    return impossible(`This user may not listen on port ${port}: set PORT to one of 1024 or above.`);
+  }
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+    return impossible(`HOST ${host} is no address of this machine.`);
+  }
+  return error;
+}

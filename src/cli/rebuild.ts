@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+import { rebuildData } from "../control/rebuild.ts";
+import { requireWorkspace } from "../control/workspace.ts";
+import { inSession } from "./session.ts";
+import type { CommandContext } from "./session.ts";
+
+export function addRebuildCommand(program: Command, context: CommandContext): void {
+  program
+    .command("rebuild")
+    .description("Make everything that is served anew from what the sources said.")
+    .requiredOption("--workspace <domain>", "the workspace's domain")
+    .addHelpText("before", "Example:\n  ./returns rebuild --workspace shop.example\n")
+    .action((options: { workspace: string }, command: Command) =>
+      inSession(context, command, async ({ database, terminal }) => {
+        const workspace = await requireWorkspace(database, options.workspace);
+        terminal.showStatus("Rebuilding…");
+        const rebuilt = await rebuildData(database, workspace);
+        terminal.print(
+          rebuilt,
+          `Rebuilt ${rebuilt.shop_domain}; its data version is ${rebuilt.data_version}.\n`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Command } from "commander";
+import { migrateInstallation, openInstallation, startService } from "../app.ts";
+import type { Installation, Service } from "../app.ts";
+import { readConfig } from "../config.ts";
+import type { Config } from "../config.ts";
+import { isDemoMissing } from "../control/demo.ts";
+import { requireSameSecret } from "../control/installation-secret.ts";
+import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
+import { claimService } from "../control/service-claim.ts";
+import { createDemo } from "./demo.ts";
+import type { CreatedDemo } from "./demo.ts";
+import { listenForInterruption } from "./interruption.ts";
+import { portFailure, requireFreePort } from "./port.ts";
+import { createServiceLogger } from "./service-logger.ts";
+import type { Session } from "./session.ts";
+import { terminalOf } from "./session.ts";
+import type { CommandContext } from "./session.ts";
+import { printWelcome } from "./welcome.ts";
+
+type ServeOptions = { migrate: boolean; demo: boolean };
+
+const STOP_LIMIT_MS = 15_000;
+const LAST_CLOSE_MS = 5000;
+
+export function addServeCommand(program: Command, context: CommandContext): void {
+  program
+    .command("serve")
+    .description("Serve the API until it is stopped; what `npm start` runs.")
+    .option("--no-migrate", "refuse to start on a schema that is behind, instead of bringing it up to date")
+    .option("--no-demo", "do not make a demo workspace on the first start of the embedded database")
+    .addHelpText(
+      "before",
+      "Examples:\n  ./returns serve\n  PORT=9000 LOG_LEVEL=warn ./returns serve --no-demo\n",
+    )
+    .action(async (options: ServeOptions, command: Command) => serve(context, command, options));
+}
+
+async function serve(context: CommandContext, command: Command, options: ServeOptions): Promise<void> {
+  const config = readConfig(context.environment);
+  const terminal = terminalOf(context, command);
+  const interruption = listenForInterruption(
+    () => terminal.hint("Stopping…"),
+    STOP_LIMIT_MS + config.drainSeconds * 1000,
+  );
+  try {
+    const installation = await openInstallation(config, terminal.tell);
+    const { database } = installation;
+    try {
+      await serveInstallation({ config, installation, database, terminal, interruption }, options);
+    } finally {
+      await installation.close();
+    }
+  } finally {
+    interruption.end();
+  }
+}
+
+/** Of two starts with one embedded database the second ends here; several servers of one DATABASE_URL are fine. */
+async function serveInstallation(session: Session, options: ServeOptions): Promise<void> {
+  const { config, installation, terminal, interruption } = session;
+  const claim = installation.isEmbedded ? await claimService(installation, terminal.tell) : null;
+  try {
+    await requireFreePort(config.host, config.port);
+    const demo = await prepare(session, options);
+    interruption.check();
+    const logger = createServiceLogger(config.logLevel);
+    const service = await start(config, installation, logger);
+    endOnUnexpectedError(installation, logger);
+    claim?.announce(service.address);
+    await printWelcome(session, service.address, demo);
+    await new Promise((stopped) => {
+      if (interruption.signal.aborted) stopped(undefined);
+      interruption.signal.addEventListener("abort", stopped, { once: true });
+    });
+    await service.stop();
+  } finally {
+    await claim?.release();
+  }
+}
+
+/** Schema, secret, and on the first start the demo workspace. */
+async function prepare(session: Session, options: ServeOptions): Promise<CreatedDemo | null> {
+  const { database, installation, terminal, interruption } = session;
+  if (options.migrate && (await readSchemaLevel(database)) === "behind") {
+    await migrateInstallation(installation, terminal.tell);
+  }
+  await requireCurrentSchema(database);
+  await requireSameSecret(database, installation.keys.tokenPepper);
+  interruption.check();
+  if (!installation.isEmbedded || !options.demo || !(await isDemoMissing(database))) return null;
+  terminal.hint("First start: making a demo workspace with two years of a generated store…");
+  return createDemo(session, {});
+}
+
+type Logger = ReturnType<typeof createServiceLogger>;
+
+async function start(config: Config, installation: Installation, logger: Logger): Promise<Service> {
+  try {
+    return await startService(config, installation, logger);
+  } catch (error) {
+    throw portFailure(error as Error, config.host, config.port);
+  }
+}
+
+/** What nobody caught leaves the process in an unknown state: it is logged, and the process ends. */
+function endOnUnexpectedError(installation: Installation, logger: Logger): void {
+  const end = async (cause: unknown): Promise<void> => {
+    logger.fatal({ err: cause }, "unexpected failure; the process ends");
+    await Promise.race([installation.close(), sleep(LAST_CLOSE_MS)]);
+    process.exit(1);
+  };
+  process.once("uncaughtException", (error) => void end(error));
+  process.once("unhandledRejection", (error) => void end(error));
+}

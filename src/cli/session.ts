@@ -1,0 +1,69 @@
+import type { Command } from "commander";
+import { migrateInstallation, openInstallation } from "../app.ts";
+import type { Installation } from "../app.ts";
+import { readConfig } from "../config.ts";
+import type { Config } from "../config.ts";
+import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
+import { listenForInterruption } from "./interruption.ts";
+import type { Interruption } from "./interruption.ts";
+import { createTerminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What `main` gives to the command groups. */
+export type CommandContext = { environment: Readonly<Record<string, string | undefined>> };
+
+/** What a command works with. */
+export type Session = {
+  config: Config;
+  installation: Installation;
+  database: Installation["database"];
+  terminal: Terminal;
+  interruption: Interruption;
+};
+
+/** The terminal as the command's options and the environment ask for it. */
+export function terminalOf(context: CommandContext, command: Command): Terminal {
+  const { json } = command.optsWithGlobals<{ json?: boolean }>();
+  return createTerminal({ isJson: json === true, isDumb: context.environment["TERM"] === "dumb" });
+}
+
+/**
+ * Runs a command on an installation whose schema is current. The embedded database is joined, or started for the
+ * moment, and brought up to date; that of DATABASE_URL is migrated only when asked to.
+ */
+export async function inSession(
+  context: CommandContext,
+  command: Command,
+  work: (session: Session) => Promise<void>,
+): Promise<void> {
+  await inUnmigratedSession(context, command, async (session) => {
+    const { installation, terminal } = session;
+    if (installation.isEmbedded && (await readSchemaLevel(session.database)) === "behind") {
+      await migrateInstallation(installation, terminal.tell);
+    }
+    await requireCurrentSchema(session.database);
+    await work(session);
+  });
+}
+
+/** The same, whatever the schema. */
+export async function inUnmigratedSession(
+  context: CommandContext,
+  command: Command,
+  work: (session: Session) => Promise<void>,
+): Promise<void> {
+  const terminal = terminalOf(context, command);
+  const config = readConfig(context.environment);
+  const interruption = listenForInterruption(() => terminal.hint("Stopping…"));
+  try {
+    const installation = await openInstallation(config, terminal.tell);
+    try {
+      interruption.check();
+      await work({ config, installation, database: installation.database, terminal, interruption });
+    } finally {
+      await installation.close();
+    }
+  } finally {
+    interruption.end();
+  }
+}

@@ -1,0 +1,65 @@
+import { createInterface } from "node:readline/promises";
+
+/** What a command says: data to stdout, messages to stderr. */
+export type Terminal = {
+  isJson: boolean;
+  /** One JSON document with --json, else the text for people. */
+  print: (document: unknown, text: string) => void;
+  /** A message, one line. */
+  tell: (line: string) => void;
+  /** A message for people only: left out with --json. */
+  hint: (line: string) => void;
+  /**
+   * Asks before something is destroyed. Without a person to ask (no terminal, or --json) the command itself is the
+   * confirmation, as scripts need it.
+   */
+  confirm: (question: string, signal: AbortSignal) => Promise<boolean>;
+  /** A line that is overwritten by the next one, and removed by "". Shown on a terminal only. */
+  showStatus: (line: string) => void;
+};
+
+export function createTerminal(options: { isJson: boolean; isDumb: boolean }): Terminal {
+  const { isJson } = options;
+  const showsStatus = process.stderr.isTTY && !options.isDumb && !isJson;
+  const hasPerson = process.stdin.isTTY && process.stderr.isTTY && !isJson;
+  let hasStatus = false;
+  const clearStatus = (): void => {
+    if (hasStatus) process.stderr.write("\r\u001b[K");
+    hasStatus = false;
+  };
+  const tell = (line: string): void => {
+    clearStatus();
+    process.stderr.write(`${line}\n`);
+  };
+  return {
+    isJson,
+    print: (document, text) => {
+      clearStatus();
+      process.stdout.write(isJson ? `${JSON.stringify(document, null, 2)}\n` : text);
+    },
+    tell,
+    hint: (line) => {
+      if (!isJson) tell(line);
+    },
+    confirm: async (question, signal) => (hasPerson ? ask(question, signal) : true),
+    showStatus: (line) => {
+      if (!showsStatus) return;
+      clearStatus();
+      const width = Math.max(20, (process.stderr.columns || 80) - 1);
+      process.stderr.write(Array.from(line).slice(0, width).join(""));
+      hasStatus = line !== "";
+    },
+  };
+}
+
+/** Line mode, so that Ctrl-C stays a signal. The end of the input is a no. */
+async function ask(question: string, signal: AbortSignal): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  try {
+    const end = new Promise<string>((done) => lines.once("close", () => done("")));
+    const answer = await Promise.race([lines.question(`${question} [y/N] `, { signal }), end]);
+    return /^y(es)?$/iu.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}

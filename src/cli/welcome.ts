@@ -1,0 +1,66 @@
+import { findDemoTokenFile } from "../control/demo.ts";
+import { showWorkspaces } from "../control/workspace.ts";
+import { formatFields } from "../lib/table.ts";
+import { curlLine } from "./curl.ts";
+import type { CreatedDemo } from "./demo.ts";
+import type { Session } from "./session.ts";
+import { VERSION } from "./version.ts";
+
+/** Says on standard output where the service answers, and how to ask it something. */
+export async function printWelcome(
+  session: Session,
+  address: string,
+  demo: CreatedDemo | null,
+): Promise<void> {
+  const { database, installation, terminal } = session;
+  const workspaces = await showWorkspaces(database);
+  const tokenFile =
+    demo?.tokenFile ?? (await findDemoTokenFile(database, installation.dataFolder, new Date()));
+  const requests = demo?.requests.map((request) => curlLine(address, request, demo.token)) ?? [];
+  const document = {
+    address,
+    version: VERSION,
+    database: installation.isEmbedded ? "embedded" : "external",
+    data_folder: installation.dataFolder,
+    workspaces: workspaces.map((workspace) => workspace.shop_domain),
+    demo_token_file: tokenFile,
+    demo_token: demo?.token ?? null,
+    requests,
+  };
+  const facts = formatFields({
+    API: `${address}/api/v1/`,
+    Database: installation.isEmbedded ? "embedded PostgreSQL" : "the one of DATABASE_URL",
+    "Data folder": installation.dataFolder,
+    Workspaces: workspaces.length,
+    ...(tokenFile === null ? {} : { "Demo token": `in ${tokenFile}` }),
+  });
+  const hint = hintText({ address, demo, requests, tokenFile, hasWorkspace: workspaces.length > 0 });
+  terminal.print(document, `\nReturns Analytics API ${VERSION}\n\n${indent(facts)}${hint}\n`);
+}
+
+type HintFacts = {
+  address: string;
+  demo: CreatedDemo | null;
+  requests: readonly string[];
+  tokenFile: string | null;
+  hasWorkspace: boolean;
+};
+
+function hintText({ address, demo, requests, tokenFile, hasWorkspace }: HintFacts): string {
+  if (demo !== null) {
+    return (
+      `\nThe token of the demo workspace, shown this once:\n\n  ${demo.token}\n\n` +
+      `Try these; ${demo.story}:\n\n${requests.map((request) => `${request}\n`).join("")}`
+    );
+  }
+  if (tokenFile !== null) {
+    const request = "/api/v1/leaderboards/return-rate?period=month&limit=3";
+    return `\nTry:\n\n${curlLine(address, request, `$(cat '${tokenFile}')`)}\n`;
+  }
+  if (hasWorkspace) return "";
+  return '\nThere is no workspace yet: "./returns demo" makes one to try, "./returns workspace create" your own.\n';
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gmu, "  ");
+}

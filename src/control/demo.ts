@@ -1,0 +1,171 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { parseToken } from "../admission/token.ts";
+import { SCOPES } from "../contract/endpoint.ts";
+import { DEMO_STORE } from "../demo/demo-store-facts.ts";
+import { writeDemoStore } from "../demo/demo-store.ts";
+import type { DemoStoreSummary } from "../demo/demo-store.ts";
+import type { Database } from "../store/database.ts";
+import { lockShop } from "../store/queries/import-stage.ts";
+import { clearWorkspace } from "../store/queries/workspace-clear.ts";
+import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { recordAction } from "./audit.ts";
+import { importIntoWorkspace } from "./import.ts";
+import type { ProgressListener } from "./import.ts";
+import { issueToken, showTokens } from "./token.ts";
+import { watch } from "./watchlist.ts";
+import { createWorkspace, requireWorkspace } from "./workspace.ts";
+
+/** What decides the generated store, and who hears of its progress. */
+export type DemoStoreRequest = {
+  /** The day the store's two years end before, YYYY-MM-DD. */
+  today: string;
+  seed?: number | undefined;
+  onProgress: ProgressListener;
+};
+
+export type DemoOptions = DemoStoreRequest & {
+  database: Database;
+  /** Where the token is kept, and the generated files for the moment. */
+  dataFolder: string;
+  pepper: Buffer;
+  /** Where to keep the generated files; null = nowhere. */
+  keepFolder: string | null;
+  now: Date;
+};
+
+export type DemoToken = { token: string; file: string };
+
+export type Demo = { domain: string; store: DemoStoreSummary; token: DemoToken };
+
+const DEMO_PLAN = "scale";
+const TOKEN_FILE = "demo-token";
+const LEFTOVER_AGE_MS = 3_600_000;
+
+/**
+ * Makes the demo workspace, or fills it anew; while it is filled again it answers not_ready. The product with a bad
+ * batch is watched. What is cut off on the way is done again by the next call.
+ */
+export async function makeDemo(options: DemoOptions): Promise<Demo> {
+  const { database, today, now, onProgress } = options;
+  const folder = options.keepFolder ?? makeTemporaryFolder(options.dataFolder, now);
+  try {
+    const store = await writeDemoFolder(folder, options);
+    const workspace = await emptyDemoWorkspace(database);
+    const token = await keepDemoToken(workspace, options);
+    const asOf = now.toISOString().startsWith(today) ? now : new Date(`${today}T00:00:00Z`);
+    const request = { folder, asOf, skipInvalid: false, onProgress };
+    const { imported } = await importIntoWorkspace(database, workspace, request);
+    if (!imported) throw new Error("The generated store has rows that cannot be imported.");
+    await watch(database, workspace, "sku", store.badBatch.sku);
+    return { domain: workspace.shop_domain, store, token };
+  } finally {
+    if (options.keepFolder === null) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Only writes the demo store as an import folder. */
+export async function writeDemoFolder(folder: string, request: DemoStoreRequest): Promise<DemoStoreSummary> {
+  const { today, seed, onProgress } = request;
+  return writeDemoStore({
+    folder,
+    today,
+    ...(seed === undefined ? {} : { seed }),
+    onProgress: (done, total) => onProgress("Generating orders", done, total),
+  });
+}
+
+/** Whether a first start has still to make the demo workspace: nothing is there, or its making was cut off. */
+export async function isDemoMissing(database: Database): Promise<boolean> {
+  const workspaces = await listWorkspaces(database);
+  if (workspaces.length === 0) return true;
+  const [only] = workspaces;
+  return workspaces.length === 1 && only?.shop_domain === DEMO_STORE.domain && only.data_version === 0;
+}
+
+/** The file with the demo workspace's token; null when there is none that works. */
+export async function findDemoTokenFile(
+  database: Database,
+  dataFolder: string,
+  now: Date,
+): Promise<string | null> {
+  const workspace = await findWorkspace(database, DEMO_STORE.domain);
+  if (workspace === null) return null;
+  const kept = await findDemoToken(database, workspace, dataFolder, now);
+  return kept?.file ?? null;
+}
+
+async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
+  const { domain, currency } = DEMO_STORE;
+  const found = await findWorkspace(database, domain);
+  if (found === null) {
+    await createWorkspace(database, { domain, currency, plan: DEMO_PLAN });
+  } else if (found.data_version > 0) {
+    await database.transaction(async (connection) => {
+      await lockShop(connection, found.shop_key);
+      await clearWorkspace(connection, found.shop_key);
+      await recordAction(connection, found.shop_key, "demo.clear", {});
+    });
+  }
+  return requireWorkspace(database, domain);
+}
+
+/** The token that is kept already, or a new one in its place. */
+async function keepDemoToken(workspace: WorkspaceRow, options: DemoOptions): Promise<DemoToken> {
+  const { database, dataFolder, pepper, now } = options;
+  const kept = await findDemoToken(database, workspace, dataFolder, now);
+  if (kept !== null) return kept;
+  const request = { name: "demo", scopes: SCOPES.join(","), now };
+  const { token } = await issueToken(database, workspace, pepper, request);
+  const file = join(dataFolder, TOKEN_FILE);
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${token}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+  return { token, file };
+}
+
+async function findDemoToken(
+  database: Database,
+  workspace: WorkspaceRow,
+  dataFolder: string,
+  now: Date,
+): Promise<DemoToken | null> {
+  const file = join(dataFolder, TOKEN_FILE);
+  const token = readTokenFile(file);
+  const tokenId = token === null ? null : parseToken(token)?.tokenId;
+  if (token === null || tokenId === undefined) return null;
+  const tokens = await showTokens(database, workspace, now);
+  const works = tokens.some((listed) => listed.token_id === tokenId && listed.status === "active");
+  return works ? { token, file } : null;
+}
+
+function readTokenFile(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** Also removes what a start that was killed has left behind. */
+function makeTemporaryFolder(dataFolder: string, now: Date): string {
+  const parent = join(dataFolder, "tmp");
+  mkdirSync(parent, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(parent)) {
+    const path = join(parent, name);
+    const modifiedAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now.getTime();
+    if (now.getTime() - modifiedAtMs > LEFTOVER_AGE_MS) rmSync(path, { recursive: true, force: true });
+  }
+  return mkdtempSync(join(parent, "demo-"));
+}

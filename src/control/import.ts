@@ -1,0 +1,77 @@
+import type { Database } from "../store/database.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { importFolder } from "../sync/connectors/csv/import-folder.ts";
+import type { ImportResult } from "../sync/connectors/csv/import-folder.ts";
+import { ImportError } from "../sync/connectors/csv/problems.ts";
+import { impossible } from "./refusal.ts";
+
+export type ImportRequest = {
+  folder: string;
+  /** M5: the moment that the files are a picture of. */
+  asOf: Date;
+  /** Leave out rows that cannot be used, instead of refusing everything. */
+  skipInvalid: boolean;
+  /** Throwing stops the import, which then leaves the data as it was. */
+  onProgress: ProgressListener;
+};
+
+/** `label` names the step; `total` is in whatever the step counts. */
+export type ProgressListener = (label: string, done: number, total: number) => void;
+
+/** `imported` is false when rows that cannot be used kept everything out. */
+export type ImportSummary = {
+  imported: boolean;
+  counts: ImportResult["counts"];
+  /** All rows that cannot be used; `invalid` lists the first of them. */
+  invalid_count: number;
+  invalid: ImportResult["invalid"];
+  warnings: ImportResult["warnings"];
+  /** Cohort months that changed, as YYYY-MM. */
+  changed_months: string[];
+  data_version: number;
+};
+
+const STEP_LABELS: Readonly<Record<string, string>> = {
+  orders: "Merging orders",
+  labels: "Splitting labels",
+  cohorts: "Preparing answers",
+};
+
+/**
+ * Imports a folder of CSV files into a workspace; the first import makes it ready. Throws a `Refusal` for a folder or
+ * file that cannot be read.
+ */
+export async function importIntoWorkspace(
+  database: Database,
+  workspace: WorkspaceRow,
+  request: ImportRequest,
+): Promise<ImportSummary> {
+  const { folder, asOf, skipInvalid, onProgress } = request;
+  try {
+    const result = await importFolder({
+      database,
+      shopKey: workspace.shop_key,
+      currencyCode: workspace.currency_code,
+      folder,
+      asOf,
+      skipInvalid,
+      onProgress: ({ stage, doneBytes, totalBytes }) =>
+        onProgress(STEP_LABELS[stage] ?? `Reading ${stage}`, doneBytes, totalBytes),
+    });
+    return summaryOf(result);
+  } catch (error) {
+    throw error instanceof ImportError ? impossible(`${error.message}.`) : error;
+  }
+}
+
+function summaryOf(result: ImportResult): ImportSummary {
+  return {
+    imported: result.imported,
+    counts: result.counts,
+    invalid_count: result.invalidCount,
+    invalid: result.invalid,
+    warnings: result.warnings,
+    changed_months: result.dirtyMonths,
+    data_version: result.dataVersion,
+  };
+}
