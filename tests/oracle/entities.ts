@@ -1,14 +1,14 @@
 import { byCodePoint } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 
-/** Everything that can be selected, by type, label and key, as `selector` says it. */
+/** Everything that can be selected, as `selector` says it; within a type by key, where the service goes by label. */
 export function listEntities({ ledger: { catalogue }, params }: Question): { data: unknown } {
   const type = params["type"] ?? "all";
+  const categories = distinct(catalogue.products.map((product) => product.analyticsCategory));
+  const families = distinct(catalogue.products.map((product) => product.family));
   const groups = [
-    ...distinct(catalogue.products.map((product) => product.family)).map((key) => group("family", key)),
-    ...distinct(catalogue.products.map((product) => product.analyticsCategory)).map((key) =>
-      group("analytics_category", key),
-    ),
+    ...categories.map((key) => group("analytics_category", key)),
+    ...families.map((key) => group("family", key)),
   ].toSorted((left, right) => byCodePoint(left.selector.product_group_key, right.selector.product_group_key));
   const entities = [
     ...distinct(catalogue.skus.map((entry) => entry.sku)).map((sku) => ({ type: "sku", selector: { sku } })),

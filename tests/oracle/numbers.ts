@@ -18,7 +18,7 @@ export function changeOf(
   return difference < 0 && size !== 0 ? -size : size;
 }
 
-/** The textbook form of the 95 % Wilson interval. */
+/** The textbook form of the 95 % Wilson interval, to 6 decimals. */
 export function wilsonOf(returned: number, sold: number): { low: number; high: number } | null {
   if (sold === 0) return null;
   const z = 1.959963984540054;
@@ -26,7 +26,9 @@ export function wilsonOf(returned: number, sold: number): { low: number; high: n
   const center = rate + (z * z) / (2 * sold);
   const spread = z * Math.sqrt((rate * (1 - rate)) / sold + (z * z) / (4 * sold * sold));
   const scale = 1 + (z * z) / sold;
-  return { low: (center - spread) / scale, high: (center + spread) / scale };
+  const shown = (bound: number): number =>
+    Math.round(Math.min(1, Math.max(0, bound)) * 1_000_000) / 1_000_000;
+  return { low: shown((center - spread) / scale), high: shown((center + spread) / scale) };
 }
 
 /** A division of whole numbers, the dividend not below 0, rounded half up. */

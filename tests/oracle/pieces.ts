@@ -1,0 +1,91 @@
+import type { StoreFiles } from "./store.ts";
+
+const PIECES = 3;
+
+type FileName = keyof StoreFiles;
+type Row = Record<string, string | number | boolean | undefined>;
+
+/** What makes a row the same row; the later one of a file or folder counts. */
+const KEYS: Readonly<Record<FileName, string[]>> = {
+  products: ["product_id"],
+  variants: ["variant_id"],
+  order_lines: ["order_id", "line_id"],
+  returns: ["return_id", "order_id", "line_id"],
+  refunds: ["refund_id", "order_id", "line_id"],
+  return_labels: ["label_id"],
+  sale_events: ["slug"],
+};
+
+/** How rows looked before they were edited: other values, and cells that were filled only later or no longer. */
+const BEFORE: Readonly<Record<FileName, Row>> = {
+  products: { family: "Old family", analytics_category: undefined, vendor: "Old vendor" },
+  variants: { unit_cost: "1.23", condition: "new", counterpart_sku: undefined },
+  order_lines: { ordered_at: "2025-06-30T12:00:00Z", removed_units: undefined, sku: "S2", test: undefined },
+  returns: { status: "OPEN", closed_at: undefined, processed_units: undefined, reason: "draft" },
+  refunds: { subtotal: "0.01", return_id: undefined, refunded_at: "2025-07-01T12:00:00Z" },
+  return_labels: { amount: "9.99", voided_at: undefined, order_id: undefined },
+  sale_events: { ends_on: "2027-01-01", skus: undefined },
+};
+
+/**
+ * The same store as several folders to import one after the other: rows in any order, some of them more than once,
+ * some first as they were before an edit. Returns and refunds never come before their lines.
+ */
+export function piecesOf(files: StoreFiles, seed: number): StoreFiles[] {
+  const random = randomFrom(seed);
+  const pieces = Array.from({ length: PIECES }, (): StoreFiles => ({ order_lines: [] }));
+  const pieceOfLine = new Map<string, number>();
+  for (const name of Object.keys(KEYS) as FileName[]) {
+    for (const row of shuffled(latestRows(files, name), random)) {
+      const line = `${row["order_id"]} ${row["line_id"]}`;
+      const needsLine = name === "returns" || name === "refunds";
+      const first = needsLine ? (pieceOfLine.get(line) ?? 0) : 0;
+      const piece = first + Math.floor(random() * (PIECES - first));
+      if (name === "order_lines") pieceOfLine.set(line, piece);
+      const earlier = first + Math.floor(random() * (piece - first));
+      if (earlier < piece && random() < 0.4) put(pieces[earlier], name, { ...row, ...BEFORE[name] });
+      put(pieces[piece], name, row);
+      if (random() < 0.2) put(pieces[piece], name, row);
+      if (random() < 0.2) put(pieces[PIECES - 1], name, row);
+    }
+  }
+  return pieces;
+}
+
+/** The same rows in another order; of rows with the same key only the one that counts is left. */
+export function reordered(files: StoreFiles, seed: number): StoreFiles {
+  const random = randomFrom(seed);
+  const result: StoreFiles = { order_lines: [] };
+  for (const name of Object.keys(files) as FileName[]) {
+    for (const row of shuffled(latestRows(files, name), random)) put(result, name, row);
+  }
+  return result;
+}
+
+function latestRows(files: StoreFiles, name: FileName): Row[] {
+  const rows = (files[name] ?? []) as Row[];
+  return [...new Map(rows.map((row) => [JSON.stringify(KEYS[name].map((key) => row[key])), row])).values()];
+}
+
+function put(files: StoreFiles | undefined, name: FileName, row: Row): void {
+  if (files === undefined) throw new Error("no such piece");
+  const rows = (files[name] ?? []) as Row[];
+  rows.push(row);
+  files[name] = rows as never;
+}
+
+function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
+  return items
+    .map((item) => ({ item, at: random() }))
+    .toSorted((left, right) => left.at - right.at)
+    .map(({ item }) => item);
+}
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = (seed % 2_147_483_646) + 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}

@@ -1,0 +1,75 @@
+import { FIRST_MONTH, LAST_MONTH } from "./random-store.ts";
+import type { Parameters, Store } from "./store.ts";
+
+export type OracleRequest = { path: string; params: Parameters };
+
+const WINDOWS = ["primary", "30d", "90d", "lifetime"];
+const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "NEVER"];
+const PRODUCTS = ["p1", "p2", "p3", "ghost", "never"].map((id) => `gid://import/Product/${id}`);
+const GROUPS = ["Tops", "Shoes", "Outdoor", "Never"];
+const EVERYTHING = { start_month: "2024-10", end_month: "2026-02" };
+
+/** Every selection in every window, and for each selection all else that can be asked; the rest varies by seed. */
+export function requestsFor(store: Store, seed: number): OracleRequest[] {
+  const chosen = <Value>(values: readonly Value[], step: number): Value =>
+    values[(seed + step) % values.length] as Value;
+  const requests: OracleRequest[] = [];
+  for (const [index, selection] of selections().entries()) {
+    for (const [step, window] of WINDOWS.entries()) {
+      const range = chosen([EVERYTHING, { start_month: FIRST_MONTH, end_month: "2025-08" }], step);
+      const include_incomplete = chosen([true, false], index + step);
+      requests.push({
+        path: chosen(["/api/v1/summary", "/api/v1/timeseries"], index),
+        params: { ...selection, ...range, window, include_incomplete },
+      });
+    }
+    const window = chosen(WINDOWS, index);
+    const range = chosen([EVERYTHING, { start_month: "2025-03", end_month: LAST_MONTH }], index);
+    const include_incomplete = chosen([true, false, true], index);
+    const event = saleEventParameters(store, seed + index);
+    requests.push(
+      { path: "/api/v1/report", params: { ...selection, ...range, window, include_incomplete, ...event } },
+      {
+        path: "/api/v1/leaderboards/return-cost",
+        params: { ...selection, ...range, window, include_incomplete },
+      },
+      {
+        path: "/api/v1/leaderboards/return-rate",
+        params: { ...selection, period: chosen(["month", "year"], index) },
+      },
+    );
+  }
+  for (const filter of [{ vendor: "Best" }, { min_cost: 50 }, { limit: 2 }]) {
+    requests.push({ path: "/api/v1/leaderboards/return-cost", params: { ...EVERYTHING, ...filter } });
+  }
+  for (const filter of [{ vendor: "Acme" }, { min_return_rate: 0.5 }, { min_sold_units: 5 }, { limit: 2 }]) {
+    requests.push({ path: "/api/v1/leaderboards/return-rate", params: filter });
+  }
+  for (const type of ["all", "sku", "product", "product_group"]) {
+    requests.push({ path: "/api/v1/entities", params: { type, limit: 100 } });
+  }
+  return requests;
+}
+
+function selections(): Parameters[] {
+  const named = [
+    ...SKUS.map((sku): Parameters => ({ sku })),
+    ...PRODUCTS.map((product_gid): Parameters => ({ product_gid })),
+  ];
+  const groups = GROUPS.flatMap((product_group_key) =>
+    ["family", "analytics_category"].map((product_group_type) => ({ product_group_type, product_group_key })),
+  );
+  return [{}, ...named, ...named.map((one) => ({ ...one, include_used_variants: true })), ...groups];
+}
+
+function saleEventParameters(store: Store, seed: number): Parameters {
+  const events = store.files.sale_events ?? [];
+  const event = events[seed % (events.length + 1)];
+  if (event === undefined) return {};
+  const baselines = ["matched_prior", "selected_non_sale", "prior_year"];
+  return {
+    saleEvent: event.slug,
+    saleEventBaseline: baselines[seed % 3] ?? "",
+    saleEventScope: seed % 2 === 0 ? "event_scope" : "current_selection",
+  };
+}

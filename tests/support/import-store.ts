@@ -1,0 +1,52 @@
+import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
+import type { StoreFiles, StoreSettings } from "../oracle/store.ts";
+import type { TestService } from "./service.ts";
+import { withStoreFolder } from "./store-folder.ts";
+import { changePlan, changeWorkspace, createTenant } from "./tenants.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** A workspace of these settings that has no data yet, without a daily limit. */
+export async function createStoreTenant(service: TestService, settings: StoreSettings): Promise<Tenant> {
+  const { database } = service;
+  const tenant = await createTenant(database, {
+    currencyCode: settings.currency_code,
+    dailyQuota: null,
+    dataAsOf: null,
+    readiness: "installing",
+  });
+  await changeWorkspace(database, tenant, {
+    primary_window_days: settings.primary_window_days,
+    min_sold_units: settings.min_sold_units,
+    visible_card_size: settings.visible_card_size,
+  });
+  await setFullLeaderboards(service, tenant, settings.full_leaderboards);
+  return tenant;
+}
+
+/** Whether the tenant's plan may see whole rankings. */
+export async function setFullLeaderboards(
+  service: TestService,
+  tenant: Tenant,
+  full: boolean,
+): Promise<void> {
+  const entitlements = ["api_access", "data_export", ...(full ? ["full_leaderboards"] : [])];
+  await changePlan(service.database, tenant, { entitlements });
+}
+
+/** Imports the rows as a folder; every row must be usable. */
+export async function importStore(
+  service: TestService,
+  tenant: Tenant,
+  store: { currencyCode: string; asOf: string; files: StoreFiles },
+) {
+  return withStoreFolder(store.files, (folder) =>
+    importFolder({
+      database: service.installation.database,
+      shopKey: tenant.shopKey,
+      currencyCode: store.currencyCode,
+      folder,
+      asOf: new Date(store.asOf),
+      skipInvalid: false,
+    }),
+  );
+}
