@@ -1,0 +1,183 @@
+import { ERROR_STATUS } from "../contract/errors.ts";
+import { API_VERSION } from "../contract/version.ts";
+import { COMMON_HEADERS } from "./headers.ts";
+import type { JsonObject } from "./openapi-schemas.ts";
+
+const text = (description: string, example?: string): JsonObject => ({
+  description,
+  schema: { type: "string" },
+  ...(example === undefined ? {} : { example }),
+});
+const fixed = (name: keyof typeof COMMON_HEADERS, description: string): JsonObject => ({
+  description,
+  required: true,
+  schema: { type: "string", const: COMMON_HEADERS[name] },
+});
+
+/** Every header of the contract, by its name on the wire. */
+export const HEADERS: Readonly<Record<string, JsonObject>> = {
+  "Cache-Control": fixed("Cache-Control", "No copy may be kept."),
+  "CDN-Cache-Control": fixed("CDN-Cache-Control", "No copy may be kept by a CDN."),
+  "Edge-CDN-Cache-Control": fixed(
+    "Edge-CDN-Cache-Control",
+    "The same under the CDN vendors' own names: also Cloudflare-CDN-Cache-Control and Vercel-CDN-Cache-Control.",
+  ),
+  "X-Returns-API-Version": {
+    description: "Version of the contract.",
+    required: true,
+    schema: { type: "string", const: API_VERSION },
+  },
+  "X-Request-ID": {
+    ...text(
+      "The X-Request-ID of the request, if it is 1 to 128 of the characters A–Z a–z 0–9 . _ : -, else a new one.",
+    ),
+    required: true,
+    example: "3f2b0c5e-6f0a-4a3c-9a51-0f6f3f1f2c55",
+  },
+  "X-RateLimit-Limit": {
+    description: "Requests that the plan allows in a UTC day. Absent for a plan without a limit.",
+    schema: { type: "integer", minimum: 0 },
+    example: 25_000,
+  },
+  "X-RateLimit-Remaining": {
+    description: "Requests left in the current UTC day. Absent for a plan without a limit.",
+    schema: { type: "integer", minimum: 0 },
+    example: 24_999,
+  },
+  "X-RateLimit-Reset": {
+    description: "When the next UTC day begins. Absent for a plan without a limit.",
+    schema: { type: "string", format: "date-time" },
+    example: "2026-07-02T00:00:00.000Z",
+  },
+  "Retry-After": {
+    description: "Seconds to wait before another try.",
+    required: true,
+    schema: { type: "integer", minimum: 1 },
+    example: 3600,
+  },
+  "WWW-Authenticate": {
+    description: "How to authenticate.",
+    required: true,
+    schema: { type: "string", const: "Bearer" },
+  },
+  "Content-Disposition": {
+    ...text(
+      "File name with the selection and the months.",
+      'attachment; filename="returns-report_workspace_2026-01_2026-05.csv"',
+    ),
+    required: true,
+  },
+  Allow: { ...text("The methods that the path allows.", "POST"), required: true },
+};
+
+const COMMON = Object.keys(HEADERS).slice(0, 5);
+const QUOTA = Object.keys(HEADERS).filter((name) => name.startsWith("X-RateLimit-"));
+
+/** References to the headers of an answer: those of every answer, those of the quota where it is told, and others. */
+export function headerReferences(options: { hasQuota: boolean; others?: readonly string[] }): JsonObject {
+  const names = [...COMMON, ...(options.hasQuota ? QUOTA : []), ...(options.others ?? [])];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The body of every refusal. */
+export const ERROR_SCHEMA: JsonObject = {
+  type: "object",
+  description: "The body of every error.",
+  required: ["error"],
+  properties: {
+    error: {
+      type: "object",
+      description: "What went wrong.",
+      required: ["code", "message"],
+      properties: {
+        code: {
+          type: "string",
+          enum: Object.keys(ERROR_STATUS),
+          description:
+            "What clients branch on. not_found is the answer (404) at a path that is none of the API's.",
+        },
+        message: {
+          type: "string",
+          minLength: 1,
+          description: "A sentence for people: what is wrong and what is allowed. Its wording may change.",
+        },
+      },
+      additionalProperties: false,
+    },
+  },
+  additionalProperties: false,
+};
+
+type ErrorKind = { name: string; status: number; description: string; hasQuota: boolean; others?: string[] };
+
+/** The refusals that every endpoint shares, in the order in which they are decided. */
+export const ERROR_KINDS: readonly ErrorKind[] = [
+  {
+    name: "Unauthorized",
+    status: 401,
+    description: "`unauthorized`: the token is missing, malformed, unknown, revoked or expired. Not counted.",
+    hasQuota: false,
+    others: ["WWW-Authenticate"],
+  },
+  {
+    name: "Forbidden",
+    status: 403,
+    description:
+      "`forbidden`: billing is not active, the plan lacks an entitlement, or the token lacks the scope. Not counted.",
+    hasQuota: false,
+  },
+  {
+    name: "NotReady",
+    status: 409,
+    description:
+      "`not_ready`: the shop is installing, reconnecting or backfilling; retry after the next sync. Not counted.",
+    hasQuota: true,
+  },
+  {
+    name: "RateLimited",
+    status: 429,
+    description: "`rate_limited`: the plan's daily quota is used up. Not counted.",
+    hasQuota: true,
+    others: ["Retry-After"],
+  },
+  {
+    name: "InvalidRequest",
+    status: 400,
+    description: "`invalid_request`: the message names the parameter and what is allowed. Counted.",
+    hasQuota: true,
+  },
+  {
+    name: "InternalError",
+    status: 500,
+    description:
+      "`internal_error`: an unexpected failure; quote X-Request-ID. The rate-limit headers are absent when it came before the plan was known.",
+    hasQuota: true,
+    others: ["Retry-After"],
+  },
+];
+
+/** The shared refusals as components; `bodies` are real ones, by status. */
+export function errorResponses(bodies: Readonly<Record<string, unknown>>): JsonObject {
+  return Object.fromEntries(
+    ERROR_KINDS.map(({ name, status, description, hasQuota, others = [] }) => [
+      name,
+      {
+        description,
+        headers: headerReferences({ hasQuota, others }),
+        content: {
+          "application/json": {
+            schema: { $ref: "#/components/schemas/Error" },
+            example: bodies[String(status)],
+          },
+        },
+      },
+    ]),
+  );
+}
+
+/** References to the shared refusals, by status. */
+export function errorReferences(): JsonObject {
+  return Object.fromEntries(
+    ERROR_KINDS.map(({ name, status }) => [String(status), { $ref: `#/components/responses/${name}` }]),
+  );
+}

@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeDemoStore } from "../src/demo/demo-store.ts";
+import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { changeWorkspace, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+export type DemoService = { service: TestService; tenant: Tenant; stop(): Promise<void> };
+
+/** The day that the guides and the document's examples are written for. */
+export const DEMO_DAY = "2026-07-01";
+
+/** The service with a workspace that holds the demo store as of DEMO_DAY. */
+export async function startDemoService(): Promise<DemoService> {
+  const folder = await mkdtemp(join(tmpdir(), "returns-docs-"));
+  const service = await startTestService();
+  const stop = async (): Promise<void> => {
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await writeDemoStore({ folder, today: DEMO_DAY });
+    const tenant = await createTenant(service.database, { currencyCode: "GBP", dailyQuota: 25_000 });
+    await changeWorkspace(service.database, tenant, {
+      organization_id: "org_7d3f9a52c4e81b06",
+      shop_id: "shop_2c85e0b14f6a97d3",
+      shop_domain: "demo-store.example",
+    });
+    const { database } = service.installation;
+    const asOf = new Date(`${DEMO_DAY}T00:00:00Z`);
+    await importFolder({
+      database,
+      shopKey: tenant.shopKey,
+      currencyCode: "GBP",
+      folder,
+      asOf,
+      skipInvalid: false,
+    });
+    return { service, tenant, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
