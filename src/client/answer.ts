@@ -1,0 +1,84 @@
+import { ReturnsApiError, ReturnsNetworkError } from "./errors.ts";
+import { ERROR_STATUS } from "./generated/endpoints.ts";
+import type { ErrorCode } from "./generated/endpoints.ts";
+import type { Quota, Result } from "./result.ts";
+
+/** Reads a JSON answer. Throws `ReturnsNetworkError` when it is none of this API's. */
+export async function readResult(response: Response): Promise<Result<unknown, unknown>> {
+  requireType(response, "application/json");
+  const body = parsed(await response.text());
+  if (!isObject(body) || !("data" in body) || !isObject(body["meta"])) throw unreadable();
+  return { data: body["data"], meta: body["meta"], ...readEnvelope(response.headers) };
+}
+
+/** A page of a proxy or another service's answer is not taken for this API's. */
+export function requireType(response: Response, type: string): void {
+  if (response.headers.get("Content-Type")?.startsWith(type) !== true) throw unreadable();
+}
+
+function unreadable(): ReturnsNetworkError {
+  return new ReturnsNetworkError(
+    "What answers at this address is not a Returns Analytics API: check baseUrl.",
+    "unreadable_answer",
+  );
+}
+
+/** Reads an error answer, also that of something between us and the service. */
+export async function readError(response: Response, path: string): Promise<ReturnsApiError> {
+  const { status, headers } = response;
+  const body = parsed(await response.text());
+  const error = isObject(body) && isObject(body["error"]) ? body["error"] : {};
+  const { code, message } = error;
+  return new ReturnsApiError(
+    typeof message === "string" ? message : `${path} answered ${status} without the API's error body.`,
+    {
+      code: isErrorCode(code) ? code : codeOfStatus(status),
+      status,
+      retryAfterSeconds: readRetryAfter(headers.get("Retry-After"), Date.now()),
+      ...readEnvelope(headers),
+    },
+  );
+}
+
+/** What the headers of every answer say. */
+export function readEnvelope(headers: Headers): { quota: Quota | null; requestId: string | null } {
+  const [limit, remaining] = ["Limit", "Remaining"].map((name) =>
+    Number.parseInt(headers.get(`X-RateLimit-${name}`) ?? "", 10),
+  );
+  const resetsAt = new Date(headers.get("X-RateLimit-Reset") ?? "");
+  const isKnown = limit !== undefined && remaining !== undefined && limit >= 0 && remaining >= 0;
+  return {
+    quota: isKnown && !Number.isNaN(resetsAt.getTime()) ? { limit, remaining, resetsAt } : null,
+    requestId: headers.get("X-Request-ID"),
+  };
+}
+
+/** Seconds or an HTTP date; null when absent or neither. */
+export function readRetryAfter(value: string | null, nowMs: number): number | null {
+  if (value === null) return null;
+  if (/^\d{1,9}$/u.test(value)) return Number(value);
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? null : Math.max(0, Math.ceil((atMs - nowMs) / 1000));
+}
+
+function codeOfStatus(status: number): ErrorCode {
+  const known = Object.entries(ERROR_STATUS).find(([, of]) => of === status)?.[0];
+  if (isErrorCode(known)) return known;
+  return status >= 500 ? "internal_error" : "invalid_request";
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERROR_STATUS, code);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

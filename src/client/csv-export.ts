@@ -1,0 +1,66 @@
+import { readEnvelope, requireType } from "./answer.ts";
+import type { Deadline } from "./deadline.ts";
+import type { Quota } from "./result.ts";
+
+/** A CSV file while it arrives. Read it once, as a stream or as text; or cancel the stream. */
+export interface CsvExport {
+  /** UTF-8. Fails with `ReturnsNetworkError` when the file breaks off; what came until then is not the whole. */
+  stream: ReadableStream<Uint8Array>;
+  /** The whole file. */
+  text(): Promise<string>;
+  /** The service's name for the file; null when the answer does not say. */
+  filename: string | null;
+  quota: Quota | null;
+  requestId: string | null;
+}
+
+/** Wraps an answer's body; `failure` says what a broken read means. */
+export function readCsv(
+  response: Response,
+  deadline: Deadline,
+  failure: (error: unknown) => unknown,
+): CsvExport {
+  requireType(response, "text/csv");
+  deadline.pause();
+  const stream = watched(response.body, deadline, failure);
+  return {
+    stream,
+    text: () => new Response(stream).text(),
+    filename: /filename="([^"]+)"/u.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? null,
+    ...readEnvelope(response.headers),
+  };
+}
+
+/** The time runs for each piece anew, and only while somebody waits for it: a slow reader is no failure. */
+function watched(
+  body: ReadableStream<Uint8Array> | null,
+  deadline: Deadline,
+  failure: (error: unknown) => unknown,
+): ReadableStream<Uint8Array> {
+  const reader = body?.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        deadline.restart();
+        try {
+          const piece = await reader?.read();
+          deadline.pause();
+          if (piece?.value !== undefined) {
+            controller.enqueue(piece.value);
+            return;
+          }
+          deadline.end();
+          controller.close();
+        } catch (error) {
+          deadline.end();
+          controller.error(failure(error));
+        }
+      },
+      cancel: async (reason) => {
+        deadline.end();
+        await reader?.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

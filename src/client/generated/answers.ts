@@ -1,0 +1,394 @@
+// Made from the contract by scripts/client-types.ts; not edited by hand.
+
+// oxlint-disable max-lines
+
+export type EntitySelector =
+  | { sku: string }
+  | { product_gid: string }
+  | { product_group_type: "family" | "analytics_category"; product_group_key: string };
+
+export interface Entity {
+  type: "sku" | "product" | "product_group";
+  label: string;
+  subtitle: string | null;
+  product_gid: string | null;
+  sku: string | null;
+  product_title: string | null;
+  vendor: string | null;
+  product_group_type: "family" | "analytics_category" | null;
+  product_group_key: string | null;
+  selector: EntitySelector;
+}
+
+export interface FreshnessSource {
+  source: string;
+  /** ISO 8601, such as 2026-01-31T00:00:00Z. */
+  last_synced_at: string | null;
+  status: string | null;
+  stale: boolean;
+}
+
+export interface Freshness {
+  /** ISO 8601, such as 2026-01-31T00:00:00Z. */
+  data_updated_at: string | null;
+  sources: FreshnessSource[];
+}
+
+/** What every answer says about itself. */
+export interface ApiMeta {
+  api_version: "2026-07-05";
+  organization_id: string;
+  shop_id: string | null;
+  shop_domain: string;
+  freshness: Freshness | null;
+}
+
+export interface EntitiesMeta extends ApiMeta {
+  query: string;
+  type: "all" | "sku" | "product" | "product_group";
+  vendor: string | null;
+  limit: number;
+  returned: number;
+  next_cursor: string | null;
+}
+
+/** What /api/v1/summary answers. */
+export interface SummaryData {
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+}
+
+export type SelectorEcho =
+  | { type: "workspace" }
+  | { type: "sku"; primarySku: string; skus: string[] }
+  | { type: "product"; product_gid: string; skus: string[] }
+  | {
+      type: "product_group";
+      product_group_type: "family" | "analytics_category";
+      product_group_key: string;
+      label: string;
+    };
+
+/** The request over order months, as applied. */
+export interface CohortEcho {
+  selector: SelectorEcho;
+  /** YYYY-MM. */
+  start_month: string;
+  /** YYYY-MM. */
+  end_month: string;
+  window: "primary" | "30d" | "90d" | "lifetime";
+  include_incomplete: boolean;
+}
+
+export interface SummaryMeta extends ApiMeta, CohortEcho {}
+
+/** 95 % Wilson interval; null when nothing was sold. */
+export interface ReportSummaryReturnRateInterval {
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
+}
+
+export interface ReportSummary {
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  /** 95 % Wilson interval; null when nothing was sold. */
+  return_rate_interval: ReportSummaryReturnRateInterval | null;
+  refunded_units: number;
+  /** Decimal number in currency_code. */
+  refunded_amount: number;
+  /** Decimal number in currency_code. */
+  return_label_cost: number;
+  /** Decimal number in currency_code. */
+  returns_cost: number;
+  /** returns_cost ÷ returned_units, half up to the decimals of the currency. */
+  cost_per_returned_unit: number | null;
+  median_days_to_return: number | null;
+}
+
+/** The same number of months right before; null when they would begin before the year 1. */
+export interface ReportComparison {
+  /** YYYY-MM. */
+  start_month: string;
+  /** YYYY-MM. */
+  end_month: string;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  /** Difference of two rates. */
+  return_rate_change: number | null;
+}
+
+export interface ReportTrendRow {
+  /** YYYY-MM-01. */
+  cohort_month: string;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  /** null for the open-ended lifetime window. */
+  is_complete: boolean | null;
+  refunded_units: number;
+  /** Decimal number in currency_code. */
+  refunded_amount: number;
+  /** Decimal number in currency_code. */
+  return_label_cost: number;
+  /** Decimal number in currency_code. */
+  returns_cost: number;
+}
+
+export interface ReportReturnReason {
+  /** As the store has it, or refund_only, or unspecified. */
+  reason: string;
+  label: string;
+  returned_units: number;
+  /** 0–1 fraction of the returned units. */
+  share: number;
+}
+
+export interface ReportRefunds {
+  refunded_units: number;
+  /** Decimal number in currency_code. */
+  refunded_amount: number;
+  returned_not_refunded_units: number;
+  refunded_not_returned_units: number;
+}
+
+export interface ReportTimingBucket {
+  bucket: string;
+  from_day: number;
+  to_day: number | null;
+  returned_units: number;
+  /** 0–1 fraction of the returned units. */
+  share: number | null;
+  /** 0–1 fraction of the returned units. */
+  cumulative_share: number | null;
+}
+
+/**
+ * Units of return requests on the selected cohorts by their present state, whatever the window, and
+ * how much is known of the returned units; share_with_label is null when label costs are not included.
+ */
+export interface ReportLifecycleCoverage {
+  requested_units: number;
+  open_units: number;
+  closed_units: number;
+  declined_units: number;
+  canceled_units: number;
+  refund_only_units: number;
+  /** 0–1 fraction of the returned units. */
+  share_with_reason: number | null;
+  /** 0–1 fraction of the returned units. */
+  share_with_refund: number | null;
+  /** 0–1 fraction of the returned units. */
+  share_with_label: number | null;
+}
+
+export interface ReportCosts {
+  /** Decimal number in currency_code. */
+  refunded_amount: number;
+  /** Decimal number in currency_code. */
+  return_label_cost: number;
+  /** Decimal number in currency_code. */
+  returns_cost: number;
+  /**
+   * Labels charged in the requested months that match no return or order; null unless the whole
+   * workspace is selected and label costs are included.
+   */
+  unmatched_label_cost: number | null;
+  /** null when no unit cost is known. */
+  estimated_margin_impact: number | null;
+  /** Whole percent of the returned units whose unit cost is known. */
+  cogs_coverage: number;
+}
+
+export interface ReportSaleEventEvent {
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+}
+
+export interface ReportSaleEventBaselinePeriod {
+  /** Days that count: those whose window is still open are left out unless include_incomplete. */
+  days: number;
+  /** YYYY-MM-DD. */
+  starts_on: string | null;
+  /** YYYY-MM-DD. */
+  ends_on: string | null;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+}
+
+/** null unless saleEvent names a sale event of this workspace. */
+export interface ReportSaleEvent {
+  slug: string;
+  label: string;
+  /** YYYY-MM-DD. */
+  starts_on: string;
+  /** YYYY-MM-DD. */
+  ends_on: string;
+  baseline: "matched_prior" | "selected_non_sale" | "prior_year";
+  scope: "current_selection" | "event_scope";
+  event: ReportSaleEventEvent;
+  baseline_period: ReportSaleEventBaselinePeriod;
+  /** Difference of two rates. */
+  return_rate_change: number | null;
+}
+
+/** What /api/v1/report answers. */
+export interface ReportData {
+  currency_code: string;
+  window_days: number | null;
+  label_costs_included: boolean;
+  summary: ReportSummary;
+  /** The same number of months right before; null when they would begin before the year 1. */
+  comparison?: ReportComparison | null;
+  trend?: ReportTrendRow[];
+  return_reasons?: ReportReturnReason[];
+  refunds?: ReportRefunds;
+  timing_buckets?: ReportTimingBucket[];
+  /**
+   * Units of return requests on the selected cohorts by their present state, whatever the window, and
+   * how much is known of the returned units; share_with_label is null when label costs are not included.
+   */
+  lifecycle_coverage?: ReportLifecycleCoverage;
+  costs?: ReportCosts;
+  /** null unless saleEvent names a sale event of this workspace. */
+  sale_event?: ReportSaleEvent | null;
+}
+
+export interface ReportMeta extends ApiMeta, CohortEcho {
+  section: "overview" | "trend" | "reasons" | "refunds" | "timing" | "lifecycle" | "costs";
+}
+
+export interface TimeseriesRow {
+  /** YYYY-MM-01. */
+  cohort_month: string;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  is_complete?: boolean;
+}
+
+/** What /api/v1/timeseries answers. */
+export interface TimeseriesData {
+  rows: TimeseriesRow[];
+}
+
+export interface TimeseriesMeta extends ApiMeta, CohortEcho {
+  returned: number;
+}
+
+/** The product of a SKU; both ids are the same. */
+export interface LeaderboardProduct {
+  store_product_gid: string | null;
+  shopify_product_gid: string | null;
+  product_title: string | null;
+  handle: string | null;
+  vendor: string | null;
+  product_image_url: string | null;
+  product_image_alt_text: string | null;
+}
+
+export interface ReturnRateLeaderboardRow extends LeaderboardProduct {
+  sku: string;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+}
+
+/** What /api/v1/leaderboards/return-rate answers. */
+export interface ReturnRateLeaderboardData {
+  rows: ReturnRateLeaderboardRow[];
+  total_eligible_count: number;
+  min_sold_units: number;
+}
+
+export interface ReturnRateLeaderboardFilters {
+  min_return_rate: number | null;
+  min_sold_units: number | null;
+  vendor: string | null;
+}
+
+export interface ReturnRateLeaderboardMeta extends ApiMeta {
+  selector: SelectorEcho;
+  /** YYYY-MM. */
+  start_month: string | null;
+  /** YYYY-MM. */
+  end_month: string | null;
+  window: "primary";
+  period: "month" | "year";
+  limit: number;
+  returned: number;
+  vendor: string | null;
+  filters: ReturnRateLeaderboardFilters;
+  full_leaderboards: boolean;
+}
+
+export interface ReturnCostLeaderboardRow extends LeaderboardProduct {
+  sku: string;
+  total_cost_amount: number;
+  total_refunded_amount: number;
+  total_return_label_cost: number;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  refunded_units: number;
+  estimated_margin_impact: number | null;
+  cogs_coverage: number;
+}
+
+/** What /api/v1/leaderboards/return-cost answers. */
+export interface ReturnCostLeaderboardData {
+  rows: ReturnCostLeaderboardRow[];
+  currency_code: string;
+  total_eligible_count: number;
+  label_costs_included: boolean;
+}
+
+export interface ReturnCostLeaderboardFilters {
+  min_cost: number | null;
+  vendor: string | null;
+}
+
+export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho {
+  limit: number;
+  returned: number;
+  vendor: string | null;
+  filters: ReturnCostLeaderboardFilters;
+  full_leaderboards: boolean;
+}
+
+export interface Alert {
+  id: string;
+  category: string;
+  severity: "info" | "warning" | "critical";
+  title: string;
+  body: string | null;
+  link_url: string | null;
+  link_label: string | null;
+  metadata: Record<string, unknown> | null;
+  /** ISO 8601, such as 2026-01-31T00:00:00Z. */
+  created_at: string;
+}
+
+export interface AlertsMeta extends ApiMeta {
+  /** ISO 8601, such as 2026-01-31T00:00:00Z. */
+  since: string | null;
+  category: string | null;
+  limit: number;
+  returned: number;
+  next_cursor: string | null;
+}

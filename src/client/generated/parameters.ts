@@ -1,0 +1,139 @@
+// Made from the contract by scripts/client-types.ts; not edited by hand.
+
+/** Parameters of /api/v1/entities. */
+export interface EntitiesParameters {
+  /** Search text over SKU, label, product title and vendor; case and accents do not matter. */
+  q?: string | undefined;
+  /** Kind of entity to list. Default: "all". */
+  type?: "all" | "sku" | "product" | "product_group" | undefined;
+  /** Rows to return, 1 to 100. Default: 20. */
+  limit?: number | undefined;
+  /** meta.next_cursor of the previous page, passed back verbatim. */
+  cursor?: string | undefined;
+  /** Exact vendor name. */
+  vendor?: string | undefined;
+}
+
+/**
+ * One selector at most: sku, or product_gid (or an alias), or product_group_type with
+ * product_group_key.
+ * None = the whole workspace.
+ */
+export interface SelectorParameters {
+  /** SKU selector, as listed by entities. */
+  sku?: string | undefined;
+  /** Product selector, as listed by entities. */
+  product_gid?: string | undefined;
+  /** Alias of product_gid. */
+  store_product_gid?: string | undefined;
+  /** Alias of product_gid. */
+  shopify_product_gid?: string | undefined;
+  /** Kind of product group; goes with product_group_key. */
+  product_group_type?: "family" | "analytics_category" | undefined;
+  /** Key of the product group; goes with product_group_type. */
+  product_group_key?: string | undefined;
+}
+
+/** The range of order months, both ends included. */
+export interface MonthParameters {
+  /** First order-cohort month (UTC), YYYY-MM. */
+  start_month: string;
+  /** Last order-cohort month (UTC), YYYY-MM; at most 120 months from start_month. */
+  end_month: string;
+}
+
+/** Which returns and which months count. */
+export interface WindowParameters {
+  /** Observation window: days after the order in which a returned unit counts. Default: "primary". */
+  window?: "primary" | "30d" | "90d" | "lifetime" | undefined;
+  /** Include cohorts whose window is still open. Default: false. */
+  include_incomplete?: boolean | undefined;
+}
+
+/** Parameters of /api/v1/summary. */
+export interface SummaryParameters extends SelectorParameters, MonthParameters, WindowParameters {
+  /** Add the used variants of the selected product or SKU. Default: false. */
+  include_used_variants?: boolean | undefined;
+}
+
+/** A sale event to look at. */
+export interface SaleEventParameters {
+  /** Slug of a sale event; an unknown one is ignored. */
+  saleEvent?: string | undefined;
+  /** What the sale event is compared with. Default: "matched_prior". */
+  saleEventBaseline?: "matched_prior" | "selected_non_sale" | "prior_year" | undefined;
+  /**
+   * Whether the sale event's figures cover the request's selection or the event's own SKUs. Default:
+   * "current_selection".
+   */
+  saleEventScope?: "current_selection" | "event_scope" | undefined;
+}
+
+/** Parameters of /api/v1/report. */
+export interface ReportParameters
+  extends SelectorParameters, MonthParameters, WindowParameters, SaleEventParameters {
+  /** Add the used variants of the selected product or SKU. Default: false. */
+  include_used_variants?: boolean | undefined;
+  /**
+   * Part of the report to return; unknown values mean overview, which holds everything. Default:
+   * "overview".
+   */
+  reportSection?: "overview" | "trend" | "reasons" | "refunds" | "timing" | "lifecycle" | "costs" | undefined;
+}
+
+/** Parameters of /api/v1/timeseries. */
+export interface TimeseriesParameters extends SelectorParameters, MonthParameters, WindowParameters {
+  /** Add the used variants of the selected product or SKU. Default: false. */
+  include_used_variants?: boolean | undefined;
+}
+
+/** Parameters of /api/v1/leaderboards/return-rate. */
+export interface ReturnRateLeaderboardParameters extends SelectorParameters {
+  /** Add the used variants of the selected product or SKU. Default: false. */
+  include_used_variants?: boolean | undefined;
+  /** The latest complete order month, or the twelve up to it. Default: "year". */
+  period?: "month" | "year" | undefined;
+  /** Rows to return, 1 to 500. Default: 50. */
+  limit?: number | undefined;
+  /** Lowest return rate to list, a 0–1 fraction. */
+  min_return_rate?: number | undefined;
+  /** Fewest sold units to list. */
+  min_sold_units?: number | undefined;
+  /** Exact vendor name. */
+  vendor?: string | undefined;
+}
+
+/** Parameters of /api/v1/leaderboards/return-cost. */
+export interface ReturnCostLeaderboardParameters
+  extends SelectorParameters, MonthParameters, WindowParameters {
+  /** Add the used variants of the selected product or SKU. Default: false. */
+  include_used_variants?: boolean | undefined;
+  /** Rows to return, 1 to 100. Default: 50. */
+  limit?: number | undefined;
+  /** Lowest returns cost to list, in the shop's currency. */
+  min_cost?: number | undefined;
+  /** Exact vendor name. */
+  vendor?: string | undefined;
+}
+
+/** Parameters of /api/v1/alerts. */
+export interface AlertsParameters {
+  /** Earliest created_at to return, inclusive. ISO 8601, such as 2026-01-31T00:00:00Z. */
+  since?: string | undefined;
+  /**
+   * return_rate_watchlist, backfill_completed, connection_stale or report_ready; an unknown one matches
+   * nothing.
+   */
+  category?: string | undefined;
+  /** Rows to return, 1 to 100. Default: 50. */
+  limit?: number | undefined;
+  /** meta.next_cursor of the previous page, passed back verbatim. */
+  cursor?: string | undefined;
+}
+
+/** Parameters of /api/v1/export/report.csv. */
+export interface ExportReportParameters
+  extends SelectorParameters, MonthParameters, WindowParameters, SaleEventParameters {
+  /** Add the used variants of the selected product or SKU. Default: false. */
+  include_used_variants?: boolean | undefined;
+}
