@@ -75,3 +75,13 @@ export function toolError(answer: RpcAnswer): { code: string; message: string } 
   assert.equal(isError, true, text.slice(0, 300));
   return (JSON.parse(text) as { error: { code: string; message: string } }).error;
 }
+
+/** Expects a JSON-RPC error, whose message is a sentence. */
+export function expectError(answer: RpcAnswer, status: number, code: number, id: unknown): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.deepEqual(Object.keys(answer.message), ["jsonrpc", "id", "error"]);
+  assert.equal(answer.message.jsonrpc, "2.0");
+  assert.equal(answer.message.id, id);
+  assert.equal(answer.message.error?.code, code, answer.text);
+  assert.match(answer.message.error?.message ?? "", /\w .*\.$/su, "a sentence");
+}

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Endpoint } from "../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../src/contract/registry.ts";
+import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
+import type { RpcAnswer } from "./support/mcp.ts";
+import { leastParameters, parametersOf } from "./support/requests.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+let service: TestService;
+let tenant: Tenant;
+
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+});
+after(() => service.stop());
+
+const call = (tool: string, values: unknown): Promise<RpcAnswer> =>
+  post(service.address, toolCall(tool, values), { token: tenant.token });
+
+/** Sends arguments as JSON text, for values that JavaScript would not write so. */
+const callWithText = (tool: string, values: string): Promise<RpcAnswer> =>
+  post(
+    service.address,
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${values}}}`,
+    { token: tenant.token },
+  );
+
+async function expectRefused(answer: RpcAnswer, parameter: string): Promise<void> {
+  const { code, message } = toolError(answer);
+  assert.equal(code, "invalid_request");
+  assert.match(message, new RegExp(`\\b${parameter}\\b`, "u"));
+  assert.match(message, /\.$/u);
+}
+
+const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
+const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.toolName !== null);
+
+describe("values", () => {
+  for (const endpoint of TOOL_ENDPOINTS) {
+    const tool = String(endpoint.toolName);
+    const least = leastParameters(endpoint);
+
+    test(`${tool}: an array or an object is refused by the argument's name`, async () => {
+      for (const [name, schema] of parametersOf(endpoint)) {
+        if (schema["x-normalized"] === true) continue;
+        for (const value of [[], ["2026-01"], {}, { $gt: "" }, [[["deep"]]]]) {
+          await expectRefused(await call(tool, { ...least, [name]: value }), name);
+        }
+      }
+    });
+
+    test(`${tool}: null and "" count as not given, unknown arguments are ignored`, async () => {
+      const plain = await call(tool, least);
+      for (const [name] of parametersOf(endpoint)) {
+        if (name in least) continue;
+        for (const value of [null, ""]) {
+          assert.equal((await call(tool, { ...least, [name]: value })).text, plain.text, name);
+        }
+      }
+      const unknown = { surprise: [1], "": 1, toString: 1, hasOwnProperty: 1, "a\u0000": 1, "\ud800": 1 };
+      assert.equal((await call(tool, { ...least, ...unknown })).text, plain.text);
+    });
+
+    test(`${tool}: numbers are read as JSON means them`, async () => {
+      for (const [name, schema] of parametersOf(endpoint)) {
+        if (schema.type !== "integer" && schema.type !== "number") continue;
+        const withText = (text: string): Promise<RpcAnswer> => {
+          const rest = JSON.stringify(least).slice(1, -1);
+          return callWithText(tool, `{${rest}${rest === "" ? "" : ","}"${name}":${text}}`);
+        };
+        const one = await withText("1");
+        assert.equal(toolText(one).isError, false);
+        for (const same of ["1.0", "1e0", "10E-1", '"1"'])
+          assert.equal((await withText(same)).text, one.text);
+        for (const broken of ["-1", "true", '"1e0"', '"0x1"', '" 1"', '"١"']) {
+          await expectRefused(await withText(broken), name);
+        }
+        if (schema.type === "integer") {
+          for (const broken of ["1.5", "1e308", "1e400", "9007199254740993"]) {
+            await expectRefused(await withText(broken), name);
+          }
+        }
+        if (schema.minimum === 0) {
+          assert.equal((await withText("-0")).text, (await withText("0")).text);
+        }
+      }
+    });
+  }
+
+  test("a cost beyond every number of the store lists nothing, one beyond all numbers is refused", async () => {
+    const listed = async (minCost: string): Promise<RpcAnswer> =>
+      callWithText(
+        "get_return_cost_leaderboard",
+        `{"start_month":"2025-03","end_month":"2026-02","min_cost":${minCost}}`,
+      );
+    for (const minCost of ["1e30", "1e308", "9007199254740993"]) {
+      const { text } = toolText(await listed(minCost));
+      assert.deepEqual((JSON.parse(text) as { data: { rows: unknown[] } }).data.rows, [], minCost);
+    }
+    await expectRefused(await listed("1e400"), "min_cost");
+  });
+
+  test("control characters and lone surrogates in text are refused by name", async () => {
+    for (const text of ["\u0000", "a\u0000b", "line\nbreak", "\u007f", "\ud800", "a\udc00"]) {
+      await expectRefused(await call("list_entities", { q: text }), "q");
+      await expectRefused(await call("get_summary", { ...MONTHS, sku: text }), "sku");
+      await expectRefused(await call("list_alerts", { cursor: text }), "cursor");
+    }
+    for (const text of ["\u202e‮rtl", "😀", "’; drop table entity; --", "%_\\", "<script>", "كرسي"]) {
+      assert.equal(toolText(await call("list_entities", { q: text })).isError, false, text);
+    }
+  });
+});
+
+describe("the selector object", () => {
+  for (const tool of ["get_report", "get_timeseries"]) {
+    test(`${tool} takes each row's selector of list_entities, and answers as for flat arguments`, async () => {
+      const { text } = toolText(await call("list_entities", { limit: 100 }));
+      const rows = (JSON.parse(text) as { data: { selector: Record<string, string> }[] }).data;
+      assert.equal(rows.length, 14);
+      for (const { selector } of rows) {
+        const flat = await call(tool, { ...MONTHS, ...selector });
+        assert.equal(toolText(flat).isError, false);
+        assert.equal((await call(tool, { ...MONTHS, selector })).text, flat.text);
+        // Both say the same: no contradiction.
+        assert.equal((await call(tool, { ...MONTHS, ...selector, selector })).text, flat.text);
+      }
+    });
+
+    test(`${tool} refuses a selector that contradicts the flat arguments or itself`, async () => {
+      const both = [
+        { selector: { sku: "HAT-1" }, sku: "JACKET-M" },
+        { selector: { sku: "HAT-1" }, product_gid: "gid://shopify/Product/1" },
+        {
+          selector: { product_gid: "gid://shopify/Product/1" },
+          store_product_gid: "gid://shopify/Product/2",
+        },
+        { selector: { product_group_type: "family", product_group_key: "Tops" }, product_group_key: "Hats" },
+        { selector: { sku: "HAT-1", product_gid: "gid://shopify/Product/3" } },
+      ];
+      for (const values of both) {
+        const { code, message } = toolError(await call(tool, { ...MONTHS, ...values }));
+        assert.equal(code, "invalid_request");
+        assert.match(message, /contradict|one selector only|different products/u);
+      }
+    });
+
+    test(`${tool} refuses what is no selector, and never answers for the whole store instead`, async () => {
+      const echo = { type: "sku", primarySku: "HAT-1", skus: ["HAT-1"] };
+      const shapes = [
+        "HAT-1",
+        5,
+        true,
+        [],
+        ["HAT-1"],
+        {},
+        echo,
+        { SKU: "HAT-1" },
+        { sku: "" },
+        { sku: null },
+      ];
+      for (const selector of [...shapes, { product_group_type: "family" }, { product_group_key: "Tops" }]) {
+        await expectRefused(await call(tool, { ...MONTHS, selector }), "selector");
+      }
+      await expectRefused(await call(tool, { ...MONTHS, selector: { sku: ["HAT-1"] } }), "sku");
+      await expectRefused(await call(tool, { ...MONTHS, selector: { sku: "NEVER" } }), "sku");
+      const group = { product_group_type: "brand", product_group_key: "Tops" };
+      await expectRefused(await call(tool, { ...MONTHS, selector: group }), "product_group_type");
+    });
+
+    test(`${tool} takes null and "" for no selector`, async () => {
+      const plain = await call(tool, MONTHS);
+      for (const selector of [null, ""]) {
+        assert.equal((await call(tool, { ...MONTHS, selector })).text, plain.text);
+      }
+    });
+  }
+});
+
+describe("hostile bodies", () => {
+  test("members named as those of every object's prototype are plain members", async () => {
+    const plain = await call("list_entities", {});
+    for (const values of [
+      '{"__proto__":{"limit":1}}',
+      '{"constructor":{"prototype":{"limit":1}},"toString":"x"}',
+      '{"__proto__":null}',
+    ]) {
+      assert.equal((await callWithText("list_entities", values)).text, plain.text);
+    }
+    const polluted = await post(
+      service.address,
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"__proto__":{"name":"list_entities"}}}',
+      { token: tenant.token },
+    );
+    assert.equal(polluted.message.error?.code, -32602);
+    assert.equal(({} as Record<string, unknown>)["limit"], undefined);
+  });
+
+  test("nesting of 10,000 and of half a megabyte is read or refused, never a failure", async () => {
+    for (const depth of [10_000, 520_000]) {
+      const nested = "[".repeat(depth) + "]".repeat(depth);
+      await expectRefused(await callWithText("list_entities", `{"q":${nested}}`), "q");
+      const objects = '{"a":'.repeat(depth / 6) + "1" + "}".repeat(depth / 6);
+      assert.equal(toolText(await callWithText("list_entities", `{"unknown":${objects}}`)).isError, false);
+    }
+  });
+
+  test("ten thousand unknown arguments, and a text of a megabyte, are bounded work", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, index) => [`argument ${index}`, index]),
+    );
+    assert.equal((await call("list_entities", many)).text, (await call("list_entities", {})).text);
+    await expectRefused(await call("list_entities", { q: "x".repeat(1_000_000) }), "q");
+    await expectRefused(await call("list_alerts", { cursor: "x".repeat(1_000_000) }), "cursor");
+    const list = Array.from({ length: 10_000 }, () => "2026-01");
+    await expectRefused(await call("get_summary", { ...MONTHS, start_month: list }), "start_month");
+  });
+
+  test("of a member given twice the last one counts, as JSON is read everywhere", async () => {
+    const { text } = toolText(await callWithText("list_entities", '{"limit":0,"limit":2}'));
+    assert.equal((JSON.parse(text) as { data: unknown[] }).data.length, 2);
+  });
+
+  test("nothing of all this was an unexpected failure, and no token was logged", () => {
+    const text = service.logs.join("");
+    assert.doesNotMatch(text, /unexpected error|rta_live_/u);
+  });
+});
