@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import Fastify from "fastify";
+import Fastify, { LogController } from "fastify";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "../admission/operation.ts";
 import { errorBody } from "../contract/errors.ts";
@@ -35,7 +35,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 export function createServer(options: ServerOptions): FastifyInstance {
   const server = Fastify({
     loggerInstance: options.logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -58,6 +58,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (request.is404) return refuseUnknown(request, reply, allowedMethods);
   });
   server.addHook("onResponse", async (request, reply) => options.metrics.observe(request, reply));
+  endConnectionsWhileClosing(server);
   server.setErrorHandler(sendError);
   server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply, allowedMethods));
   for (const operation of options.operations) registerOperation(server, operation);
@@ -73,11 +74,24 @@ export function createOperationsServer(
 ): FastifyInstance {
   const server = Fastify({
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
   });
   register(server);
   return server;
+}
+
+/** An answer given while the server closes ends its connection: kept alive, it would hold the process for a minute. */
+function endConnectionsWhileClosing(server: FastifyInstance): void {
+  let isClosing = false;
+  server.addHook("preClose", (done) => {
+    isClosing = true;
+    done();
+  });
+  server.addHook("onSend", (_request, reply, _payload, done) => {
+    if (isClosing) reply.header("Connection", "close");
+    done();
+  });
 }
 
 function registerOperation(server: FastifyInstance, operation: Operation): void {

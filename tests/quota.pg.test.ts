@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type pg from "pg";
+import { createAdmit } from "../src/admission/admit.ts";
+import { ApiError } from "../src/contract/errors.ts";
+import type { QuotaState } from "../src/contract/errors.ts";
+import { deriveKeys } from "../src/lib/keys.ts";
+import { openDatabase } from "../src/store/database.ts";
+import type { Database } from "../src/store/database.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { TEST_SECRET, openTestPool } from "./support/service.ts";
+import { changePlan, countedRequests, createTenant, insertRows } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+const NEED = { scope: "read:alerts", entitlements: ["api_access"], counted: true } as const;
+
+let testDatabase: TestDatabase;
+let database: pg.Pool;
+let admission: Database;
+
+before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openTestPool(testDatabase.url);
+  admission = openDatabase({
+    url: testDatabase.url,
+    maxConnections: 8,
+    readOnly: false,
+    statementTimeoutMs: 10_000,
+    applicationName: "returns-admission",
+    onConnectionError: () => {},
+  });
+});
+after(async () => {
+  await admission.close();
+  await database.end();
+  await testDatabase.drop();
+});
+
+/** Asks the gate at a given time; null = over the quota. */
+async function admitAt(tenant: Tenant, now: Date): Promise<QuotaState | null> {
+  const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
+  try {
+    return (await admit(`Bearer ${tenant.token}`, NEED, now)).quota;
+  } catch (error) {
+    assert.ok(error instanceof ApiError && error.code === "rate_limited", String(error));
+    assert.equal(error.quota?.used, error.quota?.limit);
+    return null;
+  }
+}
+
+test("three servers, 100 requests left, 500 at once: exactly 100 pass", async (context) => {
+  const tenant = await createTenant(database, { dailyQuota: 1000 });
+  await insertRows(database, "daily_usage", [
+    { shop_key: tenant.shopKey, day: new Date().toISOString().slice(0, 10), requests: 900 },
+  ]);
+  const servers = await Promise.all([1, 2, 3].map(() => startServerProcess(context, testDatabase.url)));
+  try {
+    const answers = await Promise.all(
+      Array.from({ length: 500 }, async (_, index) =>
+        servers[index % 3]?.call("/api/v1/alerts", { token: tenant.token }),
+      ),
+    );
+    const passed = answers.filter((answer) => answer?.status === 200);
+    const refused = answers.filter((answer) => answer?.status === 429);
+    assert.deepEqual([passed.length, refused.length], [100, 400]);
+    const remaining = passed.map((answer) => Number(answer?.headers.get("x-ratelimit-remaining")));
+    assert.deepEqual(
+      remaining.toSorted((left, right) => left - right),
+      Array.from({ length: 100 }, (_, index) => index),
+      "each passing request saw a count of its own",
+    );
+    assert.equal(await countedRequests(database, tenant), 1000);
+  } finally {
+    for (const server of servers) server.signal("SIGTERM");
+    assert.deepEqual(await Promise.all(servers.map((server) => server.ended)), [0, 0, 0]);
+  }
+});
+
+test("over midnight UTC each day has its own quota: neither doubled nor negative", async () => {
+  const tenant = await createTenant(database, { dailyQuota: 20 });
+  const lastInstant = new Date("2026-03-31T23:59:59.999Z");
+  const firstInstant = new Date("2026-04-01T00:00:00.000Z");
+  const states = await Promise.all(
+    Array.from({ length: 120 }, async (_, index) => {
+      const now = index % 2 === 0 ? lastInstant : firstInstant;
+      return { now, quota: await admitAt(tenant, now) };
+    }),
+  );
+  for (const [now, resetsAt] of [
+    [lastInstant, "2026-04-01T00:00:00.000Z"],
+    [firstInstant, "2026-04-02T00:00:00.000Z"],
+  ] as const) {
+    const passed = states.filter((state) => state.now === now && state.quota !== null);
+    assert.deepEqual(
+      passed.map((state) => state.quota?.used ?? 0).toSorted((left, right) => left - right),
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    );
+    assert.ok(passed.every((state) => state.quota?.resetsAt.toISOString() === resetsAt));
+  }
+  assert.equal(await countedRequests(database, tenant), 40);
+});
+
+test("the seconds to wait at the end of a day are at least one, and never more than the day has left", async () => {
+  const tenant = await createTenant(database, { dailyQuota: 0 });
+  const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
+  for (const [now, seconds] of [
+    ["2026-03-31T23:59:59.999Z", 1],
+    ["2026-03-31T23:59:00.000Z", 60],
+    ["2026-04-01T00:00:00.000Z", 86_400],
+  ] as const) {
+    await assert.rejects(admit(`Bearer ${tenant.token}`, NEED, new Date(now)), {
+      code: "rate_limited",
+      retryAfterSeconds: seconds,
+    });
+  }
+});
+
+test("a quota lowered below what was used leaves nothing, not less than nothing", async () => {
+  const tenant = await createTenant(database, { dailyQuota: 5 });
+  const now = new Date("2026-05-01T12:00:00Z");
+  for (let used = 1; used <= 5; used++) assert.equal((await admitAt(tenant, now))?.used, used);
+  await changePlan(database, tenant, { dailyQuota: 3 });
+  const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
+  await assert.rejects(admit(`Bearer ${tenant.token}`, NEED, now), { code: "rate_limited" });
+  await changePlan(database, tenant, { dailyQuota: 6 });
+  assert.equal((await admitAt(tenant, now))?.used, 6);
+  assert.equal(await admitAt(tenant, now), null);
+});
+
+test("a message that is no request of the quota passes when it is used up, uncounted", async () => {
+  const tenant = await createTenant(database, { dailyQuota: 0, readiness: "installing" });
+  const admit = createAdmit({ database: admission, pepper: deriveKeys(TEST_SECRET).tokenPepper });
+  await admit(`Bearer ${tenant.token}`, { scope: null, entitlements: ["api_access"], counted: false });
+  assert.equal(await countedRequests(database, tenant), 0);
+});
+
+test("the last use of a token is at most 15 minutes stale, and not written with each request", async () => {
+  const tenant = await createTenant(database);
+  const lastUse = async () => {
+    const { rows } = await database.query<{ last_used_at: Date; version: string }>(
+      "select last_used_at, xmin::text as version from api_token where token_id = $1",
+      [tenant.tokenId],
+    );
+    return { at: rows[0]?.last_used_at.toISOString(), version: rows[0]?.version };
+  };
+  await admitAt(tenant, new Date("2026-05-01T12:00:00Z"));
+  const first = await lastUse();
+  assert.equal(first.at, "2026-05-01T12:00:00.000Z");
+  for (const time of ["12:00:01", "12:07:00", "12:15:00"]) {
+    await admitAt(tenant, new Date(`2026-05-01T${time}Z`));
+  }
+  assert.deepEqual(await lastUse(), first);
+  await admitAt(tenant, new Date("2026-05-01T12:15:01Z"));
+  assert.equal((await lastUse()).at, "2026-05-01T12:15:01.000Z");
+});

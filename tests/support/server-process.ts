@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { createCaller, serviceEnvironment } from "./service.ts";
+import type { Caller } from "./service.ts";
+
+export type ServerProcess = {
+  address: string;
+  call: Caller;
+  isRunning(): boolean;
+  signal(name: NodeJS.Signals): void;
+  /** The exit code; null when a signal ended the process. */
+  ended: Promise<number | null>;
+};
+
+const ENTRY = join(import.meta.dirname, "server-entry.ts");
+
+/** Starts a real server process on a database and waits until it listens; it never outlives the test. */
+export async function startServerProcess(
+  context: TestContext,
+  databaseUrl: string,
+  environment: Record<string, string> = {},
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [ENTRY], {
+    env: { ...serviceEnvironment(databaseUrl), LOG_LEVEL: "silent", ...environment },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  context.after(() => child.kill("SIGKILL"));
+  const ended = once(child, "exit").then(([code]) => code as number | null);
+  const [line] = (await Promise.race([
+    once(createInterface(child.stdout), "line"),
+    ended.then((code) => Promise.reject(new Error(`the server ended with ${code} before it listened`))),
+  ])) as [string];
+  const { address } = JSON.parse(line) as { address: string };
+  return {
+    address,
+    call: createCaller(address),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    signal: (name) => void child.kill(name),
+    ended,
+  };
+}
