@@ -111,13 +111,9 @@ function facts(kind: Selection["kind"]): string {
       from order_line l
       join (${source}) f on f.order_id = l.order_id and f.line_id = l.line_id
      where l.shop_key = $1 and l.cohort_month = any($9::date[]) ${LINE_CONDITION[kind]}`;
-  // Many lines are read once for both; few lines are looked up in each by its key, which no union allows.
-  const isNarrow = kind === "sku" || kind === "product";
-  const fact = isNarrow
-    ? `${ofLines(EVENTS)} union all ${ofLines(REQUESTS)}`
-    : ofLines(`${EVENTS} union all ${REQUESTS}`);
+  // Lines meet each table by itself: joined to a union, a bad estimate becomes a loop of all rows over all rows.
   return `fact (order_id, line_id, lag_days, reason, returned_units, refunded_units, status, request_units) as (
-    ${fact}
+    ${ofLines(EVENTS)} union all ${ofLines(REQUESTS)}
   ), reasons as (
     select f.reason, sum(f.returned_units) as returned_units
       from fact f where f.returned_units > 0 group by f.reason
