@@ -22,7 +22,8 @@ export function createServiceLogger(level: string): FastifyBaseLogger {
       },
       hooks: { streamWrite: redactText },
     },
-    pino.destination({ dest: 2, sync: true }),
+    // Written in the background; what is left at the end is flushed when the process exits.
+    pino.destination({ dest: 2, sync: false }),
   );
 }
 

@@ -30,6 +30,7 @@ const BODY_LIMIT_BYTES = 1_048_576;
 const HEADER_LIMIT_BYTES = 32_768;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+const PROBE_ROUTES: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
 /** The HTTP server: a loop over the contract's operations. It holds no rule of its own. */
 export function createServer(options: ServerOptions): FastifyInstance {
@@ -57,7 +58,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
     setCommonHeaders(request, reply);
     if (request.is404) return refuseUnknown(request, reply, allowedMethods);
   });
-  server.addHook("onResponse", async (request, reply) => options.metrics.observe(request, reply));
+  server.addHook("onResponse", async (request, reply) => {
+    options.metrics.observe(request, reply);
+    logRequest(request, reply);
+  });
   endConnectionsWhileClosing(server);
   server.setErrorHandler(sendError);
   server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply, allowedMethods));
@@ -106,6 +110,17 @@ function registerOperation(server: FastifyInstance, operation: Operation): void 
     );
     return sendAnswer(reply, answer);
   });
+}
+
+/** One line a request: never its query or headers. Probes are told at level debug. */
+function logRequest(request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url ?? "unknown";
+  const level = PROBE_ROUTES.has(route) ? "debug" : "info";
+  const { method } = request;
+  request.log[level](
+    { method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime * 1000) / 1000 },
+    "request",
+  );
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
