@@ -9,7 +9,7 @@ import type { Interruption } from "./interruption.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
 import type { Progress } from "./progress.ts";
-import { inSession, terminalOf } from "./session.ts";
+import { inSession, LONGEST_STOP_MS, terminalOf } from "./session.ts";
 import type { CommandContext, Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -91,7 +91,7 @@ async function writeFolder(
   options: DemoOptions,
 ): Promise<void> {
   const terminal: Terminal = terminalOf(context, command);
-  const interruption = listenForInterruption(() => terminal.hint("Stopping…"));
+  const interruption = listenForInterruption(() => terminal.hint("Stopping…"), LONGEST_STOP_MS);
   const progress = createProgress(terminal);
   try {
     const request = storeRequest(options, progress, interruption);

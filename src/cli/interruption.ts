@@ -24,23 +24,19 @@ const EXIT_CODES: Record<StopSignal, number> = { SIGHUP: 129, SIGINT: 130, SIGTE
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** npm and a terminal may both deliver the same Ctrl-C. */
 const REPEATED_SIGNAL_MS = 300;
-const LONGEST_WAIT_MS = 15_000;
 
 /**
  * Turns the first signal into an abort, so that a transaction is rolled back and the embedded database is left in
- * order. A second signal, or the longest wait, ends the process at once: the database then rolls back by itself.
+ * order. A second signal, or `longestStopMs`, ends the process at once: the database then rolls back by itself.
  */
-export function listenForInterruption(
-  onFirst: () => void,
-  longestWaitMs: number = LONGEST_WAIT_MS,
-): Interruption {
+export function listenForInterruption(onFirst: () => void, longestStopMs: number): Interruption {
   const abort = new AbortController();
   let firstAtMs = 0;
   let timer: NodeJS.Timeout | undefined;
   const onSignal = (signal: StopSignal): void => {
     if (firstAtMs === 0) {
       firstAtMs = Date.now();
-      timer = setTimeout(() => process.exit(EXIT_CODES[signal]), longestWaitMs);
+      timer = setTimeout(() => process.exit(EXIT_CODES[signal]), longestStopMs);
       timer.unref();
       onFirst();
       abort.abort(new Interrupted(signal));

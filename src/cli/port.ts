@@ -13,12 +13,17 @@ export async function requireFreePort(host: string, port: number): Promise<void>
 
 /** The sentence for a failure to listen; any other error as it is. */
 export function portFailure(error: Error, host: string, port: number): Error {
-  const { code } = error as NodeJS.ErrnoException;
+  const { code, port: failedPort = port } = error as NodeJS.ErrnoException & { port?: number };
+  const option = failedPort === port ? "PORT" : "OPERATIONS_PORT";
   if (code === "EADDRINUSE") {
-    return impossible(`Port ${port} of ${host} is in use: stop what uses it, or set PORT to another one.`);
+    return impossible(
+      `Port ${failedPort} of ${host} is in use: stop what uses it, or set ${option} to another one.`,
+    );
   }
   if (code === "EACCES") {
-    return impossible(`This user may not listen on port ${port}: set PORT to one of 1024 or above.`);
+    return impossible(
+      `This user may not listen on port ${failedPort}: set ${option} to one of 1024 or above.`,
+    );
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
     return impossible(`HOST ${host} is no address of this machine.`);

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
-import { migrateInstallation, openInstallation, startService } from "../app.ts";
+import { migrateInstallation, startService } from "../app.ts";
 import type { Installation, Service } from "../app.ts";
-import { readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { isDemoMissing } from "../control/demo.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
@@ -10,17 +9,15 @@ import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
 import { claimService } from "../control/service-claim.ts";
 import { createDemo } from "./demo.ts";
 import type { CreatedDemo } from "./demo.ts";
-import { listenForInterruption } from "./interruption.ts";
 import { portFailure, requireFreePort } from "./port.ts";
 import { createServiceLogger } from "./service-logger.ts";
 import type { Session } from "./session.ts";
-import { terminalOf } from "./session.ts";
+import { inUnmigratedSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
 import { printWelcome } from "./welcome.ts";
 
 type ServeOptions = { migrate: boolean; demo: boolean };
 
-const STOP_LIMIT_MS = 15_000;
 const LAST_CLOSE_MS = 5000;
 
 export function addServeCommand(program: Command, context: CommandContext): void {
@@ -33,31 +30,13 @@ export function addServeCommand(program: Command, context: CommandContext): void
       "before",
       "Examples:\n  ./returns serve\n  PORT=9000 LOG_LEVEL=warn ./returns serve --no-demo\n",
     )
-    .action(async (options: ServeOptions, command: Command) => serve(context, command, options));
-}
-
-async function serve(context: CommandContext, command: Command, options: ServeOptions): Promise<void> {
-  const config = readConfig(context.environment);
-  const terminal = terminalOf(context, command);
-  const interruption = listenForInterruption(
-    () => terminal.hint("Stopping…"),
-    STOP_LIMIT_MS + config.drainSeconds * 1000,
-  );
-  try {
-    const installation = await openInstallation(config, terminal.tell);
-    const { database } = installation;
-    try {
-      await serveInstallation({ config, installation, database, terminal, interruption }, options);
-    } finally {
-      await installation.close();
-    }
-  } finally {
-    interruption.end();
-  }
+    .action((options: ServeOptions, command: Command) =>
+      inUnmigratedSession(context, command, (session) => serve(session, options)),
+    );
 }
 
 /** Of two starts with one embedded database the second ends here; several servers of one DATABASE_URL are fine. */
-async function serveInstallation(session: Session, options: ServeOptions): Promise<void> {
+async function serve(session: Session, options: ServeOptions): Promise<void> {
   const { config, installation, terminal, interruption } = session;
   const claim = installation.isEmbedded ? await claimService(installation, terminal.tell) : null;
   try {
@@ -67,13 +46,16 @@ async function serveInstallation(session: Session, options: ServeOptions): Promi
     const logger = createServiceLogger(config.logLevel);
     const service = await start(config, installation, logger);
     endOnUnexpectedError(installation, logger);
-    claim?.announce(service.address);
-    await printWelcome(session, service.address, demo);
-    await new Promise((stopped) => {
-      if (interruption.signal.aborted) stopped(undefined);
-      interruption.signal.addEventListener("abort", stopped, { once: true });
-    });
-    await service.stop();
+    try {
+      claim?.announce(service.address);
+      await printWelcome(session, service.address, demo);
+      await new Promise((stopped) => {
+        if (interruption.signal.aborted) stopped(undefined);
+        interruption.signal.addEventListener("abort", stopped, { once: true });
+      });
+    } finally {
+      await service.stop();
+    }
   } finally {
     await claim?.release();
   }

@@ -9,6 +9,9 @@ import type { Interruption } from "./interruption.ts";
 import { createTerminal } from "./terminal.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** How long what a signal cuts off may take to leave everything in order. */
+export const LONGEST_STOP_MS = 15_000;
+
 /** What `main` gives to the command groups. */
 export type CommandContext = { environment: Readonly<Record<string, string | undefined>> };
 
@@ -46,7 +49,7 @@ export async function inSession(
   });
 }
 
-/** The same, whatever the schema. */
+/** The same, whatever the schema. What fails because of a signal ends as `Interrupted`. */
 export async function inUnmigratedSession(
   context: CommandContext,
   command: Command,
@@ -54,15 +57,25 @@ export async function inUnmigratedSession(
 ): Promise<void> {
   const terminal = terminalOf(context, command);
   const config = readConfig(context.environment);
-  const interruption = listenForInterruption(() => terminal.hint("Stopping…"));
+  const longestStopMs = LONGEST_STOP_MS + config.drainSeconds * 1000;
+  const interruption = listenForInterruption(() => terminal.hint("Stopping…"), longestStopMs);
+  let isClosing = false;
+  // The last process to leave stops the embedded database; that it then cuts connections off is no news.
+  const log = (line: string): void => {
+    if (!isClosing) terminal.tell(line);
+  };
   try {
-    const installation = await openInstallation(config, terminal.tell);
+    const installation = await openInstallation(config, log);
     try {
       interruption.check();
       await work({ config, installation, database: installation.database, terminal, interruption });
     } finally {
+      isClosing = true;
       await installation.close();
     }
+  } catch (error) {
+    interruption.check();
+    throw error;
   } finally {
     interruption.end();
   }

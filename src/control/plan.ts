@@ -7,6 +7,7 @@ import { readChoices, readInteger } from "./input.ts";
 import { invalid } from "./refusal.ts";
 import { DEFAULT_PLAN } from "./workspace.ts";
 
+const NOTHING: Omit<PlanRow, "plan"> = { entitlements: [], daily_quota: 0 };
 const PLAN_KEY = /^[a-z0-9][a-z0-9_-]{0,39}$/u;
 
 /**
@@ -23,11 +24,12 @@ export async function setPlan(
   }
   const change = readSettings(settings);
   return database.transaction(async (connection) => {
-    const base = (await findPlan(connection, planKey)) ?? (await findPlan(connection, DEFAULT_PLAN));
+    const base =
+      (await findPlan(connection, planKey)) ?? (await findPlan(connection, DEFAULT_PLAN)) ?? NOTHING;
     const plan: PlanRow = {
       plan: planKey,
-      entitlements: change.entitlements ?? base?.entitlements ?? [],
-      daily_quota: change.dailyQuota === undefined ? (base?.daily_quota ?? 0) : change.dailyQuota,
+      entitlements: change.entitlements ?? base.entitlements,
+      daily_quota: change.dailyQuota === undefined ? base.daily_quota : change.dailyQuota,
     };
     await putPlan(connection, plan);
     await recordAction(connection, null, "plan.set", plan);

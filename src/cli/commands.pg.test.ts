@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { runCommand, startCommand } from "../../tests/support/command.ts";
+import type { Outcome } from "../../tests/support/command.ts";
+import { createTestDatabase, execute, urlOfDatabase } from "../../tests/support/database.ts";
+import type { TestDatabase } from "../../tests/support/database.ts";
+import { serviceEnvironment } from "../../tests/support/service.ts";
+import { withStoreFolder } from "../../tests/support/store-folder.ts";
+
+let database: TestDatabase;
+let environment: Record<string, string>;
+before(async () => {
+  database = await createTestDatabase();
+  environment = serviceEnvironment(database.url);
+});
+after(() => database.drop());
+
+/** Words are separated by single blanks. */
+const run = (line: string): Promise<Outcome> => runCommand(line.split(" "), environment);
+
+async function runJson<Document>(line: string): Promise<Document> {
+  const { code, stdout, stderr } = await run(`${line} --json`);
+  assert.equal(code, 0, stderr);
+  assert.equal(stderr, "");
+  return JSON.parse(stdout) as Document;
+}
+
+test("a workspace, a token and an import give answers, by commands alone", async () => {
+  const created = await runJson<Record<string, string>>(
+    "workspace create --domain shop.example --currency GBP --plan scale --organization org_1",
+  );
+  assert.deepEqual(Object.keys(created), ["organization_id", "shop_id", "shop_domain"]);
+  assert.equal(created["organization_id"], "org_1");
+  const imported = await withStoreFolder(smallStore(), (folder) =>
+    runJson<{ imported: boolean; counts: { orders: number } }>(
+      `import ${folder} --workspace shop.example --as-of 2026-07-01T00:00:00Z`,
+    ),
+  );
+  assert.equal(imported.imported, true);
+  assert.equal(imported.counts.orders, 1);
+  const issued = await runJson<{ token: string; token_id: string }>(
+    "token create --workspace shop.example --name test --scopes read:dashboard,read:reports --expires 90d",
+  );
+  assert.deepEqual(Object.keys(issued), ["token", "token_id"]);
+
+  const serving = startCommand(["serve", "--json"], environment);
+  const { address } = JSON.parse(await serving.printed(/\}\n$/u)) as { address: string };
+  const path = "/api/v1/summary?start_month=2026-05&end_month=2026-05";
+  const ask = () => fetch(`${address}${path}`, { headers: { authorization: `Bearer ${issued.token}` } });
+  const answer = await ask();
+  assert.equal(answer.status, 200);
+  assert.equal(((await answer.json()) as { data: { sold_units: number } }).data.sold_units, 3);
+
+  await runJson(`token revoke ${issued.token_id} --workspace shop.example`);
+  assert.equal((await ask()).status, 401);
+  serving.child.kill("SIGTERM");
+  const { code, stderr } = await serving.outcome;
+  assert.equal(code, 0);
+  assert.ok(!stderr.includes(issued.token));
+});
+
+test("settings and plans change what the next request may do", async () => {
+  await runJson("workspace create --domain set.example --currency EUR");
+  const changed = await runJson<Record<string, unknown>>(
+    "workspace set --workspace set.example plan=enterprise primary_window_days=45",
+  );
+  assert.deepEqual([changed["plan"], changed["primary_window_days"]], ["enterprise", 45]);
+  assert.deepEqual(await runJson("plan set tiny daily_quota=5 entitlements=api_access"), {
+    plan: "tiny",
+    entitlements: ["api_access"],
+    daily_quota: 5,
+  });
+});
+
+test("a row that cannot be used keeps everything out and is named; --skip-invalid imports the rest", async () => {
+  await runJson("workspace create --domain bad.example --currency EUR");
+  const [line] = smallStore().order_lines;
+  const bad = { order_lines: [line, { ...line, line_id: "2", units: -1 }] };
+  await withStoreFolder(bad, async (folder) => {
+    const refused = await run(`import ${folder} --workspace bad.example`);
+    assert.equal(refused.code, 1);
+    assert.equal(refused.stdout, "");
+    assert.match(
+      refused.stderr,
+      /^order_lines\.csv:3 units: .+\nNothing was imported: 1 row cannot be used/mu,
+    );
+    const shown = await runJson<{ readiness: string }>("workspace show --workspace bad.example");
+    assert.equal(shown.readiness, "installing");
+
+    const asJson = await run(`import ${folder} --workspace bad.example --json`);
+    assert.equal(asJson.code, 1);
+    const summary = JSON.parse(asJson.stdout) as { imported: boolean; invalid: { line: number }[] };
+    assert.deepEqual([summary.imported, summary.invalid[0]?.line], [false, 3]);
+    assert.match(asJson.stderr, /^\{"error":\{"message":"Nothing was imported/u);
+
+    const skipped = await run(`import ${folder} --workspace bad.example --skip-invalid`);
+    assert.equal(skipped.code, 0, skipped.stderr);
+    assert.match(skipped.stdout, /^orders +1$/mu);
+  });
+  const nowhere = await run("import ./no-such-folder --workspace bad.example");
+  assert.equal(nowhere.code, 1);
+  assert.match(nowhere.stderr, /the folder cannot be read/u);
+});
+
+test("mistakes end with 2, what cannot be done with 1, each in one sentence", async () => {
+  const cases: [string, number, RegExp][] = [
+    ["no-such-command", 2, /^Unknown command 'no-such-command'\.\n$/u],
+    ["workspace create --domain x.example", 2, /^Required option '--currency <code>' not specified\.\n$/u],
+    ["workspace set --workspace shop.example colour=red", 2, /^A workspace's settings are .+\.\n$/u],
+    ["workspace show --workspace none.example", 1, /^There is no workspace for .+\.\n$/u],
+    ["token revoke nope --workspace shop.example", 1, /^The workspace shop\.example has no token .+\n$/u],
+  ];
+  for (const [line, code, message] of cases) {
+    const outcome = await run(line);
+    assert.equal(outcome.code, code, line);
+    assert.match(outcome.stderr, message);
+    assert.equal(outcome.stdout, "");
+  }
+});
+
+test("off a terminal the output has no escape sequences, and help begins with examples", async () => {
+  const help = await run("token create --help");
+  assert.equal(help.code, 0);
+  assert.match(help.stdout, /^Examples:\n {2}\.\/returns token create /u);
+  const table = await run("plan list");
+  assert.match(table.stdout, /^plan +requests a day +entitlements\n/u);
+  assert.ok(![help, table].some((outcome) => /\u001b/u.test(outcome.stdout + outcome.stderr)));
+});
+
+test("a server with another secret is refused at its start, and doctor says why", async () => {
+  const other = { ...environment, RETURNS_SECRET: "another secret of at least 32 characters" };
+  const serving = await runCommand(["serve"], other);
+  assert.equal(serving.code, 1);
+  assert.match(serving.stderr, /^The secret is not the one this database's tokens were made with.+\n$/u);
+  const examined = await runCommand(["doctor", "--json"], other);
+  assert.equal(examined.code, 1);
+  const diagnosis = JSON.parse(examined.stdout) as { checks: { name: string; ok: boolean }[] };
+  assert.deepEqual(
+    diagnosis.checks.filter((check) => !check.ok).map((check) => check.name),
+    ["secret"],
+  );
+  assert.equal((await run("doctor")).code, 0);
+});
+
+test("an empty database is migrated by serve, not by other commands", async () => {
+  const url = urlOfDatabase(database.url, `${new URL(database.url).pathname.slice(1)}_new`);
+  const name = new URL(url).pathname.slice(1);
+  await execute(database.url, `create database ${name}`);
+  try {
+    const onNew = { ...environment, DATABASE_URL: url };
+    const behind = await runCommand(["workspace", "list"], onNew);
+    assert.equal(behind.code, 1);
+    assert.match(behind.stderr, /behind this version of the service: run "\.\/returns migrate"/u);
+    assert.equal((await runCommand(["serve", "--no-migrate"], onNew)).code, 1);
+    const serving = startCommand(["serve"], onNew);
+    await serving.printed(/There is no workspace yet/u);
+    serving.child.kill("SIGINT");
+    assert.equal((await serving.outcome).code, 0);
+    assert.equal((await runCommand(["migrate", "--json"], onNew)).stdout.includes('"migrated": false'), true);
+    await execute(url, "insert into schema_migration (name, run_on) values ('9999_later', now())");
+    const newer = await runCommand(["serve"], onNew);
+    assert.equal(newer.code, 1);
+    assert.match(newer.stderr, /newer than this version of the service knows/u);
+  } finally {
+    await execute(database.url, `drop database ${name} with (force)`);
+  }
+});
+
+test("a port in use and a database away are one sentence each", async () => {
+  const serving = startCommand(["serve", "--json"], environment);
+  const { address } = JSON.parse(await serving.printed(/\}\n$/u)) as { address: string };
+  const { port } = new URL(address);
+  const second = await runCommand(["serve"], { ...environment, PORT: port });
+  serving.child.kill("SIGTERM");
+  assert.equal(second.code, 1);
+  assert.equal(
+    second.stderr,
+    `Port ${port} of 127.0.0.1 is in use: stop what uses it, or set PORT to another one.\n`,
+  );
+  assert.equal((await serving.outcome).code, 0);
+  const away = await runCommand(["plan", "list"], {
+    ...environment,
+    DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/returns`,
+  });
+  assert.equal(away.code, 1);
+  assert.match(away.stderr, /^The database does not answer \(.+\): check DATABASE_URL\.\n$/u);
+});
+
+type OrderLine = { order_id: string; line_id: string; ordered_at: string; sku: string; units: number };
+
+function smallStore(): { order_lines: [OrderLine] } {
+  const line = { order_id: "1", line_id: "1", ordered_at: "2026-05-03T10:00:00Z", sku: "LAMP-01", units: 3 };
+  return { order_lines: [line] };
+}

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CommanderError } from "commander";
+import { ConfigError } from "../config.ts";
+import { impossible, invalid } from "../control/refusal.ts";
+import { describeFailure } from "./failure.ts";
+
+test("what was not understood ends with 2, what cannot be done with 1", () => {
+  const usage = new CommanderError(1, "commander.unknownOption", "error: unknown option '--x'");
+  assert.deepEqual(describeFailure(usage), {
+    message: "Unknown option '--x'.",
+    exitCode: 2,
+    isUnexpected: false,
+  });
+  assert.equal(describeFailure(new ConfigError(["PORT must be a number."])).exitCode, 2);
+  assert.equal(describeFailure(invalid("No.")).exitCode, 2);
+  assert.equal(describeFailure(impossible("No.")).exitCode, 1);
+});
+
+test("a database that is away is one sentence that says what to check", () => {
+  const refused = Object.assign(new AggregateError([new Error("connect ECONNREFUSED ::1:5432")]), {
+    code: "ECONNREFUSED",
+  });
+  assert.deepEqual(describeFailure(refused), {
+    message: "The database does not answer (connect ECONNREFUSED ::1:5432): check DATABASE_URL.",
+    exitCode: 1,
+    isUnexpected: false,
+  });
+});
+
+test("anything else is unexpected and says what it is", () => {
+  assert.deepEqual(describeFailure(new TypeError("odd")), {
+    message: "odd",
+    exitCode: 1,
+    isUnexpected: true,
+  });
+});

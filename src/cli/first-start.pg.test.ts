@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { runCommand, startCommand } from "../../tests/support/command.ts";
+
+const dataFolder = mkdtempSync(join(tmpdir(), "returns-first-start-"));
+const environment = { RETURNS_DATA_DIR: dataFolder, PORT: "0" };
+after(() => rmSync(dataFolder, { recursive: true, force: true }));
+
+test("the first start makes a demo store, also after it was cut off, and its three requests work when pasted", async () => {
+  const cutOff = startCommand(["serve"], environment);
+  await waitForFile("tmp");
+  cutOff.child.kill("SIGINT");
+  assert.equal((await cutOff.outcome).code, 130);
+  assert.deepEqual(readdirSync(join(dataFolder, "tmp")), []);
+
+  const serving = startCommand(["serve"], environment);
+  const text = await serving.printed(/reportSection=reasons"\n/u);
+  const lines = text.split("\n").filter((line) => line.startsWith("curl "));
+  assert.equal(lines.length, 3);
+  const answers = lines.map((line) => JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8" })));
+  const [summary, leaderboard, report] = answers;
+  assert.ok(summary.data.return_rate > 0.4);
+  assert.equal(leaderboard.data.rows[0].sku, summary.meta.selector.primarySku);
+  assert.equal(report.data.return_reasons[0].reason, "defective");
+
+  const token = readFileSync(join(dataFolder, "demo-token"), "utf8").trim();
+  assert.ok(text.includes(token));
+  assert.equal(statSync(join(dataFolder, "demo-token")).mode & 0o777, 0o600);
+
+  const second = await runCommand(["serve"], environment);
+  assert.equal(second.code, 1);
+  assert.match(
+    second.stderr,
+    /^The service is already running at http:\/\/127\.0\.0\.1:\d+ \(process \d+, .+\)\.\n$/u,
+  );
+  assert.match((await runCommand(["workspace", "list"], environment)).stdout, /^demo-store\.example /mu);
+
+  serving.child.kill("SIGTERM");
+  const { code, stderr } = await serving.outcome;
+  assert.equal(code, 0);
+  assert.ok(!stderr.includes(token));
+  assert.deepEqual(readdirSync(dataFolder).toSorted(), ["demo-token", "postgresql", "secret", "tmp"]);
+});
+
+test("a later start has the same data and says where the token is kept", async () => {
+  const serving = startCommand(["serve"], environment);
+  const text = await serving.printed(/curl .*\n/u);
+  const line = text.split("\n").find((candidate) => candidate.startsWith("curl "));
+  const token = readFileSync(join(dataFolder, "demo-token"), "utf8").trim();
+  assert.ok(!text.includes(token));
+  const answer = JSON.parse(execFileSync("sh", ["-c", line ?? ""], { encoding: "utf8" }));
+  assert.equal(answer.data.rows.length, 3);
+  serving.child.kill("SIGINT");
+  assert.equal((await serving.outcome).code, 0);
+});
+
+/** The folder appears when the generation of the store begins. */
+async function waitForFile(name: string): Promise<void> {
+  const deadlineMs = Date.now() + 60_000;
+  while (!readdirSync(dataFolder).includes(name)) {
+    assert.ok(Date.now() < deadlineMs, `${name} did not appear`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}

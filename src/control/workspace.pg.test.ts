@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openControlDatabase } from "../../tests/support/control.ts";
+import type { ControlDatabase } from "../../tests/support/control.ts";
+import { setWorkspace } from "./workspace-settings.ts";
+import { createWorkspace, requireWorkspace, showWorkspaces } from "./workspace.ts";
+
+let control: ControlDatabase;
+before(async () => {
+  control = await openControlDatabase();
+});
+after(() => control.stop());
+
+const settings = (words: Record<string, string>): Map<string, string> => new Map(Object.entries(words));
+
+test("a new workspace is installing, paid for, without data and on the default plan", async () => {
+  const created = await createWorkspace(control.database, { domain: "New.Example", currency: "gbp" });
+  assert.match(created.organization_id, /^org_[0-9a-f]{24}$/u);
+  assert.match(created.shop_id, /^shop_[0-9a-f]{24}$/u);
+  const workspace = await requireWorkspace(control.database, " NEW.example ");
+  assert.equal(workspace.shop_domain, "new.example");
+  assert.equal(workspace.currency_code, "GBP");
+  assert.equal(workspace.plan, "growth");
+  assert.equal(workspace.billing, "active");
+  assert.equal(workspace.readiness, "installing");
+  assert.equal(workspace.data_as_of, null);
+  assert.equal(workspace.primary_window_days, 30);
+  assert.equal(workspace.min_sold_units, 20);
+  assert.equal(workspace.visible_card_size, 10);
+});
+
+test("two workspaces may share an organization, not a domain", async () => {
+  const request = { currency: "EUR", organization: "org_shared" };
+  const first = await createWorkspace(control.database, { ...request, domain: "one.example" });
+  const second = await createWorkspace(control.database, { ...request, domain: "two.example" });
+  assert.equal(first.organization_id, second.organization_id);
+  assert.notEqual(first.shop_id, second.shop_id);
+  await assert.rejects(createWorkspace(control.database, { ...request, domain: "ONE.example" }), {
+    kind: "impossible",
+    message: "There is already a workspace for the domain one.example.",
+  });
+});
+
+test("two creations of one domain at once make one workspace", async () => {
+  const attempts = [1, 2, 3].map(() =>
+    createWorkspace(control.database, { domain: "race.example", currency: "EUR" }),
+  );
+  const outcomes = await Promise.allSettled(attempts);
+  assert.equal(outcomes.filter((outcome) => outcome.status === "fulfilled").length, 1);
+  const shown = await showWorkspaces(control.database);
+  assert.equal(shown.filter((workspace) => workspace.shop_domain === "race.example").length, 1);
+});
+
+test("a refused creation leaves nothing, so that the domain stays free", async () => {
+  const request = { domain: "free.example", currency: "EUR" };
+  await assert.rejects(createWorkspace(control.database, { ...request, plan: "golden" }), {
+    kind: "impossible",
+    message: /no plan "golden"/u,
+  });
+  await createWorkspace(control.database, request);
+});
+
+test("a domain is a host name and a currency one of ISO 4217", async () => {
+  for (const domain of [
+    "",
+    "a b",
+    "https://a.example",
+    "-a.example",
+    "a..example",
+    "a_b.example",
+    "a.example/",
+  ]) {
+    await assert.rejects(
+      createWorkspace(control.database, { domain, currency: "EUR" }),
+      { kind: "invalid" },
+      domain,
+    );
+  }
+  for (const currency of ["", "EU", "EURO", "ZZZ"]) {
+    await assert.rejects(
+      createWorkspace(control.database, { domain: "c.example", currency }),
+      { kind: "invalid" },
+      currency,
+    );
+  }
+  const { shop_domain: domain } = await createWorkspace(control.database, {
+    domain: "Müller.example",
+    currency: "EUR",
+  });
+  assert.equal(domain, "xn--mller-kva.example");
+});
+
+test("settings change together, and each action is recorded with it", async () => {
+  await createWorkspace(control.database, { domain: "set.example", currency: "EUR" });
+  const workspace = await requireWorkspace(control.database, "set.example");
+  const changed = await setWorkspace(
+    control.database,
+    workspace,
+    settings({
+      plan: "scale",
+      billing: "inactive",
+      readiness: "backfilling",
+      min_sold_units: "0",
+      visible_card_size: "3",
+    }),
+  );
+  assert.deepEqual(
+    [changed.plan, changed.billing, changed.readiness, changed.min_sold_units, changed.visible_card_size],
+    ["scale", "inactive", "backfilling", 0, 3],
+  );
+  assert.equal(changed.data_version, workspace.data_version);
+  const audit = (await control.audit()).filter((event) => event.shop_key === workspace.shop_key);
+  assert.deepEqual(
+    audit.map((event) => [event.actor, event.action]),
+    [
+      ["operator", "workspace.create"],
+      ["operator", "workspace.set"],
+    ],
+  );
+});
+
+test("M4: another primary window raises the data version, because answers change", async () => {
+  await createWorkspace(control.database, { domain: "window.example", currency: "EUR" });
+  const workspace = await requireWorkspace(control.database, "window.example");
+  const changed = await setWorkspace(control.database, workspace, settings({ primary_window_days: "45" }));
+  assert.equal(changed.primary_window_days, 45);
+  assert.equal(changed.data_version, workspace.data_version + 1);
+});
+
+test("one setting that is refused keeps all the others out", async () => {
+  await createWorkspace(control.database, { domain: "all.example", currency: "EUR" });
+  const workspace = await requireWorkspace(control.database, "all.example");
+  const refused: [Record<string, string>, RegExp][] = [
+    [{ primary_window_days: "45", plan: "golden" }, /no plan "golden"/u],
+    [
+      { billing: "inactive", primary_window_days: "366" },
+      /primary_window_days must be a whole number from 1 to 365/u,
+    ],
+    [{ billing: "paid" }, /billing must be one of active, inactive/u],
+    [{ readiness: "done" }, /readiness must be one of ready, installing, reconnecting, backfilling/u],
+    [{ min_sold_units: "-1" }, /min_sold_units must be a whole number of at least 0/u],
+    [{ visible_card_size: "0" }, /visible_card_size must be a whole number of at least 1/u],
+    [{ currency: "USD" }, /A workspace's settings are plan, billing/u],
+    [{}, /A workspace's settings are plan, billing/u],
+  ];
+  for (const [words, message] of refused) {
+    await assert.rejects(setWorkspace(control.database, workspace, settings(words)), { message });
+  }
+  assert.deepEqual(await requireWorkspace(control.database, "all.example"), workspace);
+});
+
+test("an unknown domain is a sentence", async () => {
+  await assert.rejects(requireWorkspace(control.database, "nobody.example"), {
+    kind: "impossible",
+    message: /There is no workspace for the domain nobody\.example/u,
+  });
+});

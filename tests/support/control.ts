@@ -1,0 +1,42 @@
+import { openDatabase } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
+import { createTestDatabase } from "./database.ts";
+
+export type AuditEvent = { shop_key: number; actor: string; action: string; detail: Record<string, unknown> };
+
+export type ControlDatabase = {
+  database: Database;
+  url: string;
+  /** Every recorded action, oldest first. */
+  audit(): Promise<AuditEvent[]>;
+  stop(): Promise<void>;
+};
+
+/** A database of its own, opened as the operator's actions open it. */
+export async function openControlDatabase(): Promise<ControlDatabase> {
+  const testDatabase = await createTestDatabase();
+  const database = openDatabase({
+    url: testDatabase.url,
+    maxConnections: 4,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "returns-control",
+    onConnectionError: () => {},
+  });
+  return {
+    database,
+    url: testDatabase.url,
+    audit: () =>
+      database.rows(
+        {
+          name: "test_audit",
+          text: "select shop_key, actor, action, detail from audit_event order by happened_at, audit_id",
+        },
+        [],
+      ),
+    stop: async () => {
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}
