@@ -108,17 +108,17 @@ function methodText(endpoint: Endpoint, answers: Set<string>): string {
     `${endpoint.summary}. ${endpoint.description}\n` +
       `GET ${endpoint.path}; needs the scope \`${endpoint.scope}\`${entitled}.`,
   );
-  if (endpoint.response === null) return `${doc}${method}${given}: Promise<CsvExport>;\n`;
+  if (endpoint.response === null) return `${doc}${method}: ${given} => Promise<CsvExport>;\n`;
   const name = pascalCase(endpoint.name);
   const { data } = bodyOf(endpoint);
   const writer = rowNames();
   const dataType = data.type === "array" ? writer.typeText(name, data) : `${name}Data`;
   for (const type of [dataType.replace("[]", ""), `${name}Meta`]) answers.add(type);
-  const text = `${doc}${method}${given}: Promise<Result<${dataType}, ${name}Meta>>;\n`;
+  const text = `${doc}${method}: ${given} => Promise<Result<${dataType}, ${name}Meta>>;\n`;
   if (!isPaged(endpoint)) return text;
   const iteratorDoc = docText(`Every row of \`${method}\`, page after page; each page is one request.`);
   const row = dataType.replace("[]", "");
-  return `${text}\n${iteratorDoc}iterate${pascalCase(method)}${given}: AsyncGenerator<${row}, void, undefined>;\n`;
+  return `${text}\n${iteratorDoc}iterate${pascalCase(method)}: ${given} => AsyncGenerator<${row}, void, undefined>;\n`;
 }
 
 /** The runtime knows of an endpoint only this: schemas stay out of a caller's bundle. */

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -73,3 +74,14 @@ export const breakOff: Step = (response) => {
 
 /** Nothing comes. */
 export const hang: Step = () => {};
+
+/** What a call that must fail fails with. */
+export async function failureOf(work: Promise<unknown>): Promise<Error> {
+  try {
+    await work;
+  } catch (error) {
+    assert.ok(error instanceof Error);
+    return error;
+  }
+  assert.fail("It succeeded.");
+}

@@ -36,23 +36,26 @@ export interface EndpointMethods {
    * page by page. With q: the best matches, on one page.
    * GET /api/v1/entities; needs the scope `read:dashboard`.
    */
-  entities(
+  entities: (
     parameters?: EntitiesParameters,
     options?: RequestOptions,
-  ): Promise<Result<Entity[], EntitiesMeta>>;
+  ) => Promise<Result<Entity[], EntitiesMeta>>;
 
   /** Every row of `entities`, page after page; each page is one request. */
-  iterateEntities(
+  iterateEntities: (
     parameters?: EntitiesParameters,
     options?: RequestOptions,
-  ): AsyncGenerator<Entity, void, undefined>;
+  ) => AsyncGenerator<Entity, void, undefined>;
 
   /**
    * Cohort return rate of a selection. Units sold in a range of order months, units of those same
    * cohorts returned within the window, and their ratio.
    * GET /api/v1/summary; needs the scope `read:dashboard`.
    */
-  summary(parameters: SummaryParameters, options?: RequestOptions): Promise<Result<SummaryData, SummaryMeta>>;
+  summary: (
+    parameters: SummaryParameters,
+    options?: RequestOptions,
+  ) => Promise<Result<SummaryData, SummaryMeta>>;
 
   /**
    * Everything about the returns of a selection. Rate with its interval and the months before, monthly
@@ -60,49 +63,49 @@ export interface EndpointMethods {
    * sale event, its rate against a baseline. reportSection narrows it to one part beside the summary.
    * GET /api/v1/report; needs the scope `read:reports`.
    */
-  report(parameters: ReportParameters, options?: RequestOptions): Promise<Result<ReportData, ReportMeta>>;
+  report: (parameters: ReportParameters, options?: RequestOptions) => Promise<Result<ReportData, ReportMeta>>;
 
   /**
    * Monthly cohort return rates of a selection. One row for every order-cohort month of the range that
    * is not left out as incomplete, zeros included.
    * GET /api/v1/timeseries; needs the scope `read:reports`.
    */
-  timeseries(
+  timeseries: (
     parameters: TimeseriesParameters,
     options?: RequestOptions,
-  ): Promise<Result<TimeseriesData, TimeseriesMeta>>;
+  ) => Promise<Result<TimeseriesData, TimeseriesMeta>>;
 
   /**
    * SKUs by highest return rate. Ranks SKUs over the latest complete order month or year, in the
    * workspace's primary window, on one page.
    * GET /api/v1/leaderboards/return-rate; needs the scope `read:dashboard`.
    */
-  returnRateLeaderboard(
+  returnRateLeaderboard: (
     parameters?: ReturnRateLeaderboardParameters,
     options?: RequestOptions,
-  ): Promise<Result<ReturnRateLeaderboardData, ReturnRateLeaderboardMeta>>;
+  ) => Promise<Result<ReturnRateLeaderboardData, ReturnRateLeaderboardMeta>>;
 
   /**
    * SKUs by highest returns cost. Ranks SKUs by canonical returns cost (refunds without tax, plus return
    * labels where their cost is known).
    * GET /api/v1/leaderboards/return-cost; needs the scope `read:dashboard`.
    */
-  returnCostLeaderboard(
+  returnCostLeaderboard: (
     parameters: ReturnCostLeaderboardParameters,
     options?: RequestOptions,
-  ): Promise<Result<ReturnCostLeaderboardData, ReturnCostLeaderboardMeta>>;
+  ) => Promise<Result<ReturnCostLeaderboardData, ReturnCostLeaderboardMeta>>;
 
   /**
    * Workspace alerts, newest first. Poll with since, or follow meta.next_cursor through older alerts.
    * GET /api/v1/alerts; needs the scope `read:alerts`.
    */
-  alerts(parameters?: AlertsParameters, options?: RequestOptions): Promise<Result<Alert[], AlertsMeta>>;
+  alerts: (parameters?: AlertsParameters, options?: RequestOptions) => Promise<Result<Alert[], AlertsMeta>>;
 
   /** Every row of `alerts`, page after page; each page is one request. */
-  iterateAlerts(
+  iterateAlerts: (
     parameters?: AlertsParameters,
     options?: RequestOptions,
-  ): AsyncGenerator<Alert, void, undefined>;
+  ) => AsyncGenerator<Alert, void, undefined>;
 
   /**
    * The report as CSV. Every figure of the whole report once, one per row: section, cohort_month, key,
@@ -110,5 +113,5 @@ export interface EndpointMethods {
    * formula starts with an apostrophe.
    * GET /api/v1/export/report.csv; needs the scope `read:exports` and the entitlement `data_export`.
    */
-  exportReport(parameters: ExportReportParameters, options?: RequestOptions): Promise<CsvExport>;
+  exportReport: (parameters: ExportReportParameters, options?: RequestOptions) => Promise<CsvExport>;
 }
