@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+
+const root = join(import.meta.dirname, "..");
+const run = promisify(execFile);
+
+let service: TestService;
+let token: string;
+/** A program's folder, with the package installed from its tarball. */
+let folder: string;
+before(async () => {
+  service = await startTestService();
+  const tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  token = tenant.token;
+  folder = mkdtempSync(join(tmpdir(), "returns-client-"));
+  const built = join(folder, "built");
+  await run(process.execPath, [join(root, "scripts/client-package.ts"), built]);
+  const cache = ["--cache", join(folder, "cache")];
+  await run("npm", ["pack", "--pack-destination", folder, ...cache], { cwd: built });
+  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "program", type: "module" }));
+  const install = ["install", "--offline", "--no-audit", "--no-fund", ...cache, `./${tarball}`];
+  await run("npm", install, { cwd: folder });
+});
+after(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await service.stop();
+});
+
+/** Runs a program with the Node.js on the PATH: the oldest that is supported, or a newer one. */
+async function runProgram(name: string, source: string): Promise<string> {
+  writeFileSync(join(folder, name), source);
+  const env = { ...process.env, RETURNS_TOKEN: token };
+  return (await run("node", [name], { cwd: folder, env })).stdout;
+}
+
+test("The package installs without anything else, and holds no code but its own", () => {
+  assert.deepEqual(
+    readdirSync(join(folder, "node_modules")).filter((name) => !name.startsWith(".")),
+    ["returns-analytics-client"],
+  );
+  const library = join(folder, "node_modules/returns-analytics-client/lib");
+  for (const file of readdirSync(library, { recursive: true, encoding: "utf8" })) {
+    if (!/\.(js|ts)$/u.test(file)) continue;
+    const text = readFileSync(join(library, file), "utf8");
+    assert.doesNotMatch(text, /from "(?!\.{1,2}\/[\w./-]+\.js")|require\(|node:|process\.|Buffer/u, file);
+  }
+});
+
+test("A JavaScript program reads figures, pages and a file through the installed package", async () => {
+  const output = await runProgram(
+    "program.js",
+    `import { createClient, iteratePages, ReturnsApiError } from "returns-analytics-client";
+const client = createClient({ baseUrl: "${service.address}", token: process.env.RETURNS_TOKEN });
+const months = { start_month: "2025-03", end_month: "2026-02" };
+const { data, quota } = await client.summary(months);
+let entities = 0;
+for await (const entity of client.iterateEntities({ limit: 3 })) entities += 1;
+let pages = 0;
+for await (const page of iteratePages(client.alerts, { limit: 1 })) pages += 1;
+const csv = await (await client.exportReport(months)).text();
+const code = await client.summary({ ...months, sku: "NONE" }).catch((error) => error instanceof ReturnsApiError && error.code);
+console.log(JSON.stringify({ data, remaining: quota.remaining > 0, entities, pages, csv: csv.split("\\r\\n")[0], code }));`,
+  );
+  const { data } = (
+    await service.call("/api/v1/summary", {
+      token,
+      params: { start_month: "2025-03", end_month: "2026-02" },
+    })
+  ).json();
+  const result = JSON.parse(output) as Record<string, unknown>;
+  assert.deepEqual(result["data"], data);
+  assert.ok(Number(result["entities"]) > 10 && Number(result["pages"]) > 0 && result["remaining"]);
+  assert.equal(result["csv"], "section,cohort_month,key,label,metric,value,unit");
+  assert.equal(result["code"], "invalid_request");
+});
+
+test("Every example of docs/client.md runs", async () => {
+  const examples = [...readFileSync(join(root, "docs/client.md"), "utf8").matchAll(/```js\n(.*?)```/gsu)];
+  assert.ok(examples.length >= 5);
+  const [start = ""] = examples.map(([, code = ""]) => code);
+  for (const [index, [, code = ""]] of examples.entries()) {
+    // All but the first go on from it: they need its client, and its import is taken from there.
+    const wholeProgram = index === 0 ? code : `${start.split("\nconst { data")[0] ?? ""}\n${code}`;
+    const output = await runProgram(
+      `example-${index}.js`,
+      wholeProgram.replaceAll("https://returns.example", service.address).replaceAll('"lamp"', '"jacket"'),
+    );
+    assert.doesNotMatch(output, /undefined/u);
+  }
+  const exported = readdirSync(folder).filter((name) => name.endsWith(".csv"));
+  assert.deepEqual(exported, ["returns-report_workspace_2025-01_2026-06.csv"]);
+});
+
+const CONSUMER = `import { createClient, ReturnsApiError } from "returns-analytics-client";
+import type { Alert, ClientOptions, CsvExport, Entity, ErrorCode, Quota, SummaryParameters } from "returns-analytics-client";
+
+const options: ClientOptions = { baseUrl: "https://returns.example", token: async () => "secret" };
+const client = createClient(options);
+const parameters: SummaryParameters = { start_month: "2026-01", end_month: "2026-02", window: "90d", sku: undefined };
+
+export async function read(signal: AbortSignal): Promise<{ rate: number; entities: Entity[]; file: CsvExport }> {
+  const { data, meta, quota } = await client.summary(parameters, { signal });
+  const left: Quota | null = quota;
+  const months: string = meta.start_month + (meta.selector.type === "sku" ? meta.selector.primarySku : "");
+  const { data: entities } = await client.entities();
+  const series = await client.timeseries({ ...entities[0]!.selector, ...parameters });
+  const complete: boolean | undefined = series.data.rows[0]!.is_complete;
+  for await (const alert of client.iterateAlerts({ limit: 10 })) void (alert satisfies Alert);
+  const report = await client.report({ ...parameters, reportSection: "trend" });
+  void [left, months, complete, report.data.trend?.[0]?.returns_cost.toFixed(2)];
+  return { rate: data.return_rate, entities, file: await client.exportReport(parameters) };
+}
+export const codeOf = (error: unknown): ErrorCode | null => (error instanceof ReturnsApiError ? error.code : null);
+
+// @ts-expect-error the months are required
+void client.summary({});
+// @ts-expect-error there is no such window
+void client.summary({ ...parameters, window: "60d" });
+// @ts-expect-error there is no such parameter
+void client.alerts({ severity: "info" });
+// @ts-expect-error a rate is a number
+void client.summary(parameters).then(({ data }) => data.return_rate.toUpperCase());
+`;
+
+for (const [title, extra] of [
+  ["a browser's types", ["--lib", "es2022,dom,dom.asynciterable", "--types", ""]],
+  [
+    "those of Node.js",
+    ["--lib", "es2022", "--types", "node", "--typeRoots", join(root, "node_modules/@types")],
+  ],
+] as const) {
+  test(`A TypeScript program is checked against the package, with ${title}`, async () => {
+    writeFileSync(join(folder, "consumer.ts"), CONSUMER);
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const settings = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
+    const strictest = ["--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
+    const words = [tsc, ...settings, ...strictest, ...extra, "consumer.ts"];
+    const checked = run(process.execPath, words, { cwd: folder });
+    await checked.catch(({ stdout }: { stdout: string }) => assert.fail(stdout));
+  });
+}
