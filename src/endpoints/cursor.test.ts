@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import type { Workspace } from "../store/workspace.ts";
+import { createCursorCodec } from "./cursor.ts";
+import type { CursorBinding } from "./cursor.ts";
+
+const codec = createCursorCodec(Buffer.alloc(32, 1));
+const binding = bindingOf({});
+
+function bindingOf(change: {
+  shopKey?: number;
+  endpoint?: string;
+  filters?: (string | null)[];
+}): CursorBinding {
+  return {
+    workspace: { shopKey: change.shopKey ?? 1 } as Workspace,
+    endpoint: change.endpoint ?? "entities",
+    filters: change.filters ?? ["all", null],
+  };
+}
+
+function expectRefused(used: CursorBinding, cursor: string): void {
+  assert.throws(
+    () => codec.decode(used, cursor),
+    { code: "invalid_request", message: /^cursor must be/u },
+    cursor,
+  );
+}
+
+describe("a cursor", () => {
+  test("brings back any position", () => {
+    const parts = fc.oneof(fc.string({ unit: "grapheme" }), fc.integer());
+    fc.assert(
+      fc.property(fc.array(parts, { minLength: 1, maxLength: 5 }), (position) => {
+        const cursor = codec.encode(binding, position);
+        assert.match(cursor, /^[A-Za-z0-9_-]+$/u);
+        assert.deepEqual(codec.decode(binding, cursor), position);
+      }),
+    );
+  });
+
+  test("is the same for the same place, so that a page asked for again is the same page", () => {
+    assert.equal(codec.encode(binding, [1, "a"]), codec.encode(binding, [1, "a"]));
+  });
+
+  test("opens for no other workspace, endpoint, filter or key", () => {
+    const cursor = codec.encode(binding, [1, "a"]);
+    for (const change of [
+      { shopKey: 2 },
+      { endpoint: "alerts" },
+      { filters: ["all", "null"] },
+      { filters: ["all", ""] },
+      { filters: ["all"] },
+      { filters: [null, "all"] },
+    ]) {
+      expectRefused(bindingOf(change), cursor);
+    }
+    assert.throws(() => createCursorCodec(randomBytes(32)).decode(binding, cursor), {
+      code: "invalid_request",
+    });
+  });
+
+  test("tells filters apart however their texts are cut", () => {
+    const cursor = codec.encode(bindingOf({ filters: ['a","b', "c"] }), [1]);
+    expectRefused(bindingOf({ filters: ["a", 'b","c'] }), cursor);
+  });
+
+  test("is refused with any bit changed, and when it is empty or short", () => {
+    const bytes = Buffer.from(codec.encode(binding, [3, "Tops", "Tops", "family"]), "base64url");
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes);
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expectRefused(binding, changed.toString("base64url"));
+    }
+    for (let length = 0; length < bytes.length; length++) {
+      expectRefused(binding, bytes.subarray(0, length).toString("base64url"));
+    }
+  });
+
+  test("is refused when it is anything else", () => {
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => expectRefused(binding, text)));
+  });
+});
