@@ -7,6 +7,7 @@ import { describeFailure } from "./failure.ts";
 import { addImportCommand } from "./import.ts";
 import { addMigrateCommand } from "./migrate.ts";
 import { addPlanCommands } from "./plan.ts";
+import { addQueryCommands } from "./query.ts";
 import { addRebuildCommand } from "./rebuild.ts";
 import { addSaleEventCommands } from "./sale-event.ts";
 import { addServeCommand } from "./serve.ts";
@@ -63,6 +64,7 @@ function createProgram(context: CommandContext): Command {
   addSaleEventCommands(program, context);
   addDemoCommand(program, context);
   addDoctorCommand(program, context);
+  addQueryCommands(program, context);
   return program;
 }
 

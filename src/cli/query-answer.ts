@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import type { ReturnsClient } from "../client/client.ts";
+import type { EndpointOptions } from "../client/endpoint-options.ts";
+import type { ExportReportParameters } from "../client/generated/parameters.ts";
+import { iteratePages } from "../client/pages.ts";
+import type { RequestOptions, Result } from "../client/result.ts";
+import { dataText, rowsCsv } from "./query-output.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** One request as the command line describes it; values are judged by the service alone. */
+export type Ask = { endpoint: EndpointOptions; parameters: Record<string, unknown>; signal: AbortSignal };
+
+type Meta = {
+  returned?: number;
+  next_cursor?: string | null;
+  freshness: { data_updated_at: string | null } | null;
+};
+type Answer = Result<unknown, Meta>;
+type Method = (parameters: Record<string, unknown>, options?: RequestOptions) => Promise<Answer>;
+
+/** Asks and prints: a table for people, or the body as JSON, or the rows as CSV. */
+export async function printAnswer(
+  client: ReturnsClient,
+  ask: Ask,
+  { terminal, isAll, isCsv }: { terminal: Terminal; isAll: boolean; isCsv: boolean },
+): Promise<void> {
+  const { endpoint, parameters, signal } = ask;
+  // The names of the methods are those of the contract, as the options are.
+  const method = (client as unknown as Record<string, Method>)[endpoint.method] as Method;
+  const answer = isAll ? await askAll(method, ask, terminal) : await method(parameters, { signal });
+  const { data, meta } = answer;
+  if (isCsv) process.stdout.write(rowsCsv(data, endpoint.fields));
+  else terminal.print({ data, meta }, dataText(data, endpoint.fields));
+  if (typeof meta.next_cursor === "string") {
+    terminal.hint(`There are more rows: --all prints them, --cursor ${meta.next_cursor} the next page.`);
+  }
+  if (!isCsv) terminal.hint(statusLine(answer));
+}
+
+/** Copies the CSV file to standard output while it arrives. */
+export async function copyExport(client: ReturnsClient, { parameters, signal }: Ask): Promise<void> {
+  const given: unknown = parameters;
+  const { stream } = await client.exportReport(given as ExportReportParameters, { signal });
+  for await (const piece of stream) {
+    if (!process.stdout.write(piece)) await once(process.stdout, "drain");
+  }
+}
+
+/** All pages as one answer; pages are as long as may be, because each counts against the quota. */
+async function askAll(
+  method: Method,
+  { endpoint, parameters, signal }: Ask,
+  terminal: Terminal,
+): Promise<Answer> {
+  const limit = parameters["limit"] ?? endpoint.parameters.find(({ name }) => name === "limit")?.maximum;
+  const pages = method as (
+    parameters: Record<string, unknown>,
+    options?: RequestOptions,
+  ) => Promise<Result<unknown[], Meta & { next_cursor: string | null }>>;
+  const rows: unknown[] = [];
+  let last: Answer | undefined;
+  for await (const page of iteratePages(pages, { ...parameters, limit }, { signal })) {
+    rows.push(...page.data);
+    last = page;
+    terminal.showStatus(`${rows.length.toLocaleString("en")} rows`);
+  }
+  terminal.showStatus("");
+  const { meta, ...rest } = last as Answer;
+  return { ...rest, data: rows, meta: { ...meta, returned: rows.length } };
+}
+
+function statusLine({ meta, quota }: Answer): string {
+  const asOf = meta.freshness?.data_updated_at ?? null;
+  const age = asOf === null ? "The age of the data is not known" : `Data as of ${asOf}`;
+  if (quota === null) return `${age}.`;
+  const left = quota.remaining.toLocaleString("en");
+  return `${age}; ${left} of ${quota.limit.toLocaleString("en")} requests left until ${quota.resetsAt.toISOString()}.`;
+}

@@ -1,0 +1,89 @@
+import { stringify } from "csv-stringify/sync";
+import type { Cell } from "../lib/table.ts";
+import { formatFields, formatTable } from "../lib/table.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What machines need and people have no use for. */
+const HIDDEN_COLUMNS: ReadonlySet<string> = new Set([
+  "handle",
+  "id",
+  "link_label",
+  "link_url",
+  "metadata",
+  "product_image_alt_text",
+  "product_image_url",
+  "selector",
+  "shopify_product_gid",
+  "store_product_gid",
+]);
+
+/** An answer's data for people: its lists as tables, everything else as names and values. */
+export function dataText(data: unknown, columns: readonly string[]): string {
+  if (Array.isArray(data)) return tableText(data as Fields[], columns);
+  const { rows, ...rest } = data as Fields;
+  const table = Array.isArray(rows) ? [tableText(rows as Fields[], columns)] : [];
+  const plain = Object.entries(rest).filter(([, value]) => !isObject(value));
+  const parts = Object.entries(rest).filter(([, value]) => isObject(value));
+  return [
+    ...table,
+    ...(plain.length === 0 ? [] : [fieldsText(Object.fromEntries(plain))]),
+    ...parts.map(([name, value]) => `${name}\n${partText(value)}`),
+  ].join("\n");
+}
+
+/** Rows as CSV with a header: CRLF, RFC 4180, text guarded as in the service's own export. */
+export function rowsCsv(data: unknown, columns: readonly string[]): string {
+  const list = Array.isArray(data) ? data : ((data as Fields)["rows"] ?? [data]);
+  const lines = (list as Fields[]).map((row) => columns.map((column) => csvCell(row[column])));
+  return stringify([[...columns], ...lines], { record_delimiter: "\r\n", quoted_match: /[\r\n]/u });
+}
+
+function partText(value: unknown): string {
+  if (!Array.isArray(value)) return fieldsText(value as Fields);
+  return tableText(value as Fields[], Object.keys((value[0] as Fields | undefined) ?? {}));
+}
+
+/** Columns in which nothing is said are left out. */
+function tableText(rows: readonly Fields[], columns: readonly string[]): string {
+  if (rows.length === 0) return "No rows.\n";
+  const shown = columns.filter(
+    (column) => !HIDDEN_COLUMNS.has(column) && rows.some((row) => (row[column] ?? null) !== null),
+  );
+  return formatTable(
+    shown,
+    rows.map((row) => shown.map((column) => cellOf(row[column]))),
+  );
+}
+
+function fieldsText(fields: Fields): string {
+  return formatFields(Object.fromEntries(flattened(fields).map(([name, value]) => [name, cellOf(value)])));
+}
+
+/** `{a: {b: 1}}` as `a.b`. */
+function flattened(fields: Fields): [string, unknown][] {
+  return Object.entries(fields).flatMap(([name, value]): [string, unknown][] =>
+    isObject(value) && !Array.isArray(value)
+      ? flattened(value).map(([inner, cell]) => [`${name}.${inner}`, cell])
+      : [[name, value]],
+  );
+}
+
+/** A store's texts could hold what moves a terminal's cursor. */
+function cellOf(value: unknown): Cell {
+  if (typeof value === "string")
+    return value.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f]/gu, "?");
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  return value === null || value === undefined ? null : cellOf(JSON.stringify(value));
+}
+
+function csvCell(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  const cell = typeof value === "string" ? value : JSON.stringify(value);
+  return /^[=+\-@\t\r]/u.test(cell) ? `'${cell}` : cell;
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null;
+}

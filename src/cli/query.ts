@@ -1,0 +1,105 @@
+import { Option } from "commander";
+import type { Command } from "commander";
+import { listEndpointOptions } from "../client/endpoint-options.ts";
+import type { EndpointOptions, EndpointParameter } from "../client/endpoint-options.ts";
+import { invalid } from "../control/refusal.ts";
+import { listenForInterruption } from "./interruption.ts";
+import { copyExport, printAnswer } from "./query-answer.ts";
+import { connect, queryFailure } from "./query-connection.ts";
+import type { ConnectionOptions } from "./query-connection.ts";
+import { terminalOf } from "./session.ts";
+import type { CommandContext } from "./session.ts";
+
+type QueryOptions = ConnectionOptions & { csv?: boolean; all?: boolean } & Record<string, unknown>;
+
+const LONGEST_STOP_MS = 1_000;
+
+const EXAMPLES = `Examples:
+  export RETURNS_TOKEN=rta_live_…
+  ./returns query entities --q lamp --limit 5
+  ./returns query summary --sku LAMP-01 --start-month 2026-01 --end-month 2026-06 --window 90d
+  ./returns query return-rate-leaderboard --period month --json
+  ./returns query alerts --all --csv > alerts.csv
+  ./returns query export-report --start-month 2026-01 --end-month 2026-06 > report.csv
+`;
+
+/** One command for every endpoint of the contract: they ask a running service over HTTP. */
+export function addQueryCommands(program: Command, context: CommandContext): void {
+  const group = program
+    .command("query")
+    .description("Ask a running service, with a token, as its clients do.")
+    .addHelpText("before", EXAMPLES)
+    .addHelpText(
+      "after",
+      "\nOptions of the environment: RETURNS_URL, RETURNS_TOKEN, RETURNS_TOKEN_FILE.\nEvery request counts against the daily quota.\n",
+    );
+  for (const endpoint of listEndpointOptions()) addEndpoint(group, context, endpoint);
+}
+
+function addEndpoint(group: Command, context: CommandContext, endpoint: EndpointOptions): void {
+  const command = group
+    .command(endpoint.name)
+    .description(`${endpoint.summary} (${endpoint.scope}).`)
+    .option("--url <address>", "where the service lies (default: RETURNS_URL or http://127.0.0.1:8080)")
+    .option("--token-file <file>", "file that holds the token (default: RETURNS_TOKEN)")
+    .addOption(new Option("--token <->", "- reads the token from standard input"));
+  for (const parameter of endpoint.parameters) command.addOption(optionOf(parameter));
+  // A report has no single list of rows; export-report is its CSV.
+  if (endpoint.name !== "report") command.option("--csv", "print CSV");
+  if (endpoint.isPaged) command.option("--all", "follow the cursors to the last page");
+  command.action((options: QueryOptions) => query(context, command, endpoint, options));
+}
+
+function optionOf(parameter: EndpointParameter): Option {
+  const flag = `--${kebabCase(parameter.name)}`;
+  const isFlag = parameter.kind === "boolean";
+  const hasDefault = parameter.defaultText !== null && !isFlag;
+  const fallback = hasDefault ? ` (default: ${parameter.defaultText})` : "";
+  const option = new Option(
+    isFlag ? flag : `${flag} <${parameter.kind}>`,
+    `${parameter.description}${fallback}`,
+  );
+  if (parameter.values !== null) option.choices(parameter.values);
+  if (parameter.description.startsWith("Alias of ")) option.hideHelp();
+  return option.makeOptionMandatory(parameter.isRequired);
+}
+
+function kebabCase(name: string): string {
+  return name.replaceAll("_", "-").replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
+}
+
+async function query(
+  context: CommandContext,
+  command: Command,
+  endpoint: EndpointOptions,
+  options: QueryOptions,
+): Promise<void> {
+  const terminal = terminalOf(context, command);
+  if (terminal.isJson && endpoint.isCsv) {
+    throw invalid('export-report answers CSV; the same figures as JSON are "query report --json".');
+  }
+  if (terminal.isJson && options.csv === true) throw invalid("Give --json or --csv, not both.");
+  const client = await connect(options, context);
+  const interruption = listenForInterruption(() => {}, LONGEST_STOP_MS);
+  const ask = { endpoint, parameters: parametersOf(endpoint, options), signal: interruption.signal };
+  try {
+    if (endpoint.isCsv) await copyExport(client, ask);
+    else {
+      const wanted = { terminal, isAll: options.all === true, isCsv: options.csv === true };
+      await printAnswer(client, ask, wanted);
+    }
+  } catch (error) {
+    throw queryFailure(error);
+  } finally {
+    interruption.end();
+  }
+}
+
+function parametersOf({ parameters }: EndpointOptions, options: QueryOptions): Record<string, unknown> {
+  return Object.fromEntries(parameters.map(({ name }) => [name, options[optionName(name)]]));
+}
+
+/** As commander names the value of an option. */
+function optionName(parameterName: string): string {
+  return new Option(`--${kebabCase(parameterName)}`).attributeName();
+}
