@@ -34,7 +34,9 @@ async function main([entry, ...args]) {
     fail(`Node.js 20 or newer is needed to start this; this is ${process.version}.`);
   }
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) passOn(signal);
-  if (!isInstalled()) await installOnce();
+  // The service itself runs without the packages for tests, benchmarks and checks.
+  const packages = entry.startsWith("src/") ? "runtime" : "all";
+  if (!isInstalled(packages)) await installOnce(packages);
   run(findNode(), [resolve(project, entry), ...args]);
 }
 
@@ -71,10 +73,15 @@ function isInTerminalForeground() {
 }
 
 /** Whether node_modules is what package-lock.json asks for, and has the Node.js of this platform. */
-function isInstalled() {
+function isInstalled(packages) {
   const name = nodePackages[`${process.platform}-${process.arch}`];
   if (name !== undefined && !existsSync(join(modules, name, "bin", "node"))) return false;
-  return readText(marker)?.trim() === lockHash() || matchesLock();
+  const marked = readText(marker)?.trim();
+  return (
+    marked === `${lockHash()} all` ||
+    marked === `${lockHash()} ${packages}` ||
+    matchesLock(packages === "all")
+  );
 }
 
 function lockHash() {
@@ -83,8 +90,8 @@ function lockHash() {
     .digest("hex");
 }
 
-/** Accepts an installation made by hand, also one without the development packages: npm records what it installed. */
-function matchesLock() {
+/** Accepts an installation made by hand, without the development packages where they are not needed. */
+function matchesLock(withDevelopment) {
   const record = readText(join(modules, ".package-lock.json"));
   if (record === undefined) return false;
   const installed = JSON.parse(record).packages;
@@ -92,7 +99,7 @@ function matchesLock() {
   return Object.entries(wanted).every(
     ([path, { dev, optional, devOptional, version, integrity }]) =>
       path === "" ||
-      dev ||
+      (dev && !withDevelopment) ||
       optional ||
       devOptional ||
       (installed[path]?.version === version && installed[path]?.integrity === integrity),
@@ -100,7 +107,7 @@ function matchesLock() {
 }
 
 /** Installs, or waits for another launcher that is installing. */
-async function installOnce() {
+async function installOnce(packages) {
   let waiting = false;
   while (!takeLock()) {
     if (!waiting) process.stderr.write("Waiting for another start to finish installing packages…\n");
@@ -109,7 +116,7 @@ async function installOnce() {
     if (stopSignal !== undefined) process.exit(128 + constants.signals[stopSignal]);
   }
   try {
-    if (!isInstalled()) await install();
+    if (!isInstalled(packages)) await install(packages);
   } finally {
     rmSync(lock, { recursive: true, force: true });
   }
@@ -153,10 +160,13 @@ function isStale(holder) {
   }
 }
 
-async function install() {
+async function install(packages) {
   process.stderr.write("Installing packages (first run)…\n");
   const [command, ...prefix] = findNpm();
-  const args = [...prefix, "ci", "--include=optional", "--no-audit", "--no-fund"];
+  // "ci" removes what is there before it installs; a service that runs on it would lose its files.
+  const how = isInstalled("runtime") ? ["install", "--no-save"] : ["ci"];
+  const which = packages === "all" ? "--include=dev" : "--omit=dev";
+  const args = [...prefix, ...how, which, "--include=optional", "--no-audit", "--no-fund"];
   child = spawn(command, args, { cwd: project, env: npmEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
@@ -167,9 +177,9 @@ async function install() {
   if (stopSignal !== undefined) return;
   if (code !== 0) {
     rmSync(lock, { recursive: true, force: true });
-    fail(`${output.trimEnd()}\nInstalling the packages with "npm ci" failed (${code}).`);
+    fail(`${output.trimEnd()}\nInstalling the packages with "npm ${how[0]}" failed (${code}).`);
   }
-  writeFileSync(marker, `${lockHash()}\n`);
+  writeFileSync(marker, `${lockHash()} ${packages}\n`);
 }
 
 /** The npm that started us if there is one, else npm on the path, else the one beside this Node.js. */
