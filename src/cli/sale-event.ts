@@ -61,7 +61,7 @@ function addRemove(group: Command, context: CommandContext): void {
       inSession(context, command, async ({ database, terminal, interruption }) => {
         const workspace = await requireWorkspace(database, options.workspace);
         const question = `Remove the sale event ${slug}?`;
-        if (options.yes !== true && !(await terminal.confirm(question, interruption.signal))) return;
+        if (options.yes !== true) await terminal.confirm(question, interruption.signal);
         const result = await removeSaleEvent(database, workspace, slug);
         terminal.print(result, result.removed ? "Removed.\n" : `There is no sale event ${slug}.\n`);
       }),

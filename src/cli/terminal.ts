@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { impossible } from "../control/refusal.ts";
 
 /** What a command says: data to stdout, messages to stderr. */
 export type Terminal = {
@@ -10,10 +11,10 @@ export type Terminal = {
   /** A message for people only: left out with --json. */
   hint: (line: string) => void;
   /**
-   * Asks before something is destroyed. Without a person to ask (no terminal, or --json) the command itself is the
-   * confirmation, as scripts need it.
+   * Asks before something is destroyed, and throws a `Refusal` on a no. Without a person to ask (no terminal, or
+   * --json) the command itself is the confirmation, as scripts need it.
    */
-  confirm: (question: string, signal: AbortSignal) => Promise<boolean>;
+  confirm: (question: string, signal: AbortSignal) => Promise<void>;
   /** A line that is overwritten by the next one, and removed by "". Shown on a terminal only. */
   showStatus: (line: string) => void;
 };
@@ -41,7 +42,9 @@ export function createTerminal(options: { isJson: boolean; isDumb: boolean }): T
     hint: (line) => {
       if (!isJson) tell(line);
     },
-    confirm: async (question, signal) => (hasPerson ? ask(question, signal) : true),
+    confirm: async (question, signal) => {
+      if (hasPerson && !(await ask(question, signal))) throw impossible("Nothing was changed.");
+    },
     showStatus: (line) => {
       if (!showsStatus) return;
       clearStatus();

@@ -80,7 +80,7 @@ function addRevoke(group: Command, context: CommandContext): void {
       inSession(context, command, async ({ database, terminal, interruption }) => {
         const workspace = await requireWorkspace(database, options.workspace);
         const question = `Requests with the token ${tokenId} fail from now on. Revoke it?`;
-        if (options.yes !== true && !(await terminal.confirm(question, interruption.signal))) return;
+        if (options.yes !== true) await terminal.confirm(question, interruption.signal);
         const ended = await endToken(database, workspace, tokenId);
         terminal.print(ended, `${ended.token_id}  revoked since ${ended.revoked_at.toISOString()}\n`);
       }),
@@ -107,7 +107,7 @@ function addRotate(group: Command, context: CommandContext): void {
         await requireSameSecret(database, installation.keys.tokenPepper);
         const endsNow = options.overlap === undefined && options.yes !== true;
         const question = `Requests with the token ${tokenId} fail from now on. Replace it?`;
-        if (endsNow && !(await terminal.confirm(question, interruption.signal))) return;
+        if (endsNow) await terminal.confirm(question, interruption.signal);
         const request = { tokenId, overlap: options.overlap, now: new Date() };
         const issued = await rotateToken(database, workspace, installation.keys.tokenPepper, request);
         terminal.print(issued, `${issued.token}\n`);

@@ -1,7 +1,7 @@
 import { findDemoTokenFile } from "../control/demo.ts";
 import { showWorkspaces } from "../control/workspace.ts";
 import { formatFields } from "../lib/table.ts";
-import { curlLine } from "./curl.ts";
+import { curlLine, shellQuoted } from "./curl.ts";
 import type { CreatedDemo } from "./demo.ts";
 import type { Session } from "./session.ts";
 import { VERSION } from "./version.ts";
@@ -55,7 +55,7 @@ function hintText({ address, demo, requests, tokenFile, hasWorkspace }: HintFact
   }
   if (tokenFile !== null) {
     const request = "/api/v1/leaderboards/return-rate?period=month&limit=3";
-    return `\nTry:\n\n${curlLine(address, request, `$(cat '${tokenFile}')`)}\n`;
+    return `\nTry:\n\n${curlLine(address, request, `$(cat ${shellQuoted(tokenFile)})`)}\n`;
   }
   if (hasWorkspace) return "";
   return '\nThere is no workspace yet: "./returns demo" makes one to try, "./returns workspace create" your own.\n';
