@@ -42,7 +42,7 @@ export async function rebuildPrimaryWindow(
     await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     const months = await listCohortMonths(connection, shopKey);
     await replaceCohorts(connection, shopKey, months, ["primary"]);
-    return raiseVersion(connection, shopKey, true);
+    return raiseVersion(connection, shopKey);
   });
 }
 

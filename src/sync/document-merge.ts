@@ -40,7 +40,7 @@ function mergeRows<Row extends object>(
     byKey.set(keyOf(row), row);
     isChanged = true;
   }
-  const rows = [...byKey].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, row]) => row);
+  const rows = [...byKey].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, row]) => row);
   return { rows, isChanged };
 }
 

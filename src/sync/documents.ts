@@ -12,7 +12,7 @@ import { mergeDocument } from "./document-merge.ts";
 import { openFactWriter, replaceFacts } from "./project.ts";
 import type { WarningCounts } from "./project.ts";
 
-const ORDERS_PER_FETCH = 1000;
+const ORDERS_PER_FETCH = 200;
 
 export type MergedOrders = { changedOrders: number; unchangedOrders: number; warnings: WarningCounts };
 

@@ -12,7 +12,7 @@ import { rebuildCohorts, rebuildDirtyCohorts } from "./cohorts.ts";
 import { splitLabels } from "./labels.ts";
 import { openFactWriter, replaceFacts } from "./project.ts";
 
-const ORDERS_PER_FETCH = 1000;
+const ORDERS_PER_FETCH = 200;
 
 /**
  * Makes everything after the order documents, labels and catalogue rows of a workspace anew, in one transaction:
@@ -32,7 +32,7 @@ export async function rebuildWorkspace(database: Database, shopKey: number): Pro
     await splitLabels(connection, shopKey, await findCurrency(connection, shopKey));
     await rebuildCohorts(connection, shopKey, oldMonths);
     await rebuildDirtyCohorts(connection, shopKey);
-    return raiseVersion(connection, shopKey, true);
+    return raiseVersion(connection, shopKey);
   });
 }
 

@@ -183,7 +183,7 @@ const COUNT_STAGED: Statement = {
   text: `select (select count(*) from staged_product) as products,
                 (select count(*) from staged_variant) as variants,
                 count(*) filter (where kind = 'line') as order_lines,
-                count(distinct order_id) as orders,
+                (select count(*) from (select distinct order_id from staged_order_row) o) as orders,
                 count(*) filter (where kind = 'return') as returns,
                 count(*) filter (where kind = 'refund') as refunds,
                 (select count(*) from staged_label) as return_labels,

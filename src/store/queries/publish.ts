@@ -1,4 +1,4 @@
-import type { Connection, Statement } from "../database.ts";
+import type { Connection, Queryable, Statement } from "../database.ts";
 
 const PUT_SALE_EVENTS: Statement = {
   name: "put_sale_events",
@@ -61,19 +61,24 @@ export async function putLabelSource(
 
 const RAISE_VERSION: Statement = {
   name: "raise_version",
-  text: `update workspace
-            set data_version = data_version + case when $2 then 1 else 0 end
-          where shop_key = $1
-         returning data_version`,
+  text: "update workspace set data_version = data_version + 1 where shop_key = $1 returning data_version",
 };
 
-/** Raises the data version if what is served has changed; returns it as it is then. */
-export async function raiseVersion(
-  connection: Connection,
-  shopKey: number,
-  isChanged: boolean,
-): Promise<number> {
-  const [row] = await connection.rows<{ data_version: number }>(RAISE_VERSION, [shopKey, isChanged]);
+/** What is served has changed; returns the new data version. */
+export async function raiseVersion(connection: Connection, shopKey: number): Promise<number> {
+  const [row] = await connection.rows<{ data_version: number }>(RAISE_VERSION, [shopKey]);
+  if (row === undefined) throw new Error("the workspace does not exist");
+  return row.data_version;
+}
+
+const FIND_VERSION: Statement = {
+  name: "find_version",
+  text: "select data_version from workspace where shop_key = $1",
+};
+
+/** The data version as it is; throws when there is no such workspace. */
+export async function findVersion(connection: Connection, shopKey: number): Promise<number> {
+  const [row] = await connection.rows<{ data_version: number }>(FIND_VERSION, [shopKey]);
   if (row === undefined) throw new Error("the workspace does not exist");
   return row.data_version;
 }
@@ -148,4 +153,15 @@ export async function insertBroadcastAlert(
     alert.body,
     JSON.stringify(alert.metadata),
   ]);
+}
+
+const ANALYZE_DATA: Statement = {
+  name: "analyze_data",
+  text: `analyze product, variant, sku, entity, order_document, return_label, order_line, return_event, return_request,
+                 label_share, cohort`,
+};
+
+/** Gives the planner the new sizes at once, where autovacuum would come to it later. */
+export async function analyzeData(database: Queryable): Promise<void> {
+  await database.rows(ANALYZE_DATA, []);
 }

@@ -39,7 +39,9 @@ const MAX_LABEL_BYTES = 1024;
 const MAX_UNITS = 10_000_000;
 const MAX_MINOR = 1e12;
 
-export function csvRow(columns: Columns, cells: readonly string[]): CsvRow {
+/** Reads row after row of one file: the returned function points the one reader at the next row's cells. */
+export function openCsvRow(columns: Columns): (cells: readonly string[]) => CsvRow {
+  let cells: readonly string[] = [];
   const cell = (column: string): string => {
     const index = columns.get(column);
     return index === undefined ? "" : (cells[index] ?? "");
@@ -56,7 +58,15 @@ export function csvRow(columns: Columns, cells: readonly string[]): CsvRow {
     const clean = withoutControls(cell(column)).trim();
     return clean === "" ? null : clean;
   };
-  return {
+  // Neighbouring rows often carry the same time.
+  let lastTime: { text: string | null; instant: string | null } = { text: null, instant: null };
+  const time = (column: string): string | null => {
+    const written = plain(column);
+    if (written === null) return null;
+    if (written !== lastTime.text) lastTime = { text: written, instant: readTime(column, written) };
+    return lastTime.instant;
+  };
+  const row: CsvRow = {
     text,
     label: (column, maxBytes = MAX_LABEL_BYTES) => text(column, maxBytes)?.trim() ?? null,
     need: (column, value) => {
@@ -66,14 +76,17 @@ export function csvRow(columns: Columns, cells: readonly string[]): CsvRow {
     units: (column) => readUnits(column, plain(column)),
     money: (column, currencyCode, allowNegative) =>
       readMoney(column, plain(column), currencyCode, allowNegative),
-    time: (column) => readTime(column, plain(column)),
+    time,
     day: (column) => readDay(column, plain(column)),
     flag: (column) => readFlag(column, plain(column)),
     oneOf: (column, choices) => readChoice(column, plain(column), choices),
   };
+  return (nextCells) => {
+    cells = nextCells;
+    return row;
+  };
 }
 
-// oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const CONTROLS = /\p{Cc}+/gu;
 
@@ -116,8 +129,7 @@ function readMoney(
 const INSTANT =
   /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):?(\d\d)?)$/;
 
-function readTime(column: string, text: string | null): string | null {
-  if (text === null) return null;
+function readTime(column: string, text: string): string {
   const match = INSTANT.exec(text);
   if (match === null) {
     throw new CellProblem(

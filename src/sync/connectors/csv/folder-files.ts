@@ -40,20 +40,31 @@ export async function findFolderFiles(folder: string): Promise<FolderFile[]> {
  * ImportError for a damaged gzip, a wrong encoding or a failing disk.
  */
 export async function* readText(file: FolderFile, onBytes: (bytes: number) => void): AsyncGenerator<string> {
-  const source = createReadStream(file.path, { highWaterMark: 256 * 1024 });
-  const bytes = file.fileName.endsWith(".gz") ? pipeline(source, createGunzip(), () => {}) : source;
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
+  for await (const { chunk, bytesRead } of readBytes(file)) {
+    const text = decodeChunk(decoder, chunk, () => wrongEncoding(file, line + lineOfBadBytes(chunk)));
+    line += countLineBreaks(chunk);
+    onBytes(bytesRead);
+    yield text;
+  }
+  decodeChunk(decoder, null, () => wrongEncoding(file, line));
+}
+
+async function* readBytes(file: FolderFile): AsyncGenerator<{ chunk: Buffer; bytesRead: number }> {
+  const source = createReadStream(file.path);
+  const bytes: Readable & AsyncIterable<Buffer> = file.fileName.endsWith(".gz")
+    ? pipeline(source, createGunzip({ chunkSize: 64 * 1024 }), () => {})
+    : source;
+  const chunks = bytes[Symbol.asyncIterator]();
   try {
-    for await (const chunk of bytes as Readable & AsyncIterable<Buffer>) {
-      const text = decodeChunk(decoder, chunk, () => wrongEncoding(file, line + lineOfBadBytes(chunk)));
-      line += countLineBreaks(chunk);
-      onBytes(source.bytesRead);
-      yield text;
+    for (;;) {
+      const next = await chunks.next().catch((error: NodeJS.ErrnoException) => {
+        throw unreadable(file, error);
+      });
+      if (next.done === true) return;
+      yield { chunk: next.value, bytesRead: source.bytesRead };
     }
-    decodeChunk(decoder, null, () => wrongEncoding(file, line));
-  } catch (error) {
-    throw error instanceof ImportError ? error : unreadable(file, error as NodeJS.ErrnoException);
   } finally {
     bytes.destroy();
     source.destroy();

@@ -6,6 +6,8 @@ import { countStaged, createStage, lockShop } from "../../../store/queries/impor
 import type { StagedCounts } from "../../../store/queries/import-stage.ts";
 import { putLabels } from "../../../store/queries/label-write.ts";
 import {
+  analyzeData,
+  findVersion,
   insertBroadcastAlert,
   putLabelSource,
   putSaleEvents,
@@ -28,6 +30,8 @@ import { labelWarnings, projectionWarnings } from "./warnings.ts";
 const STORE_SOURCE = "csv";
 const LABEL_SOURCE = "csv_labels";
 const MAX_REPORTED = 1000;
+/** So many changed orders may mislead the planner until it has looked at them. */
+const MANY_ORDERS = 1000;
 
 export type ImportOptions = {
   database: Database;
@@ -69,25 +73,33 @@ export type ImportResult = {
  */
 export async function importFolder(options: ImportOptions): Promise<ImportResult> {
   const files = await findFolderFiles(options.folder);
-  return options.database.transaction(async (connection) => {
-    await lockShop(connection, options.shopKey);
-    await createStage(connection);
-    const problems = openProblemList(options.maxReported ?? MAX_REPORTED);
-    const warnings: ImportWarning[] = [];
-    const run: Run = { ...options, connection, files, warnings };
-    await readFiles(run, (file, onBytes) =>
-      stageFile(file, { connection, currencyCode: options.currencyCode, problems, warnings }, onBytes),
-    );
-    await checkStage({ connection, shopKey: options.shopKey, files, problems, warnings });
-    const staged = await countStaged(connection);
-    const rows = { invalid: problems.list(), invalidCount: problems.count(), warnings };
-    if (problems.count() > 0 && !options.skipInvalid) {
-      const counts = { ...staged, changed_orders: 0, unchanged_orders: 0 };
-      const dataVersion = await raiseVersion(connection, options.shopKey, false);
-      return { imported: false, counts, ...rows, dirtyMonths: [], dataVersion };
-    }
-    return { imported: true, ...rows, ...(await applyStage(run, staged)) };
-  });
+  const result = await options.database.transaction((connection) => importFiles(options, files, connection));
+  if (result.counts.changed_orders >= MANY_ORDERS) await analyzeData(options.database);
+  return result;
+}
+
+async function importFiles(
+  options: ImportOptions,
+  files: FolderFile[],
+  connection: Connection,
+): Promise<ImportResult> {
+  await lockShop(connection, options.shopKey);
+  await createStage(connection);
+  const problems = openProblemList(options.maxReported ?? MAX_REPORTED);
+  const warnings: ImportWarning[] = [];
+  const run: Run = { ...options, connection, files, warnings };
+  await readFiles(run, (file, onBytes) =>
+    stageFile(file, { connection, currencyCode: options.currencyCode, problems, warnings }, onBytes),
+  );
+  await checkStage({ connection, shopKey: options.shopKey, files, problems, warnings });
+  const staged = await countStaged(connection);
+  const rows = { invalid: problems.list(), invalidCount: problems.count(), warnings };
+  if (problems.count() > 0 && !options.skipInvalid) {
+    const counts = { ...staged, changed_orders: 0, unchanged_orders: 0 };
+    const dataVersion = await findVersion(connection, options.shopKey);
+    return { imported: false, counts, ...rows, dirtyMonths: [], dataVersion };
+  }
+  return { imported: true, ...rows, ...(await applyStage(run, staged)) };
 }
 
 type Run = ImportOptions & { connection: Connection; files: FolderFile[]; warnings: ImportWarning[] };
@@ -115,10 +127,11 @@ async function applyStage(run: Run, staged: StagedCounts): Promise<Applied> {
     run.onProgress?.({ stage, doneBytes: done, totalBytes: total });
 
   const catalogueChanges = await putCatalogue(connection, shopKey);
+  // Lines that this folder does not touch; those of changed orders are resolved when they are written.
+  if (catalogueChanges > 0) await resolveLinesAgain(connection, shopKey);
   const merged = await mergeStagedOrders(connection, shopKey, (done) =>
     report("orders", done, staged.orders),
   );
-  if (catalogueChanges > 0) await resolveLinesAgain(connection, shopKey);
   if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
   report("labels", 0, 1);
   const labelChanges = await putLabels(connection, shopKey, LABEL_SOURCE);
@@ -129,7 +142,7 @@ async function applyStage(run: Run, staged: StagedCounts): Promise<Applied> {
   report("cohorts", 1, 1);
 
   const isChanged = catalogueChanges + merged.changedOrders + labelChanges + saleEventChanges > 0;
-  const dataVersion = await raiseVersion(connection, shopKey, isChanged);
+  const dataVersion = await (isChanged ? raiseVersion : findVersion)(connection, shopKey);
   await setAsOf(connection, shopKey, asOf);
   await putStoreSource(connection, shopKey, STORE_SOURCE, asOf);
   if (hasLabels) await putLabelSource(connection, shopKey, LABEL_SOURCE, asOf, currencyCode);

@@ -1,8 +1,8 @@
 import type { Connection } from "../../../store/database.ts";
 import { openCopyBuffer } from "../../copy.ts";
 import { readRecords } from "./csv-records.ts";
-import { CellProblem, csvRow } from "./csv-row.ts";
-import type { Columns } from "./csv-row.ts";
+import { CellProblem, openCsvRow } from "./csv-row.ts";
+import type { Columns, CsvRow } from "./csv-row.ts";
 import { FILE_FORMATS } from "./file-formats.ts";
 import type { FileFormat } from "./file-formats.ts";
 import { readText } from "./folder-files.ts";
@@ -29,25 +29,28 @@ export async function stageFile(
   const format = FILE_FORMATS[file.name];
   const target = `${format.table} (line_number, ${format.columns.join(", ")})`;
   const buffer = openCopyBuffer(options.connection, target);
-  let columns: Columns | null = null;
+  let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
   let width = 0;
-  const reading = readRecords(
-    file.fileName,
-    readText(file, onBytes),
-    (cells, line) => {
-      if (columns === null) {
-        columns = readHeader(file, format, cells, line, options.warnings);
-        width = cells.length;
-        return;
-      }
-      const values = readRow(file, format, { columns, width, cells, line }, options);
-      if (values !== null) buffer.add([line, ...values]);
-    },
-    () => buffer.sendIfFull(),
-  );
-  // A batch that still travels has to arrive before anything else may run on the connection, also a rollback.
-  await reading.finally(() => buffer.send());
-  if (columns === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
+  try {
+    await readRecords(
+      file.fileName,
+      readText(file, onBytes),
+      (cells, line) => {
+        if (rowOf === null) {
+          rowOf = openCsvRow(readHeader(file, format, cells, line, options.warnings));
+          width = cells.length;
+          return;
+        }
+        const values = readRow(file, format, { rowOf, width, cells, line }, options);
+        if (values !== null) buffer.add([line, ...values]);
+      },
+      () => buffer.sendIfFull(),
+    );
+  } finally {
+    // A batch that still travels has to arrive before anything else may run on the connection, also a rollback.
+    await buffer.send();
+  }
+  if (rowOf === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
 }
 
 function readHeader(
@@ -83,7 +86,12 @@ function readHeader(
   return columns;
 }
 
-type RawRow = { columns: Columns; width: number; cells: string[]; line: number };
+type RawRow = {
+  rowOf: (cells: readonly string[]) => CsvRow;
+  width: number;
+  cells: string[];
+  line: number;
+};
 
 function readRow(file: FolderFile, format: FileFormat, raw: RawRow, options: StageOptions) {
   const { cells, line, width } = raw;
@@ -93,7 +101,7 @@ function readRow(file: FolderFile, format: FileFormat, raw: RawRow, options: Sta
     return null;
   }
   try {
-    return format.read(csvRow(raw.columns, cells), options.currencyCode);
+    return format.read(raw.rowOf(cells), options.currencyCode);
   } catch (error) {
     if (!(error instanceof CellProblem)) throw error;
     options.problems.add({ file: file.fileName, line, column: error.column, reason: error.message });
