@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { parse } from "csv-parse/sync";
+import { Command } from "commander";
+import { addQueryCommands } from "../src/cli/query.ts";
+import type { Endpoint } from "../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../src/contract/registry.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+
+type Ended = { code: number | null; out: string; error: string };
+
+const MAIN = join(import.meta.dirname, "../src/cli/main.ts");
+const MONTHS = { start_month: "2025-03", end_month: "2025-05" };
+const MONTH_WORDS = ["--start-month", "2025-03", "--end-month", "2025-05"];
+
+let service: TestService;
+let token: string;
+let folder: string;
+before(async () => {
+  service = await startTestService();
+  const tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  token = tenant.token;
+  folder = mkdtempSync(join(tmpdir(), "returns-query-"));
+});
+after(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await service.stop();
+});
+
+/** Runs the command as a process of its own, with the token in the environment unless told otherwise. */
+async function query(
+  words: readonly string[],
+  { environment = {}, input = "" }: { environment?: Record<string, string>; input?: string } = {},
+): Promise<Ended> {
+  const settings = { RETURNS_URL: service.address, RETURNS_TOKEN: token, ...environment };
+  const child = spawn(process.execPath, [MAIN, "query", ...words], { env: { ...process.env, ...settings } });
+  const ended: Ended = { code: null, out: "", error: "" };
+  child.stdout.on("data", (data: Buffer) => (ended.out += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (ended.error += data.toString()));
+  child.stdin.end(input);
+  ended.code = await new Promise((done) => child.on("close", done));
+  return ended;
+}
+
+function monthsOf(endpoint: Endpoint): { words: string[]; params: Record<string, string> } {
+  const takesMonths = "start_month" in endpoint.parameters.properties;
+  return { words: takesMonths ? MONTH_WORDS : [], params: takesMonths ? MONTHS : {} };
+}
+
+for (const endpoint of ENDPOINTS) {
+  test(`query ${endpoint.name} prints what the endpoint answers`, async () => {
+    const { words, params } = monthsOf(endpoint);
+    const answer = await service.call(endpoint.path, { token, params });
+    if (endpoint.response === null) {
+      const { code, out } = await query([endpoint.name, ...words]);
+      assert.deepEqual([code, out], [0, answer.text]);
+      return;
+    }
+    const { code, out, error } = await query([endpoint.name, ...words, "--json"]);
+    assert.deepEqual([code, error], [0, ""]);
+    assert.deepEqual(JSON.parse(out), JSON.parse(answer.text));
+  });
+}
+
+test("Every parameter of the contract is an option in kebab case", () => {
+  const program = new Command();
+  addQueryCommands(program, { environment: {} });
+  const commands = program.commands[0]?.commands ?? [];
+  for (const endpoint of ENDPOINTS) {
+    const command = commands.find((candidate) => candidate.name() === endpoint.name);
+    const flags = command?.options.map(({ long }) => long ?? "") ?? [];
+    for (const name of Object.keys(endpoint.parameters.properties)) {
+      const kebab = name.replaceAll("_", "-").replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
+      assert.ok(flags.includes(`--${kebab}`), `${endpoint.name} --${kebab}`);
+    }
+  }
+});
+
+test("Options reach the service: flags, numbers, choices and text", async () => {
+  const words = ["--sku", "JACKET-M", "--include-used-variants", "--window", "90d"];
+  const params = { ...MONTHS, sku: "JACKET-M", include_used_variants: true, window: "90d" };
+  const summary = await query(["summary", ...MONTH_WORDS, ...words, "--json"]);
+  assert.deepEqual(
+    JSON.parse(summary.out),
+    (await service.call("/api/v1/summary", { token, params })).json(),
+  );
+  const report = await query(["report", ...MONTH_WORDS, "--report-section", "costs", "--json"]);
+  assert.equal((JSON.parse(report.out) as { meta: { section: string } }).meta.section, "costs");
+});
+
+test("People get a table on standard output, the data's age and the quota on standard error", async () => {
+  const { code, out, error } = await query(["return-rate-leaderboard", "--limit", "2"]);
+  assert.equal(code, 0);
+  assert.match(out, /^sku +sold_units +returned_units +return_rate .*\n[A-Z-]+\d? +\d+ +\d+ +0\.\d+/u);
+  assert.match(
+    error,
+    /^Data as of 2026-07-01T06:00:00\.000Z; [\d,]+ of 1,000,000 requests left until .*\.\n$/u,
+  );
+});
+
+test("--csv prints every row and column of the answer, and nothing else", async () => {
+  const { code, out, error } = await query(["entities", "--csv", "--limit", "3"]);
+  assert.deepEqual([code, error.split("\n").length - 1], [0, 1]);
+  const rows = parse(out, { columns: true });
+  const { data } = (await service.call("/api/v1/entities", { token, params: { limit: 3 } })).json();
+  const texts = data.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        typeof value === "object" && value !== null ? JSON.stringify(value) : (value ?? ""),
+      ]),
+    ),
+  );
+  assert.deepEqual(rows, texts);
+});
+
+test("--all follows the cursors to the last page; without it the next cursor is told", async () => {
+  const { data } = (await service.call("/api/v1/alerts", { token, params: { limit: 100 } })).json();
+  const all = JSON.parse((await query(["alerts", "--all", "--limit", "2", "--json"])).out) as {
+    data: unknown[];
+    meta: { returned: number; next_cursor: null };
+  };
+  assert.deepEqual(all.data, data);
+  assert.deepEqual([all.meta.returned, all.meta.next_cursor], [data.length, null]);
+  const first = await query(["alerts", "--limit", "2"]);
+  const cursor = /--cursor (\S+) /u.exec(first.error)?.[1] ?? "";
+  const second = await query(["alerts", "--limit", "2", "--cursor", cursor, "--json"]);
+  assert.deepEqual((JSON.parse(second.out) as { data: unknown[] }).data, data.slice(2, 4));
+});
+
+test("The token comes from a file, the environment or standard input, never from the command line", async () => {
+  const file = join(folder, "token");
+  writeFileSync(file, `${token}\n`);
+  const none = { RETURNS_TOKEN: "" };
+  const words = ["alerts", "--limit", "1", "--csv"];
+  const given = [
+    await query([...words, "--token-file", file], { environment: none }),
+    await query(words, { environment: { ...none, RETURNS_TOKEN_FILE: file } }),
+    await query([...words, "--token", "-"], { environment: none, input: `${token}\n` }),
+  ];
+  for (const { code } of given) assert.equal(code, 0);
+  const refused = await query([...words, "--token", token]);
+  assert.deepEqual([refused.code, refused.out, refused.error.includes(token)], [2, "", false]);
+  const missing = await query(words, { environment: none });
+  assert.deepEqual([missing.code, missing.out], [2, ""]);
+  assert.match(missing.error, /^A token is needed: .*\.\n$/u);
+});
+
+test("What fails says one sentence on standard error: 2 for a mistake in the question, 1 for the rest", async () => {
+  const cases: [words: string[], environment: Record<string, string>, code: number, sentence: RegExp][] = [
+    [["summary", "--sku", "HAT-1"], {}, 2, /^Required option '--start-month <text>' not specified\.\n$/u],
+    [
+      ["summary", ...MONTH_WORDS, "--window", "60d"],
+      {},
+      2,
+      /Allowed choices are primary, 30d, 90d, lifetime\.\n$/u,
+    ],
+    [["alerts", "--limit", "1000"], {}, 2, /^limit must be a whole number from 1 to 100\.\n$/u],
+    [["alerts", "--url", "nonsense"], {}, 2, /^--url must be .*\.\n$/u],
+    [["alerts"], { RETURNS_TOKEN: "rta_live_nonsense" }, 1, /^The API token is .*\.\n$/u],
+    [["alerts"], { RETURNS_URL: "http://127.0.0.1:9" }, 1, /--url gives another address\.\n$/u],
+    [
+      ["export-report", "--json", ...MONTH_WORDS],
+      {},
+      2,
+      /^\{"error":\{"message":"export-report answers CSV;.*\}\n$/u,
+    ],
+  ];
+  for (const [words, environment, code, sentence] of cases) {
+    const ended = await query(words, { environment });
+    assert.deepEqual([ended.code, ended.out], [code, ""], words.join(" "));
+    assert.match(ended.error, sentence);
+  }
+});
