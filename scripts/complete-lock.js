@@ -12,7 +12,7 @@ for (const owner of Object.values(packages)) {
     packages[`node_modules/${name}`] ??= missingPackage(name, version, owner);
   }
 }
-const sorted = Object.entries(packages).sort(([left], [right]) => (left < right ? -1 : 1));
+const sorted = Object.entries(packages).toSorted(([left], [right]) => (left < right ? -1 : 1));
 lock.packages = { "": root, ...Object.fromEntries(sorted) };
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 

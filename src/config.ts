@@ -14,6 +14,8 @@ export type Config = {
   secret: string | null;
   logLevel: string;
   maxConnections: number;
+  /** Web origins that browsers may call the MCP endpoint from; requests without an Origin header always may. */
+  mcpAllowedOrigins: readonly string[];
   /** How long readiness says "draining" before the server stops accepting, for load balancers. */
   drainSeconds: number;
 };
@@ -53,6 +55,11 @@ export const OPTION_HELP: readonly OptionHelp[] = [
     name: "DATABASE_CONNECTIONS",
     defaultText: "10",
     description: "Connections per pool; there are two pools.",
+  },
+  {
+    name: "MCP_ALLOWED_ORIGINS",
+    defaultText: "none",
+    description: "Web origins that may call the MCP endpoint, separated by commas.",
   },
   { name: "DRAIN_SECONDS", defaultText: "0", description: "Wait between SIGTERM and closing the port." },
 ];
@@ -113,8 +120,17 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     secret,
     logLevel,
     maxConnections: integer("DATABASE_CONNECTIONS", 10, 1, 500),
+    mcpAllowedOrigins: readOrigins(text("MCP_ALLOWED_ORIGINS"), problems),
     drainSeconds: integer("DRAIN_SECONDS", 0, 0, 600),
   };
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+function readOrigins(list: string | null, problems: string[]): string[] {
+  const origins = (list ?? "").split(",").flatMap((origin) => origin.trim() || []);
+  const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
+  if (wrong !== undefined)
+    problems.push("MCP_ALLOWED_ORIGINS must list origins such as https://app.example.");
+  return origins;
 }

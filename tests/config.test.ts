@@ -55,6 +55,21 @@ describe("the options", () => {
     );
   });
 
+  test("list the web origins that may call the MCP endpoint, each an origin and nothing more", () => {
+    const origins = "https://app.example, http://localhost:3000";
+    assert.deepEqual(readConfig({ MCP_ALLOWED_ORIGINS: origins }).mcpAllowedOrigins, [
+      "https://app.example",
+      "http://localhost:3000",
+    ]);
+    assert.deepEqual(readConfig({}).mcpAllowedOrigins, []);
+    for (const wrong of ["app.example", "https://app.example/", "*"]) {
+      assert.match(
+        problemsOf({ MCP_ALLOWED_ORIGINS: wrong }).join(),
+        /^MCP_ALLOWED_ORIGINS must list origins/u,
+      );
+    }
+  });
+
   test("that are wrong are all named at once, without their values", () => {
     const problems = problemsOf({
       PORT: "65536",
