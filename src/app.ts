@@ -22,6 +22,7 @@ import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
 import { summary } from "./endpoints/summary.ts";
 import { timeseries } from "./endpoints/timeseries.ts";
+import { createDocsSurfaces } from "./http/docs.ts";
 import { createHttpMetrics } from "./http/metrics.ts";
 import { registerOperationsRoutes } from "./http/operations-routes.ts";
 import type { Readiness } from "./http/operations-routes.ts";
@@ -110,7 +111,10 @@ export async function startService(
   const operations = createOperations(admit, databases.reading, installation.keys);
   const server = createServer({
     operations,
-    surfaces: [createMcpSurface({ operations, admit, allowedOrigins: [] })],
+    surfaces: [
+      createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
+      ...createDocsSurfaces(),
+    ],
     logger,
     metrics,
     registerOperationsRoutes: config.operationsPort === null ? registerOperations : null,

@@ -7,7 +7,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 import { post, toolCall } from "./support/mcp.ts";
-import { changePlan, changeWorkspace, createTokenOf } from "./support/tenants.ts";
+import { changeWorkspace, createTokenOf } from "./support/tenants.ts";
 
 const FILE = join(import.meta.dirname, "..", "src", "http", "openapi-examples.json");
 
@@ -72,7 +72,9 @@ async function errorExamples(): Promise<Record<string, unknown>> {
   await changeWorkspace(service.database, tenant, { readiness: "backfilling" });
   bodies[409] = await refusal(409, path, tenant.token);
   await changeWorkspace(service.database, tenant, { readiness: "ready" });
-  await changePlan(service.database, tenant, { dailyQuota: 1 });
+  await service.database.query("update daily_usage set requests = 25000 where shop_key = $1", [
+    tenant.shopKey,
+  ]);
   bodies[429] = await refusal(429, path, tenant.token);
   return { ...bodies, 500: errorBody("internal_error", INTERNAL_ERROR_MESSAGE) };
 }
@@ -80,7 +82,8 @@ async function errorExamples(): Promise<Record<string, unknown>> {
 async function refusal(status: number, path: string, token: string): Promise<unknown> {
   const answer = await ask(path, token);
   assert.equal(answer.status, status, answer.text);
-  return JSON.parse(answer.text);
+  // The database's own clock decides when the day ends.
+  return JSON.parse(answer.text.replace(/\d{4}-\d{2}-\d{2}T00:00:00\.000Z/u, "2026-07-02T00:00:00.000Z"));
 }
 
 async function ask(path: string, token: string): Promise<{ status: number; text: string }> {

@@ -131,7 +131,7 @@ test("every parameter and every field of an answer is described, and nothing int
   const visit = (value: unknown, place: string): void => {
     if (typeof value !== "object" || value === null) return;
     for (const [name, member] of Object.entries(value)) {
-      assert.ok(!/^x-/u.test(name), `${place}.${name}`);
+      assert.ok(!name.startsWith("x-"), `${place}.${name}`);
       if (name === "properties") {
         for (const [field, schema] of Object.entries(member as Record<string, { description?: string }>)) {
           if ((schema.description ?? "") === "") undescribed.push(`${place}.${field}`);

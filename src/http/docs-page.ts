@@ -1,0 +1,76 @@
+import { API_VERSION } from "../contract/version.ts";
+import { escapeHtml } from "./docs-html.ts";
+
+export type NavigationLink = { href: string; text: string; children?: readonly NavigationLink[] };
+export type NavigationGroup = { title: string; links: readonly NavigationLink[] };
+
+export type Page = {
+  path: string;
+  title: string;
+  /** For search engines and previews, one sentence. */
+  description: string;
+  navigation: readonly NavigationGroup[];
+  body: string;
+  /** Headings for a list beside the page; empty = no list. */
+  sections: readonly { id: string; text: string }[];
+  /** A class of the page's own for its layout. */
+  layout: "guide" | "reference";
+};
+
+const REFERENCE_STYLE = `\n<link rel="stylesheet" href="/docs/assets/reference.css">`;
+
+/** The frame of every page. Nothing in it is inline script or style: the content security policy forbids both. */
+export function renderPage(page: Page): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(page.title)} · Returns Analytics API</title>
+<meta name="description" content="${escapeHtml(page.description)}">
+<link rel="icon" href="/docs/assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/docs/assets/style.css">${page.layout === "reference" ? REFERENCE_STYLE : ""}
+<script src="/docs/assets/docs.js" type="module"></script>
+</head>
+<body class="${page.layout}">
+<a class="skip" href="#content">Skip to the content</a>
+<header class="top">
+<a class="brand" href="/docs"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 13a8 8 0 1 0 2.6-5.9M4 4v4.6h4.6"/><path d="M9 15.5v-3M12.5 15.5v-6M16 15.5v-4"/></svg>Returns Analytics API</a>
+<nav aria-label="Site">${topLink("/docs", "Guides", page.layout === "guide")}${topLink("/docs/reference", "Reference", page.layout === "reference")}<a href="/openapi.json">OpenAPI</a></nav>
+</header>
+<div class="frame">
+<nav class="side" aria-label="Contents">
+<details class="menu"><summary>Contents</summary>${navigation(page)}</details>
+<div class="list">${navigation(page)}</div>
+</nav>
+<main id="content" tabindex="-1">
+${page.body}
+<footer>Contract version ${API_VERSION} · <a href="/openapi.json">openapi.json</a> · <a href="/llms.txt">llms.txt</a></footer>
+</main>
+${sectionList(page)}</div>
+</body>
+</html>
+`;
+}
+
+function sectionList({ sections }: Page): string {
+  if (sections.length < 2) return "";
+  const links = sections.map(({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`);
+  return `<nav class="sections" aria-label="On this page"><p>On this page</p><ul>${links.join("")}</ul></nav>\n`;
+}
+
+function topLink(href: string, text: string, isCurrent: boolean): string {
+  return `<a href="${href}"${isCurrent ? ' class="current"' : ""}>${text}</a>`;
+}
+
+function navigation({ navigation: groups, path }: Page): string {
+  const link = ({ href, text, children = [] }: NavigationLink): string => {
+    const current = href === path ? ' aria-current="page"' : "";
+    const inner = children.length === 0 ? "" : `<ul>${children.map(link).join("")}</ul>`;
+    return `<li><a href="${escapeHtml(href)}"${current}>${escapeHtml(text)}</a>${inner}</li>`;
+  };
+  return groups
+    .map(({ title, links }) => `<p>${escapeHtml(title)}</p><ul>${links.map(link).join("")}</ul>`)
+    .join("");
+}

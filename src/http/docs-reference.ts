@@ -1,0 +1,172 @@
+import { escapeHtml } from "./docs-html.ts";
+import { listFields, typeText } from "./docs-fields.ts";
+import { codeBlock, renderInline, tableBlock } from "./docs-markdown.ts";
+import type { NavigationLink } from "./docs-page.ts";
+import type { OpenApiDocument } from "./openapi.ts";
+import type { JsonSchema } from "./openapi-schemas.ts";
+
+type Example = { schema: JsonSchema; example?: unknown; examples?: Record<string, { value: unknown }> };
+type Answer = { $ref?: string; description?: string; content?: Record<string, Example> };
+type Parameter = {
+  name: string;
+  required: boolean;
+  description: string;
+  schema: JsonSchema & { default?: string | number | boolean; minimum?: number; maximum?: number };
+  example?: string | number | boolean;
+};
+type Operation = {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  security: { bearerAuth: string[] }[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, Example> };
+  responses: Record<string, Answer>;
+};
+type Place = { path: string; method: string; operation: Operation };
+
+/** The reference's contents, by tag in the order in which the contract names them. */
+export function referenceNavigation(document: OpenApiDocument): NavigationLink[] {
+  return placesOf(document).map(({ path, operation }) => ({
+    href: `/docs/reference#${operation.operationId}`,
+    text: path.replace("/api/v1", ""),
+  }));
+}
+
+/** The body of the reference page: every operation with a form that sends it. */
+export function renderReference(document: OpenApiDocument): string {
+  return `<h1>Reference</h1>
+<div class="lead">${renderInline(document.info.description)}</div>
+<form id="access" class="access" autocomplete="off">
+<label for="token">Token for trying requests</label>
+<input id="token" type="password" placeholder="rta_live_…" spellcheck="false" autocomplete="off">
+<p>It stays on this page, is sent to this service only, and is forgotten when you leave. Each request counts against the daily quota.</p>
+</form>
+<noscript><p class="note">Trying requests needs JavaScript; everything else on this page does not.</p></noscript>
+${placesOf(document)
+  .map((place) => renderOperation(place, document))
+  .join("\n")}`;
+}
+
+function placesOf(document: OpenApiDocument): Place[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      path,
+      method: method.toUpperCase(),
+      operation: operation as unknown as Operation,
+    })),
+  );
+}
+
+function renderOperation({ path, method, operation }: Place, document: OpenApiDocument): string {
+  const { operationId, summary, description, parameters, responses } = operation;
+  const answer = responses["200"] ?? {};
+  return `<section class="operation" id="${operationId}" aria-labelledby="${operationId}-title">
+<h2 id="${operationId}-title"><a class="anchor" href="#${operationId}">${escapeHtml(summary)}</a></h2>
+<p class="endpoint"><span class="method">${method}</span> <code>${escapeHtml(path)}</code></p>
+<div class="columns">
+<div class="words">${renderInline(description)}${parameters === undefined ? "" : renderForm(path, operationId, parameters)}
+${renderFields(answer, document)}
+${renderRefusals(responses, document)}
+</div>
+${renderPanel({ path, method, operation }, answer)}
+</div>
+</section>`;
+}
+
+function renderForm(path: string, operationId: string, parameters: readonly Parameter[]): string {
+  return `<form class="try" data-path="${escapeHtml(path)}" data-operation="${operationId}" novalidate>
+<h3>Parameters</h3>
+${parameters.map((parameter) => renderParameter(operationId, parameter)).join("\n")}
+<p class="actions"><button type="submit">Send request</button><button type="reset" class="quiet">Reset</button></p>
+</form>`;
+}
+
+function renderParameter(operationId: string, parameter: Parameter): string {
+  const { name, required, description, schema } = parameter;
+  const id = `${operationId}-${name}`;
+  const facts = [
+    typeText([schema.enum === undefined ? schema : { type: "string" }]),
+    ...(required ? ["required"] : []),
+    ...(schema.default === undefined ? [] : [`default ${String(schema.default)}`]),
+    ...boundsOf(schema),
+  ];
+  return `<div class="parameter">
+<div><label for="${id}"><code>${name}</code></label> <span class="facts">${escapeHtml(facts.join(" · "))}</span>
+<p id="${id}-about">${escapeHtml(description)}</p></div>
+${renderInput(id, parameter)}
+</div>`;
+}
+
+function boundsOf({ minimum, maximum }: Parameter["schema"]): string[] {
+  if (minimum === undefined) return [];
+  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER
+    ? [`at least ${minimum}`]
+    : [`${minimum} to ${maximum}`];
+}
+
+function renderInput(id: string, { name, required, schema, example }: Parameter): string {
+  const attributes = `id="${id}" name="${name}" aria-describedby="${id}-about"${required ? " required" : ""}`;
+  const choices = schema.enum ?? (schema.type === "boolean" ? [true, false] : null);
+  const given = example === undefined ? "" : String(example);
+  if (choices === null) {
+    return `<input ${attributes} value="${escapeHtml(given)}" autocomplete="off" spellcheck="false">`;
+  }
+  const option = (value: string, text: string): string =>
+    `<option value="${value}"${value === given ? " selected" : ""}>${text}</option>`;
+  const options = choices.map((choice) => option(String(choice), String(choice)));
+  return `<select ${attributes}>${[option("", "—"), ...options].join("")}</select>`;
+}
+
+/** The request as a shell would send it, and below it the answer: the example until a request was sent. */
+function renderPanel({ path, method, operation }: Place, answer: Answer): string {
+  const [media] = Object.values(answer.content ?? {});
+  const example = media?.example;
+  const body = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {})[0]?.value;
+  const isText = typeof example === "string";
+  const shown = isText ? example.replaceAll("\r\n", "\n") : JSON.stringify(example, null, 2);
+  return `<div class="panel">
+<h3>Request</h3>
+<div class="request">${codeBlock(curlLines(path, method, operation.parameters ?? [], body), "sh")}</div>
+<h3 class="outcome" aria-live="polite">Example answer</h3>
+<div class="answer">${codeBlock(shown, isText ? "csv" : "json")}</div>
+</div>`;
+}
+
+function curlLines(path: string, method: string, parameters: readonly Parameter[], body: unknown): string {
+  const lines = [`curl -sS "$BASE${path}"`, '-H "Authorization: Bearer $TOKEN"'];
+  if (method === "POST") {
+    lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(body)}'`);
+    return lines.join(" \\\n  ");
+  }
+  const given = parameters.filter(({ example }) => example !== undefined);
+  lines.splice(1, 1, "-G", '-H "Authorization: Bearer $TOKEN"');
+  return [
+    ...lines,
+    ...given.map(({ name, example }) => `--data-urlencode "${name}=${String(example)}"`),
+  ].join(" \\\n  ");
+}
+
+function renderFields(answer: Answer, document: OpenApiDocument): string {
+  const schema = answer.content?.["application/json"]?.schema;
+  if (schema === undefined) return "";
+  const fields = listFields(schema, document.components["schemas"] ?? {}).map(
+    ({ name, type, description }) =>
+      `<dt><code>${escapeHtml(name)}</code> <span class="facts">${escapeHtml(type)}</span></dt><dd>${escapeHtml(description)}</dd>`,
+  );
+  return `<details><summary>Fields of the answer</summary><dl class="fields">${fields.join("\n")}</dl></details>`;
+}
+
+function renderRefusals(responses: Readonly<Record<string, Answer>>, document: OpenApiDocument): string {
+  const rows = Object.entries(responses)
+    .filter(([status]) => status !== "200")
+    .map(([status, response]) => {
+      const name = response.$ref?.split("/").at(-1) ?? "";
+      const { description = "" } =
+        (document.components["responses"]?.[name] as Answer | undefined) ?? response;
+      return `<tr><td>${status}</td><td>${renderInline(description)}</td></tr>`;
+    });
+  const head = "<thead><tr><th>Status</th><th>When</th></tr></thead>";
+  return `<details><summary>Other answers</summary>${tableBlock(`${head}<tbody>${rows.join("\n")}</tbody>`)}</details>`;
+}

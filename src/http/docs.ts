@@ -1,0 +1,149 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { JSON_TYPE } from "../contract/wire.ts";
+import { readGuides } from "./docs-guides.ts";
+import type { Guide } from "./docs-guides.ts";
+import { escapeHtml } from "./docs-html.ts";
+import { renderPage } from "./docs-page.ts";
+import type { NavigationGroup, Page } from "./docs-page.ts";
+import { referenceNavigation, renderReference } from "./docs-reference.ts";
+import { buildOpenApi } from "./openapi.ts";
+import type { OpenApiDocument } from "./openapi.ts";
+
+/** A file of the documentation, ready to be sent. */
+type Document = { path: string; type: string; body: Buffer };
+
+const HTML_TYPE = "text/html; charset=utf-8";
+const TEXT_TYPE = "text/plain; charset=utf-8";
+const MARKDOWN_TYPE = "text/markdown; charset=utf-8";
+
+const ASSETS: Readonly<Record<string, string>> = {
+  "style.css": "text/css; charset=utf-8",
+  "reference.css": "text/css; charset=utf-8",
+  "docs.js": "text/javascript; charset=utf-8",
+  "icon.svg": "image/svg+xml",
+};
+
+/** The pages hold their pictures; these are for the guides as Markdown. */
+const PICTURES_FOLDER = join(import.meta.dirname, "..", "..", "docs", "guides", "images");
+
+/** Pages may load nothing from elsewhere, run nothing inline and be framed by nobody. */
+const PAGE_HEADERS = {
+  "Content-Security-Policy":
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "no-referrer",
+} as const;
+
+/**
+ * The documentation as surfaces of the server: /docs and its pages, /openapi.json, /llms.txt. Everything is read and
+ * rendered here, once; a request only sends bytes.
+ */
+export function createDocsSurfaces() {
+  return buildDocuments().map(({ path, type, body }) => ({
+    path,
+    allowedMethods: "GET, HEAD",
+    register: (server: FastifyInstance): void => {
+      server.get(path, async (_request, reply) => reply.headers(PAGE_HEADERS).type(type).send(body));
+    },
+  }));
+}
+
+function buildDocuments(): Document[] {
+  const openApi = buildOpenApi();
+  const guides = readGuides();
+  const navigation = navigationOf(guides, openApi);
+  const page = (own: Omit<Page, "navigation">): Document => ({
+    path: own.path,
+    type: HTML_TYPE,
+    body: Buffer.from(renderPage({ ...own, navigation })),
+  });
+  return [
+    { path: "/openapi.json", type: JSON_TYPE, body: Buffer.from(JSON.stringify(openApi)) },
+    { path: "/llms.txt", type: TEXT_TYPE, body: Buffer.from(llmsText(guides)) },
+    page({
+      path: "/docs",
+      title: "Guides",
+      description: "Guides and reference of the Returns Analytics API.",
+      body: indexBody(guides),
+      sections: [],
+      layout: "guide",
+    }),
+    page({
+      path: "/docs/reference",
+      title: "Reference",
+      description: "Every endpoint, with a form to try it.",
+      body: renderReference(openApi),
+      sections: [],
+      layout: "reference",
+    }),
+    ...guides.flatMap((guide) => [
+      page({
+        path: guide.path,
+        title: guide.title,
+        description: guide.summary,
+        body: `<article>${guide.html}</article>`,
+        sections: guide.sections,
+        layout: "guide",
+      }),
+      { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: Buffer.from(guide.markdown) },
+    ]),
+    ...Object.entries(ASSETS).map(([name, type]) => ({
+      path: `/docs/assets/${name}`,
+      type,
+      body: readFileSync(join(import.meta.dirname, "docs", name)),
+    })),
+    ...readdirSync(PICTURES_FOLDER).map((name) => ({
+      path: `/docs/images/${name}`,
+      type: "image/svg+xml",
+      body: readFileSync(join(PICTURES_FOLDER, name)),
+    })),
+  ];
+}
+
+function navigationOf(guides: readonly Guide[], openApi: OpenApiDocument): NavigationGroup[] {
+  return [
+    {
+      title: "Guides",
+      links: guides.map(({ path, title }) => ({ href: path, text: title })),
+    },
+    { title: "Reference", links: referenceNavigation(openApi) },
+  ];
+}
+
+function indexBody(guides: readonly Guide[]): string {
+  const card = (href: string, title: string, text: string): string =>
+    `<li><a href="${href}"><strong>${escapeHtml(title)}</strong><span>${escapeHtml(text)}</span></a></li>`;
+  return `<h1>Returns Analytics API</h1>
+<p class="lead">Cohort return rates, monthly series, a deep report, leaderboards, alerts and a CSV export of one store: read-only,
+over HTTP, with a bearer token.</p>
+<pre tabindex="0"><code class="language-sh">curl -sS -H "Authorization: Bearer $TOKEN" \\
+  "http://127.0.0.1:8080/api/v1/leaderboards/return-rate?period=month&amp;limit=3"</code></pre>
+<h2>Guides</h2>
+<ul class="cards">${guides.map(({ path, title, summary }) => card(path, title, summary)).join("\n")}</ul>
+<h2>Reference</h2>
+<ul class="cards">${card("/docs/reference", "Reference", "Every endpoint with its parameters, answers and refusals, and a form to try it with your token.")}
+${card("/openapi.json", "OpenAPI 3.1", "The same as a document for client generators and tools.")}
+${card("/llms.txt", "llms.txt", "An index of these pages in Markdown, for language models.")}</ul>`;
+}
+
+/** In the form of llmstxt.org: title, summary, lists of links. */
+function llmsText(guides: readonly Guide[]): string {
+  return [
+    "# Returns Analytics API",
+    "",
+    "> A read-only HTTP API over one store's orders and returns: cohort return rates, monthly series, a report, leaderboards, alerts, CSV export. Bearer tokens with scopes; the same data over MCP.",
+    "",
+    "Months are order cohorts in UTC: a return counts in the month its order was placed in, if it came within the observation window. Months whose window is still open are left out unless include_incomplete=true.",
+    "",
+    "## Guides",
+    "",
+    ...guides.map(({ path, title, summary }) => `- [${title}](${path}.md): ${summary}`),
+    "",
+    "## API",
+    "",
+    "- [OpenAPI document](/openapi.json): every endpoint, parameter, answer and refusal, with examples",
+    "- [Reference](/docs/reference): the same for people, with a form to try requests",
+    "",
+  ].join("\n");
+}

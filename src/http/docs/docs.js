@@ -1,0 +1,130 @@
+// Pages read well without this: it adds copying of code and, on the reference, trying of requests.
+
+for (const block of document.querySelectorAll("pre")) addCopyButton(block);
+for (const code of document.querySelectorAll("code.language-json")) colour(code);
+for (const form of document.querySelectorAll("form.try")) prepare(form);
+document.querySelector("#access")?.addEventListener("submit", (event) => event.preventDefault());
+document.querySelector("details.menu")?.addEventListener("click", (event) => {
+  if (event.target.closest("a") !== null) event.currentTarget.open = false;
+});
+
+function addCopyButton(block) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", () => void copy(block.querySelector("code").textContent, button));
+  const holder = document.createElement("div");
+  holder.className = "code";
+  block.replaceWith(holder);
+  holder.append(block, button);
+}
+
+async function copy(text, button) {
+  await navigator.clipboard.writeText(text);
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+}
+
+/** Marks names, texts and numbers of JSON; text stays text. */
+function colour(code) {
+  const parts = code.textContent.split(
+    /("(?:[^"\\]|\\.)*"(?:\s*:)?|-?\b\d[\d.eE+-]*\b|\btrue\b|\bfalse\b|\bnull\b)/u,
+  );
+  code.replaceChildren(
+    ...parts.map((part, index) => {
+      if (index % 2 === 0) return part;
+      const span = document.createElement("span");
+      span.className = part.endsWith(":") ? "name" : part.startsWith('"') ? "text" : "value";
+      span.textContent = part;
+      return span;
+    }),
+  );
+}
+
+function prepare(form) {
+  const panel = form.closest(".operation").querySelector(".panel");
+  const example = { outcome: panel.querySelector(".outcome").textContent, answer: answerOf(panel) };
+  const showRequest = () => {
+    panel.querySelector(".request code").textContent = curlText(form);
+  };
+  showRequest();
+  form.addEventListener("input", showRequest);
+  form.addEventListener("reset", () => {
+    setTimeout(showRequest);
+    show(panel, example.outcome, example.answer);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void send(form, panel);
+  });
+}
+
+function answerOf(panel) {
+  const code = panel.querySelector(".answer code");
+  return { text: code.textContent, isJson: code.classList.contains("language-json") };
+}
+
+function givenParameters(form) {
+  return [...new URLSearchParams(new FormData(form))].filter(([, value]) => value !== "");
+}
+
+function curlText(form) {
+  const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+  return [
+    `curl -sS -G ${quoted(location.origin + form.dataset.path)}`,
+    '-H "Authorization: Bearer $TOKEN"',
+    ...givenParameters(form).map(([name, value]) => `--data-urlencode ${quoted(`${name}=${value}`)}`),
+  ].join(" \\\n  ");
+}
+
+async function send(form, panel) {
+  const token = document.querySelector("#token");
+  if (token.value.trim() === "") {
+    show(panel, "Enter a token first", {
+      text: "The field for it is at the top of this page.",
+      isJson: false,
+    });
+    token.focus();
+    return;
+  }
+  const button = form.querySelector("button[type=submit]");
+  button.disabled = true;
+  const startedAt = performance.now();
+  try {
+    const query = new URLSearchParams(givenParameters(form));
+    const response = await fetch(`${form.dataset.path}?${query}`, {
+      headers: { authorization: `Bearer ${token.value.trim()}` },
+      credentials: "omit",
+    });
+    const text = await response.text();
+    const durationMs = Math.round(performance.now() - startedAt);
+    show(panel, outcomeText(response, durationMs), readable(response, text), response.ok ? "ok" : "refused");
+  } catch (error) {
+    show(panel, "No answer", { text: String(error), isJson: false }, "refused");
+  } finally {
+    button.disabled = false;
+  }
+}
+
+function outcomeText(response, durationMs) {
+  const left = response.headers.get("x-ratelimit-remaining");
+  const quota = left === null ? "" : ` · ${Number(left).toLocaleString("en")} requests left today`;
+  return `${response.status} ${response.statusText} · ${durationMs} ms${quota}`;
+}
+
+function readable(response, text) {
+  const isJson = (response.headers.get("content-type") ?? "").startsWith("application/json");
+  return { text: isJson ? JSON.stringify(JSON.parse(text), null, 2) : text, isJson };
+}
+
+function show(panel, outcome, answer, state = "") {
+  const title = panel.querySelector(".outcome");
+  title.textContent = outcome;
+  title.dataset.state = state;
+  const code = panel.querySelector(".answer code");
+  code.className = answer.isJson ? "language-json" : "";
+  code.textContent = answer.text;
+  if (answer.isJson) colour(code);
+  panel.querySelector(".answer pre").scrollTop = 0;
+}

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { startChromium } from "./docs-chromium.ts";
+import { startDemoService } from "./docs-demo.ts";
+import type { DemoService } from "./docs-demo.ts";
+
+type Look = { name: string; width: number; height: number; colorScheme: "light" | "dark" };
+
+const LOOKS: readonly Look[] = (["light", "dark"] as const).flatMap((colorScheme) => [
+  { name: `wide and ${colorScheme}`, width: 1440, height: 900, colorScheme },
+  { name: `narrow and ${colorScheme}`, width: 360, height: 740, colorScheme },
+]);
+/** WCAG 2.2 AA for text of normal size. */
+const LEAST_CONTRAST = 4.5;
+
+let demo: DemoService;
+let browser: Browser;
+let missing: string | undefined;
+let paths: string[];
+
+before(async () => {
+  const started = await startChromium();
+  if ("reason" in started) {
+    missing = started.reason;
+    return;
+  }
+  browser = started;
+  demo = await startDemoService();
+  const sideLinks =
+    /<div class="list">(.*?)<\/div>/su.exec(await (await fetch(addressOf("/docs"))).text())?.[1] ?? "";
+  const guides = [...sideLinks.matchAll(/href="(\/docs\/[a-z-]+)"/gu)].map(([, path = ""]) => path);
+  paths = ["/docs", ...guides, "/docs/reference"];
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (demo as DemoService | undefined)?.stop();
+});
+
+for (const look of LOOKS) {
+  test(`every page, ${look.name}, is quiet, stays at home, fits and stands still`, async (context) => {
+    if (isMissing(context)) return;
+    await withPage(look, async (page, problems) => {
+      assert.ok(paths.length >= 9, paths.join(" "));
+      for (const path of paths) {
+        await page.goto(addressOf(path), { waitUntil: "load" });
+        const { overflow, shift } = await measure(page);
+        assert.equal(overflow, 0, `${path} scrolls sideways by ${overflow} px`);
+        assert.ok(shift < 0.01, `${path} shifts by ${shift}`);
+        assert.deepEqual(await paleTexts(page), [], path);
+      }
+      assert.deepEqual(problems, []);
+    });
+  });
+}
+
+test("a keyboard reaches the content, the menus and what scrolls", async (context) => {
+  if (isMissing(context)) return;
+  const [look] = LOOKS;
+  await withPage(look as Look, async (page) => {
+    await page.goto(addressOf("/docs/numbers"));
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate("document.activeElement.textContent"), "Skip to the content");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate("document.activeElement.id"), "content");
+    assert.equal(await page.locator("pre:not([tabindex='0']), .table:not([tabindex='0'])").count(), 0);
+  });
+});
+
+test("trying a request on the reference gets the service's answer", async (context) => {
+  if (isMissing(context)) return;
+  for (const look of LOOKS.slice(0, 2)) {
+    await withPage(look, async (page, problems) => {
+      await page.goto(addressOf("/docs/reference"));
+      const operation = page.locator("#getSummary");
+      await operation.getByRole("button", { name: "Send request" }).click();
+      assert.equal(await operation.locator(".outcome").textContent(), "Enter a token first");
+
+      await page.getByLabel("Token for trying requests").fill(demo.tenant.token);
+      for (const operationId of ["getSummary", "listEntities", "getReport", "exportReport"]) {
+        assert.match(await sendFrom(page, operationId), /^200 OK · \d+ ms · [\d,]+ requests left today$/u);
+      }
+      const answer = await operation.locator(".answer code").textContent();
+      const { data } = JSON.parse(answer ?? "") as { data: { sold_units: number } };
+      assert.equal(data.sold_units, 355);
+      assert.match((await operation.locator(".request code").textContent()) ?? "", /'sku=LMP53-BRASS'/u);
+      assert.deepEqual(problems, []);
+
+      await operation.getByLabel("sku", { exact: true }).fill("NO-SUCH-SKU");
+      assert.match(await sendFrom(page, "getSummary"), /^400 Bad Request/u);
+      assert.equal(
+        await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length"),
+        0,
+      );
+    });
+  }
+});
+
+function isMissing(context: TestContext): boolean {
+  if (missing !== undefined) context.skip(missing);
+  return missing !== undefined;
+}
+
+function addressOf(path: string): string {
+  return demo.service.address + path;
+}
+
+/** A fresh page; `problems` collects console errors, failures and requests to another host. */
+async function withPage(look: Look, use: (page: Page, problems: string[]) => Promise<void>): Promise<void> {
+  const { width, height, colorScheme } = look;
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() !== "log") problems.push(`${page.url()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => problems.push(`${page.url()}: ${error.message}`));
+  page.on("requestfailed", (request) => problems.push(`failed: ${request.url()}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(demo.service.address)) problems.push(`foreign: ${request.url()}`);
+  });
+  try {
+    await use(page, problems);
+  } finally {
+    await context.close();
+  }
+}
+
+async function measure(page: Page): Promise<{ overflow: number; shift: number }> {
+  return page.evaluate(`new Promise((done) => {
+    let shift = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach((entry) => (shift += entry.value))).observe({
+      type: "layout-shift",
+      buffered: true,
+    });
+    const { scrollWidth, clientWidth } = document.documentElement;
+    setTimeout(() => done({ overflow: Math.max(0, scrollWidth - clientWidth), shift }), 50);
+  })`);
+}
+
+/** Texts whose contrast with what lies behind them is too low, by element. */
+async function paleTexts(page: Page): Promise<string[]> {
+  return page.evaluate(`(() => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const rgb = (colour) => {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+      return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const luminance = ([red, green, blue]) =>
+      [red, green, blue]
+        .map((part) => part / 255)
+        .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+    const behind = (element) => {
+      const colour = rgb(getComputedStyle(element).backgroundColor);
+      return colour[3] > 0 || element.parentElement === null ? colour : behind(element.parentElement);
+    };
+    const pale = new Set();
+    const walker = document.createTreeWalker(document.querySelector("body"), NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const element = node.parentElement;
+      if (node.textContent.trim() === "" || element.closest("svg, button.copy") !== null) continue;
+      if (!element.checkVisibility()) continue;
+      const [one, other] = [rgb(getComputedStyle(element).color), behind(element)].map(luminance);
+      const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+      if (contrast < ${LEAST_CONTRAST}) pale.add(element.tagName + "." + element.className + " " + contrast.toFixed(2));
+    }
+    return [...pale];
+  })()`);
+}
+
+/** Presses the operation's button; the line above the answer, once it is there. */
+async function sendFrom(page: Page, operationId: string): Promise<string> {
+  const operation = page.locator(`#${operationId}`);
+  const answered = page.waitForResponse((response) => response.url().includes("/api/v1/"));
+  await operation.getByRole("button", { name: "Send request" }).click();
+  await (await answered).finished();
+  await operation.locator("button[type=submit]:enabled").waitFor();
+  return (await operation.locator(".outcome").textContent()) ?? "";
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { after, test } from "node:test";
+import pino from "pino";
+import { createDocsSurfaces } from "../src/http/docs.ts";
+import { createHttpMetrics } from "../src/http/metrics.ts";
+import { createServer } from "../src/http/server.ts";
+
+const root = dirname(import.meta.dirname);
+const GUIDES = readdirSync(join(root, "docs", "guides")).filter((name) => name.endsWith(".md"));
+
+const server = createServer({
+  operations: [],
+  surfaces: createDocsSurfaces(),
+  logger: pino({ level: "silent" }),
+  metrics: createHttpMetrics(),
+  registerOperationsRoutes: null,
+});
+after(() => server.close());
+
+const get = (url: string) => server.inject({ method: "GET", url });
+
+test("everything that a page leads to is there, down to the heading", async () => {
+  const pages = new Map<string, string>();
+  const links = new Set<string>();
+  const open = ["/docs", "/llms.txt"];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (pages.has(path)) continue;
+    const { statusCode, body } = await get(path);
+    assert.equal(statusCode, 200, path);
+    pages.set(path, body);
+    const found = path.endsWith(".txt") ? /\]\(([^)]+)\)/gu : /(?:href|src)="([^"]+)"/gu;
+    if (!/\.(?:md|svg|json|css|js)$/u.test(path)) {
+      for (const [, link = ""] of body.matchAll(found)) {
+        const full = link.startsWith("#") ? path + link : link;
+        links.add(full);
+        open.push(full.split("#", 1)[0] ?? "");
+      }
+    }
+  }
+  for (const link of links) {
+    const [path = "", id] = link.split("#", 2);
+    if (id !== undefined) assert.ok(pages.get(path)?.includes(`id="${id}"`), link);
+  }
+  assert.ok(pages.size >= 20 && links.size >= 60, `${pages.size} pages, ${links.size} links`);
+});
+
+test("a guide's links work in the repository too", () => {
+  let checked = 0;
+  for (const name of GUIDES) {
+    const markdown = readFileSync(join(root, "docs", "guides", name), "utf8");
+    for (const [, target = ""] of markdown.matchAll(/\]\(([^)#]+)[^)]*\)/gu)) {
+      if (target.startsWith("/docs/reference")) continue;
+      assert.ok(existsSync(join(root, posix.join("docs/guides", target))), `${name}: ${target}`);
+      checked += 1;
+    }
+  }
+  assert.ok(checked >= 4);
+});
+
+test("every guide is served, as a page and as it was written", async () => {
+  for (const name of GUIDES) {
+    const slug = name.replace(/\.md$/u, "");
+    assert.equal((await get(`/docs/${slug}`)).headers["content-type"], "text/html; charset=utf-8");
+    const source = await get(`/docs/${slug}.md`);
+    assert.equal(source.headers["content-type"], "text/markdown; charset=utf-8");
+    assert.equal(source.body, readFileSync(join(root, "docs", "guides", name), "utf8"));
+  }
+});
+
+test("a page may load nothing from elsewhere and holds nothing inline", async () => {
+  for (const path of ["/docs", "/docs/reference", "/docs/numbers"]) {
+    const { headers, body } = await get(path);
+    assert.match(String(headers["content-security-policy"]), /^default-src 'self'; object-src 'none';/u);
+    assert.doesNotMatch(String(headers["content-security-policy"]), /unsafe|https?:|\*/u);
+    assert.doesNotMatch(body, /<script>|<style|\sstyle="|\son[a-z]+="/u, path);
+    assert.doesNotMatch(body, /(?:src|href)="(?:https?:)?\/\//u, path);
+  }
+});
+
+test("documents carry the headers of every answer and say what methods they take", async () => {
+  for (const path of ["/docs", "/openapi.json", "/llms.txt", "/docs/assets/docs.js"]) {
+    const head = await server.inject({ method: "HEAD", url: path });
+    assert.equal(head.statusCode, 200, path);
+    assert.equal(head.body, "");
+    assert.equal(head.headers["cdn-cache-control"], "no-store");
+    assert.equal(head.headers["x-returns-api-version"], "2026-07-05");
+    const refused = await server.inject({ method: "POST", url: path });
+    assert.equal(refused.statusCode, 405, path);
+    assert.equal(refused.headers.allow, "GET, HEAD");
+    assert.equal(refused.json<{ error: { code: string } }>().error.code, "invalid_request");
+  }
+});
+
+test("a path beside them is nothing, in the API's form", async () => {
+  for (const path of [
+    "/docs/nothing",
+    "/docs/assets/../docs.ts",
+    "/docs/assets/",
+    "/docs/assets/%2e%2e/docs.ts",
+  ]) {
+    const answer = await get(path);
+    assert.equal(answer.statusCode, 404, path);
+    assert.equal(answer.json<{ error: { code: string } }>().error.code, "not_found");
+  }
+});
+
+test("/openapi.json is the document that was agreed on", async () => {
+  const { headers, body } = await get("/openapi.json");
+  assert.equal(headers["content-type"], "application/json; charset=utf-8");
+  const agreed = JSON.parse(readFileSync(join(root, "tests", "openapi.snapshot.json"), "utf8")) as unknown;
+  assert.deepEqual(JSON.parse(body), agreed);
+});
+
+test("/llms.txt has a title, a summary and lists of links", async () => {
+  const { headers, body } = await get("/llms.txt");
+  assert.equal(headers["content-type"], "text/plain; charset=utf-8");
+  assert.match(
+    body,
+    /^# .+\n\n> .+\n\n.+\n\n## .+\n\n(?:- \[.+\]\(.+\): .+\n)+\n## .+\n\n(?:- \[.+\]\(.+\): .+\n)+$/u,
+  );
+});
