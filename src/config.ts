@@ -61,6 +61,11 @@ export const OPTION_HELP: readonly OptionHelp[] = [
     defaultText: "none",
     description: "Web origins that may call the MCP endpoint, separated by commas.",
   },
+  {
+    name: "RETURNS_URL",
+    defaultText: "http://127.0.0.1:8080",
+    description: "Where ./returns query asks; RETURNS_TOKEN or RETURNS_TOKEN_FILE holds its token.",
+  },
   { name: "DRAIN_SECONDS", defaultText: "0", description: "Wait between SIGTERM and closing the port." },
 ];
 
