@@ -81,6 +81,7 @@ test("trying a request on the reference gets the service's answer", async (conte
       for (const operationId of ["getSummary", "listEntities", "getReport", "exportReport"]) {
         assert.match(await sendFrom(page, operationId), /^200 OK · \d+ ms · [\d,]+ requests left today$/u);
       }
+      await inViewAfterSending(page, "getSummary");
       const answer = await operation.locator(".answer code").textContent();
       const { data } = JSON.parse(answer ?? "") as { data: { sold_units: number } };
       assert.equal(data.sold_units, 355);
@@ -170,6 +171,14 @@ async function paleTexts(page: Page): Promise<string[]> {
     }
     return [...pale];
   })()`);
+}
+
+/** Sends the operation's form; its answer must be on the screen then. */
+async function inViewAfterSending(page: Page, operationId: string): Promise<void> {
+  await sendFrom(page, operationId);
+  const box = await page.locator(`#${operationId} .outcome`).boundingBox();
+  const height = page.viewportSize()?.height ?? 0;
+  assert.ok(box !== null && box.y >= 0 && box.y + box.height <= height, JSON.stringify(box));
 }
 
 /** Presses the operation's button; the line above the answer, once it is there. */

@@ -76,7 +76,7 @@ ${renderPanel({ path, method, operation }, answer)}
 }
 
 function renderForm(path: string, operationId: string, parameters: readonly Parameter[]): string {
-  return `<form class="try" data-path="${escapeHtml(path)}" data-operation="${operationId}" novalidate>
+  return `<form class="try" data-path="${escapeHtml(path)}" novalidate>
 <h3>Parameters</h3>
 ${parameters.map((parameter) => renderParameter(operationId, parameter)).join("\n")}
 <p class="actions"><button type="submit">Send request</button><button type="reset" class="quiet">Reset</button></p>
@@ -135,7 +135,7 @@ function renderPanel({ path, method, operation }: Place, answer: Answer): string
 }
 
 function curlLines(path: string, method: string, parameters: readonly Parameter[], body: unknown): string {
-  const lines = [`curl -sS "$BASE${path}"`, '-H "Authorization: Bearer $TOKEN"'];
+  const lines = [`curl -sS "http://127.0.0.1:8080${path}"`, '-H "Authorization: Bearer $TOKEN"'];
   if (method === "POST") {
     lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(body)}'`);
     return lines.join(" \\\n  ");

@@ -137,7 +137,11 @@ function refuseUnknown(
   const path = (request.raw.url ?? "").split("?", 1)[0] ?? "";
   const allowed = allowedMethods.get(path);
   if (allowed === undefined) {
-    return sendRefusal(reply, "not_found", "There is nothing at this path; the API lies under /api/v1/.");
+    return sendRefusal(
+      reply,
+      "not_found",
+      "There is nothing at this path; the API lies under /api/v1/, its guides at /docs.",
+    );
   }
   reply.header("Allow", allowed);
   return sendRefusal(reply, "invalid_request", `This path allows ${allowed} only.`, 405);

@@ -1,5 +1,8 @@
 // Pages read well without this: it adds copying of code and, on the reference, trying of requests.
 
+const EXAMPLE_ADDRESS = "http://127.0.0.1:8080";
+
+for (const code of document.querySelectorAll("pre code")) addressThisService(code);
 for (const block of document.querySelectorAll("pre")) addCopyButton(block);
 for (const code of document.querySelectorAll("code.language-json")) colour(code);
 for (const form of document.querySelectorAll("form.try")) prepare(form);
@@ -7,6 +10,13 @@ document.querySelector("#access")?.addEventListener("submit", (event) => event.p
 document.querySelector("details.menu")?.addEventListener("click", (event) => {
   if (event.target.closest("a") !== null) event.currentTarget.open = false;
 });
+
+/** The examples are written for a service on one's own machine. */
+function addressThisService(code) {
+  if (code.textContent.includes(EXAMPLE_ADDRESS)) {
+    code.textContent = code.textContent.replaceAll(EXAMPLE_ADDRESS, location.origin);
+  }
+}
 
 function addCopyButton(block) {
   const button = document.createElement("button");
@@ -104,6 +114,8 @@ async function send(form, panel) {
     show(panel, "No answer", { text: String(error), isJson: false }, "refused");
   } finally {
     button.disabled = false;
+    // On a narrow page the answer lies below the form.
+    panel.scrollIntoView({ block: "nearest" });
   }
 }
 
