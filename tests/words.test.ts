@@ -12,7 +12,7 @@ const skip = tracked.length === 0 && "not a git checkout: no list of tracked fil
 const unfinishedMarks = ["TO-DO", "FIX-ME", "XX-X"].map((mark) => mark.replace("-", ""));
 const unfinished = new RegExp(`(?<!")\\b(?:${unfinishedMarks.join("|")})\\b`);
 const machinePath = /(?<![\w.}])\/(?:work|farm|root|home|Users|tmp)\/|[A-Z]:\\Users\\/;
-const setAside = /\.(?:skip|only|todo)\(|[{,]\s*(?:skip|only|todo):\s*true/;
+const setAside = /(?:\.(?:only|todo)|\b(?:test|it|describe|suite)\.skip)\(|[{,]\s*(?:skip|only|todo):\s*true/;
 
 test("no tracked file names a path of somebody's machine", { skip }, () => {
   assert.deepEqual(linesMatching(machinePath, tracked), []);
