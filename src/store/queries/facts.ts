@@ -113,13 +113,13 @@ const RESOLVE_LINES_AGAIN: Statement = {
   name: "resolve_lines_again",
   text: `with line as materialized (
            select l.order_id, l.line_id, l.line_product_gid as product_gid, l.line_variant_id as variant_id,
-                  l.line_sku as sku
+                  l.line_sku as sku, l.product_gid as old_product_gid, l.sku as old_sku
              from order_line l
             where l.shop_key = $1
               and (l.line_variant_id in (select variant_id from touched_variant)
                    or l.line_sku in (select sku from touched_sku))
-         ), resolved (order_id, line_id, product_gid, sku, used, unit_cost_minor) as (
-           select l.order_id, l.line_id, ${RESOLVED} from line l ${VARIANT_OF_LINE}
+         ), resolved (order_id, line_id, old_product_gid, old_sku, product_gid, sku, used, unit_cost_minor) as (
+           select l.order_id, l.line_id, l.old_product_gid, l.old_sku, ${RESOLVED} from line l ${VARIANT_OF_LINE}
          ), changed as (
            update order_line o
               set product_gid = r.product_gid, sku = r.sku, used = r.used, unit_cost_minor = r.unit_cost_minor
@@ -127,15 +127,24 @@ const RESOLVE_LINES_AGAIN: Statement = {
             where o.shop_key = $1 and o.order_id = r.order_id and o.line_id = r.line_id
               and (o.product_gid, o.sku, o.used, o.unit_cost_minor)
                   is distinct from (r.product_gid, r.sku, r.used, r.unit_cost_minor)
-           returning o.cohort_month
+           returning o.cohort_month, r.old_product_gid, r.old_sku, r.product_gid, r.sku
+         ), product as (
+           insert into touched_product (product_gid)
+           select product_gid from (select old_product_gid from changed union select product_gid from changed) p (product_gid)
+            where product_gid is not null
+           on conflict do nothing
+         ), sku as (
+           insert into touched_sku (sku)
+           select sku from (select old_sku from changed union select sku from changed) s (sku) where sku is not null
+           on conflict do nothing
          )
          insert into dirty_cohort (shop_key, cohort_month)
          select distinct $1::bigint, cohort_month from changed on conflict do nothing`,
 };
 
 /**
- * Resolves the lines of touched variants and SKUs anew and marks the months of those that come out different. Reads
- * all lines of the shop.
+ * Resolves the lines of touched variants and SKUs anew and marks months, products and SKUs of those that come out
+ * different. Reads all lines of the shop.
  */
 export async function resolveLinesAgain(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(RESOLVE_LINES_AGAIN, [shopKey]);
