@@ -28,8 +28,13 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogu
       analyticsCategory: product.analytics_category?.trim() || null,
     });
   }
+  const addProduct = (gid: string | null): void => {
+    if (gid === null || catalogue.products.some((product) => product.gid === gid)) return;
+    catalogue.products.push({ gid, vendor: null, family: null, analyticsCategory: null });
+  };
   for (const variant of rows.variants) {
     const productGid = gidOf(variant.product_id);
+    addProduct(productGid);
     const used = variant.condition === "used";
     const sku = variant.sku ?? null;
     const cost = variant.unit_cost;
@@ -40,9 +45,7 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogu
   }
   for (const row of rows.orderLines) {
     const { productGid, sku, used } = resolveLine(catalogue, row);
-    if (productGid !== null && !catalogue.products.some((product) => product.gid === productGid)) {
-      catalogue.products.push({ gid: productGid, vendor: null, family: null, analyticsCategory: null });
-    }
+    addProduct(productGid);
     if (sku !== null && !catalogue.skus.some((entry) => entry.sku === sku)) {
       catalogue.skus.push({ sku, productGid, used, counterpartSku: null });
     }

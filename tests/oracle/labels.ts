@@ -40,8 +40,12 @@ function partsOf(label: ReturnLabelRow, lines: readonly LedgerLine[]): Part[] {
   return ofReturn.some(hasUnits) ? ofReturn.filter(hasUnits) : ofOrder.filter(hasUnits);
 }
 
-/** Whole minor units by share, rounded down; what is left goes by one to the largest remainders, ties by line id. */
-function giveOut(minor: number, parts: Part[]): void {
+/**
+ * Whole minor units by share, rounded down; what is left goes by one to the largest remainders, ties by line id. A
+ * credit is given out as a charge of its size.
+ */
+function giveOut(signedMinor: number, parts: Part[]): void {
+  const minor = Math.abs(signedMinor);
   const total = parts.reduce((sum, part) => sum + part.units, 0);
   const remainderOf = (part: Part): number => (minor * part.units) % total;
   let left = minor;
@@ -53,4 +57,5 @@ function giveOut(minor: number, parts: Part[]): void {
     (one, other) => remainderOf(other) - remainderOf(one) || byCodePoint(one.line.lineId, other.line.lineId),
   );
   for (const part of inTurn.slice(0, left)) part.minor += 1;
+  for (const part of parts) part.minor *= Math.sign(signedMinor);
 }

@@ -31,10 +31,11 @@ export function wilsonOf(returned: number, sold: number): { low: number; high: n
   return { low: shown((center - spread) / scale), high: shown((center + spread) / scale) };
 }
 
-/** A division of whole numbers, the dividend not below 0, rounded half up. */
+/** A division of whole numbers, rounded to the nearest, a half upwards; the divisor is above 0. */
 export function halfUp(dividend: bigint, divisor: bigint): number {
-  const whole = dividend / divisor;
-  return Number(2n * (dividend % divisor) >= divisor ? whole + 1n : whole);
+  let rest = (2n * dividend + divisor) % (2n * divisor);
+  if (rest < 0n) rest += 2n * divisor;
+  return Number((2n * dividend + divisor - rest) / (2n * divisor));
 }
 
 /** M9: how many decimals the currencies of the test stores have. */

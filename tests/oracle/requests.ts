@@ -1,10 +1,10 @@
-import { FIRST_MONTH, LAST_MONTH } from "./random-store.ts";
+import { FIRST_MONTH, LAST_MONTH } from "./drafts.ts";
 import type { Parameters, Store } from "./store.ts";
 
 export type OracleRequest = { path: string; params: Parameters };
 
 const WINDOWS = ["primary", "30d", "90d", "lifetime"];
-const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "NEVER"];
+const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "NEVER"];
 const PRODUCTS = ["p1", "p2", "p3", "ghost", "never"].map((id) => `gid://import/Product/${id}`);
 const GROUPS = ["Tops", "Shoes", "Outdoor", "Never"];
 const EVERYTHING = { start_month: "2024-10", end_month: "2026-02" };
@@ -19,7 +19,7 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
       const range = chosen([EVERYTHING, { start_month: FIRST_MONTH, end_month: "2025-08" }], step);
       const include_incomplete = chosen([true, false], index + step);
       requests.push({
-        path: chosen(["/api/v1/summary", "/api/v1/timeseries"], index),
+        path: (index + step) % WINDOWS.length === 0 ? "/api/v1/summary" : "/api/v1/timeseries",
         params: { ...selection, ...range, window, include_incomplete },
       });
     }

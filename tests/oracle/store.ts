@@ -33,6 +33,8 @@ export type OrderLineRow = {
   product_id?: string;
   variant_id?: string;
   sku?: string;
+  title?: string;
+  vendor?: string;
   units: number;
   test?: boolean;
   canceled_at?: string;

@@ -1,0 +1,114 @@
+import fc from "fast-check";
+import type { OrderLineRow, RestockType, ReturnStatus } from "./store.ts";
+
+/** Orders lie in these months, over two turns of the year; a request may ask for one more on either side. */
+export const FIRST_MONTH = "2024-11";
+export const LAST_MONTH = "2026-01";
+export const DAYS = 450;
+
+/** What a line says of what was sold. */
+const LINE_WORDS: readonly Pick<OrderLineRow, "product_id" | "variant_id" | "sku">[] = [
+  { product_id: "p1", variant_id: "v1", sku: "S1" },
+  { product_id: "p1", variant_id: "v2", sku: "S2" },
+  { product_id: "p2", variant_id: "v3", sku: "S3" },
+  { product_id: "p1", variant_id: "v4", sku: "U1" },
+  { product_id: "p2", variant_id: "v5", sku: "U2" },
+  { product_id: "p2", variant_id: "v6" },
+  { variant_id: "v6", sku: "ODD" },
+  { variant_id: "v1" },
+  { variant_id: "v-unknown", sku: "S1" },
+  { product_id: "p3" },
+  { product_id: "ghost", sku: "GHOST" },
+  { sku: "LOOSE" },
+  {},
+];
+
+export const oneOf = <Value>(...values: Value[]): fc.Arbitrary<Value> => fc.constantFrom(...values);
+const often = <Value>(common: Value, ...rare: Value[]): fc.Arbitrary<Value> =>
+  fc.oneof({ arbitrary: fc.constant(common), weight: 6 }, { arbitrary: oneOf(...rare), weight: 1 });
+
+/** An instant some days after the first one, with one of several offsets; near midnight now and then. */
+const clock = oneOf(
+  "T12:00:00Z",
+  "T00:00:00Z",
+  "T23:59:59Z",
+  "T23:30:00-05:00",
+  "T00:30:00+02:00",
+  "T12:00:00Z",
+);
+const lag = fc.oneof(oneOf(-1, 0, 14, 29, 30, 31, 44, 45, 46, 89, 90, 91), fc.integer({ min: 0, max: 130 }));
+const lineIndex = fc.nat({ max: 11 });
+const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 });
+
+export const lineDraft = fc.record({
+  order: fc.nat({ max: 4 }),
+  words: oneOf(...LINE_WORDS),
+  day: fc.nat({ max: DAYS }),
+  clock,
+  units: fc.integer({ min: 1, max: 6 }),
+  removed: often(0, 1, 2),
+  drawback: often("none", "test", "canceled", "gift_card"),
+});
+
+export const returnDraft = fc.record({
+  line: lineIndex,
+  number: oneOf(0, 0, 1, 2),
+  status: oneOf<ReturnStatus>("CLOSED", "CLOSED", "CLOSED", "REQUESTED", "OPEN", "DECLINED", "CANCELED"),
+  units: fc.integer({ min: 1, max: 4 }),
+  processed: maybe(fc.nat({ max: 4 })),
+  lag,
+  clock,
+  reason: oneOf("too_small", "too_small", "defect", "", "refund_only"),
+});
+
+export const refundDraft = fc.record({
+  line: lineIndex,
+  number: fc.nat({ max: 3 }),
+  units: fc.nat({ max: 3 }),
+  cents: fc.nat({ max: 9_999 }),
+  restock: oneOf<RestockType | undefined>(
+    "RETURN",
+    "RETURN",
+    "NO_RESTOCK",
+    "LEGACY_RESTOCK",
+    "CANCEL",
+    undefined,
+  ),
+  linked: oneOf("no", "no", "first", "second", "shared", "unknown"),
+  lag,
+  clock,
+});
+
+export const labelDraft = fc.record({
+  line: lineIndex,
+  target: oneOf("return", "shared return", "order", "both", "unknown return", "nothing known", "nothing"),
+  lag,
+  /** Now and then a credit. */
+  cents: fc.oneof(
+    { arbitrary: fc.integer({ min: 1, max: 1_200 }), weight: 6 },
+    { arbitrary: fc.integer({ min: -400, max: -1 }), weight: 1 },
+  ),
+  currency: fc.oneof(
+    { arbitrary: oneOf(undefined, "EUR"), weight: 40 },
+    { arbitrary: fc.constant("USD"), weight: 1 },
+  ),
+  isVoided: often(false, true),
+});
+
+export const eventDraft = fc.record({
+  day: fc.nat({ max: DAYS }),
+  length: fc.integer({ min: 1, max: 40 }),
+  skus: oneOf(undefined, "S1;U1", "S2", "S1;S3;GONE"),
+});
+
+export const catalogueDraft = fc.record({
+  /** Whether a product has a row of its own, or is known from its variants and lines. */
+  isDescribed: fc.tuple(...["p1", "p2", "p3"].map(() => often(true, false))),
+  families: fc.tuple(...["p1", "p2", "p3"].map(() => oneOf<string | undefined>("Tops", "Shoes", undefined))),
+  categories: fc.tuple(
+    ...["p1", "p2", "p3"].map(() => oneOf<string | undefined>("Tops", "Outdoor", undefined)),
+  ),
+  costs: fc.tuple(...["v1", "v2", "v3", "v4", "v5", "v6"].map(() => maybe(fc.integer({ min: 1, max: 900 })))),
+});
+
+export type Draft<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;
