@@ -62,6 +62,14 @@ export const usedVariantsParameter = {
   include_used_variants: Type.Optional(flag("Add the used variants of the selected product or SKU.")),
 };
 
+/** The parameters of every endpoint that answers a selection over cohort months. */
+export const cohortParameters = {
+  ...selectorParameters,
+  ...monthParameters,
+  ...windowParameters,
+  ...usedVariantsParameter,
+};
+
 export const vendorParameter = { vendor: text("Exact vendor name.") };
 
 export const cursorParameter = {

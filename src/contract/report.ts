@@ -4,12 +4,9 @@ import { defineEndpoint } from "./endpoint.ts";
 import { cohortEcho, meta, monthText, rate, units } from "./meta.ts";
 import {
   REPORT_SECTIONS,
-  monthParameters,
+  cohortParameters,
   reportSectionParameter,
   reportStateParameters,
-  selectorParameters,
-  usedVariantsParameter,
-  windowParameters,
 } from "./parameters.ts";
 
 const closed = <Properties extends TProperties>(
@@ -181,13 +178,7 @@ export type ReportData = Static<typeof data>;
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
 /** What the report and its export take alike. */
-export const reportParameters = {
-  ...selectorParameters,
-  ...monthParameters,
-  ...windowParameters,
-  ...usedVariantsParameter,
-  ...reportStateParameters,
-};
+export const reportParameters = { ...cohortParameters, ...reportStateParameters };
 
 export const report = defineEndpoint({
   name: "report",

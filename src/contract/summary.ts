@@ -1,12 +1,7 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import { cohortEcho, meta, rate, units } from "./meta.ts";
-import {
-  monthParameters,
-  selectorParameters,
-  usedVariantsParameter,
-  windowParameters,
-} from "./parameters.ts";
+import { cohortParameters } from "./parameters.ts";
 
 export const summary = defineEndpoint({
   name: "summary",
@@ -16,12 +11,7 @@ export const summary = defineEndpoint({
   summary: "Cohort return rate of a selection",
   description:
     "Units sold in a range of order months, units of those same cohorts returned within the window, and their ratio.",
-  parameters: Type.Object({
-    ...selectorParameters,
-    ...monthParameters,
-    ...windowParameters,
-    ...usedVariantsParameter,
-  }),
+  parameters: Type.Object(cohortParameters),
   response: Type.Object(
     {
       data: Type.Object(

@@ -1,12 +1,7 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import { cohortEcho, meta, rate, units } from "./meta.ts";
-import {
-  monthParameters,
-  selectorParameters,
-  usedVariantsParameter,
-  windowParameters,
-} from "./parameters.ts";
+import { cohortParameters } from "./parameters.ts";
 
 export const timeseries = defineEndpoint({
   name: "timeseries",
@@ -16,12 +11,7 @@ export const timeseries = defineEndpoint({
   summary: "Monthly cohort return rates of a selection",
   description:
     "One row for every order-cohort month of the range that is not left out as incomplete, zeros included.",
-  parameters: Type.Object({
-    ...selectorParameters,
-    ...monthParameters,
-    ...windowParameters,
-    ...usedVariantsParameter,
-  }),
+  parameters: Type.Object(cohortParameters),
   response: Type.Object(
     {
       data: Type.Object(

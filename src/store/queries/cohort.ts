@@ -26,10 +26,11 @@ export type CohortAnswer = {
   months: CohortMonthRow[];
 };
 
-const LOAD_COHORT: Statement = {
-  name: "load_cohort",
-  text: `with ${CHOSEN},
-  months as (
+/**
+ * `months`: the figures of the chosen entities by cohort month, after `CHOSEN`; one range scan of cohort's primary key.
+ * $5 observation window, $6 and $7 the first and last month.
+ */
+export const COHORT_MONTHS = `months as (
     select c.cohort_month, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units,
            sum(c.refunded_units) as refunded_units, sum(c.restocked_units) as restocked_units,
            sum(c.restocked_cost_minor) as restocked_cost_minor, sum(c.costed_sold_units) as costed_sold_units,
@@ -39,7 +40,12 @@ const LOAD_COHORT: Statement = {
       join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
        and c.observation_window = $5 and c.cohort_month between $6 and $7
      group by c.cohort_month
-  )
+  )`;
+
+const LOAD_COHORT: Statement = {
+  name: "load_cohort",
+  text: `with ${CHOSEN},
+  ${COHORT_MONTHS}
   select exists (select from chosen) as found,
          ${CHOSEN_SKUS} as skus,
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months`,

@@ -1,5 +1,6 @@
 import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
+import { COHORT_MONTHS } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
 import { LINE_CONDITION } from "./report-lines.ts";
 import { CHOSEN, CHOSEN_SKUS, selectionValues } from "./selection.ts";
@@ -35,18 +36,6 @@ export type ReportFigures = {
   requests: { status: string; units: number }[];
   unmatched_label_minor: number | null;
 };
-
-const MONTHS = `months as (
-    select c.cohort_month, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units,
-           sum(c.refunded_units) as refunded_units, sum(c.restocked_units) as restocked_units,
-           sum(c.restocked_cost_minor) as restocked_cost_minor, sum(c.costed_sold_units) as costed_sold_units,
-           sum(c.costed_returned_units) as costed_returned_units, sum(c.refund_minor) as refund_minor,
-           sum(c.label_minor) as label_minor
-      from chosen e
-      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
-       and c.observation_window = $5 and c.cohort_month between $6 and $7
-     group by c.cohort_month
-  )`;
 
 const EVENTS = `select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units,
              null::text as status, 0 as request_units
@@ -92,7 +81,7 @@ export async function loadReportFigures(
 function statement(kind: Selection["kind"]): Statement {
   return {
     name: `load_report_figures_${kind}`,
-    text: `with ${CHOSEN}, ${MONTHS}, ${facts(kind)}
+    text: `with ${CHOSEN}, ${COHORT_MONTHS}, ${facts(kind)}
   select exists (select from chosen) as found,
          ${CHOSEN_SKUS} as skus,
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months,
