@@ -118,8 +118,8 @@ const RESOLVE_LINES_AGAIN: Statement = {
             where l.shop_key = $1
               and (l.line_variant_id in (select variant_id from touched_variant)
                    or l.line_sku in (select sku from touched_sku))
-         ), resolved (order_id, line_id, product_gid, sku, used, unit_cost_minor) as (
-           select l.order_id, l.line_id, ${RESOLVED} from line l ${VARIANT_OF_LINE}
+         ), resolved (order_id, line_id, old_product_gid, old_sku, product_gid, sku, used, unit_cost_minor) as (
+           select l.order_id, l.line_id, l.old_product_gid, l.old_sku, ${RESOLVED} from line l ${VARIANT_OF_LINE}
          ), changed as (
            update order_line o
               set product_gid = r.product_gid, sku = r.sku, used = r.used, unit_cost_minor = r.unit_cost_minor
@@ -127,17 +127,15 @@ const RESOLVE_LINES_AGAIN: Statement = {
             where o.shop_key = $1 and o.order_id = r.order_id and o.line_id = r.line_id
               and (o.product_gid, o.sku, o.used, o.unit_cost_minor)
                   is distinct from (r.product_gid, r.sku, r.used, r.unit_cost_minor)
-           returning o.order_id, o.line_id, o.cohort_month, o.product_gid, o.sku
-         ), product_touched as (
+           returning o.cohort_month, r.old_product_gid, r.old_sku, r.product_gid, r.sku
+         ), product as (
            insert into touched_product (product_gid)
-           select product_gid from changed where product_gid is not null
-           union select l.old_product_gid from changed c join line l using (order_id, line_id)
-                  where l.old_product_gid is not null
+           select product_gid from (select old_product_gid from changed union select product_gid from changed) p (product_gid)
+            where product_gid is not null
            on conflict do nothing
-         ), sku_touched as (
+         ), sku as (
            insert into touched_sku (sku)
-           select sku from changed where sku is not null
-           union select l.old_sku from changed c join line l using (order_id, line_id) where l.old_sku is not null
+           select sku from (select old_sku from changed union select sku from changed) s (sku) where sku is not null
            on conflict do nothing
          )
          insert into dirty_cohort (shop_key, cohort_month)
@@ -145,8 +143,8 @@ const RESOLVE_LINES_AGAIN: Statement = {
 };
 
 /**
- * Resolves the lines of touched variants and SKUs anew and marks the months of those that come out different. Reads
- * all lines of the shop.
+ * Resolves the lines of touched variants and SKUs anew and marks months, products and SKUs of those that come out
+ * different. Reads all lines of the shop.
  */
 export async function resolveLinesAgain(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(RESOLVE_LINES_AGAIN, [shopKey]);
