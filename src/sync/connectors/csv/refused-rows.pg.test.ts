@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
+import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+
+const LINES = "order_id,line_id,ordered_at,units";
+const RETURNS = "return_id,order_id,line_id,status,units,processed_units,closed_at";
+const REFUNDS = "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type";
+const GOOD_LINE = "o1,l1,2026-01-05T10:00:00Z,2";
+const lines = (...rows: string[]): FolderFiles => ({ "order_lines.csv": csv(LINES, GOOD_LINE, ...rows) });
+const refunds = (...rows: string[]): FolderFiles => ({ ...lines(), "refunds.csv": csv(REFUNDS, ...rows) });
+const returns = (...rows: string[]): FolderFiles => ({ ...lines(), "returns.csv": csv(RETURNS, ...rows) });
+
+let shop: ImportShop;
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(() => shop.stop());
+
+type Refusal = {
+  title: string;
+  files: FolderFiles;
+  file: string;
+  line: number;
+  column: string | null;
+  reason: RegExp;
+};
+
+const REFUSALS: Refusal[] = [
+  {
+    title: "a missing value of a required column",
+    files: lines("o2,,2026-01-05T10:00:00Z,1"),
+    ...{ file: "order_lines.csv", line: 3, column: "line_id", reason: /empty/ },
+  },
+  {
+    title: "a value of blanks and control characters only",
+    files: lines("o2,\u0007 \u0001,2026-01-05T10:00:00Z,1"),
+    ...{ file: "order_lines.csv", line: 3, column: "line_id", reason: /empty/ },
+  },
+  {
+    title: "negative units",
+    files: lines("o2,l1,2026-01-05T10:00:00Z,-1"),
+    ...{ file: "order_lines.csv", line: 3, column: "units", reason: /negative/ },
+  },
+  {
+    title: "units that are no whole number",
+    files: lines("o2,l1,2026-01-05T10:00:00Z,1.5"),
+    ...{ file: "order_lines.csv", line: 3, column: "units", reason: /whole number/ },
+  },
+  {
+    title: "units beyond any order",
+    files: lines("o2,l1,2026-01-05T10:00:00Z,99999999999"),
+    ...{ file: "order_lines.csv", line: 3, column: "units", reason: /more than/ },
+  },
+  {
+    title: "a time without offset",
+    files: lines("o2,l1,2026-01-05T10:00:00,1"),
+    ...{ file: "order_lines.csv", line: 3, column: "ordered_at", reason: /ISO 8601/ },
+  },
+  {
+    title: "a day that no calendar has",
+    files: lines("o2,l1,2026-02-30T10:00:00Z,1"),
+    ...{ file: "order_lines.csv", line: 3, column: "ordered_at", reason: /no real time/ },
+  },
+  {
+    title: "more cells than the header",
+    files: lines("o2,l1,2026-01-05T10:00:00Z,1,extra"),
+    ...{ file: "order_lines.csv", line: 3, column: null, reason: /5 cells.*4/ },
+  },
+  {
+    title: "a flag that is neither true nor false",
+    files: { "order_lines.csv": csv(`${LINES},test`, `${GOOD_LINE},perhaps`) },
+    ...{ file: "order_lines.csv", line: 2, column: "test", reason: /true nor false/ },
+  },
+  {
+    title: "an id beyond what an index can hold",
+    files: lines(`${"x".repeat(600)},l1,2026-01-05T10:00:00Z,1`),
+    ...{ file: "order_lines.csv", line: 3, column: "order_id", reason: /longer than 512 bytes/ },
+  },
+  {
+    title: "an unknown return status",
+    files: returns("r1,o1,l1,LOST,1,,"),
+    ...{ file: "returns.csv", line: 2, column: "status", reason: /none of REQUESTED/ },
+  },
+  {
+    title: "a closed return without closed_at",
+    files: returns("r1,o1,l1,CLOSED,1,,"),
+    ...{ file: "returns.csv", line: 2, column: "closed_at", reason: /CLOSED/ },
+  },
+  {
+    title: "a return of an unknown line",
+    files: returns("r1,o1,l9,OPEN,1,,"),
+    ...{ file: "returns.csv", line: 2, column: "line_id", reason: /unknown/ },
+  },
+  {
+    title: "a refund of an unknown order",
+    files: refunds("f1,o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN"),
+    ...{ file: "refunds.csv", line: 2, column: "line_id", reason: /unknown/ },
+  },
+  {
+    title: "a refund above the line's units",
+    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN"),
+    ...{ file: "refunds.csv", line: 2, column: "units", reason: /more than the units of the line/ },
+  },
+  {
+    title: "an unknown restock type",
+    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,5.00,SHELF"),
+    ...{ file: "refunds.csv", line: 2, column: "restock_type", reason: /none of RETURN/ },
+  },
+  {
+    title: "more decimals than the currency has",
+    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,5.001,RETURN"),
+    ...{ file: "refunds.csv", line: 2, column: "subtotal", reason: /2 decimals of EUR/ },
+  },
+  {
+    title: "an amount in scientific notation",
+    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,1e3,RETURN"),
+    ...{ file: "refunds.csv", line: 2, column: "subtotal", reason: /plain decimal/ },
+  },
+  {
+    title: "an amount beyond exact arithmetic",
+    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,99999999999999999999,RETURN"),
+    ...{ file: "refunds.csv", line: 2, column: "subtotal", reason: /too large/ },
+  },
+  {
+    title: "a negative refund",
+    files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN"),
+    ...{ file: "refunds.csv", line: 2, column: "subtotal", reason: /negative/ },
+  },
+  {
+    title: "an unknown condition",
+    files: { ...lines(), "variants.csv": csv("variant_id,product_id,condition", "v1,p1,worn") },
+    ...{ file: "variants.csv", line: 2, column: "condition", reason: /none of new, used/ },
+  },
+  {
+    title: "a product without title",
+    files: { ...lines(), "products.csv": csv("product_id,title", "p1,") },
+    ...{ file: "products.csv", line: 2, column: "title", reason: /empty/ },
+  },
+  {
+    title: "a label with too many decimals for its own currency",
+    files: {
+      ...lines(),
+      "return_labels.csv": csv("label_id,charged_at,amount,currency", "b1,2026-01-06T00:00:00Z,1.5,JPY"),
+    },
+    ...{ file: "return_labels.csv", line: 2, column: "amount", reason: /0 decimals of JPY/ },
+  },
+  {
+    title: "a sale event that ends before it starts",
+    files: {
+      ...lines(),
+      "sale_events.csv": csv("slug,label,starts_on,ends_on", "s,Sale,2026-02-02,2026-02-01"),
+    },
+    ...{ file: "sale_events.csv", line: 2, column: "ends_on", reason: /before/ },
+  },
+];
+
+for (const { title, files, reason, ...where } of REFUSALS) {
+  test(`${title} is told with file, line, column and reason, and nothing is imported`, async () => {
+    const shopKey = await shop.open();
+    const result = await shop.import(shopKey, files);
+    assert.equal(result.imported, false);
+    assert.equal(result.invalidCount, 1);
+    const [problem] = result.invalid;
+    assert.match(problem?.reason ?? "", reason);
+    assert.deepEqual({ ...problem, reason: null }, { ...where, reason: null });
+    const dump = await shop.dump(shopKey);
+    assert.deepEqual(Object.values(dump).flat(), []);
+    const [workspace] = await shop.rows(
+      "select readiness, data_version, data_as_of from workspace where shop_key = $1",
+      [shopKey],
+    );
+    assert.deepEqual(workspace, { readiness: "installing", data_version: 0, data_as_of: null });
+  });
+}
+
+test("lines are counted as they stand in the file, over quoted line breaks and blank lines", async () => {
+  const shopKey = await shop.open();
+  const text = `${LINES},title\r\n${GOOD_LINE},"one\r\ntwo"\r\n\r\n${GOOD_LINE},x\r\no2,l1,never,1,y\r\n`;
+  const { invalid } = await shop.import(shopKey, { "order_lines.csv": text });
+  assert.deepEqual(
+    invalid.map(({ line }) => line),
+    [6],
+  );
+});
+
+test("with skipInvalid the rest is imported, and what hangs on a line left out is left out and listed too", async () => {
+  const shopKey = await shop.open();
+  const files = {
+    "order_lines.csv": csv(LINES, GOOD_LINE, "o2,l1,never,1"),
+    "returns.csv": csv(RETURNS, "r1,o1,l1,CLOSED,1,,2026-01-09T00:00:00Z", "r2,o2,l1,OPEN,1,,"),
+    "refunds.csv": csv(REFUNDS, "f1,o2,l1,2026-01-06T00:00:00Z,1,5.00,RETURN"),
+  };
+  const result = await shop.import(shopKey, files, { skipInvalid: true });
+  assert.equal(result.imported, true);
+  assert.deepEqual(
+    result.invalid.map(({ file, line, column }) => [file, line, column]),
+    [
+      ["order_lines.csv", 3, "ordered_at"],
+      ["refunds.csv", 2, "line_id"],
+      ["returns.csv", 3, "line_id"],
+    ],
+  );
+  assert.equal(result.counts.order_lines, 1);
+  assert.equal(result.counts.returns, 1);
+  const [figures] = await shop.rows(
+    `select sold_units, returned_units, refund_minor from cohort
+      where shop_key = $1 and entity_kind = 'workspace' and observation_window = 'lifetime'`,
+    [shopKey],
+  );
+  assert.deepEqual(figures, { sold_units: 2, returned_units: 1, refund_minor: 0 });
+});
+
+test("a refund is held against the units its line has in an earlier import, unless the folder brings the line", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, lines());
+  const refund = csv(REFUNDS, "f1,o1,l1,2026-01-06T00:00:00Z,3,5.00,RETURN");
+  const alone = await shop.import(shopKey, { "order_lines.csv": csv(LINES), "refunds.csv": refund });
+  assert.deepEqual(
+    alone.invalid.map(({ column }) => column),
+    ["units"],
+  );
+  const grown = csv(LINES, "o1,l1,2026-01-05T10:00:00Z,3");
+  const together = await shop.import(shopKey, { "order_lines.csv": grown, "refunds.csv": refund });
+  assert.equal(together.imported, true);
+});
+
+test("of many bad rows all are counted and the first are listed", async () => {
+  const shopKey = await shop.open();
+  const bad = Array.from({ length: 30 }, (_, index) => `f${index},o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN`);
+  const result = await shop.import(shopKey, refunds(...bad), { maxReported: 5 });
+  assert.equal(result.invalidCount, 30);
+  assert.deepEqual(
+    result.invalid.map(({ line }) => line),
+    [2, 3, 4, 5, 6],
+  );
+});

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
+import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+import { ImportError } from "./problems.ts";
+
+const LINES = "order_id,line_id,ordered_at,sku,title,units";
+const ROW = "o1,l1,2026-01-05T10:00:00Z,A,Hat,2";
+const GOOD = csv(LINES, ROW);
+const MANY = csv(
+  LINES,
+  ...Array.from({ length: 20_000 }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,A,Crème hat ${index},2`),
+);
+
+let shop: ImportShop;
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(() => shop.stop());
+
+const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
+  {
+    title: "a folder without order_lines",
+    files: { "products.csv": "product_id,title\n" },
+    message: /^order_lines\.csv: missing/,
+  },
+  {
+    title: "the same file plain and compressed",
+    files: { "order_lines.csv": GOOD, "order_lines.csv.gz": gzipSync(GOOD) },
+    message: /^order_lines\.csv and order_lines\.csv\.gz/,
+  },
+  {
+    title: "a file without even a header",
+    files: { "order_lines.csv": "" },
+    message: /^order_lines\.csv: the file is empty/,
+  },
+  {
+    title: "a missing required column",
+    files: { "order_lines.csv": csv("order_id,ordered_at,units", "o1,2026-01-05T10:00:00Z,1") },
+    message: /^order_lines\.csv: line 1: the required column line_id is missing/,
+  },
+  {
+    title: "a column that stands twice",
+    files: { "order_lines.csv": csv(`${LINES},units`, `${ROW},2`) },
+    message: /^order_lines\.csv: line 1: the column units stands twice/,
+  },
+  {
+    title: "Latin-1 instead of UTF-8",
+    files: {
+      "order_lines.csv": Buffer.from(csv(LINES, ROW, ROW, "o2,l1,2026-01-05T10:00:00Z,A,Crème,2"), "latin1"),
+    },
+    message: /^order_lines\.csv: line 4: wrong encoding/,
+  },
+  {
+    title: "Latin-1 far down in a large file",
+    files: {
+      "order_lines.csv": Buffer.concat([
+        Buffer.from(MANY),
+        Buffer.from("o,l,2026,A,Cr\u00e8me,2\n", "latin1"),
+      ]),
+    },
+    message: /^order_lines\.csv: line 20002: wrong encoding/,
+  },
+  {
+    title: "UTF-16",
+    files: { "order_lines.csv": Buffer.from(`\ufeff${GOOD}`, "utf16le") },
+    message: /^order_lines\.csv: line 1: wrong encoding/,
+  },
+  {
+    title: "a character cut off at the end",
+    files: { "order_lines.csv": Buffer.concat([Buffer.from(GOOD), Buffer.from([0xc3])]) },
+    message: /^order_lines\.csv: line 3: wrong encoding/,
+  },
+  {
+    title: "a truncated gzip",
+    files: { "order_lines.csv.gz": gzipSync(MANY).subarray(0, 50_000) },
+    message: /^order_lines\.csv\.gz: the gzip is damaged or cut off/,
+  },
+  {
+    title: "a gzip that is none",
+    files: { "order_lines.csv.gz": GOOD },
+    message: /^order_lines\.csv\.gz: the gzip is damaged or cut off/,
+  },
+  {
+    title: "a quote that is never closed",
+    files: { "order_lines.csv": csv(LINES, ROW, 'o2,l1,2026-01-05T10:00:00Z,A,"Hat,2') },
+    message: /^order_lines\.csv: line 3: not CSV, a quote is opened and never closed/,
+  },
+  {
+    title: "text after a closing quote",
+    files: { "order_lines.csv": csv(LINES, 'o2,l1,2026-01-05T10:00:00Z,A,"Hat"s,2') },
+    message: /^order_lines\.csv: line 2: not CSV, text follows a closing quote/,
+  },
+  {
+    title: "a quote inside an unquoted cell",
+    files: { "order_lines.csv": csv(LINES, 'o2,l1,2026-01-05T10:00:00Z,A,5" pipe,2') },
+    message: /^order_lines\.csv: line 2: not CSV, a quote stands inside an unquoted cell/,
+  },
+];
+
+for (const { title, files, message } of UNREADABLE) {
+  test(`${title} is one clear error that names the file, and the previous data stays`, async () => {
+    const shopKey = await shop.open();
+    await shop.import(shopKey, { "order_lines.csv": GOOD });
+    const previous = await shop.dump(shopKey);
+    await assert.rejects(shop.import(shopKey, files, { skipInvalid: true }), (error) => {
+      assert.ok(error instanceof ImportError);
+      assert.match(error.message, message);
+      return true;
+    });
+    assert.deepEqual(await shop.dump(shopKey), previous);
+  });
+}
+
+test("a folder that is not there is one clear error", async () => {
+  const shopKey = await shop.open();
+  await assert.rejects(
+    shop.import(shopKey, {}, { folder: "/no/such/folder" }),
+    (error) => error instanceof ImportError && error.message.includes("/no/such/folder"),
+  );
+});
+
+test("plain, compressed, with byte order mark and with CRLF: the same rows", async () => {
+  const expected = await dumpOf({ "order_lines.csv": GOOD });
+  assert.equal(expected["order_line"]?.length, 1);
+  const withMark = `\ufeff${GOOD}`;
+  assert.deepEqual(await dumpOf({ "order_lines.csv.gz": gzipSync(GOOD) }), expected);
+  assert.deepEqual(await dumpOf({ "order_lines.csv": withMark }), expected);
+  assert.deepEqual(await dumpOf({ "order_lines.csv": GOOD.replaceAll("\n", "\r\n") }), expected);
+  assert.deepEqual(await dumpOf({ "order_lines.csv": GOOD.trimEnd() }), expected);
+});
+
+test("quoted commas, quotes and line breaks are read, and control characters are stripped from text", async () => {
+  const cell = '"Hat, ""large""\r\nblue\u0000\u0007\u0085\\N\\."';
+  const { sku, entity } = await dumpOf({
+    "order_lines.csv": csv(LINES, `o1,l1,2026-01-05T10:00:00Z,A\tB,${cell},2`),
+  });
+  assert.deepEqual(
+    sku?.map((row) => [(row as { sku: string }).sku, (row as { product_title: string }).product_title]),
+    [["AB", 'Hat, "large"blue\\N\\.']],
+  );
+  assert.deepEqual(
+    entity?.map((row) => (row as { label: string }).label),
+    ["AB"],
+  );
+});
+
+test("unknown columns are told and ignored, and so are extra files", async () => {
+  const shopKey = await shop.open();
+  const result = await shop.import(shopKey, {
+    "order_lines.csv": csv(`${LINES},colour`, `${ROW},red`),
+    "customers.csv": "not read",
+  });
+  assert.equal(result.imported, true);
+  assert.deepEqual(result.warnings, [
+    {
+      kind: "unknown_column",
+      file: "order_lines.csv",
+      message: 'the unknown column "colour" is ignored',
+      count: 1,
+    },
+  ]);
+});
+
+async function dumpOf(files: FolderFiles): Promise<Record<string, unknown[]>> {
+  const shopKey = await shop.open();
+  const result = await shop.import(shopKey, files);
+  assert.deepEqual(result.invalid, []);
+  return shop.dump(shopKey);
+}

@@ -1,0 +1,121 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
+import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
+import type { ImportOptions, ImportResult } from "../../src/sync/connectors/csv/import-folder.ts";
+import { createTestDatabase } from "./database.ts";
+
+/** Files by name: CSV text, bytes, or rows of cells under their header. */
+export type FolderFiles = Readonly<Record<string, string | Buffer>>;
+
+/** A database with empty workspaces to import into. */
+export type ImportShop = {
+  database: Database;
+  url: string;
+  /** A new workspace; returns its shop key. */
+  open(currencyCode?: string): Promise<number>;
+  import(shopKey: number, files: FolderFiles, options?: Partial<ImportOptions>): Promise<ImportResult>;
+  rows<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** Every row of a workspace's data by table, in an order of its own. */
+  dump(shopKey: number): Promise<Record<string, unknown[]>>;
+  stop(): Promise<void>;
+};
+
+export const AS_OF = "2026-06-01T00:00:00Z";
+
+const TABLES = [
+  "product",
+  "variant",
+  "sku",
+  "entity",
+  "order_document",
+  "return_label",
+  "order_line",
+  "return_event",
+  "return_request",
+  "label_share",
+  "dirty_cohort",
+  "cohort",
+  "sale_event",
+];
+
+export async function startImportShop(): Promise<ImportShop> {
+  const { url, drop } = await createTestDatabase();
+  const database = openDatabase({
+    url,
+    maxConnections: 4,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "import test",
+    onConnectionError: () => {},
+  });
+  let shops = 0;
+  let statements = 0;
+  const currencies = new Map<number, string>();
+  const rows: ImportShop["rows"] = (text, values = []) =>
+    database.rows({ name: `test_${(statements += 1)}`, text }, values);
+  return {
+    database,
+    url,
+    rows,
+    open: async (currencyCode = "EUR") => {
+      const shopKey = (shops += 1);
+      currencies.set(shopKey, currencyCode);
+      await rows(
+        `insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key)
+         values ($1::bigint, 'organization', 'shop', 'shop-' || $1::bigint || '.example', $2, 'enterprise')`,
+        [shopKey, currencyCode],
+      );
+      return shopKey;
+    },
+    import: (shopKey, files, options = {}) =>
+      withFolder(files, (folder) =>
+        importFolder({
+          database,
+          shopKey,
+          currencyCode: currencies.get(shopKey) ?? "EUR",
+          folder,
+          asOf: new Date(AS_OF),
+          skipInvalid: false,
+          ...options,
+        }),
+      ),
+    dump: async (shopKey) => {
+      const dump: Record<string, unknown[]> = {};
+      for (const table of TABLES) {
+        const found = await rows<{ row: unknown }>(
+          `select to_jsonb(t) - 'shop_key' as row from ${table} t where shop_key = $1
+            order by (to_jsonb(t) - 'shop_key')::text`,
+          [shopKey],
+        );
+        dump[table] = found.map(({ row }) => row);
+      }
+      return dump;
+    },
+    stop: async () => {
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+/** Writes the files into a folder of their own, hands its path to `use`, and removes it. */
+export async function withFolder<Result>(
+  files: FolderFiles,
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), "returns-import-"));
+  try {
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** CSV text of a header and rows; cells that need no quotes. */
+export function csv(header: string, ...rows: string[]): string {
+  return `${[header, ...rows].join("\n")}\n`;
+}
