@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
+import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+
+const STORE: FolderFiles = {
+  "products.csv": csv(
+    "product_id,title,vendor,family,analytics_category",
+    "p1,Crème Jacket,Nordwind,Outerwear,Jackets",
+    "gid://shopify/Product/2,Shirt,,Tops,",
+  ),
+  "variants.csv": csv(
+    "variant_id,product_id,sku,condition,counterpart_sku,unit_cost",
+    "v1,p1,JACKET,new,,20.00",
+    "v2,p1,JACKET-USED,used,JACKET,5.00",
+    "v3,gid://shopify/Product/2,SHIRT,,,",
+  ),
+  "order_lines.csv": csv(
+    "order_id,line_id,ordered_at,product_id,variant_id,sku,title,units,unit_price,test,canceled_at,removed_units",
+    "o1,l1,2026-01-05T10:00:00Z,,v1,,,3,50.00,,,",
+    "o1,l2,2026-01-05T10:00:00Z,,,SHIRT,,2,10.00,,,1",
+    "o2,l1,2026-01-31T23:30:00-01:00,p1,v2,,,1,15.00,,,",
+    "o3,l1,2026-02-03T10:00:00Z,p9,,CAP,Cap,4,5.00,,,",
+    "o4,l1,2026-02-04T10:00:00Z,,v1,,,9,50.00,true,,",
+    "o5,l1,2026-02-05T10:00:00Z,,v1,,,9,50.00,,2026-02-06T00:00:00Z,",
+  ),
+  "returns.csv": csv(
+    "return_id,order_id,line_id,status,units,processed_units,requested_at,closed_at,reason",
+    "r1,o1,l1,CLOSED,2,1,2026-01-08T00:00:00Z,2026-01-20T00:00:00Z,too small",
+    "r2,o3,l1,OPEN,1,,,,",
+  ),
+  "refunds.csv": csv(
+    "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type,return_id",
+    "f1,o1,l1,2026-01-21T00:00:00Z,1,50.00,RETURN,r1",
+    "f2,o2,l1,2026-03-15T00:00:00Z,1,15.00,,",
+  ),
+  "return_labels.csv": csv(
+    "label_id,order_id,return_id,charged_at,amount",
+    "b1,,r1,2026-01-09T00:00:00Z,4.50",
+    "b2,o9,,2026-01-09T00:00:00Z,3.00",
+  ),
+  "sale_events.csv": csv(
+    "slug,label,starts_on,ends_on,skus",
+    "winter,Winter sale,2026-01-01,2026-01-31,JACKET; CAP;",
+  ),
+};
+
+let shop: ImportShop;
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(() => shop.stop());
+
+test("a first import counts its rows, makes the workspace ready and says where its data is from", async () => {
+  const shopKey = await shop.open();
+  const result = await shop.import(shopKey, STORE);
+  assert.equal(result.imported, true);
+  assert.deepEqual(result.counts, {
+    products: 2,
+    variants: 3,
+    order_lines: 6,
+    orders: 5,
+    returns: 2,
+    refunds: 2,
+    return_labels: 2,
+    sale_events: 1,
+    changed_orders: 5,
+    unchanged_orders: 0,
+  });
+  assert.deepEqual(result.dirtyMonths, ["2026-01", "2026-02"]);
+  assert.deepEqual(
+    result.warnings.map(({ kind, count }) => [kind, count]),
+    [["unmatched_label", 1]],
+  );
+  const [workspace] = await shop.rows(
+    "select readiness, data_version, data_as_of from workspace where shop_key = $1",
+    [shopKey],
+  );
+  assert.deepEqual(workspace, {
+    readiness: "ready",
+    data_version: 1,
+    data_as_of: new Date("2026-06-01T00:00:00Z"),
+  });
+  const sources = await shop.rows(
+    `select source, kind, status, currency_code, last_synced_at, last_error from data_source
+      where shop_key = $1 order by source`,
+    [shopKey],
+  );
+  const run = { status: "ok", last_synced_at: new Date("2026-06-01T00:00:00Z"), last_error: null };
+  assert.deepEqual(sources, [
+    { source: "csv", kind: "store", currency_code: null, ...run },
+    { source: "csv_labels", kind: "label_cost", currency_code: "EUR", ...run },
+  ]);
+});
+
+test("M1, M2, M4, M9, M10, M13: the facts add up to the cohort rows of every window", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, STORE);
+  const rows = await shop.rows(
+    `select entity_kind || ':' || entity_key || ' ' || observation_window || ' ' || to_char(cohort_month, 'YYYY-MM') as row,
+            array[sold_units, returned_units, refunded_units, restocked_units, restocked_cost_minor,
+                  costed_sold_units, costed_returned_units, refund_minor, label_minor] as figures
+       from cohort where shop_key = $1 and observation_window in ('30d', 'lifetime') order by row`,
+    [shopKey],
+  );
+  const figures = Object.fromEntries(rows.map(({ row, figures }) => [row as string, figures]));
+  const jacket = [3, 1, 1, 1, 2000, 3, 1, 5000, 450];
+  const none = (sold: number, costed = 0) => [sold, 0, 0, 0, 0, costed, 0, 0, 0];
+  const usedLater = [1, 1, 1, 0, 0, 1, 1, 1500, 0];
+  assert.deepEqual(figures["sku:JACKET 30d 2026-01"], jacket);
+  assert.deepEqual(figures["product:gid://import/Product/p1 30d 2026-01"], jacket);
+  assert.deepEqual(figures["sku:SHIRT lifetime 2026-01"], none(1));
+  assert.deepEqual(figures["product:gid://shopify/Product/2 lifetime 2026-01"], none(1));
+  // 23:30 at −01:00 is the next day, the first of February.
+  assert.deepEqual(figures["sku:JACKET-USED 30d 2026-02"], none(1, 1));
+  assert.deepEqual(figures["product_used:gid://import/Product/p1 lifetime 2026-02"], usedLater);
+  assert.equal(figures["product:gid://import/Product/p1 lifetime 2026-02"], undefined);
+  assert.deepEqual(figures["family:Outerwear lifetime 2026-02"], usedLater);
+  assert.deepEqual(figures["analytics_category:Jackets lifetime 2026-01"], jacket);
+  assert.deepEqual(figures["sku:CAP lifetime 2026-02"], none(4));
+  assert.deepEqual(figures["workspace: 30d 2026-01"], [4, 1, 1, 1, 2000, 3, 1, 5000, 450]);
+  assert.deepEqual(figures["workspace: lifetime 2026-02"], [5, 1, 1, 0, 0, 1, 1, 1500, 0]);
+});
+
+test("sale events keep their SKUs, told apart by semicolons; none are the whole workspace", async () => {
+  const shopKey = await shop.open();
+  const events = csv(
+    "slug,label,starts_on,ends_on,skus",
+    'q,Quotes,2026-01-01,2026-01-02,"A ""b"";C\\,d"',
+    "all,All,2026-01-01,2026-01-01,",
+  );
+  await shop.import(shopKey, { ...STORE, "sale_events.csv": events });
+  const rows = await shop.rows(
+    "select slug, skus, starts_on from sale_event where shop_key = $1 order by slug",
+    [shopKey],
+  );
+  assert.deepEqual(rows, [
+    { slug: "all", skus: null, starts_on: "2026-01-01" },
+    { slug: "q", skus: ['A "b"', "C\\,d"], starts_on: "2026-01-01" },
+  ]);
+});
+
+test("the same folder twice changes no row and no version; the as-of follows, also back", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, STORE);
+  const first = await shop.dump(shopKey);
+  const back = new Date("2026-05-01T00:00:00Z");
+  const again = await shop.import(shopKey, STORE, { asOf: back });
+  assert.deepEqual([again.counts.changed_orders, again.counts.unchanged_orders], [0, 5]);
+  assert.deepEqual(again.dirtyMonths, []);
+  assert.equal(again.dataVersion, 1);
+  assert.deepEqual(await shop.dump(shopKey), first);
+  const [row] = await shop.rows(
+    `select w.data_as_of, s.last_synced_at, (select count(*) from alert a where a.shop_key = $1) as alerts,
+            (select count(*) from audit_event a where a.shop_key = $1) as audits
+       from workspace w join data_source s using (shop_key) where w.shop_key = $1 and s.source = 'csv'`,
+    [shopKey],
+  );
+  assert.deepEqual(row, { data_as_of: back, last_synced_at: back, alerts: 1, audits: 2 });
+});
+
+test("an import that changed something raises one backfill_completed alert", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, STORE);
+  const changed = csv("order_id,line_id,ordered_at,units", "o6,l1,2026-04-01T00:00:00Z,1");
+  await shop.import(shopKey, { "order_lines.csv": changed });
+  const alerts = await shop.rows(
+    `select event_key, category, severity, recipient, metadata from alert where shop_key = $1 order by alert_id`,
+    [shopKey],
+  );
+  const common = { category: "backfill_completed", severity: "info", recipient: null };
+  assert.deepEqual(alerts, [
+    { event_key: "backfill:csv:1", ...common, metadata: { source: "csv", orders: 5 } },
+    { event_key: "backfill:csv:2", ...common, metadata: { source: "csv", orders: 1 } },
+  ]);
+});
+
+test("a later folder updates rows by their keys and touches only the months they were and are in", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, STORE);
+  const moved = csv(
+    "order_id,line_id,ordered_at,sku,title,product_id,units",
+    "o3,l1,2026-04-03T10:00:00Z,CAP,Cap,p9,2",
+  );
+  const result = await shop.import(shopKey, { "order_lines.csv": moved });
+  assert.deepEqual(result.dirtyMonths, ["2026-02", "2026-04"]);
+  const rows = await shop.rows(
+    `select to_char(cohort_month, 'YYYY-MM') as month, sold_units from cohort
+      where shop_key = $1 and entity_kind = 'sku' and entity_key = 'CAP' and observation_window = '30d'`,
+    [shopKey],
+  );
+  assert.deepEqual(rows, [{ month: "2026-04", sold_units: 2 }]);
+  const requests = await shop.rows(
+    "select return_id from return_request where shop_key = $1 and order_id = 'o3'",
+    [shopKey],
+  );
+  assert.deepEqual(requests, [{ return_id: "r2" }]);
+});
+
+test("of rows with one key the later one counts, with a warning", async () => {
+  const shopKey = await shop.open();
+  const files = {
+    "order_lines.csv": csv(
+      "order_id,line_id,ordered_at,units",
+      "o1,l1,2026-01-05T10:00:00Z,7",
+      "o2,l1,2026-01-05T10:00:00Z,1",
+      "o1,l1,2026-01-05T10:00:00Z,3",
+    ),
+  };
+  const result = await shop.import(shopKey, files);
+  assert.deepEqual(
+    result.warnings.map(({ kind, file, count }) => [kind, file, count]),
+    [["repeated_row", "order_lines.csv", 1]],
+  );
+  const [row] = await shop.rows("select sum(sold_units) as sold from order_line where shop_key = $1", [
+    shopKey,
+  ]);
+  assert.deepEqual(row, { sold: 4 });
+});
+
+test("a store in pieces, labels before returns and the catalogue after the lines, gives the rows of one folder", async () => {
+  const atOnce = await shop.open();
+  await shop.import(atOnce, STORE);
+  const inPieces = await shop.open();
+  const header = (name: string): string => String(STORE[name]).split("\n")[0] ?? "";
+  const noLines = { "order_lines.csv": csv(header("order_lines.csv")) };
+  await shop.import(inPieces, { "order_lines.csv": STORE["order_lines.csv"] ?? "" });
+  const labels = { "return_labels.csv": STORE["return_labels.csv"] ?? "" };
+  await shop.import(inPieces, { ...noLines, ...labels });
+  const {
+    "order_lines.csv": _lines,
+    "return_labels.csv": _labels,
+    "returns.csv": returns,
+    ...others
+  } = STORE;
+  await shop.import(inPieces, { ...noLines, ...others });
+  await shop.import(inPieces, { ...noLines, "returns.csv": returns ?? "" });
+  assert.deepEqual(await shop.dump(inPieces), await shop.dump(atOnce));
+});
+
+test("two imports of one shop at the same time come one after the other", async () => {
+  const together = await shop.open();
+  await Promise.all([shop.import(together, STORE), shop.import(together, STORE)]);
+  const alone = await shop.open();
+  await shop.import(alone, STORE);
+  assert.deepEqual(await shop.dump(together), await shop.dump(alone));
+});
+
+test("an import that is interrupted at any stage leaves the previous data", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, { "order_lines.csv": STORE["order_lines.csv"] ?? "" });
+  const previous = await shop.dump(shopKey);
+  for (const stage of ["products.csv", "order_lines.csv", "sale_events.csv", "orders", "labels", "cohorts"]) {
+    const onProgress = (progress: { stage: string }): void => {
+      if (progress.stage === stage) throw new Error(`stopped at ${stage}`);
+    };
+    await assert.rejects(shop.import(shopKey, STORE, { onProgress }), { message: `stopped at ${stage}` });
+    assert.deepEqual(await shop.dump(shopKey), previous);
+  }
+  const [workspace] = await shop.rows("select data_version from workspace where shop_key = $1", [shopKey]);
+  assert.deepEqual(workspace, { data_version: 1 });
+});
+
+test("a server that ends the import's connection leaves the previous data, and the next import works", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, { "order_lines.csv": STORE["order_lines.csv"] ?? "" });
+  const previous = await shop.dump(shopKey);
+  let ended: Promise<unknown> | undefined;
+  const onProgress = ({ stage }: { stage: string }): void => {
+    if (stage !== "labels") return;
+    ended ??= shop.rows(
+      `select pg_terminate_backend(pid) from pg_locks
+        where locktype = 'advisory' and granted and pid <> pg_backend_pid()
+          and database = (select oid from pg_database where datname = current_database())`,
+    );
+  };
+  await assert.rejects(shop.import(shopKey, STORE, { onProgress }));
+  await ended;
+  assert.deepEqual(await shop.dump(shopKey), previous);
+  assert.equal((await shop.import(shopKey, STORE)).imported, true);
+});
+
+test("imports of one shop do not touch the rows of another", async () => {
+  const quiet = await shop.open();
+  await shop.import(quiet, STORE);
+  const before = await shop.dump(quiet);
+  const busy = await shop.open("JPY");
+  await shop.import(busy, {
+    "order_lines.csv": csv("order_id,line_id,ordered_at,sku,units", "o1,l1,2026-01-05T10:00:00Z,JACKET,99"),
+  });
+  assert.deepEqual(await shop.dump(quiet), before);
+});

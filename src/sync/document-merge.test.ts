@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { DocumentLine, DocumentRefund } from "../metrics/order.ts";
+import { mergeDocument } from "./document-merge.ts";
+
+const line = (lineId: string, units = 1): DocumentLine => ({
+  lineId,
+  orderedAt: "2026-01-05T10:00:00.000Z",
+  productId: null,
+  variantId: null,
+  sku: "A",
+  title: null,
+  vendor: null,
+  units,
+  removedUnits: 0,
+  unitPriceMinor: null,
+  test: false,
+  canceledAt: null,
+  giftCard: false,
+});
+
+const refund = (refundId: string, lineId: string): DocumentRefund => ({
+  refundId,
+  lineId,
+  refundedAt: "2026-01-06T10:00:00.000Z",
+  units: 1,
+  subtotalMinor: 100,
+  restockType: "RETURN",
+  returnId: null,
+});
+
+const part = (lines: DocumentLine[], refunds: DocumentRefund[] = []) => ({ lines, returns: [], refunds });
+
+test("a new order is a document even when it has no rows that were there before", () => {
+  const document = mergeDocument(null, "o1", part([line("b"), line("a")]));
+  assert.deepEqual(
+    document?.lines.map(({ lineId }) => lineId),
+    ["a", "b"],
+  );
+});
+
+test("rows that are known already change nothing, whatever order their members are in", () => {
+  const stored = mergeDocument(null, "o1", part([line("a")], [refund("f", "a")]));
+  const reversed = Object.fromEntries(Object.entries(line("a")).toReversed()) as unknown as DocumentLine;
+  assert.equal(mergeDocument(stored, "o1", part([reversed], [refund("f", "a")])), null);
+  assert.equal(mergeDocument(stored, "o1", part([])), null);
+});
+
+test("a row replaces the one of its key and leaves the others", () => {
+  const stored = mergeDocument(null, "o1", part([line("a"), line("b")], [refund("f", "a")]));
+  const merged = mergeDocument(stored, "o1", part([line("b", 5)], [refund("f", "b")]));
+  assert.deepEqual(
+    merged?.lines.map(({ lineId, units }) => [lineId, units]),
+    [
+      ["a", 1],
+      ["b", 5],
+    ],
+  );
+  assert.deepEqual(
+    merged?.refunds.map(({ refundId, lineId }) => [refundId, lineId]),
+    [
+      ["f", "a"],
+      ["f", "b"],
+    ],
+  );
+});

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { csv, startImportShop } from "../../tests/support/import-shop.ts";
+import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+
+const LABELS = "label_id,order_id,return_id,charged_at,amount,currency,voided_at";
+const CHARGED = "2026-01-25T00:00:00Z";
+const STORE: FolderFiles = {
+  "order_lines.csv": csv(
+    "order_id,line_id,ordered_at,sku,units,test",
+    "o1,l1,2026-01-05T10:00:00Z,A,5,",
+    "o1,l2,2026-01-05T10:00:00Z,B,5,",
+    "o1,l3,2026-01-05T10:00:00Z,C,5,",
+    "o2,l1,2026-02-05T10:00:00Z,A,5,",
+    "o3,l1,2026-01-05T10:00:00Z,A,5,true",
+  ),
+  "returns.csv": csv(
+    "return_id,order_id,line_id,status,units,processed_units,closed_at",
+    "r1,o1,l1,OPEN,1,,",
+    "r1,o1,l2,OPEN,9,1,",
+    "r1,o1,l3,OPEN,1,,",
+    "r2,o2,l1,CLOSED,2,,2026-02-20T00:00:00Z",
+    "r3,o3,l1,CLOSED,2,,2026-02-20T00:00:00Z",
+  ),
+};
+
+let shop: ImportShop;
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(() => shop.stop());
+
+test("M10: a label of a return is split over its lines by processed, else requested units, ties by line id", async () => {
+  const { shares } = await sharesOf(`b1,,r1,${CHARGED},1.00,,`);
+  assert.deepEqual(shares, ["o1 l1 b1 34 lag 20", "o1 l2 b1 33 lag 20", "o1 l3 b1 33 lag 20"]);
+});
+
+test("M10: a label of an order only goes to its returned lines; charged before the order, its lag is 0", async () => {
+  const { shares } = await sharesOf(`b1,o2,,${CHARGED},3.00,EUR,`);
+  assert.deepEqual(shares, ["o2 l1 b1 300 lag 0"]);
+});
+
+test("M10: a return reference beats an order reference; an unknown return leaves it to the order", async () => {
+  const { shares } = await sharesOf(`b1,o1,r2,${CHARGED},3.00,,`, `b2,o2,r9,${CHARGED},2.00,,`);
+  assert.deepEqual(shares, ["o2 l1 b1 300 lag 0", "o2 l1 b2 200 lag 0"]);
+});
+
+test("M10: labels of unknown references, of orders without returned lines and of lines that sell nothing are unmatched", async () => {
+  const { shares, warnings } = await sharesOf(
+    `b1,,,${CHARGED},1.00,,`,
+    `b2,o9,r9,${CHARGED},1.00,,`,
+    `b3,o1,,${CHARGED},1.00,,`,
+    `b4,o3,r3,${CHARGED},1.00,,`,
+  );
+  assert.deepEqual(shares, []);
+  assert.deepEqual(warnings, [["unmatched_label", 4]]);
+});
+
+test("M10: a voided label is no spend, also when it is voided later", async () => {
+  const { shopKey, shares } = await sharesOf(
+    `b1,,r2,${CHARGED},1.00,,${CHARGED}`,
+    `b2,,r2,${CHARGED},2.00,,`,
+  );
+  assert.deepEqual(shares, ["o2 l1 b2 200 lag 0"]);
+  const voided = csv(LABELS, `b2,,r2,${CHARGED},2.00,,2026-02-01T00:00:00Z`);
+  const result = await shop.import(shopKey, { ...STORE, "return_labels.csv": voided });
+  assert.deepEqual(result.dirtyMonths, ["2026-02"]);
+  assert.deepEqual(await readShares(shopKey), []);
+  const [cost] = await shop.rows("select sum(label_minor) as minor from cohort where shop_key = $1", [
+    shopKey,
+  ]);
+  assert.deepEqual(cost, { minor: 0 });
+});
+
+test("M10: one label in a foreign currency makes its currency the source's; it is not shared", async () => {
+  const { shopKey, shares, warnings } = await sharesOf(
+    `b1,,r2,${CHARGED},1.00,usd,`,
+    `b2,,r2,${CHARGED},2.00,EUR,`,
+  );
+  assert.deepEqual(shares, ["o2 l1 b2 200 lag 0"]);
+  assert.deepEqual(warnings, [["foreign_currency_label", 1]]);
+  const source = "select currency_code from data_source where shop_key = $1 and source = 'csv_labels'";
+  assert.deepEqual(await shop.rows(source, [shopKey]), [{ currency_code: "USD" }]);
+  const corrected = csv(LABELS, `b1,,r2,${CHARGED},1.00,EUR,`);
+  await shop.import(shopKey, { ...STORE, "return_labels.csv": corrected });
+  assert.deepEqual(await shop.rows(source, [shopKey]), [{ currency_code: "EUR" }]);
+});
+
+test("M10: no label file, no label source; a file without rows is one", async () => {
+  const shopKey = await shop.open();
+  const sources = "select source from data_source where shop_key = $1 order by source";
+  await shop.import(shopKey, STORE);
+  assert.deepEqual(await shop.rows(sources, [shopKey]), [{ source: "csv" }]);
+  await shop.import(shopKey, { ...STORE, "return_labels.csv": csv(LABELS) });
+  assert.deepEqual(await shop.rows(sources, [shopKey]), [{ source: "csv" }, { source: "csv_labels" }]);
+});
+
+test("M10: a label finds its lines when the return it names comes or changes later", async () => {
+  const { shopKey, shares } = await sharesOf(`b1,,r7,${CHARGED},1.00,,`);
+  assert.deepEqual(shares, []);
+  const lines = { "order_lines.csv": csv("order_id,line_id,ordered_at,units") };
+  const header = "return_id,order_id,line_id,status,units";
+  await shop.import(shopKey, { ...lines, "returns.csv": csv(header, "r7,o1,l1,REQUESTED,1") });
+  assert.deepEqual(await readShares(shopKey), ["o1 l1 b1 100 lag 20"]);
+  await shop.import(shopKey, { ...lines, "returns.csv": csv(header, "r7,o1,l2,REQUESTED,3") });
+  assert.deepEqual(await readShares(shopKey), ["o1 l1 b1 25 lag 20", "o1 l2 b1 75 lag 20"]);
+});
+
+async function sharesOf(...labels: string[]) {
+  const shopKey = await shop.open();
+  const result = await shop.import(shopKey, { ...STORE, "return_labels.csv": csv(LABELS, ...labels) });
+  assert.deepEqual(result.invalid, []);
+  const warnings = result.warnings.map(({ kind, count }) => [kind, count]);
+  return { shopKey, shares: await readShares(shopKey), warnings };
+}
+
+async function readShares(shopKey: number): Promise<unknown[]> {
+  const rows = await shop.rows<{ share: string }>(
+    `select concat_ws(' ', order_id, line_id, label_id, label_minor, 'lag', lag_days) as share
+       from label_share where shop_key = $1 order by share`,
+    [shopKey],
+  );
+  return rows.map(({ share }) => share);
+}
