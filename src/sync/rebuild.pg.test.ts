@@ -54,9 +54,9 @@ test("a rebuild makes good whatever happened to the projections", async () => {
 
 test("a rebuild of one shop leaves the others alone", async () => {
   const other = await openStore();
-  const before = await shop.dump(other);
+  const previous = await shop.dump(other);
   await rebuildWorkspace(shop.database, await openStore());
-  assert.deepEqual(await shop.dump(other), before);
+  assert.deepEqual(await shop.dump(other), previous);
 });
 
 test("M4: another primary window changes its rows and no others, and back gives the first ones", async () => {

@@ -42,7 +42,8 @@ const TABLES = [
 ];
 
 export async function startImportShop(): Promise<ImportShop> {
-  const { url, drop } = await createTestDatabase();
+  const testDatabase = await createTestDatabase();
+  const { url } = testDatabase;
   const database = openDatabase({
     url,
     maxConnections: 4,
@@ -96,7 +97,7 @@ export async function startImportShop(): Promise<ImportShop> {
     },
     stop: async () => {
       await database.close();
-      await drop();
+      await testDatabase.drop();
     },
   };
 }

@@ -105,7 +105,7 @@ test("M1, M2, M4, M9, M10, M13: the facts add up to the cohort rows of every win
        from cohort where shop_key = $1 and observation_window in ('30d', 'lifetime') order by row`,
     [shopKey],
   );
-  const figures = Object.fromEntries(rows.map(({ row, figures }) => [row as string, figures]));
+  const figures = Object.fromEntries(rows.map((row) => [row["row"] as string, row["figures"]]));
   const jacket = [3, 1, 1, 1, 2000, 3, 1, 5000, 450];
   const none = (sold: number, costed = 0) => [sold, 0, 0, 0, 0, costed, 0, 0, 0];
   const usedLater = [1, 1, 1, 0, 0, 1, 1, 1500, 0];
@@ -285,10 +285,10 @@ test("a server that ends the import's connection leaves the previous data, and t
 test("imports of one shop do not touch the rows of another", async () => {
   const quiet = await shop.open();
   await shop.import(quiet, STORE);
-  const before = await shop.dump(quiet);
+  const previous = await shop.dump(quiet);
   const busy = await shop.open("JPY");
   await shop.import(busy, {
     "order_lines.csv": csv("order_id,line_id,ordered_at,sku,units", "o1,l1,2026-01-05T10:00:00Z,JACKET,99"),
   });
-  assert.deepEqual(await shop.dump(quiet), before);
+  assert.deepEqual(await shop.dump(quiet), previous);
 });
