@@ -35,6 +35,8 @@ export async function mergeStagedOrders(
   while (rows.length > 0) {
     // The database groups the next orders while these are merged.
     const next = nextStagedOrders(connection, ORDERS_PER_FETCH);
+    // It is awaited below; a failure of this round must not leave it unhandled.
+    next.catch(() => {});
     for (const row of rows) {
       const stored = row.document as OrderDocument | null;
       const document = mergeDocument(stored, row.order_id, partOf(row));

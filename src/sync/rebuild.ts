@@ -42,6 +42,8 @@ async function projectStoredOrders(connection: Connection, shopKey: number): Pro
   let rows = await nextStoredOrders(connection, ORDERS_PER_FETCH);
   while (rows.length > 0) {
     const next = nextStoredOrders(connection, ORDERS_PER_FETCH);
+    // It is awaited below; a failure of this round must not leave it unhandled.
+    next.catch(() => {});
     for (const row of rows) facts.add(row.document as OrderDocument, false);
     rows = await next;
     await facts.send();
