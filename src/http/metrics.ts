@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Counter, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 /** Prometheus metrics of the HTTP surface; no label names a tenant. */
 export type HttpMetrics = {
@@ -21,12 +21,6 @@ export function createHttpMetrics(): HttpMetrics {
     buckets: DURATION_BUCKETS_SECONDS,
     registers: [registry],
   });
-  const refusals = new Counter({
-    name: "returns_api_responses_total",
-    help: "Responses by status code.",
-    labelNames: ["http_response_status_code"],
-    registers: [registry],
-  });
   return {
     observe: (request, reply) => {
       const labels = {
@@ -35,7 +29,6 @@ export function createHttpMetrics(): HttpMetrics {
         http_response_status_code: String(reply.statusCode),
       };
       duration.observe(labels, reply.elapsedTime / 1000);
-      refusals.inc({ http_response_status_code: labels.http_response_status_code });
     },
     render: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
   };

@@ -147,16 +147,19 @@ function refuseUnknown(
   return sendRefusal(reply, "invalid_request", `This path allows ${allowed} only.`, 405);
 }
 
+const NOT_HTTP = ["400 Bad Request", "The request is not well-formed HTTP."] as const;
+const UNPARSABLE: Readonly<Record<string, readonly [string, string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "The URL and headers must be at most 32 KB."],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "The request took too long to arrive."],
+};
+
 /** What Node's parser gives up on never becomes a request; it still gets an answer in the contract's form. */
 function answerUnparsable(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  const [status, message] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? ["431 Request Header Fields Too Large", "The URL and headers must be at most 32 KB."]
-      : ["400 Bad Request", "The request is not well-formed HTTP."];
+  const [status, message] = UNPARSABLE[error.code ?? ""] ?? NOT_HTTP;
   const body = JSON.stringify(errorBody("invalid_request", message));
   const headers = { ...COMMON_HEADERS, "X-Request-ID": requestId({ headers: {} } as IncomingMessage) };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
