@@ -83,17 +83,29 @@ export async function findVersion(connection: Connection, shopKey: number): Prom
   return row.data_version;
 }
 
-const SET_AS_OF: Statement = {
-  name: "set_as_of",
+const PUBLISH_IMPORT: Statement = {
+  name: "publish_import",
   text: `update workspace
             set data_as_of = $2,
+                data_version = data_version + case when $3 or data_as_of is distinct from $2 then 1 else 0 end,
                 readiness = case when readiness in ('installing', 'backfilling') then 'ready' else readiness end
-          where shop_key = $1`,
+          where shop_key = $1
+          returning data_version`,
 };
 
-/** M5: sets the as-of; a workspace that waited for its first data is ready. */
-export async function setAsOf(connection: Connection, shopKey: number, asOf: Date): Promise<void> {
-  await connection.rows(SET_AS_OF, [shopKey, asOf]);
+/**
+ * M5: sets the as-of and returns the data version, raised when facts or the as-of changed: either changes answers. A
+ * workspace that waited for its first data is ready.
+ */
+export async function publishImport(
+  connection: Connection,
+  shopKey: number,
+  asOf: Date,
+  isChanged: boolean,
+): Promise<number> {
+  const [row] = await connection.rows<{ data_version: number }>(PUBLISH_IMPORT, [shopKey, asOf, isChanged]);
+  if (row === undefined) throw new Error("the workspace does not exist");
+  return row.data_version;
 }
 
 const SET_PRIMARY_WINDOW: Statement = {

@@ -9,11 +9,10 @@ import {
   analyzeData,
   findVersion,
   insertBroadcastAlert,
+  publishImport,
   putLabelSource,
   putSaleEvents,
   putStoreSource,
-  raiseVersion,
-  setAsOf,
 } from "../../../store/queries/publish.ts";
 import { deriveCatalogue, putCatalogue } from "../../catalogue.ts";
 import { rebuildDirtyCohorts } from "../../cohorts.ts";
@@ -142,8 +141,7 @@ async function applyStage(run: Run, staged: StagedCounts): Promise<Applied> {
   report("cohorts", 1, 1);
 
   const isChanged = catalogueChanges + merged.changedOrders + labelChanges + saleEventChanges > 0;
-  const dataVersion = await (isChanged ? raiseVersion : findVersion)(connection, shopKey);
-  await setAsOf(connection, shopKey, asOf);
+  const dataVersion = await publishImport(connection, shopKey, asOf, isChanged);
   await putStoreSource(connection, shopKey, STORE_SOURCE, asOf);
   if (hasLabels) await putLabelSource(connection, shopKey, LABEL_SOURCE, asOf, currencyCode);
   run.warnings.push(...projectionWarnings(merged.warnings), ...labelWarnings(split));
