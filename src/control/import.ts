@@ -1,3 +1,4 @@
+import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { importFolder } from "../sync/connectors/csv/import-folder.ts";
@@ -38,8 +39,8 @@ const STEP_LABELS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Imports a folder of CSV files into a workspace; the first import makes it ready. Throws a `Refusal` for a folder or
- * file that cannot be read.
+ * Imports a folder of CSV files into a workspace and evaluates its alerts; the first import makes it ready. Throws a
+ * `Refusal` for a folder or file that cannot be read.
  */
 export async function importIntoWorkspace(
   database: Database,
@@ -58,6 +59,9 @@ export async function importIntoWorkspace(
       onProgress: ({ stage, doneBytes, totalBytes }) =>
         onProgress(STEP_LABELS[stage] ?? `Reading ${stage}`, doneBytes, totalBytes),
     });
+    if (result.imported) {
+      await evaluateAlerts({ database, shopKey: workspace.shop_key, now: new Date() });
+    }
     return summaryOf(result);
   } catch (error) {
     throw error instanceof ImportError ? impossible(`${error.message}.`) : error;

@@ -1,3 +1,4 @@
+import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import {
   deleteWatched,
@@ -19,7 +20,10 @@ export type WatchedType = (typeof WATCHED_TYPES)[number];
 /** `changed` is false when it already was so. */
 export type WatchResult = { type: WatchedType; key: string; changed: boolean };
 
-/** Watches an entity for spikes of its return rate (M16); it must be in the workspace's catalogue. */
+/**
+ * Watches an entity for spikes of its return rate (M16), and tells one that is there already; the entity must be in
+ * the workspace's catalogue.
+ */
 export async function watch(
   database: Database,
   workspace: WorkspaceRow,
@@ -37,6 +41,7 @@ export async function watch(
     if (added) await recordAction(connection, shopKey, "watch.add", { type: watchedType, key });
     return added;
   });
+  await evaluateAlerts({ database, shopKey, now: new Date() });
   return { type: watchedType, key, changed };
 }
 

@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createStoreTenant, importStore } from "../../tests/support/import-store.ts";
+import { startTestService } from "../../tests/support/service.ts";
+import type { TestService } from "../../tests/support/service.ts";
+import { changeWorkspace, insertRows } from "../../tests/support/tenants.ts";
+import type { Tenant } from "../../tests/support/tenants.ts";
+import { lockShop } from "../store/queries/import-stage.ts";
+import { evaluateAlerts } from "./evaluate-alerts.ts";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const NOW = new Date("2026-07-01T06:00:00Z");
+const HOUR_MS = 3_600_000;
+const SETTINGS = {
+  currency_code: "EUR",
+  primary_window_days: 30,
+  min_sold_units: 20,
+  visible_card_size: 10,
+  full_leaderboards: true,
+};
+const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05", "2026-06"];
+/** The newest month that is complete at NOW in the primary window. */
+const NEWEST = "2026-05";
+const HOSTILE = `<img src=x onerror="alert(1)">';drop table alert;--`;
+
+/** 25 SKUs that spike in the newest complete month; of the earlier ones more comes back. */
+const SPIKING = Array.from({ length: 25 }, (_, index) =>
+  index === 2 ? HOSTILE : `LAMP-${String(index + 1).padStart(2, "0")}`,
+);
+
+type Alert = { category: string; severity: string; title: string; metadata: Record<string, unknown> };
+
+const newTenant = (): Promise<Tenant> => createStoreTenant(service, SETTINGS);
+const evaluate = (tenant: Tenant, now = NOW) =>
+  evaluateAlerts({ database: service.installation.database, shopKey: tenant.shopKey, now });
+
+/** What the API tells of one category, oldest first. */
+async function told(tenant: Tenant, category: string): Promise<Alert[]> {
+  const params = { category, limit: 100 };
+  const answer = await service.call("/api/v1/alerts", { token: tenant.token, params, isUnlimited: true });
+  return (answer.json().data as unknown as Alert[]).toReversed();
+}
+
+async function importLamps(tenant: Tenant, asOf = "2026-07-01T00:00:00Z") {
+  const lines = SPIKING.flatMap((sku, index) =>
+    MONTHS.map((month) => ({
+      sku,
+      month,
+      id: `${month} ${index}`,
+      returned: month === NEWEST ? 60 - index : 5,
+    })),
+  );
+  return importStore(service, tenant, {
+    currencyCode: "EUR",
+    asOf,
+    files: {
+      products: SPIKING.map((_, index) => ({
+        product_id: String(index),
+        title: `Lamp ${index}`,
+        family: index === 24 ? "Rare" : "Lighting",
+        analytics_category: "Home",
+      })),
+      variants: SPIKING.map((sku, index) => ({ variant_id: `v${index}`, product_id: String(index), sku })),
+      order_lines: lines.map(({ sku, month, id }) => ({
+        order_id: id,
+        line_id: "1",
+        ordered_at: `${month}-03T10:00:00Z`,
+        variant_id: `v${SPIKING.indexOf(sku)}`,
+        units: 100,
+      })),
+      refunds: lines.map(({ month, id, returned }) => ({
+        refund_id: `refund of ${id}`,
+        order_id: id,
+        line_id: "1",
+        refunded_at: `${month}-20T10:00:00Z`,
+        units: returned,
+        subtotal: "1.00",
+      })),
+    },
+  });
+}
+
+const watchEntities = (tenant: Tenant, entities: readonly (readonly [string, string])[]): Promise<void> =>
+  insertRows(
+    service.database,
+    "watchlist_entry",
+    entities.map(([kind, key]) => ({ shop_key: tenant.shopKey, entity_kind: kind, entity_key: key })),
+  );
+
+test("M16: the 20 SKUs with the most returned units are watched unasked", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  assert.deepEqual(await evaluate(tenant), { written: 21 });
+  const alerts = await told(tenant, "return_rate_watchlist");
+  assert.deepEqual(new Set(alerts.map((alert) => alert.metadata["sku"])), new Set(SPIKING.slice(0, 20)));
+  assert.deepEqual(alerts.find((alert) => alert.metadata["sku"] === HOSTILE)?.metadata, {
+    sku: HOSTILE,
+    cohort_month: NEWEST,
+    sold_units: 100,
+    returned_units: 58,
+    return_rate: 0.58,
+    baseline_rate: 0.05,
+  });
+});
+
+test("M16: what the watchlist names is watched too, and told with its selector", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  await evaluate(tenant);
+  await watchEntities(tenant, [
+    ["sku", "LAMP-01"],
+    ["sku", "LAMP-24"],
+    ["product", "gid://import/Product/24"],
+    ["family", "Rare"],
+    ["analytics_category", "Home"],
+  ]);
+  assert.deepEqual(await evaluate(tenant), { written: 4 });
+  const added = (await told(tenant, "return_rate_watchlist")).slice(20);
+  const selectors = added.map(({ title, metadata }) => {
+    const { sku, product_gid, product_group_type, product_group_key } = metadata;
+    return [title.split(" jumped")[0], sku ?? product_gid ?? [product_group_type, product_group_key]];
+  });
+  assert.deepEqual(selectors, [
+    ["Return rate of the category Home", ["analytics_category", "Home"]],
+    ["Return rate of the family Rare", ["family", "Rare"]],
+    ["Return rate of Lamp 24", "gid://import/Product/24"],
+    ["Return rate of LAMP-24", "LAMP-24"],
+  ]);
+});
+
+test("a rerun writes nothing, and evaluations at the same time write each alert once", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  const runs = await Promise.all([evaluate(tenant), evaluate(tenant), evaluate(tenant), evaluate(tenant)]);
+  assert.deepEqual(
+    runs.map((run) => run.written).toSorted((left, right) => left - right),
+    [0, 0, 0, 21],
+  );
+  assert.deepEqual(await evaluate(tenant, new Date("2027-07-01T00:00:00Z")), { written: 0 });
+  assert.equal((await told(tenant, "return_rate_watchlist")).length, 20);
+});
+
+test("M16: the workspace's own threshold of sold units counts", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  await changeWorkspace(service.database, tenant, { min_sold_units: 101 });
+  await evaluate(tenant);
+  assert.deepEqual(await told(tenant, "return_rate_watchlist"), []);
+});
+
+test("M16: without six earlier months of the workspace's own there is no spike", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  await service.database.query("delete from cohort where shop_key = $1 and cohort_month = '2025-11-01'", [
+    tenant.shopKey,
+  ]);
+  await evaluate(tenant);
+  assert.deepEqual(await told(tenant, "return_rate_watchlist"), []);
+});
+
+test("the first report that is ready is the newest one; then every month that became complete", async () => {
+  const tenant = await newTenant();
+  const months = async () =>
+    (await told(tenant, "report_ready")).map((alert) => alert.metadata["cohort_month"]);
+  await importLamps(tenant, "2026-03-15T00:00:00Z");
+  await evaluate(tenant);
+  assert.deepEqual(await months(), ["2026-01"]);
+  await importLamps(tenant, "2026-07-01T00:00:00Z");
+  await evaluate(tenant);
+  assert.deepEqual(await months(), ["2026-01", "2026-02", "2026-03", "2026-04", "2026-05"]);
+  await importLamps(tenant, "2026-02-15T00:00:00Z");
+  await evaluate(tenant);
+  assert.equal((await months()).length, 5);
+});
+
+test("each outage of a connection is told once; an import of long ago is none", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant, "2020-01-01T00:00:00Z");
+  await insertRows(service.database, "data_source", [
+    { shop_key: tenant.shopKey, source: "shopify", kind: "store", last_synced_at: "2026-06-01T00:00:00Z" },
+    { shop_key: tenant.shopKey, source: "loop", kind: "label_cost", last_synced_at: "2026-06-29T12:00:00Z" },
+    {
+      shop_key: tenant.shopKey,
+      source: "shipstation",
+      kind: "label_cost",
+      last_synced_at: NOW.toISOString(),
+    },
+  ]);
+  const outages = async () =>
+    (await told(tenant, "connection_stale")).map(({ severity, metadata }) => [severity, metadata]);
+  const ofLoop = ["warning", { source: "loop", last_synced_at: "2026-06-29T12:00:00.000Z" }];
+  const ofStore = ["critical", { source: "shopify", last_synced_at: "2026-06-01T00:00:00.000Z" }];
+  assert.deepEqual(await evaluate(tenant), { written: 2 });
+  assert.deepEqual(await outages(), [ofLoop, ofStore]);
+  assert.deepEqual(await evaluate(tenant, new Date(NOW.getTime() + HOUR_MS)), { written: 0 });
+
+  await service.database.query(
+    "update data_source set last_synced_at = $2 where shop_key = $1 and source = 'shopify'",
+    [tenant.shopKey, "2026-07-01T08:00:00Z"],
+  );
+  assert.deepEqual(await evaluate(tenant, new Date("2026-07-02T12:00:00Z")), { written: 0 });
+  assert.deepEqual(await evaluate(tenant, new Date("2026-07-02T20:00:01Z")), { written: 2 });
+  assert.deepEqual((await outages()).slice(2), [
+    ["warning", { source: "shipstation", last_synced_at: NOW.toISOString() }],
+    ["warning", { source: "shopify", last_synced_at: "2026-07-01T08:00:00.000Z" }],
+  ]);
+});
+
+test("a workspace sees nothing of another one, and one without data nothing at all", async () => {
+  const other = await newTenant();
+  await importLamps(other);
+  const tenant = await newTenant();
+  await watchEntities(tenant, [["sku", "LAMP-01"]]);
+  assert.deepEqual(await evaluate(tenant), { written: 0 });
+  await assert.rejects(evaluate({ ...tenant, shopKey: 999_999 }), /the workspace does not exist/u);
+});
+
+test("an evaluation waits for a run that writes the data, and its alerts come after that run's", async () => {
+  const tenant = await newTenant();
+  await importLamps(tenant);
+  let evaluation: Promise<{ written: number }> | undefined;
+  let isDone = false;
+  const releasedAt = await service.installation.database.transaction(async (connection) => {
+    await lockShop(connection, tenant.shopKey);
+    evaluation = evaluate(tenant).finally(() => (isDone = true));
+    await waitUntilBlocked();
+    assert.equal(isDone, false);
+    const [row] = await connection.rows<{ now: Date }>(
+      { name: "test_clock", text: "select clock_timestamp() as now" },
+      [],
+    );
+    return row?.now as Date;
+  });
+  assert.deepEqual(await evaluation, { written: 21 });
+  const { rows } = await service.database.query<{ created_at: Date }>(
+    "select min(created_at) as created_at from alert where shop_key = $1 and category <> 'backfill_completed'",
+    [tenant.shopKey],
+  );
+  assert.ok((rows[0]?.created_at as Date) >= releasedAt);
+});
+
+async function waitUntilBlocked(): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    const { rowCount } = await service.database.query(
+      "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
+    );
+    if ((rowCount ?? 0) > 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("nothing waits for the lock");
+}

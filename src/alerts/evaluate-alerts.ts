@@ -1,0 +1,101 @@
+import { randomUUIDv7 } from "node:crypto";
+import { latestCompleteMonth } from "../metrics/completeness.ts";
+import { dayOfInstant, monthFromText, monthToText } from "../metrics/month.ts";
+import type { Connection, Database } from "../store/database.ts";
+import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store/queries/alert-load.ts";
+import type { AlertSettingsRow, MonthUnitsRow } from "../store/queries/alert-load.ts";
+import { insertAlerts } from "../store/queries/alert-write.ts";
+import { lockShop } from "../store/queries/import-stage.ts";
+import type { AlertDraft } from "./alert-draft.ts";
+import { reportAlerts } from "./report-alert.ts";
+import { SPIKE_MONTHS, spikeAlert } from "./spike-alert.ts";
+import { staleAlert } from "./stale-alert.ts";
+
+export type AlertEvaluation = { database: Database; shopKey: number; now: Date };
+
+/** M16: so many SKUs are watched unasked, by returned units of so many newest complete months. */
+const RANKED_SKUS = 20;
+const RANKED_MONTHS = 12;
+
+/**
+ * Writes every alert that a workspace's present state calls for and that was never written before, in one
+ * transaction; returns how many. It waits for a run that writes the shop's data, and sees all of it or nothing.
+ * Throws when there is no such workspace.
+ */
+export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ written: number }> {
+  const { database, shopKey, now } = evaluation;
+  return database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    const settings = await loadAlertSettings(connection, shopKey);
+    const drafts = [
+      ...(await alertsOfMonths(connection, shopKey, settings)),
+      ...alertsOfSources(settings, now),
+    ];
+    const alerts = drafts.map((draft) => ({ ...draft, alertId: randomUUIDv7() }));
+    return { written: await insertAlerts(connection, shopKey, alerts) };
+  });
+}
+
+async function alertsOfMonths(
+  connection: Connection,
+  shopKey: number,
+  settings: AlertSettingsRow,
+): Promise<AlertDraft[]> {
+  const { data_as_of: asOf, min_sold_units: minSoldUnits, primary_window_days: primaryWindowDays } = settings;
+  const asOfDay = asOf === null ? null : dayOfInstant(asOf.getTime());
+  const newestMonth = latestCompleteMonth(primaryWindowDays, asOfDay);
+  if (newestMonth === null) return [];
+  const soldMonths = (await loadSoldMonths(connection, shopKey))
+    .map(monthOf)
+    .filter(({ cohortMonth }) => cohortMonth <= newestMonth);
+  const firstMonth = soldMonths[0]?.cohortMonth;
+  if (firstMonth === undefined) return [];
+  const startOf = (months: number): string => monthToText(Math.max(firstMonth, newestMonth - months + 1));
+  const watched = await loadWatchedEntities(connection, shopKey, {
+    firstMonth: startOf(SPIKE_MONTHS),
+    lastMonth: monthToText(newestMonth),
+    firstRankedMonth: startOf(RANKED_MONTHS),
+    rankedSkus: RANKED_SKUS,
+  });
+  const spikeSettings = { newestMonth, firstMonth, minSoldUnits, primaryWindowDays };
+  const spikes = watched.map((row) =>
+    spikeAlert(
+      {
+        kind: row.entity_kind,
+        key: row.entity_key,
+        title: row.product_title,
+        months: row.months.map(monthOf),
+      },
+      spikeSettings,
+    ),
+  );
+  const announcedMonth = monthFromText(settings.newest_report_month ?? "");
+  return [
+    ...reportAlerts(soldMonths, { announcedMonth, primaryWindowDays }),
+    ...spikes.filter((alert) => alert !== null),
+  ];
+}
+
+function alertsOfSources({ sources }: AlertSettingsRow, now: Date): AlertDraft[] {
+  return sources
+    .map((row) =>
+      staleAlert(
+        {
+          source: row.source,
+          kind: row.kind,
+          lastSyncedAt: row.last_synced_at === null ? null : new Date(row.last_synced_at),
+          connectedAt: new Date(row.created_at),
+        },
+        now,
+      ),
+    )
+    .filter((alert) => alert !== null);
+}
+
+function monthOf(row: MonthUnitsRow) {
+  return {
+    cohortMonth: monthFromText(row.cohort_month.slice(0, 7)) as number,
+    soldUnits: row.sold_units,
+    returnedUnits: row.returned_units,
+  };
+}

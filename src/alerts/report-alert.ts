@@ -1,0 +1,38 @@
+import { monthToText } from "../metrics/month.ts";
+import { rate } from "../metrics/rate.ts";
+import type { AlertDraft } from "./alert-draft.ts";
+import { daysText, percentText, unitsText } from "./wording.ts";
+
+export type ReportMonth = { cohortMonth: number; soldUnits: number; returnedUnits: number };
+
+export type ReportSettings = {
+  /** The newest month that was announced already; null = none ever was. */
+  announcedMonth: number | null;
+  primaryWindowDays: number;
+};
+
+/**
+ * M5: one alert for each month that became complete for the primary window since the newest announced one. The
+ * first time only the newest, so that years of history are not a flood. `months`: the complete ones that sold
+ * something, oldest first; there is nothing to report about others.
+ */
+export function reportAlerts(months: readonly ReportMonth[], settings: ReportSettings): AlertDraft[] {
+  const { announcedMonth, primaryWindowDays } = settings;
+  const fresh =
+    announcedMonth === null
+      ? months.slice(-1)
+      : months.filter(({ cohortMonth }) => cohortMonth > announcedMonth);
+  return fresh.map(({ cohortMonth, soldUnits, returnedUnits }) => {
+    const month = monthToText(cohortMonth);
+    return {
+      eventKey: `report_ready:${month}`,
+      category: "report_ready",
+      severity: "info",
+      title: `The report of ${month} is ready`,
+      body:
+        `${returnedUnits.toLocaleString("en")} of ${unitsText(soldUnits)} sold in ${month} ` +
+        `(${percentText(rate(returnedUnits, soldUnits))}) came back within ${daysText(primaryWindowDays)}.`,
+      metadata: { cohort_month: month },
+    };
+  });
+}

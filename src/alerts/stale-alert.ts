@@ -1,0 +1,56 @@
+import type { AlertDraft } from "./alert-draft.ts";
+import { daysText, readableName } from "./wording.ts";
+
+export type Source = {
+  source: string;
+  kind: "store" | "label_cost";
+  /** null = it never synced. */
+  lastSyncedAt: Date | null;
+  connectedAt: Date;
+};
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** The age from which freshness calls a source stale, too. */
+const WARNING_AFTER_MS = 36 * HOUR_MS;
+const CRITICAL_FROM_MS = 7 * DAY_MS;
+
+/** Sources that somebody imports when they like: they have no connection that could be down. */
+const IMPORTED_SOURCES: ReadonlySet<string> = new Set(["csv", "csv_labels"]);
+
+/**
+ * The alert for a source that has not synced for over 36 hours, since it was connected if it never did; null when
+ * there is no such outage. An outage is known by its last sync and so has one alert: with the severity of the age
+ * at which it is first seen, critical from 7 days on.
+ */
+export function staleAlert(source: Source, now: Date): AlertDraft | null {
+  const { source: name, kind, lastSyncedAt, connectedAt } = source;
+  const ageMs = now.getTime() - (lastSyncedAt ?? connectedAt).getTime();
+  if (IMPORTED_SOURCES.has(name) || ageMs <= WARNING_AFTER_MS) return null;
+  const lastSync = lastSyncedAt?.toISOString() ?? null;
+  const shownName = readableName(name);
+  return {
+    eventKey: `stale:${name}:${lastSync ?? "never"}`,
+    category: "connection_stale",
+    severity: ageMs >= CRITICAL_FROM_MS ? "critical" : "warning",
+    title: lastSync === null ? `${shownName} has never synced` : `${shownName} has stopped syncing`,
+    body:
+      `${beginningOf(source)}, ${ageText(ageMs)} ago. Until it syncs again, ` +
+      `${kind === "store" ? "orders and returns" : "label costs"} stay as they were then.`,
+    metadata: { source: name, last_synced_at: lastSync },
+  };
+}
+
+function beginningOf({ lastSyncedAt, connectedAt }: Source): string {
+  return lastSyncedAt === null
+    ? `It was connected at ${minuteText(connectedAt)}`
+    : `Its last successful sync was at ${minuteText(lastSyncedAt)}`;
+}
+
+function minuteText(instant: Date): string {
+  return `${instant.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+function ageText(ageMs: number): string {
+  return ageMs < 3 * DAY_MS ? `${Math.floor(ageMs / HOUR_MS)} hours` : daysText(Math.floor(ageMs / DAY_MS));
+}

@@ -1,0 +1,30 @@
+const LONGEST_NAME = 80;
+
+/** What would break a line or turn its reading direction around. */
+const BREAKING = /[\p{Cc}\u2028\u2029]+/gu;
+const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/**
+ * The name of an entity or source inside a sentence: one line of at most 80 characters. Everything else stays as it
+ * is; whoever shows alerts escapes them as any text. The exact key is in the metadata.
+ */
+export function readableName(name: string): string {
+  const line = name.replace(BREAKING, " ").replace(DIRECTION_MARKS, "").trim();
+  const characters = Array.from(line);
+  return characters.length <= LONGEST_NAME ? line : `${characters.slice(0, LONGEST_NAME - 1).join("")}…`;
+}
+
+/** A rate between 0 and 1 as percent, with at most one decimal. */
+export function percentText(rate: number): string {
+  return `${(rate * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+}
+
+/** 1 unit, 2 units, 1,234 units. */
+export function unitsText(units: number): string {
+  return `${units.toLocaleString("en")} ${units === 1 ? "unit" : "units"}`;
+}
+
+/** 1 day, 30 days. */
+export function daysText(days: number): string {
+  return `${days} ${days === 1 ? "day" : "days"}`;
+}

@@ -1,0 +1,115 @@
+import type { Queryable, Statement } from "../database.ts";
+import type { WatchedKind } from "./watchlist-write.ts";
+
+/** What alerts are judged by, apart from figures. */
+export type AlertSettingsRow = {
+  primary_window_days: number;
+  min_sold_units: number;
+  data_as_of: Date | null;
+  /** YYYY-MM: the newest month that a report_ready alert was written for. */
+  newest_report_month: string | null;
+  sources: {
+    source: string;
+    kind: "store" | "label_cost";
+    last_synced_at: string | null;
+    created_at: string;
+  }[];
+};
+
+const LOAD_ALERT_SETTINGS: Statement = {
+  name: "load_alert_settings",
+  text: `select w.primary_window_days, w.min_sold_units, w.data_as_of,
+                (select right(max(a.event_key), 7) from alert a
+                  where a.shop_key = w.shop_key
+                    and a.event_key >= 'report_ready:' and a.event_key < 'report_ready;') as newest_report_month,
+                (select coalesce(json_agg(json_build_object(
+                          'source', s.source, 'kind', s.kind, 'last_synced_at', s.last_synced_at,
+                          'created_at', s.created_at) order by s.source), '[]')
+                   from data_source s where s.shop_key = w.shop_key) as sources
+           from workspace w where w.shop_key = $1`,
+};
+
+/** One row, by primary keys and the unique index of event_key; throws when there is no such workspace. */
+export async function loadAlertSettings(database: Queryable, shopKey: number): Promise<AlertSettingsRow> {
+  const [row] = await database.rows<AlertSettingsRow>(LOAD_ALERT_SETTINGS, [shopKey]);
+  if (row === undefined) throw new Error("the workspace does not exist");
+  return row;
+}
+
+/** Units of one cohort month (its first day) in the primary window. */
+export type MonthUnitsRow = { cohort_month: string; sold_units: number; returned_units: number };
+
+const LOAD_SOLD_MONTHS: Statement = {
+  name: "load_sold_months",
+  text: `select c.cohort_month, c.sold_units, c.returned_units
+           from cohort c
+          where c.shop_key = $1 and c.entity_kind = 'workspace' and c.entity_key = ''
+            and c.observation_window = 'primary'
+          order by c.cohort_month`,
+};
+
+/** One row per month in which the workspace sold something, oldest first: a range of cohort's primary key. */
+export async function loadSoldMonths(database: Queryable, shopKey: number): Promise<MonthUnitsRow[]> {
+  return database.rows(LOAD_SOLD_MONTHS, [shopKey]);
+}
+
+/** A watched entity with its months that sold something; `product_title` of products only. */
+export type WatchedEntityRow = {
+  entity_kind: WatchedKind;
+  entity_key: string;
+  product_title: string | null;
+  months: MonthUnitsRow[];
+};
+
+/** Months as YYYY-MM, both ends included. */
+export type WatchedRange = {
+  firstMonth: string;
+  lastMonth: string;
+  /** The months from here to `lastMonth` decide which SKUs are watched unasked. */
+  firstRankedMonth: string;
+  rankedSkus: number;
+};
+
+const LOAD_WATCHED_ENTITIES: Statement = {
+  name: "load_watched_entities",
+  text: `with ranked as (
+           select c.entity_key
+             from cohort c
+            where c.shop_key = $1 and c.entity_kind = 'sku' and c.observation_window = 'primary'
+              and c.cohort_month between $4 and $3
+            group by c.entity_key having sum(c.returned_units) > 0
+            order by sum(c.returned_units) desc, c.entity_key limit $5
+         ), watched as (
+           select w.entity_kind, w.entity_key from watchlist_entry w where w.shop_key = $1
+           union select 'sku', r.entity_key from ranked r
+         )
+         select w.entity_kind, w.entity_key, p.title as product_title,
+                (select coalesce(json_agg(json_build_object(
+                          'cohort_month', c.cohort_month, 'sold_units', c.sold_units,
+                          'returned_units', c.returned_units) order by c.cohort_month), '[]')
+                   from cohort c
+                  where c.shop_key = $1 and c.entity_kind = w.entity_kind and c.entity_key = w.entity_key
+                    and c.observation_window = 'primary' and c.cohort_month between $2 and $3) as months
+           from watched w
+           left join product p
+             on w.entity_kind = 'product' and p.shop_key = $1 and p.product_gid = w.entity_key
+          order by w.entity_kind collate "C", w.entity_key`,
+};
+
+/**
+ * One row per entity of the watchlist and per SKU among those with the most returned units: a range scan of
+ * cohort_leaderboard, then ranges of cohort's primary key.
+ */
+export async function loadWatchedEntities(
+  database: Queryable,
+  shopKey: number,
+  range: WatchedRange,
+): Promise<WatchedEntityRow[]> {
+  return database.rows(LOAD_WATCHED_ENTITIES, [
+    shopKey,
+    `${range.firstMonth}-01`,
+    `${range.lastMonth}-01`,
+    `${range.firstRankedMonth}-01`,
+    range.rankedSkus,
+  ]);
+}
