@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { openControlDatabase } from "../../tests/support/control.ts";
+import type { ControlDatabase } from "../../tests/support/control.ts";
+import { withStoreFolder } from "../../tests/support/store-folder.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { makeDemo } from "./demo.ts";
+import { importIntoWorkspace } from "./import.ts";
+import { rebuildData } from "./rebuild.ts";
+import { watch } from "./watchlist.ts";
+import { createWorkspace, requireWorkspace } from "./workspace.ts";
+
+let control: ControlDatabase;
+before(async () => {
+  control = await openControlDatabase();
+});
+after(() => control.stop());
+
+type StoredAlert = { event_key: string; severity: string; title: string };
+
+/** Everything a workspace was told, but that imports completed. */
+const alertsOf = (workspace: WorkspaceRow): Promise<StoredAlert[]> =>
+  control.database.rows(
+    {
+      name: "test_alerts",
+      text: `select event_key, severity, title from alert
+              where shop_key = $1 and category <> 'backfill_completed' order by event_key`,
+    },
+    [workspace.shop_key],
+  );
+const keysOf = async (workspace: WorkspaceRow): Promise<string[]> =>
+  (await alertsOf(workspace)).map((alert) => alert.event_key);
+
+const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05"];
+
+test("M16: an import, a new entry of the watchlist and a rebuild raise what is due, once", async () => {
+  const { database } = control;
+  await createWorkspace(database, { domain: "lamps.example", currency: "EUR" });
+  const workspace = await requireWorkspace(database, "lamps.example");
+  await withStoreFolder(storeWithSpike(), (folder) =>
+    importIntoWorkspace(database, workspace, {
+      folder,
+      asOf: new Date("2026-07-01T00:00:00Z"),
+      skipInvalid: false,
+      onProgress: () => {},
+    }),
+  );
+  const imported = ["report_ready:2026-05", "spike:sku:LAMP-01:2026-05"];
+  assert.deepEqual(await keysOf(workspace), imported);
+
+  await watch(database, workspace, "sku", "LAMP-01");
+  await watch(database, workspace, "family", "Lighting");
+  const watched = ["report_ready:2026-05", "spike:family:Lighting:2026-05", "spike:sku:LAMP-01:2026-05"];
+  assert.deepEqual(await keysOf(workspace), watched);
+
+  await database.rows(
+    { name: "test_forget", text: "delete from alert where shop_key = $1 and event_key like 'spike:%'" },
+    [workspace.shop_key],
+  );
+  await rebuildData(database, workspace);
+  assert.deepEqual(await keysOf(workspace), watched);
+  await rebuildData(database, workspace);
+  assert.deepEqual(await keysOf(workspace), watched);
+});
+
+test("M16: the bad batch of the demo store raises one alert", async () => {
+  const dataFolder = await mkdtemp(join(tmpdir(), "returns-alerts-"));
+  try {
+    const { domain, store } = await makeDemo({
+      database: control.database,
+      dataFolder,
+      pepper: Buffer.alloc(32),
+      keepFolder: null,
+      today: "2026-07-01",
+      now: new Date("2026-07-01T06:00:00Z"),
+      onProgress: () => {},
+    });
+    const workspace = await requireWorkspace(control.database, domain);
+    const { sku, cohortMonth } = store.badBatch;
+    const spikes = (await alertsOf(workspace)).filter((alert) => alert.event_key.startsWith("spike:"));
+    assert.deepEqual(
+      spikes.map((alert) => [alert.event_key, alert.severity]),
+      [[`spike:sku:${sku}:${cohortMonth}`, "critical"]],
+    );
+    assert.match(
+      spikes[0]?.title ?? "",
+      new RegExp(`^Return rate of ${sku} jumped to \\d+(\\.\\d)? % in `, "u"),
+    );
+  } finally {
+    await rm(dataFolder, { recursive: true, force: true });
+  }
+});
+
+/** One SKU of which 5 in 100 came back in each month, and 50 in the last one. */
+function storeWithSpike() {
+  return {
+    products: [{ product_id: "7", title: "Lamp", family: "Lighting" }],
+    variants: [{ variant_id: "70", product_id: "7", sku: "LAMP-01" }],
+    order_lines: MONTHS.map((month) => ({
+      order_id: month,
+      line_id: "1",
+      ordered_at: `${month}-03T10:00:00Z`,
+      variant_id: "70",
+      units: 100,
+    })),
+    refunds: MONTHS.map((month) => ({
+      refund_id: month,
+      order_id: month,
+      line_id: "1",
+      refunded_at: `${month}-20T10:00:00Z`,
+      units: month === MONTHS.at(-1) ? 50 : 5,
+      subtotal: "1.00",
+    })),
+  };
+}
