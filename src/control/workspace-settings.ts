@@ -1,3 +1,4 @@
+import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { updateWorkspace } from "../store/queries/workspace-write.ts";
@@ -42,6 +43,7 @@ export async function setWorkspace(
     await updateWorkspace(connection, shopKey, change);
     await recordAction(connection, shopKey, "workspace.set", Object.fromEntries(settings));
   });
+  if (primaryWindowDays !== null) await evaluateAlerts({ database, shopKey, now: new Date() });
   return requireWorkspace(database, workspace.shop_domain);
 }
 

@@ -146,10 +146,13 @@ export type NewAlert = {
 const INSERT_ALERT: Statement = {
   name: "insert_broadcast_alert",
   text: `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, metadata, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, now()) on conflict (shop_key, event_key) do nothing`,
+         values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp()) on conflict (shop_key, event_key) do nothing`,
 };
 
-/** An alert to the whole workspace; the same event is stored once. */
+/**
+ * An alert to the whole workspace; the same event is stored once. Dated by the clock: the start of a long transaction
+ * would lie before what a client has polled already.
+ */
 export async function insertBroadcastAlert(
   connection: Connection,
   shopKey: number,
