@@ -23,13 +23,14 @@ import { issueToken } from "../src/control/token.ts";
 import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import type { BenchRow } from "./table.ts";
+import { measureToolCall } from "./tool-call.ts";
 
 const PROJECT = resolve(import.meta.dirname, "..");
 const REAL_YEAR = resolve(PROJECT, "../shared/data/online-retail");
 const DOMAIN = "bench.example";
 const CHANGED_LINES = 500;
 
-type Bench = {
+export type Bench = {
   installation: Installation;
   environment: Record<string, string>;
   address: string;
@@ -50,7 +51,10 @@ export async function measureImport(tell: (line: string) => void): Promise<Bench
       const whole = await runImport(bench, store.folder, store.asOf);
       const partFolder = await writeOneMonth(store.folder, scratch, store.month);
       const part = await runImport(bench, partFolder, store.asOf);
+      tell("Comparing tools/call with REST.");
+      const toolCall = await measureToolCall(serverEnvironment(bench), bench.token);
       return [
+        ...toolCall,
         {
           name: `import of ${store.name}, to served answers`,
           value: `${whole.seconds.toFixed(1)} s`,
@@ -73,6 +77,11 @@ export async function measureImport(tell: (line: string) => void): Promise<Bench
   }
 }
 
+/** For a second server process on the same database and keys. */
+function serverEnvironment(bench: Bench): Record<string, string> {
+  return { ...bench.environment, DATABASE_URL: bench.installation.databaseUrl };
+}
+
 type Store = { name: string; folder: string; asOf: string; lines: number; month: string };
 
 async function chooseStore(scratch: string): Promise<Store> {
@@ -91,6 +100,7 @@ async function chooseStore(scratch: string): Promise<Store> {
   };
 }
 
+/** A service of its own on an embedded database of its own, both gone afterwards. */
 async function withService<Result>(
   scratch: string,
   work: (bench: Bench) => Promise<Result>,
