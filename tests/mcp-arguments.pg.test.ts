@@ -120,6 +120,13 @@ describe("values", () => {
 });
 
 describe("the selector object", () => {
+  test("counts with every tool that has a selector, listed or not: it never means the whole store", async () => {
+    const flat = await call("get_summary", { ...MONTHS, sku: "HAT-1" });
+    assert.equal((await call("get_summary", { ...MONTHS, selector: { sku: "HAT-1" } })).text, flat.text);
+    const other = await call("get_return_cost_leaderboard", { ...MONTHS, selector: { sku: "NEVER" } });
+    await expectRefused(other, "sku");
+  });
+
   for (const tool of ["get_report", "get_timeseries"]) {
     test(`${tool} takes each row's selector of list_entities, and answers as for flat arguments`, async () => {
       const { text } = toolText(await call("list_entities", { limit: 100 }));

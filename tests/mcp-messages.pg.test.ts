@@ -96,6 +96,11 @@ describe("messages", () => {
     }
   });
 
+  test("server/discover is -32601 at HTTP 200 under a newer revision's header too, so that its client falls back", async () => {
+    const headers = { "mcp-protocol-version": "2026-07-28" };
+    expectError(await ask(rpc("server/discover"), headers), 200, -32601, 1);
+  });
+
   test("MCP-Protocol-Version: absent or known is served, unknown is 400, but not on initialize", async () => {
     for (const version of ["2025-06-18", "2025-11-25"]) {
       assert.equal((await ask(rpc("ping"), { "mcp-protocol-version": version })).status, 200);

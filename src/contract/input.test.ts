@@ -145,8 +145,26 @@ describe("texts", () => {
   });
 
   test("are refused with control characters, halves of a pair, too long or of another type", () => {
-    const broken = ["\0", "a\nb", "\u007f", "\u0085", "\uD800", "\uDC00a", "123456", 12345, true, ["a"], {}];
+    const broken = [
+      "\0",
+      "a\nb",
+      "\u007f",
+      "\u0085",
+      "\uD800",
+      "\uDC00a",
+      "123456",
+      123456,
+      1.5,
+      1e300,
+      true,
+      ["a"],
+      {},
+    ];
     expectRefused(schema, broken, "p must be a short text.");
+  });
+
+  test("may come as whole numbers: agents send numeric SKUs so", () => {
+    assert.equal(read(schema, 12345), "12345");
   });
 });
 

@@ -126,7 +126,9 @@ function decodeDateTime(value: unknown): string | undefined {
 
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/u;
 
-function decodeText(value: unknown, schema: ParameterSchema, pattern: RegExp | null): string | undefined {
+function decodeText(given: unknown, schema: ParameterSchema, pattern: RegExp | null): string | undefined {
+  // An agent may send a numeric SKU as a number.
+  const value = Number.isSafeInteger(given) ? String(given) : given;
   if (typeof value !== "string" || !value.isWellFormed() || CONTROL_CHARACTER.test(value)) return undefined;
   if (value.length > (schema.maxLength ?? Infinity) || value.length < (schema.minLength ?? 0))
     return undefined;

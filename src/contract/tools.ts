@@ -40,7 +40,7 @@ export const SELECTOR_SHAPES: readonly (readonly string[])[] = [
 ];
 
 /** Whether a tool also takes its selector as one object. */
-export function takesSelectorObject(endpoint: Endpoint): boolean {
+function takesSelectorObject(endpoint: Endpoint): boolean {
   return endpoint.toolName === "get_report" || endpoint.toolName === "get_timeseries";
 }
 

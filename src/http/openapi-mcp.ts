@@ -61,6 +61,15 @@ export function describeMcp(): JsonObject {
     summary: "Model Context Protocol",
     description: DESCRIPTION,
     security: [{ bearerAuth: [] }],
+    parameters: [
+      {
+        name: "MCP-Protocol-Version",
+        in: "header",
+        description: "Protocol revision that initialize agreed on. Without it the request is served as well.",
+        schema: { type: "string", enum: ["2025-06-18", "2025-11-25"] },
+        example: "2025-06-18",
+      },
+    ],
     requestBody: {
       required: true,
       description: "One JSON-RPC message.",
@@ -95,10 +104,10 @@ const errorAnswer = (
   description: string,
   code: number,
   message: string,
-  others: string[] = [],
+  options: { hasQuota?: boolean; others?: string[] } = {},
 ): JsonObject => ({
   description,
-  headers: headerReferences({ hasQuota: false, others }),
+  headers: headerReferences({ hasQuota: options.hasQuota === true, others: options.others ?? [] }),
   content: {
     "application/json": {
       schema: { $ref: "#/components/schemas/JsonRpcResponse" },
@@ -120,18 +129,19 @@ const RESPONSES: JsonObject = {
   },
   "202": {
     description: "A notification was taken; there is no body.",
-    headers: headerReferences({ hasQuota: false }),
+    headers: headerReferences({ hasQuota: true }),
   },
   "400": errorAnswer(
-    "Not JSON, not a JSON-RPC request, or a batch.",
+    "Not JSON, not a JSON-RPC request, a batch, or an unknown MCP-Protocol-Version.",
     -32_600,
     "Send one JSON-RPC request, not a batch.",
+    { hasQuota: true },
   ),
   "401": errorAnswer(
     "The token is missing, malformed, unknown, revoked or expired.",
     -32_001,
     "The token is not known. Set the header Authorization: Bearer <API_TOKEN> where the MCP client configures this server.",
-    ["WWW-Authenticate"],
+    { others: ["WWW-Authenticate"] },
   ),
   "403": errorAnswer(
     "Billing or the entitlement `api_access` is missing, or a browser page of a foreign Origin asked.",
@@ -158,6 +168,6 @@ const RESPONSES: JsonObject = {
     "An unexpected failure before it was known who asks; later ones are answers with isError.",
     -32_603,
     "Something went wrong on our side. Try again, and quote the X-Request-ID header if it goes on.",
-    ["Retry-After"],
+    { others: ["Retry-After"] },
   ),
 };

@@ -18,10 +18,13 @@ const fixed = (name: keyof typeof COMMON_HEADERS, description: string): JsonObje
 export const HEADERS: Readonly<Record<string, JsonObject>> = {
   "Cache-Control": fixed("Cache-Control", "No copy may be kept."),
   "CDN-Cache-Control": fixed("CDN-Cache-Control", "No copy may be kept by a CDN."),
-  "Edge-CDN-Cache-Control": fixed(
-    "Edge-CDN-Cache-Control",
-    "The same under the CDN vendors' own names: also Cloudflare-CDN-Cache-Control and Vercel-CDN-Cache-Control.",
+  "Edge-CDN-Cache-Control": fixed("Edge-CDN-Cache-Control", "The same under a name that CDN vendors vary."),
+  "Cloudflare-CDN-Cache-Control": fixed(
+    "Cloudflare-CDN-Cache-Control",
+    "The same under a vendor's own name.",
   ),
+  "Vercel-CDN-Cache-Control": fixed("Vercel-CDN-Cache-Control", "The same under a vendor's own name."),
+  "X-Content-Type-Options": fixed("X-Content-Type-Options", "The Content-Type is meant as it is given."),
   "X-Returns-API-Version": {
     description: "Version of the contract.",
     required: true,
@@ -70,7 +73,7 @@ export const HEADERS: Readonly<Record<string, JsonObject>> = {
   Allow: { ...text("The methods that the path allows.", "POST"), required: true },
 };
 
-const COMMON = Object.keys(HEADERS).slice(0, 5);
+const COMMON = [...Object.keys(COMMON_HEADERS), "X-Request-ID"];
 const QUOTA = Object.keys(HEADERS).filter((name) => name.startsWith("X-RateLimit-"));
 
 /** References to the headers of an answer: those of every answer, those of the quota where it is told, and others. */

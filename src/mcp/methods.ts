@@ -11,10 +11,13 @@ const VERSIONS: ReadonlySet<unknown> = new Set([DEFAULT_VERSION, "2025-11-25"]);
 
 export type Outcome = { resultText: string } | { error: { code: number; message: string } };
 
-/** Whether the MCP-Protocol-Version header lets a message pass; initialize is where a version is agreed on. */
+/** Asked before a version is agreed on: a newer client falls back by their answers, and would not by a 400. */
+const VERSION_FINDING_METHODS: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
+
+/** Whether the MCP-Protocol-Version header lets a message pass. */
 export function isKnownVersion(header: string | string[] | undefined, message: Message | Malformed): boolean {
   if (header === undefined || VERSIONS.has(header)) return true;
-  return message.kind !== "malformed" && message.method === "initialize";
+  return message.kind !== "malformed" && VERSION_FINDING_METHODS.has(message.method ?? "");
 }
 
 /** Answers a request that no tool has to run for. */

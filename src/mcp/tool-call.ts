@@ -1,7 +1,7 @@
 import type { Operation, RawParameters } from "../admission/operation.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE, errorBody, invalidRequest } from "../contract/errors.ts";
 import type { ErrorBody, QuotaState } from "../contract/errors.ts";
-import { SELECTOR_SHAPES, takesSelectorObject } from "../contract/tools.ts";
+import { SELECTOR_SHAPES } from "../contract/tools.ts";
 import { jsonText } from "../contract/wire.ts";
 import { isObject } from "./message.ts";
 import type { JsonObject } from "./message.ts";
@@ -70,7 +70,8 @@ function readArguments({ endpoint }: Operation, given: JsonObject): RawParameter
   for (const name of Object.keys(endpoint.parameters.properties)) {
     if (Object.hasOwn(given, name)) values.set(name, given[name]);
   }
-  if (takesSelectorObject(endpoint) && Object.hasOwn(given, "selector")) {
+  // Every tool with a selector takes the object, listed or not: ignoring it would answer for the whole store.
+  if ("sku" in endpoint.parameters.properties && Object.hasOwn(given, "selector")) {
     addSelector(values, given["selector"]);
   }
   return { values, repeated: new Set() };
