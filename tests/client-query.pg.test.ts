@@ -122,6 +122,20 @@ test("--csv prints every row and column of the answer, and nothing else", async 
   assert.deepEqual(rows, texts);
 });
 
+test("report --csv prints the file of the export, and takes a token that may export", async () => {
+  const words = [...MONTH_WORDS, "--sku", "JACKET-M", "--include-used-variants", "--window", "90d"];
+  const params = { ...MONTHS, sku: "JACKET-M", include_used_variants: true, window: "90d" };
+  const file = await service.call("/api/v1/export/report.csv", { token, params });
+  const { code, out, error } = await query(["report", "--csv", ...words]);
+  assert.deepEqual([code, out, error], [0, file.text, ""]);
+  assert.equal(file.status, 200);
+
+  const { token: reader } = await createTenant(service.database, { scopes: ["read:reports"] });
+  const refused = await query(["report", "--csv", ...words], { environment: { RETURNS_TOKEN: reader } });
+  assert.deepEqual([refused.code, refused.out], [1, ""]);
+  assert.match(refused.error, /read:exports/u);
+});
+
 test("--all follows the cursors to the last page; without it the next cursor is told", async () => {
   const { data } = (await service.call("/api/v1/alerts", { token, params: { limit: 100 } })).json();
   const all = JSON.parse((await query(["alerts", "--all", "--limit", "2", "--json"])).out) as {
@@ -165,6 +179,13 @@ test("What fails says one sentence on standard error: 2 for a mistake in the que
     ],
     [["alerts", "--limit", "1000"], {}, 2, /^limit must be a whole number from 1 to 100\.\n$/u],
     [["alerts", "--url", "nonsense"], {}, 2, /^--url must be .*\.\n$/u],
+    [
+      ["report", "--csv", ...MONTH_WORDS, "--report-section", "costs"],
+      {},
+      2,
+      /^--csv prints the whole report: leave out --report-section\.\n$/u,
+    ],
+    [["report", "--csv", "--json", ...MONTH_WORDS], {}, 2, /"Give --json or --csv, not both\."/u],
     [["alerts"], { RETURNS_TOKEN: "rta_live_nonsense" }, 1, /^The API token is .*\.\n$/u],
     [["alerts"], { RETURNS_URL: "http://127.0.0.1:9" }, 1, /--url gives another address\.\n$/u],
     [

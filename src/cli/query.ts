@@ -44,8 +44,8 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
     .option("--token-file <file>", "file that holds the token (default: RETURNS_TOKEN)")
     .addOption(new Option("--token <->", "- reads the token from standard input"));
   for (const parameter of endpoint.parameters) command.addOption(optionOf(parameter));
-  // A report has no single list of rows; export-report is its CSV.
-  if (endpoint.name !== "report") command.option("--csv", "print CSV");
+  const isReport = endpoint.name === "report";
+  command.option("--csv", isReport ? "print CSV, as export-report does (read:exports)" : "print CSV");
   if (endpoint.isPaged) command.option("--all", "follow the cursors to the last page");
   command.action((options: QueryOptions) => query(context, command, endpoint, options));
 }
@@ -79,11 +79,13 @@ async function query(
     throw invalid('export-report answers CSV; the same figures as JSON are "query report --json".');
   }
   if (terminal.isJson && options.csv === true) throw invalid("Give --json or --csv, not both.");
+  const asked = endpointFor(endpoint, options);
   const client = await connect(options, context);
   const interruption = listenForInterruption(() => {}, LONGEST_STOP_MS);
-  const ask = { endpoint, parameters: parametersOf(endpoint, options), signal: interruption.signal };
+  const parameters = parametersOf(asked, options);
+  const ask = { endpoint: asked, parameters, signal: interruption.signal };
   try {
-    if (endpoint.isCsv) await copyExport(client, ask);
+    if (asked.isCsv) await copyExport(client, ask);
     else {
       const wanted = { terminal, isAll: options.all === true, isCsv: options.csv === true };
       await printAnswer(client, ask, wanted);
@@ -93,6 +95,14 @@ async function query(
   } finally {
     interruption.end();
   }
+}
+
+/** A report has no single list of rows: its CSV is the file of the export. */
+function endpointFor(endpoint: EndpointOptions, options: QueryOptions): EndpointOptions {
+  if (endpoint.name !== "report" || options.csv !== true) return endpoint;
+  if (options["reportSection"] !== undefined)
+    throw invalid("--csv prints the whole report: leave out --report-section.");
+  return listEndpointOptions().find(({ isCsv }) => isCsv) as EndpointOptions;
 }
 
 function parametersOf({ parameters }: EndpointOptions, options: QueryOptions): Record<string, unknown> {
