@@ -93,9 +93,40 @@ test("documents carry the headers of every answer and say what methods they take
   }
 });
 
+test("the root and /docs/ lead to /docs, with the headers of every answer", async () => {
+  for (const [path, status] of [
+    ["/", 302],
+    ["/docs/", 308],
+  ] as const) {
+    for (const method of ["GET", "HEAD"] as const) {
+      const answer = await server.inject({ method, url: path });
+      assert.equal(answer.statusCode, status, path);
+      assert.equal(answer.headers.location, "/docs");
+      assert.equal(answer.headers["cdn-cache-control"], "no-store");
+      assert.equal(answer.headers["x-returns-api-version"], "2026-07-05");
+    }
+    const refused = await server.inject({ method: "POST", url: path });
+    assert.equal(refused.statusCode, 405, path);
+    assert.equal(refused.headers.allow, "GET, HEAD");
+  }
+});
+
+test("a member that a selector's variants share is listed with each of its values", async () => {
+  const { body } = await get("/docs/reference");
+  const types = [
+    ...body.matchAll(/<dt><code>meta\.selector\.type<\/code> <span class="facts">(.*?)<\/span>/gu),
+  ].map(([, type]) => type);
+  assert.ok(types.length >= 3, `${types.length} fields`);
+  for (const type of types) {
+    assert.equal(type?.replaceAll("&quot;", '"'), '"workspace" or "sku" or "product" or "product_group"');
+  }
+});
+
 test("a path beside them is nothing, in the API's form", async () => {
   for (const path of [
     "/docs/nothing",
+    "/docs//",
+    "/docs/reference/",
     "/docs/assets/../docs.ts",
     "/docs/assets/",
     "/docs/assets/%2e%2e/docs.ts",

@@ -157,7 +157,7 @@ test("a change of plan, billing, readiness or a revocation bites on the very nex
 describe("404 and 405", () => {
   test("an unknown path is 404 whoever asks, and costs nothing", async () => {
     const countedBefore = await countedRequests(service.database, tenant);
-    const paths = ["/", "/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v2/summary", "/api/v1/summary/"];
+    const paths = ["/api", "/api/v1", "/api/v1/", "/api/v1/nothing", "/api/v2/summary", "/api/v1/summary/"];
     for (const path of [...paths, "/API/v1/summary", "/api/v1/summary/x", "/api/v1/export"]) {
       for (const method of ["GET", "POST", "HEAD"]) {
         assert.equal((await service.call(path, { method, token: tenant.token })).status, 404, path);

@@ -35,18 +35,32 @@ const PAGE_HEADERS = {
   "Referrer-Policy": "no-referrer",
 } as const;
 
+/** Addresses that people type; what lies at the root may change one day, so that one is not for good. */
+const REDIRECTS = [
+  { path: "/", status: 302 },
+  { path: "/docs/", status: 308 },
+] as const;
+
 /**
- * The documentation as surfaces of the server: /docs and its pages, /openapi.json, /llms.txt. Everything is read and
- * rendered here, once; a request only sends bytes.
+ * The documentation as surfaces of the server: /docs and its pages, /openapi.json, /llms.txt, and the ways that lead to
+ * /docs. Everything is read and rendered here, once; a request only sends bytes.
  */
 export function createDocsSurfaces() {
-  return buildDocuments().map(({ path, type, body }) => ({
+  const documents = buildDocuments().map(({ path, type, body }) => ({
     path,
     allowedMethods: "GET, HEAD",
     register: (server: FastifyInstance): void => {
       server.get(path, async (_request, reply) => reply.headers(PAGE_HEADERS).type(type).send(body));
     },
   }));
+  const redirects = REDIRECTS.map(({ path, status }) => ({
+    path,
+    allowedMethods: "GET, HEAD",
+    register: (server: FastifyInstance): void => {
+      server.get(path, async (_request, reply) => reply.headers(PAGE_HEADERS).redirect("/docs", status));
+    },
+  }));
+  return [...documents, ...redirects];
 }
 
 function buildDocuments(): Document[] {
