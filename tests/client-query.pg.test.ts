@@ -168,6 +168,23 @@ test("The token comes from a file, the environment or standard input, never from
   assert.match(missing.error, /^A token is needed: .*\.\n$/u);
 });
 
+test("With --json a refusal keeps the API's code, status and request id", async () => {
+  const cases: [words: string[], environment: Record<string, string>, exit: number, error: object][] = [
+    [["alerts", "--limit", "1000"], {}, 2, { code: "invalid_request", status: 400 }],
+    [["alerts"], { RETURNS_TOKEN: "rta_live_nonsense" }, 1, { code: "unauthorized", status: 401 }],
+  ];
+  for (const [words, environment, exit, expected] of cases) {
+    const ended = await query([...words, "--json"], { environment });
+    assert.deepEqual([ended.code, ended.out], [exit, ""]);
+    const { error } = JSON.parse(ended.error) as { error: Record<string, unknown> };
+    assert.deepEqual(Object.keys(error), ["code", "message", "status", "request_id"]);
+    assert.deepEqual({ code: error["code"], status: error["status"] }, expected);
+    assert.match(String(error["request_id"]), /^[\w-]{8,}$/u);
+  }
+  const away = await query(["alerts", "--json"], { environment: { RETURNS_URL: "http://127.0.0.1:9" } });
+  assert.deepEqual(Object.keys((JSON.parse(away.error) as { error: object }).error), ["message"]);
+});
+
 test("What fails says one sentence on standard error: 2 for a mistake in the question, 1 for the rest", async () => {
   const cases: [words: string[], environment: Record<string, string>, code: number, sentence: RegExp][] = [
     [["summary", "--sku", "HAT-1"], {}, 2, /^Required option '--start-month <text>' not specified\.\n$/u],

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommanderError } from "commander";
+import { ReturnsApiError } from "../client/errors.ts";
+import type { ErrorCode } from "../client/generated/endpoints.ts";
 import { ConfigError } from "../config.ts";
 import { impossible, invalid } from "../control/refusal.ts";
 import { describeFailure } from "./failure.ts";
@@ -26,6 +28,27 @@ test("a database that is away is one sentence that says what to check", () => {
     exitCode: 1,
     isUnexpected: false,
   });
+});
+
+test("a refusal by the API keeps its code, status and request id; only a fault's id is for people", () => {
+  const failureOf = (code: ErrorCode, status: number, requestId: string | null) =>
+    describeFailure(
+      new ReturnsApiError("No.", { code, status, requestId, retryAfterSeconds: null, quota: null }),
+    );
+  assert.deepEqual(failureOf("invalid_request", 400, "request-1"), {
+    message: "No.",
+    exitCode: 2,
+    isUnexpected: false,
+    apiError: { code: "invalid_request", message: "No.", status: 400, request_id: "request-1" },
+  });
+  assert.deepEqual(failureOf("internal_error", 500, "request-2"), {
+    message: "No. (request id request-2)",
+    exitCode: 1,
+    isUnexpected: false,
+    apiError: { code: "internal_error", message: "No.", status: 500, request_id: "request-2" },
+  });
+  const unknown = failureOf("internal_error", 502, null);
+  assert.deepEqual([unknown.message, unknown.apiError?.request_id], ["No.", null]);
 });
 
 test("anything else is unexpected and says what it is", () => {

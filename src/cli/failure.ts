@@ -1,10 +1,17 @@
 import { CommanderError } from "commander";
+import { ReturnsApiError } from "../client/errors.ts";
 import { ConfigError } from "../config.ts";
 import { Refusal } from "../control/refusal.ts";
 import { Interrupted } from "./interruption.ts";
 
 /** What a command that failed says and ends with: 1 = not done, 2 = not understood. */
-export type Failure = { message: string; exitCode: number; isUnexpected: boolean };
+export type Failure = {
+  message: string;
+  exitCode: number;
+  isUnexpected: boolean;
+  /** What --json tells of a refusal by the API; any other failure is its message alone. */
+  apiError?: { code: string; message: string; status: number; request_id: string | null };
+};
 
 const NETWORK_ERRORS = new Set([
   "ECONNREFUSED",
@@ -27,6 +34,7 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof Refusal) {
     return { ...expected(error.message), exitCode: error.kind === "invalid" ? 2 : 1 };
   }
+  if (error instanceof ReturnsApiError) return apiFailure(error);
   if (error instanceof Interrupted) return { ...expected(error.message), exitCode: error.exitCode };
   const database = databaseSentence(error as Error & { code?: string });
   if (database !== null) return expected(database);
@@ -36,6 +44,14 @@ export function describeFailure(error: unknown): Failure {
 
 function expected(message: string): Failure {
   return { message, exitCode: 1, isUnexpected: false };
+}
+
+/** A question that the service does not understand ends as one that the command does not. */
+function apiFailure({ code, message, status, requestId }: ReturnsApiError): Failure {
+  const sentence =
+    code === "internal_error" && requestId !== null ? `${message} (request id ${requestId})` : message;
+  const apiError = { code, message, status, request_id: requestId };
+  return { ...expected(sentence), exitCode: code === "invalid_request" ? 2 : 1, apiError };
 }
 
 /** Commander's "error: unknown option '--x'" as a sentence. */

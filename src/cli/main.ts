@@ -33,9 +33,9 @@ async function main(words: readonly string[], context: CommandContext): Promise<
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (isHelp(error)) return 0;
-    const { message, exitCode, isUnexpected } = describeFailure(error);
+    const { message, exitCode, isUnexpected, apiError = { message } } = describeFailure(error);
     if (message !== "")
-      process.stderr.write(isJson ? `${JSON.stringify({ error: { message } })}\n` : `${message}\n`);
+      process.stderr.write(isJson ? `${JSON.stringify({ error: apiError })}\n` : `${message}\n`);
     const wantsDetail = ["debug", "trace"].includes(context.environment["LOG_LEVEL"] ?? "");
     if (isUnexpected && wantsDetail) process.stderr.write(`${(error as Error).stack}\n`);
     return exitCode;

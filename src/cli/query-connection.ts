@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { createClient } from "../client/client.ts";
 import type { ReturnsClient } from "../client/client.ts";
-import { ReturnsApiError, ReturnsNetworkError } from "../client/errors.ts";
+import { ReturnsNetworkError } from "../client/errors.ts";
 import { impossible, invalid } from "../control/refusal.ts";
 import type { CommandContext } from "./session.ts";
 
@@ -25,13 +25,8 @@ export async function connect(
   }
 }
 
-/** What a failed request means to a person at a terminal; anything else as it is. */
+/** What a request without an answer means to a person at a terminal; anything else as it is. */
 export function queryFailure(error: unknown): unknown {
-  if (error instanceof ReturnsApiError) {
-    const { code, message, requestId } = error;
-    if (code === "invalid_request") return invalid(message);
-    return impossible(code === "internal_error" ? `${message} (request id ${requestId})` : message);
-  }
   if (!(error instanceof ReturnsNetworkError)) return error;
   if (error.reason === "unreadable_answer")
     return impossible("What answers at this address is not a Returns Analytics API: check --url.");
