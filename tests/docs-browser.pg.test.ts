@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { startChromium } from "./docs-chromium.ts";
-import { startDemoService } from "./docs-demo.ts";
+import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 
 type Look = { name: string; width: number; height: number; colorScheme: "light" | "dark" };
@@ -98,6 +98,27 @@ test("trying a request on the reference gets the service's answer", async (conte
   }
 });
 
+test("the reference's forms ask for the newest complete months of any day", async (context) => {
+  if (isMissing(context)) return;
+  const [look] = LOOKS;
+  await withPage(look as Look, async (page) => {
+    const shown = async (operationId: string, names: string[]): Promise<string[]> => {
+      const form = page.locator(`#${operationId}`);
+      return Promise.all(names.map((name) => form.locator(`[name=${name}]`).inputValue()));
+    };
+    for (const [day, months, since] of [
+      [DEMO_DAY, ["2026-01", "2026-05"], "2026-06-01T00:00:00Z"],
+      ["2027-01-30", ["2026-07", "2026-11"], "2026-12-01T00:00:00Z"],
+      ["2027-01-31", ["2026-08", "2026-12"], "2027-01-01T00:00:00Z"],
+    ] as const) {
+      await page.clock.setFixedTime(`${day}T06:00:00Z`);
+      await page.goto(addressOf("/docs/reference"));
+      assert.deepEqual(await shown("getSummary", ["start_month", "end_month"]), months, day);
+      assert.deepEqual(await shown("listAlerts", ["since"]), [since], day);
+    }
+  });
+});
+
 function isMissing(context: TestContext): boolean {
   if (missing !== undefined) context.skip(missing);
   return missing !== undefined;
@@ -112,6 +133,7 @@ async function withPage(look: Look, use: (page: Page, problems: string[]) => Pro
   const { width, height, colorScheme } = look;
   const context = await browser.newContext({ viewport: { width, height }, colorScheme });
   const page = await context.newPage();
+  await page.clock.setFixedTime(`${DEMO_DAY}T06:00:00Z`);
   const problems: string[] = [];
   page.on("console", (message) => {
     if (message.type() !== "log") problems.push(`${page.url()}: ${message.text()}`);

@@ -10,11 +10,11 @@ import type { Tenant } from "./support/tenants.ts";
 
 export type DemoService = { service: TestService; tenant: Tenant; stop(): Promise<void> };
 
-/** The day that the guides and the document's examples are written for. */
+/** The day that the document's examples are written for. */
 export const DEMO_DAY = "2026-07-01";
 
-/** The service with a workspace that holds the demo store as of DEMO_DAY. */
-export async function startDemoService(): Promise<DemoService> {
+/** The service with a workspace that holds the demo store as of that day. */
+export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
   const folder = await mkdtemp(join(tmpdir(), "returns-docs-"));
   const service = await startTestService();
   const stop = async (): Promise<void> => {
@@ -22,7 +22,7 @@ export async function startDemoService(): Promise<DemoService> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await writeDemoStore({ folder, today: DEMO_DAY });
+    await writeDemoStore({ folder, today });
     const tenant = await createTenant(service.database, { currencyCode: "GBP", dailyQuota: 25_000 });
     await changeWorkspace(service.database, tenant, {
       organization_id: "org_7d3f9a52c4e81b06",
@@ -30,7 +30,7 @@ export async function startDemoService(): Promise<DemoService> {
       shop_domain: "demo-store.example",
     });
     const { database } = service.installation;
-    const asOf = new Date(`${DEMO_DAY}T00:00:00Z`);
+    const asOf = new Date(`${today}T00:00:00Z`);
     await importFolder({
       database,
       shopKey: tenant.shopKey,

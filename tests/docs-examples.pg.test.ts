@@ -10,16 +10,25 @@ import type { DemoService } from "./docs-demo.ts";
 /** A code block of a guide that can be run: a request for a shell, or a program. */
 type Example = { guide: string; language: "sh" | "js"; status: string; text: string };
 
+type Leaderboard = { data: { rows: { sku: string }[] }; meta: { start_month: string } };
+type Reasons = { data: { return_reasons: { reason: string; returned_units: number }[] } };
+
+/** Not the day of the document's examples, and no first of a month: the guides hold on any day. */
+const ANOTHER_DAY = "2026-03-10";
+
 const folder = join(import.meta.dirname, "..", "docs", "guides");
 
 let demo: DemoService;
 let examples: Example[];
 let workFolder: string;
+/** What the first guide has its reader keep: the month of its leaderboard. */
+let month: string;
 
 before(async () => {
-  demo = await startDemoService();
+  demo = await startDemoService(ANOTHER_DAY);
   examples = await readExamples();
   workFolder = await mkdtemp(join(tmpdir(), "returns-docs-run-"));
+  month = (await ask<Leaderboard>("/leaderboards/return-rate?period=month&limit=3")).meta.start_month;
 });
 after(async () => {
   await demo.stop();
@@ -39,6 +48,26 @@ test("each request of the guides is answered as its guide says", async () => {
   assert.match(csv, /^section,cohort_month,key,label,metric,value,unit\r\n/u);
 });
 
+test("the first guide's story is true: the lamp leads the month, and most of what came back is defective", async () => {
+  assert.equal(month, "2026-01");
+  const { data } = await ask<Leaderboard>("/leaderboards/return-rate?period=month&limit=3");
+  assert.equal(data.rows[0]?.sku, "LMP53-BRASS");
+  const reasons = await ask<Reasons>(
+    `/report?sku=LMP53-BRASS&start_month=${month}&end_month=${month}&reportSection=reasons`,
+  );
+  const units = reasons.data.return_reasons.map((row) => row.returned_units);
+  assert.equal(reasons.data.return_reasons[0]?.reason, "defective");
+  assert.ok((units[0] ?? 0) > units.reduce((sum, count) => sum + count, 0) / 2, units.join(" "));
+});
+
+test("the guides that tell of the demo store name no month and no figure of it", async () => {
+  for (const name of ["getting-started.md", "alerts.md"]) {
+    const markdown = await readFile(join(folder, name), "utf8");
+    assert.doesNotMatch(markdown, /(?:_month=|\()\d{4}-\d{2}|\d\.\d{3,}/u, name);
+    assert.doesNotMatch(markdown, /\b(?:January|February|March|April|May|June|July|August)\b/u, name);
+  }
+});
+
 test("each program of the guides runs", async () => {
   const programs = examples.filter(({ language }) => language === "js");
   assert.ok(programs.length >= 2, `${programs.length} programs`);
@@ -51,7 +80,7 @@ test("each program of the guides runs", async () => {
 
 test("the columns that the export guide calls a key are one", async () => {
   const response = await fetch(
-    `${demo.service.address}/api/v1/export/report.csv?start_month=2025-11&end_month=2026-05&saleEvent=black-friday-2025`,
+    `${demo.service.address}/api/v1/export/report.csv?start_month=2025-11&end_month=2026-01&saleEvent=black-friday-2025`,
     { headers: { authorization: `Bearer ${demo.tenant.token}` } },
   );
   const rows = (await response.text()).trim().split("\r\n").slice(1);
@@ -62,6 +91,12 @@ test("the columns that the export guide calls a key are one", async () => {
   assert.ok(keys.length > 100);
   assert.equal(new Set(keys).size, keys.length);
 });
+
+async function ask<Body>(path: string): Promise<Body> {
+  const headers = { authorization: `Bearer ${demo.tenant.token}` };
+  const response = await fetch(`${demo.service.address}/api/v1${path}`, { headers });
+  return (await response.json()) as Body;
+}
 
 async function readExamples(): Promise<Example[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".md"));
@@ -84,7 +119,7 @@ async function run(
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(command, commandArguments, {
     cwd: workFolder,
-    env: { ...process.env, TOKEN: demo.tenant.token },
+    env: { ...process.env, TOKEN: demo.tenant.token, MONTH: month },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";

@@ -1,10 +1,14 @@
 // Pages read well without this: it adds copying of code and, on the reference, trying of requests.
 
 const EXAMPLE_ADDRESS = "http://127.0.0.1:8080";
+/** The newest month that was complete when the examples were made, and the days until a month is. */
+const EXAMPLE_MONTH = { year: 2026, month: 5 };
+const WINDOW_DAYS = 30;
 
 for (const code of document.querySelectorAll("pre code")) addressThisService(code);
 for (const block of document.querySelectorAll("pre")) addCopyButton(block);
 for (const code of document.querySelectorAll("code.language-json")) colour(code);
+for (const input of document.querySelectorAll("form.try input")) moveToNow(input);
 for (const form of document.querySelectorAll("form.try")) prepare(form);
 document.querySelector("#access")?.addEventListener("submit", (event) => event.preventDefault());
 document.querySelector("details.menu")?.addEventListener("click", (event) => {
@@ -50,6 +54,18 @@ function colour(code) {
       return span;
     }),
   );
+}
+
+/** Examples are about their newest months; a form asks for those of today. */
+function moveToNow(input) {
+  const [, year, month, rest] = /^(\d{4})-(\d{2})(|-.*)$/u.exec(input.defaultValue) ?? [];
+  if (year === undefined) return;
+  // The month before the one that was running a window ago is the newest with every window closed.
+  const then = new Date(Date.now() - WINDOW_DAYS * 86_400_000);
+  const months =
+    (then.getUTCFullYear() - EXAMPLE_MONTH.year) * 12 + (then.getUTCMonth() - EXAMPLE_MONTH.month);
+  const moved = new Date(Date.UTC(Number(year), Number(month) - 1 + months));
+  input.defaultValue = moved.toISOString().slice(0, 7) + rest;
 }
 
 function prepare(form) {
