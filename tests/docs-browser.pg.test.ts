@@ -139,7 +139,11 @@ async function withPage(look: Look, use: (page: Page, problems: string[]) => Pro
     if (message.type() !== "log") problems.push(`${page.url()}: ${message.text()}`);
   });
   page.on("pageerror", (error) => problems.push(`${page.url()}: ${error.message}`));
-  page.on("requestfailed", (request) => problems.push(`failed: ${request.url()}`));
+  page.on("requestfailed", (request) => {
+    // Going to the next page cancels what the browser still loads for itself, such as the icon.
+    const reason = request.failure()?.errorText;
+    if (reason !== "net::ERR_ABORTED") problems.push(`failed: ${request.url()} ${reason}`);
+  });
   page.on("request", (request) => {
     if (!request.url().startsWith(demo.service.address)) problems.push(`foreign: ${request.url()}`);
   });
