@@ -134,6 +134,8 @@ async function applyStage(run: Run, staged: StagedCounts): Promise<Applied> {
   if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
   report("labels", 0, 1);
   const labelChanges = await putLabels(connection, shopKey, LABEL_SOURCE);
+  // Statistics that know only other shops make the planner expect a single row of this one.
+  if (merged.changedOrders >= MANY_ORDERS) await analyzeData(connection);
   const split = await splitLabels(connection, shopKey, currencyCode);
   const saleEventChanges = await putSaleEvents(connection, shopKey);
   report("cohorts", 0, 1);
