@@ -1,3 +1,4 @@
+import { STALE_AFTER_MS } from "../metrics/staleness.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { daysText, readableName } from "./wording.ts";
 
@@ -11,8 +12,6 @@ export type Source = {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The age from which freshness calls a source stale, too. */
-const WARNING_AFTER_MS = 36 * HOUR_MS;
 const CRITICAL_FROM_MS = 7 * DAY_MS;
 
 /** Sources that somebody imports when they like: they have no connection that could be down. */
@@ -26,7 +25,7 @@ const IMPORTED_SOURCES: ReadonlySet<string> = new Set(["csv", "csv_labels"]);
 export function staleAlert(source: Source, now: Date): AlertDraft | null {
   const { source: name, kind, lastSyncedAt, connectedAt } = source;
   const ageMs = now.getTime() - (lastSyncedAt ?? connectedAt).getTime();
-  if (IMPORTED_SOURCES.has(name) || ageMs <= WARNING_AFTER_MS) return null;
+  if (IMPORTED_SOURCES.has(name) || ageMs <= STALE_AFTER_MS) return null;
   const lastSync = lastSyncedAt?.toISOString() ?? null;
   const shownName = readableName(name);
   return {

@@ -1,7 +1,6 @@
 import { API_VERSION } from "../contract/version.ts";
+import { STALE_AFTER_MS } from "../metrics/staleness.ts";
 import type { Workspace } from "../store/workspace.ts";
-
-const STALE_AFTER_MS = 36 * 3_600_000;
 
 /** The members of meta that every answer has, before the endpoint's own echoes. */
 export function baseMeta(workspace: Workspace, now: Date) {
