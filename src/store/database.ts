@@ -3,6 +3,18 @@ import pg from "pg";
 /** A statement that the server prepares once per connection. `name` is unique over the query registry. */
 export type Statement = { name: string; text: string };
 
+const definedStatements = new Map<string, Statement>();
+
+/** Every statement of the query modules that were loaded, by name. */
+export const STATEMENTS: ReadonlyMap<string, Statement> = definedStatements;
+
+/** Enters a statement into the registry, where tests look at all of them at once. Throws for a name that is taken. */
+export function defineStatement(statement: Statement): Statement {
+  if (definedStatements.has(statement.name)) throw new Error(`two statements are named ${statement.name}`);
+  definedStatements.set(statement.name, statement);
+  return statement;
+}
+
 /** Everything that can run a prepared statement: a pool, or one connection inside a transaction. */
 export type Queryable = {
   rows<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
@@ -10,8 +22,14 @@ export type Queryable = {
 
 /** A pool of connections to one database. */
 export type Database = Queryable & {
-  /** Runs `work` in one transaction on one connection; any throw rolls all of it back. */
-  transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs `work` in one transaction on one connection; any throw rolls all of it back. When `signal` aborts, the
+   * statement under way is canceled, and the transaction throws the signal's reason.
+   */
+  transaction<Result>(
+    work: (connection: Connection) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
   close(): Promise<void>;
 };
 
@@ -32,6 +50,9 @@ export type DatabaseOptions = {
 
 const CONNECT_TIMEOUT_MS = 3000;
 
+/** A request reads little: starting parallel workers takes longer than what they save, and takes them from others. */
+const READING_SETTINGS = "-c default_transaction_read_only=on -c max_parallel_workers_per_gather=0";
+
 /** Opens a pool. Nothing connects until the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
@@ -44,13 +65,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...(options.statementTimeoutMs > 0
       ? { statement_timeout: options.statementTimeoutMs, query_timeout: options.statementTimeoutMs + 1000 }
       : {}),
-    options: `-c timezone=UTC -c default_transaction_read_only=${options.readOnly ? "on" : "off"}`,
+    options: `-c timezone=UTC ${options.readOnly ? READING_SETTINGS : ""}`,
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   });
   pool.on("error", options.onConnectionError);
   return {
     rows: (statement, values) => runOn(pool, statement, values),
-    transaction: (work) => runTransaction(pool, work),
+    transaction: (work, signal) => runTransaction(pool, work, signal),
     close: () => pool.end(),
   };
 }
@@ -58,7 +79,9 @@ export function openDatabase(options: DatabaseOptions): Database {
 async function runTransaction<Result>(
   pool: pg.Pool,
   work: (connection: Connection) => Promise<Result>,
+  signal?: AbortSignal,
 ): Promise<Result> {
+  signal?.throwIfAborted();
   const client = await pool.connect();
   // Without a listener, a connection that dies between two statements would end the process.
   let broken: Error | undefined;
@@ -66,20 +89,32 @@ async function runTransaction<Result>(
     broken = error;
   };
   client.on("error", onError);
+  const cancel = (): void => void cancelStatement(pool, client);
+  signal?.addEventListener("abort", cancel);
   try {
     await client.query("begin");
     const result = await work({ client, rows: (statement, values) => runOn(client, statement, values) });
+    signal?.throwIfAborted();
+    signal?.removeEventListener("abort", cancel);
     await client.query("commit");
     return result;
   } catch (error) {
+    signal?.removeEventListener("abort", cancel);
     await client.query("rollback").catch((rollbackError: Error) => {
       broken = rollbackError;
     });
+    signal?.throwIfAborted();
     throw error;
   } finally {
     client.off("error", onError);
     client.release(broken);
   }
+}
+
+/** Without it, the server would run the statement to its end, holding the transaction's locks. */
+async function cancelStatement(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
+  const { processID } = client as pg.PoolClient & { processID: number };
+  await pool.query("select pg_cancel_backend($1)", [processID]).catch(() => {});
 }
 
 async function runOn<Row>(

@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 import type { WatchedKind } from "./watchlist-write.ts";
 
 /** What alerts are judged by, apart from figures. */
@@ -11,23 +12,24 @@ export type AlertSettingsRow = {
   sources: {
     source: string;
     kind: "store" | "label_cost";
+    is_connection: boolean;
     last_synced_at: string | null;
     created_at: string;
   }[];
 };
 
-const LOAD_ALERT_SETTINGS: Statement = {
+const LOAD_ALERT_SETTINGS = defineStatement({
   name: "load_alert_settings",
   text: `select w.primary_window_days, w.min_sold_units, w.data_as_of,
                 (select right(max(a.event_key), 7) from alert a
-                  where a.shop_key = w.shop_key
+                  where a.shop_key = $1
                     and a.event_key >= 'report_ready:' and a.event_key < 'report_ready;') as newest_report_month,
                 (select coalesce(json_agg(json_build_object(
-                          'source', s.source, 'kind', s.kind, 'last_synced_at', s.last_synced_at,
-                          'created_at', s.created_at) order by s.source), '[]')
-                   from data_source s where s.shop_key = w.shop_key) as sources
+                          'source', s.source, 'kind', s.kind, 'is_connection', s.is_connection,
+                          'last_synced_at', s.last_synced_at, 'created_at', s.created_at) order by s.source), '[]')
+                   from data_source s where s.shop_key = $1) as sources
            from workspace w where w.shop_key = $1`,
-};
+});
 
 /** One row, by primary keys and the unique index of event_key; throws when there is no such workspace. */
 export async function loadAlertSettings(database: Queryable, shopKey: number): Promise<AlertSettingsRow> {
@@ -39,14 +41,14 @@ export async function loadAlertSettings(database: Queryable, shopKey: number): P
 /** Units of one cohort month (its first day) in the primary window. */
 export type MonthUnitsRow = { cohort_month: string; sold_units: number; returned_units: number };
 
-const LOAD_SOLD_MONTHS: Statement = {
+const LOAD_SOLD_MONTHS = defineStatement({
   name: "load_sold_months",
   text: `select c.cohort_month, c.sold_units, c.returned_units
            from cohort c
           where c.shop_key = $1 and c.entity_kind = 'workspace' and c.entity_key = ''
             and c.observation_window = 'primary'
           order by c.cohort_month`,
-};
+});
 
 /** One row per month in which the workspace sold something, oldest first: a range of cohort's primary key. */
 export async function loadSoldMonths(database: Queryable, shopKey: number): Promise<MonthUnitsRow[]> {
@@ -70,7 +72,7 @@ export type WatchedRange = {
   rankedSkus: number;
 };
 
-const LOAD_WATCHED_ENTITIES: Statement = {
+const LOAD_WATCHED_ENTITIES = defineStatement({
   name: "load_watched_entities",
   text: `with ranked as (
            select c.entity_key
@@ -94,7 +96,7 @@ const LOAD_WATCHED_ENTITIES: Statement = {
            left join product p
              on w.entity_kind = 'product' and p.shop_key = $1 and p.product_gid = w.entity_key
           order by w.entity_kind collate "C", w.entity_key`,
-};
+});
 
 /**
  * One row per entity of the watchlist and per SKU among those with the most returned units: a range scan of

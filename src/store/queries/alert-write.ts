@@ -1,7 +1,8 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 import type { NewAlert } from "./publish.ts";
 
-const INSERT_ALERTS: Statement = {
+const INSERT_ALERTS = defineStatement({
   name: "insert_alerts",
   // The wall clock, not the transaction's start: an alert never appears behind one that was there before it.
   text: `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, metadata, created_at)
@@ -9,7 +10,7 @@ const INSERT_ALERTS: Statement = {
            from jsonb_to_recordset($2::jsonb) a (alert_id text, event_key text, category text, severity text,
                                                  title text, body text, metadata jsonb)
          on conflict (shop_key, event_key) do nothing returning 1 as written`,
-};
+});
 
 /** Writes the alerts whose event was never stored before, to the whole workspace; returns how many. */
 export async function insertAlerts(

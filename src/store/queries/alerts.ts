@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** One broadcast to the workspace; position is created_at at full precision, for the cursor. */
@@ -20,7 +21,7 @@ export type AlertFilter = { since: string | null; category: string | null };
 /** created_at and alert_id of the last row of the page before. */
 export type AlertPosition = readonly [string, string];
 
-const LIST_ALERTS: Statement = {
+const LIST_ALERTS = defineStatement({
   name: "list_alerts",
   text: `select alert_id, category, severity, title, body, link_url, link_label, metadata, created_at,
                 created_at::text as position
@@ -30,7 +31,7 @@ const LIST_ALERTS: Statement = {
             and ($4::timestamptz is null or (created_at, alert_id) < ($4, $5))
           order by created_at desc, alert_id desc
           limit $6`,
-};
+});
 
 /** Up to `limit` alerts before `position`, newest first: a range scan of alert_feed. */
 export async function listAlerts(

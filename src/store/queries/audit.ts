@@ -1,12 +1,13 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 
 /** The shop key of actions that concern no single workspace, such as changing a plan. */
 export const INSTALLATION_SHOP_KEY = 0;
 
-const INSERT_AUDIT_EVENT: Statement = {
+const INSERT_AUDIT_EVENT = defineStatement({
   name: "insert_audit_event",
   text: "insert into audit_event (shop_key, actor, action, detail) values ($1, $2, $3, $4)",
-};
+});
 
 /** Who did what; `detail` holds no secret. Belongs into the transaction of the action itself. */
 export async function insertAuditEvent(

@@ -1,6 +1,7 @@
-import type { Connection, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Connection } from "../database.ts";
 
-const PUT_PRODUCTS: Statement = {
+const PUT_PRODUCTS = defineStatement({
   name: "put_products",
   text: `with changed as (
            select s.product_gid, s.title, s.handle, s.vendor, s.family, s.analytics_category, s.image_url, s.image_alt,
@@ -30,7 +31,7 @@ const PUT_PRODUCTS: Statement = {
                   image_url = excluded.image_url, image_alt = excluded.image_alt, from_lines = false
            returning 1
          ) select count(*) as changed from put`,
-};
+});
 
 /**
  * Stores the staged products that are new or different, and marks the months of those that moved to another family
@@ -41,7 +42,7 @@ export async function putProducts(connection: Connection, shopKey: number): Prom
   return row?.changed ?? 0;
 }
 
-const PUT_VARIANTS: Statement = {
+const PUT_VARIANTS = defineStatement({
   name: "put_variants",
   text: `with changed as (
            select s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor,
@@ -72,7 +73,7 @@ const PUT_VARIANTS: Statement = {
                   unit_cost_minor = excluded.unit_cost_minor
            returning 1
          ) select count(*) as changed from put`,
-};
+});
 
 /** Stores the staged variants that are new or different; returns how many. Primary key of variant. */
 export async function putVariants(connection: Connection, shopKey: number): Promise<number> {
@@ -80,7 +81,7 @@ export async function putVariants(connection: Connection, shopKey: number): Prom
   return row?.changed ?? 0;
 }
 
-const TOUCH_WHOLE_CATALOGUE: Statement = {
+const TOUCH_WHOLE_CATALOGUE = defineStatement({
   name: "touch_whole_catalogue",
   text: `with product_touched as (
            insert into touched_product (product_gid)
@@ -94,30 +95,30 @@ const TOUCH_WHOLE_CATALOGUE: Statement = {
          union select sku from variant where shop_key = $1 and sku is not null
          union select sku from order_line where shop_key = $1 and sku is not null
          on conflict do nothing`,
-};
+});
 
 /** Marks every product and SKU that anything names. Reads all lines of the shop. */
 export async function touchWholeCatalogue(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(TOUCH_WHOLE_CATALOGUE, [shopKey]);
 }
 
-const TOUCH_PRODUCTS_OF_SKUS: Statement = {
+const TOUCH_PRODUCTS_OF_SKUS = defineStatement({
   name: "touch_products_of_skus",
   text: `insert into touched_product (product_gid)
          select v.product_gid from variant v join touched_sku t on t.sku = v.sku where v.shop_key = $1
          on conflict do nothing`,
-};
+});
 
 /** A product may owe its title to a variant that shares a touched SKU. Index variant_by_sku. */
 export async function touchProductsOfSkus(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(TOUCH_PRODUCTS_OF_SKUS, [shopKey]);
 }
 
-const REMOVE_LINE_PRODUCTS: Statement = {
+const REMOVE_LINE_PRODUCTS = defineStatement({
   name: "remove_line_products",
   text: `delete from product p using touched_product t
           where p.shop_key = $1 and p.product_gid = t.product_gid and p.from_lines`,
-};
+});
 
 /** Removes the touched products that no product row of a source describes. */
 export async function removeLineProducts(connection: Connection, shopKey: number): Promise<void> {
@@ -127,7 +128,7 @@ export async function removeLineProducts(connection: Connection, shopKey: number
 /** The latest first, served backwards by order_line_by_sku or order_line_by_product. */
 const LATEST = "order by l.cohort_month desc, l.ordered_on desc, l.order_id desc, l.line_id desc limit 1";
 
-const INSERT_LINE_PRODUCTS: Statement = {
+const INSERT_LINE_PRODUCTS = defineStatement({
   name: "insert_line_products",
   text: `insert into product (shop_key, product_gid, title, vendor, from_lines)
          select $1, t.product_gid,
@@ -152,7 +153,7 @@ const INSERT_LINE_PRODUCTS: Statement = {
           where p.product_gid is null
             and (v.product_gid is not null
                  or exists (select from order_line l where l.shop_key = $1 and l.product_gid = t.product_gid))`,
-};
+});
 
 /**
  * A row for each touched product that is known only from order lines and variants: title and vendor of the latest
@@ -162,29 +163,29 @@ export async function insertLineProducts(connection: Connection, shopKey: number
   await connection.rows(INSERT_LINE_PRODUCTS, [shopKey]);
 }
 
-const TOUCH_SKUS_OF_PRODUCTS: Statement = {
+const TOUCH_SKUS_OF_PRODUCTS = defineStatement({
   name: "touch_skus_of_products",
   text: `insert into touched_sku (sku)
          select s.sku from sku s join touched_product t on t.product_gid = s.product_gid where s.shop_key = $1
          on conflict do nothing`,
-};
+});
 
 /** SKUs carry title and vendor of their product. Index sku_by_product. */
 export async function touchSkusOfProducts(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(TOUCH_SKUS_OF_PRODUCTS, [shopKey]);
 }
 
-const REMOVE_SKUS: Statement = {
+const REMOVE_SKUS = defineStatement({
   name: "remove_skus",
   text: "delete from sku s using touched_sku t where s.shop_key = $1 and s.sku = t.sku",
-};
+});
 
 /** Removes the touched SKUs: look-ups in sku's primary key. */
 export async function removeSkus(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(REMOVE_SKUS, [shopKey]);
 }
 
-const INSERT_SKUS: Statement = {
+const INSERT_SKUS = defineStatement({
   name: "insert_skus",
   text: `insert into sku (shop_key, sku, product_gid, product_title, vendor, used, counterpart_sku, unit_cost_minor,
                           from_lines)
@@ -216,7 +217,7 @@ const INSERT_SKUS: Statement = {
               where p.product_gid is null and l.shop_key = $1 and l.sku = t.sku and l.line_vendor is not null ${LATEST}
            ) made on true
           where v.variant_id is not null or latest.used is not null`,
-};
+});
 
 /**
  * A row for each touched SKU that a variant or a line names: what its variant says (a new one before a used one),

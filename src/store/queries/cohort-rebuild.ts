@@ -1,96 +1,163 @@
-import type { Connection, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Connection, Queryable } from "../database.ts";
+import {
+  COHORT_WINDOWS,
+  ENTITY_RETURNS,
+  FIXED_MEASURES,
+  MEASURES,
+  MONTH_FACTS,
+  RETURNED_MONTH_FACTS,
+  WINDOW_MEASURES,
+  dayReturned,
+  entityDayColumns,
+  entityDays,
+  entityMeasures,
+  measuresByWindow,
+} from "./cohort-facts.ts";
+import type { CohortWindow } from "./cohort-facts.ts";
 
-const REMOVE_COHORTS: Statement = {
-  name: "remove_cohorts",
-  text: `delete from cohort
-          where shop_key = $1 and cohort_month = any($2::date[]) and observation_window = any($3::text[])`,
-};
+const ENTITY_KINDS = "('sku', 'product', 'product_used', 'family', 'analytics_category', 'workspace')";
+const RETURN_ARRAYS = [
+  "return_reasons",
+  "return_lag_days",
+  "return_units",
+  "request_states",
+  "request_units",
+];
+const DAY_ARRAYS = ["sold_days", "day_sold_units", "day_returned_units"];
+const ofLifetime = (column: string) =>
+  `case w.observation_window when 'lifetime' then m.${column} end as ${column}`;
 
-/** Removes the cohort rows of months in observation windows. Index cohort_by_month. */
-export async function removeCohorts(
-  connection: Connection,
-  shopKey: number,
-  months: readonly string[],
-  windows: readonly string[],
-): Promise<void> {
-  await connection.rows(REMOVE_COHORTS, [shopKey, months, windows]);
+type OrderRange = { first_order_id: string | null; last_order_id: string | null };
+
+const FIND_ORDER_RANGE = defineStatement({
+  name: "find_order_range",
+  // Without the fence the planner walks the primary key from its ends, past every other month.
+  text: `select min(l.order_id) as first_order_id, max(l.order_id) as last_order_id
+           from (select order_id from order_line where shop_key = $1 and cohort_month = $2 offset 0) l`,
+});
+
+/** The smallest and largest order id of a cohort month's lines; null when it has none. Index order_line_by_month. */
+async function findOrderRange(connection: Connection, shopKey: number, month: string): Promise<OrderRange> {
+  const [row] = await connection.rows<OrderRange>(FIND_ORDER_RANGE, [shopKey, month]);
+  return row ?? { first_order_id: null, last_order_id: null };
 }
 
-const INSERT_COHORTS: Statement = {
-  name: "insert_cohorts",
-  text: `with observation (name, last_lag_days) as (
-           select o.name, o.days
-             from (values ('30d', 30), ('90d', 90), ('lifetime', 2147483647),
-                          ('primary', (select w.primary_window_days from workspace w where w.shop_key = $1))
-                  ) o (name, days)
-            where o.name = any($3::text[])
-         ), line as materialized (
-           select l.order_id, l.line_id, l.cohort_month, l.sku, l.product_gid, l.used, l.sold_units, l.unit_cost_minor
-             from order_line l
-            where l.shop_key = $1 and l.cohort_month = any($2::date[]) and l.sold_units > 0
-         ), sold as (
-           select cohort_month, sku, product_gid, used, sum(sold_units) as sold_units,
-                  coalesce(sum(sold_units) filter (where unit_cost_minor is not null), 0) as costed_sold_units
-             from line group by cohort_month, sku, product_gid, used
-         ), measure as (
-           select s.cohort_month, s.sku, s.product_gid, s.used, o.name as observation_window,
-                  s.sold_units, s.costed_sold_units, 0::bigint as returned_units, 0::bigint as refunded_units,
-                  0::bigint as restocked_units, 0::numeric as restocked_cost_minor, 0::bigint as costed_returned_units,
-                  0::numeric as refund_minor, 0::numeric as label_minor
-             from sold s cross join observation o
-           union all
-           select l.cohort_month, l.sku, l.product_gid, l.used, o.name, 0, 0, sum(e.returned_units),
-                  sum(e.refunded_units), sum(e.restocked_units),
-                  coalesce(sum(e.restocked_units * l.unit_cost_minor), 0),
-                  coalesce(sum(e.returned_units) filter (where l.unit_cost_minor is not null), 0),
-                  sum(e.refund_minor), 0
-             from line l
-             join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
-             join observation o on e.lag_days <= o.last_lag_days
-            group by l.cohort_month, l.sku, l.product_gid, l.used, o.name
-           union all
-           select l.cohort_month, l.sku, l.product_gid, l.used, o.name, 0, 0, 0, 0, 0, 0, 0, 0, sum(h.label_minor)
-             from line l
-             join label_share h on h.shop_key = $1 and h.order_id = l.order_id and h.line_id = l.line_id
-             join observation o on h.lag_days <= o.last_lag_days
-            group by l.cohort_month, l.sku, l.product_gid, l.used, o.name
-         )
-         insert into cohort (shop_key, entity_kind, entity_key, observation_window, cohort_month, sold_units,
-                             returned_units, refunded_units, restocked_units, restocked_cost_minor, costed_sold_units,
-                             costed_returned_units, refund_minor, label_minor)
-         select $1, entity.kind, entity.key, m.observation_window, m.cohort_month, sum(m.sold_units),
-                sum(m.returned_units), sum(m.refunded_units), sum(m.restocked_units), sum(m.restocked_cost_minor),
-                sum(m.costed_sold_units), sum(m.costed_returned_units), sum(m.refund_minor), sum(m.label_minor)
-           from measure m
-           left join product p on p.shop_key = $1 and p.product_gid = m.product_gid
-          cross join lateral (values
-                  ('sku', m.sku),
-                  (case when m.used then 'product_used' else 'product' end, m.product_gid),
-                  ('family', p.family),
-                  ('analytics_category', p.analytics_category),
-                  ('workspace', '')
-                ) entity (kind, key)
-          where entity.key is not null
-          group by entity.kind, entity.key, m.observation_window, m.cohort_month`,
-};
+const PUT_COHORTS = defineStatement({
+  name: "put_cohorts",
+  text: putCohorts({
+    windows: COHORT_WINDOWS,
+    columns: [...MEASURES, ...RETURN_ARRAYS, ...DAY_ARRAYS],
+    fresh: `${MONTH_FACTS}, ${entityMeasures(COHORT_WINDOWS)}, ${ENTITY_RETURNS}, ${entityDays(COHORT_WINDOWS)}, entity as (
+    select m.*, ${RETURN_ARRAYS.join(", ")}, ${entityDayColumns(COHORT_WINDOWS, "d")}
+      from entity_measure m
+      left join entity_day d on d.kind = m.kind and d.key = m.key
+      left join entity_return r on r.kind = m.kind and r.key = m.key
+      left join entity_request q on q.kind = m.kind and q.key = m.key
+  ), fresh as (
+    select m.kind collate "C" as entity_kind, m.key as entity_key, w.observation_window collate "C" as observation_window,
+           ${MEASURES.map((measure) => `w.${measure}`).join(", ")}, ${RETURN_ARRAYS.map(ofLifetime).join(", ")},
+           m.sold_days, m.day_sold_units, ${dayReturned(COHORT_WINDOWS)} as day_returned_units
+      from entity m cross join lateral ${measuresByWindow(COHORT_WINDOWS)}
+  )`,
+  }),
+});
+
+const IS_LIFETIME = "c.shop_key = $1 and c.observation_window = 'lifetime' and c.cohort_month = $2";
+
+// What was sold is the same in every window: it is taken from the lifetime rows, and only what came back is read.
+const PUT_PRIMARY_COHORTS = defineStatement({
+  name: "put_primary_cohorts",
+  text: putCohorts({
+    windows: ["primary"],
+    columns: [...MEASURES, ...DAY_ARRAYS],
+    fresh: `${RETURNED_MONTH_FACTS}, ${entityMeasures(["primary"])}, ${entityDays(["primary"])}, group_day as (
+    select c.entity_kind, c.entity_key,
+           array_agg(coalesce(r.returned_units, 0) order by s.sold_on) as day_returned_units
+      from cohort c
+     cross join lateral unnest(c.sold_days) s (sold_on)
+      left join (
+        select d.kind, d.key, u.sold_on, u.returned_units
+          from entity_day d cross join lateral unnest(d.sold_days, d.returned_primary) u (sold_on, returned_units)
+      ) r on r.kind = c.entity_kind and r.key = c.entity_key and r.sold_on = s.sold_on
+     where ${IS_LIFETIME} and c.entity_kind in ('family', 'analytics_category', 'workspace')
+     group by c.entity_kind, c.entity_key
+  ), fresh as (
+    select c.entity_kind, c.entity_key, 'primary' collate "C" as observation_window,
+           ${FIXED_MEASURES.map((measure) => `c.${measure}`).join(", ")},
+           ${WINDOW_MEASURES.map((measure) => `coalesce(m.${measure}_primary, 0) as ${measure}`).join(", ")},
+           c.sold_days, c.day_sold_units, d.day_returned_units
+      from cohort c
+      left join entity_measure m on m.kind = c.entity_kind and m.key = c.entity_key
+      left join group_day d on d.entity_kind = c.entity_kind and d.entity_key = c.entity_key
+     where ${IS_LIFETIME} and c.entity_kind in ${ENTITY_KINDS}
+  )`,
+  }),
+});
+
+/** A row that was new or different; without sold units it is to be removed by `removeEmptyCohorts`. */
+export type ChangedCohort = { entity_kind: string; entity_key: string; sold_units: number };
 
 /**
- * Makes the cohort rows of months in observation windows from the facts (M1–M4, M9–M11, M13): one row for each
- * entity that sold something in the month. order_line_by_month; primary keys of return_event and label_share.
+ * Brings the cohort rows of a month, in all windows or the primary one, to what the facts say (M1–M4, M7–M11, M13,
+ * M15): rows that are right stay untouched, rows of entities that sold nothing become zeros. order_line_by_month,
+ * ranges of the primary keys of the other facts, cohort_leaderboard.
  */
-export async function insertCohorts(
+export async function putMonthCohorts(
+  connection: Connection,
+  shopKey: number,
+  month: string,
+  windows: "all" | "primary",
+): Promise<ChangedCohort[]> {
+  const range = await findOrderRange(connection, shopKey, month);
+  const statement = windows === "all" ? PUT_COHORTS : PUT_PRIMARY_COHORTS;
+  return connection.rows(statement, [shopKey, month, range.first_order_id, range.last_order_id]);
+}
+
+type CohortSource = { windows: readonly CohortWindow[]; columns: readonly string[]; fresh: string };
+
+/** Those side by side that a leaderboard reads together. */
+function putCohorts({ windows, columns, fresh }: CohortSource): string {
+  const key = ["entity_kind", "entity_key", "observation_window"];
+  const listOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ");
+  const value = (column: string) => (MEASURES.includes(column) ? `coalesce(f.${column}, 0)` : `f.${column}`);
+  return `with ${fresh}, old as (
+    select ${[...key, ...columns].join(", ")}
+      from cohort
+     where shop_key = $1 and entity_kind in ${ENTITY_KINDS} and cohort_month = $2
+       and observation_window in (${windows.map((window) => `'${window}'`).join(", ")})
+  )
+  insert into cohort (shop_key, cohort_month, ${[...key, ...columns].join(", ")})
+  select $1, $2, ${key.map((column) => `coalesce(f.${column}, o.${column})`).join(", ")}, ${columns.map(value).join(", ")}
+    from fresh f
+    full join old o on ${key.map((column) => `o.${column} = f.${column}`).join(" and ")}
+   where (${listOf("f")}) is distinct from (${listOf("o")})
+   order by 3, 5, 4
+  on conflict (shop_key, entity_kind, entity_key, observation_window, cohort_month) do update
+     set ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}
+  returning entity_kind, entity_key, sold_units`;
+}
+
+const REMOVE_EMPTY_COHORTS = defineStatement({
+  name: "remove_empty_cohorts",
+  text: `delete from cohort
+          where shop_key = $1 and entity_kind in ${ENTITY_KINDS} and cohort_month = any($2::date[])
+            and observation_window = any($3::text[]) and sold_units = 0`,
+});
+
+/** Removes the rows of months that hold nothing. Index cohort_leaderboard. */
+export async function removeEmptyCohorts(
   connection: Connection,
   shopKey: number,
   months: readonly string[],
-  windows: readonly string[],
 ): Promise<void> {
-  await connection.rows(INSERT_COHORTS, [shopKey, months, windows]);
+  await connection.rows(REMOVE_EMPTY_COHORTS, [shopKey, months, COHORT_WINDOWS]);
 }
 
-const LIST_DIRTY_MONTHS: Statement = {
+const LIST_DIRTY_MONTHS = defineStatement({
   name: "list_dirty_months",
   text: "select cohort_month from dirty_cohort where shop_key = $1 order by cohort_month",
-};
+});
 
 /** First days of the months to make anew, YYYY-MM-DD, oldest first. */
 export async function listDirtyMonths(connection: Connection, shopKey: number): Promise<string[]> {
@@ -98,21 +165,43 @@ export async function listDirtyMonths(connection: Connection, shopKey: number): 
   return rows.map((row) => row.cohort_month);
 }
 
-const CLEAR_DIRTY_MONTHS: Statement = {
-  name: "clear_dirty_months",
-  text: "delete from dirty_cohort where shop_key = $1",
-};
+const LIST_SHOPS_TO_REBUILD = defineStatement({
+  name: "list_shops_to_rebuild",
+  text: "select distinct shop_key from dirty_cohort order by shop_key",
+});
 
-export async function clearDirtyMonths(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(CLEAR_DIRTY_MONTHS, [shopKey]);
+/** Every shop with months to make anew: a scan over all shops, for the end of a migration. */
+export async function listShopsToRebuild(database: Queryable): Promise<number[]> {
+  return (await database.rows<{ shop_key: number }>(LIST_SHOPS_TO_REBUILD, [])).map((row) => row.shop_key);
 }
 
-const LIST_COHORT_MONTHS: Statement = {
+const CLEAR_DIRTY_MONTHS = defineStatement({
+  name: "clear_dirty_months",
+  text: "delete from dirty_cohort where shop_key = $1 and cohort_month = any($2::date[])",
+});
+
+/** Forgets that months (first days) have to be made anew. Primary key of dirty_cohort. */
+export async function clearDirtyMonths(
+  connection: Connection,
+  shopKey: number,
+  months: readonly string[],
+): Promise<void> {
+  await connection.rows(CLEAR_DIRTY_MONTHS, [shopKey, months]);
+}
+
+const LIST_COHORT_MONTHS = defineStatement({
   name: "list_cohort_months",
-  text: `select cohort_month from order_line where shop_key = $1
+  // One step of an index per month: listing the lines themselves would read them all.
+  text: `with recursive month (cohort_month) as (
+           select min(cohort_month) from order_line where shop_key = $1
+           union all
+           select (select min(l.cohort_month) from order_line l where l.shop_key = $1 and l.cohort_month > m.cohort_month)
+             from month m where m.cohort_month is not null
+         )
+         select cohort_month from month where cohort_month is not null
          union select cohort_month from cohort where shop_key = $1 and entity_kind = 'workspace'
          order by cohort_month`,
-};
+});
 
 /** First days of all months that hold lines or cohort rows, oldest first. Index order_line_by_month. */
 export async function listCohortMonths(connection: Connection, shopKey: number): Promise<string[]> {

@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { CHOSEN, CHOSEN_SKUS, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
@@ -42,14 +43,14 @@ export const COHORT_MONTHS = `months as (
      group by c.cohort_month
   )`;
 
-const LOAD_COHORT: Statement = {
+const LOAD_COHORT = defineStatement({
   name: "load_cohort",
   text: `with ${CHOSEN},
   ${COHORT_MONTHS}
   select exists (select from chosen) as found,
          ${CHOSEN_SKUS} as skus,
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months`,
-};
+});
 
 /** One row: the months of a selection that sold something, oldest first. One range scan of cohort's primary key. */
 export async function loadCohort(

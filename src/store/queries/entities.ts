@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** One SKU (type_rank 1), product (2) or product group (3). */
@@ -21,7 +22,7 @@ export type EntityPosition = readonly [number, string, string, string];
 
 const COLUMNS = `type_rank, label, entity_key, product_group_type, subtitle, product_gid, sku, product_title, vendor`;
 
-const LIST_ENTITIES: Statement = {
+const LIST_ENTITIES = defineStatement({
   name: "list_entities",
   text: `select ${COLUMNS}
            from entity
@@ -29,7 +30,7 @@ const LIST_ENTITIES: Statement = {
             and (type_rank, label, entity_key, product_group_type) > ($4::smallint, $5, $6, $7)
           order by type_rank, label, entity_key, product_group_type
           limit $8`,
-};
+});
 
 /** Up to `limit` entities after `position`, in catalogue order: a range scan of entity's primary key. */
 export async function listEntities(
@@ -48,26 +49,33 @@ export async function listEntities(
   ]);
 }
 
-// 0.45: a name with one or two wrong letters still matches, an unrelated one does not.
-const SEARCH_ENTITIES: Statement = {
+const IS_CANDIDATE = `shop_key = $1 and ($2::smallint is null or type_rank = $2) and ($3::text is null or vendor = $3)`;
+
+// 0.45: a name with one or two wrong letters still matches, an unrelated one does not. Similarity takes ten times as
+// long as looking for the text itself, so the rest is only asked for it when there is room for what is similar.
+const SEARCH_ENTITIES = defineStatement({
   name: "search_entities",
-  text: `select ${COLUMNS}
-           from (
-             select ${COLUMNS},
-                    case
-                      when type_rank = 1 and search_text ^@ ($4 || E'\\n') then 0
-                      when search_text ^@ $4 or strpos(search_text, E'\\n' || $4) > 0 then 1
-                      when strpos(search_text, $4) > 0 then 2
-                      else 3
-                    end as match_rank,
-                    word_similarity($4, search_text) as similarity
-               from entity
-              where shop_key = $1 and ($2::smallint is null or type_rank = $2) and ($3::text is null or vendor = $3)
-           ) matched
-          where match_rank < 3 or similarity >= 0.45
+  text: `with literal as materialized (
+           select ${COLUMNS}, search_text,
+                  case
+                    when type_rank = 1 and search_text ^@ ($4 || E'\\n') then 0
+                    when search_text ^@ $4 or strpos(search_text, E'\\n' || $4) > 0 then 1
+                    else 2
+                  end as match_rank
+             from entity where ${IS_CANDIDATE} and strpos(search_text, $4) > 0
+         ), matched as (
+           select ${COLUMNS}, match_rank, word_similarity($4, search_text) as similarity from literal
+           union all
+           select ${COLUMNS}, 3, word_similarity($4, search_text)
+             from entity
+            where ${IS_CANDIDATE} and (select count(*) from literal) < $5 and strpos(search_text, $4) = 0
+              and word_similarity($4, search_text) >= 0.45
+         )
+         select ${COLUMNS}
+           from matched
           order by match_rank, similarity desc, type_rank, label, entity_key, product_group_type
           limit $5`,
-};
+});
 
 /**
  * The best matches of a folded search text: exact SKU, then prefix of a field, then substring, then similarity

@@ -1,13 +1,14 @@
-import type { Connection, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Connection } from "../database.ts";
 
-const REMOVE_ENTITIES: Statement = {
+const REMOVE_ENTITIES = defineStatement({
   name: "remove_entities",
   text: `delete from entity e
           where e.shop_key = $1
             and (e.type_rank = 3
                  or e.type_rank = 1 and e.entity_key in (select sku from touched_sku)
                  or e.type_rank = 2 and e.entity_key in (select product_gid from touched_product))`,
-};
+});
 
 /** Removes the entities of touched SKUs and products, and all groups. Reads the shop's entities. */
 export async function removeEntities(connection: Connection, shopKey: number): Promise<void> {

@@ -1,4 +1,5 @@
-import type { Connection, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Connection } from "../database.ts";
 
 /**
  * What a line is of, joined to rows `l` with product_gid, variant_id and sku as the line said: its own word, else its
@@ -15,7 +16,7 @@ export const VARIANT_OF_LINE = `
 export const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), coalesce(l.sku, v.sku),
   coalesce(v.used, s.used, false), coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
 
-const MARK_CHANGED_ORDERS: Statement = {
+const MARK_CHANGED_ORDERS = defineStatement({
   name: "mark_changed_orders",
   text: `with line as (
            select l.cohort_month, l.product_gid, l.sku from order_line l
@@ -41,19 +42,29 @@ const MARK_CHANGED_ORDERS: Statement = {
          union
          select h.source, h.label_id from label_share h join changed_order c on c.order_id = h.order_id
           where h.shop_key = $1
+         union
+         select l.source, l.label_id from return_tracking t
+           join changed_order c on c.order_id = t.order_id
+           join return_label l on l.shop_key = $1 and l.tracking_number = t.tracking_number
+          where t.shop_key = $1
+         union
+         select l.source, l.label_id from order_reference n
+           join changed_order c on c.order_id = n.order_id
+           join return_label l on l.shop_key = $1 and l.said_order_name = n.order_name
+          where n.shop_key = $1
          on conflict do nothing`,
-};
+});
 
 /**
  * Marks what hangs on the facts of the orders in changed_order as they are now: months, products, SKUs and labels.
- * Belongs before and after the facts are replaced. Primary keys of order_line, return_request and label_share;
- * return_label_by_order and return_label_by_return.
+ * Belongs before and after the facts are replaced. Primary keys of order_line, return_request, label_share,
+ * return_tracking and order_reference; the indexes of return_label.
  */
 export async function markChangedOrders(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(MARK_CHANGED_ORDERS, [shopKey]);
 }
 
-const REMOVE_FACTS: Statement = {
+const REMOVE_FACTS = defineStatement({
   name: "remove_facts",
   text: `with event as (
            delete from return_event e using changed_order c
@@ -61,30 +72,38 @@ const REMOVE_FACTS: Statement = {
          ), request as (
            delete from return_request r using changed_order c
             where r.shop_key = $1 and r.order_id = c.order_id and c.existed
+         ), name as (
+           delete from order_reference n using changed_order c
+            where n.shop_key = $1 and n.order_id = c.order_id and c.existed
+         ), tracking as (
+           delete from return_tracking t using changed_order c
+            where t.shop_key = $1 and t.order_id = c.order_id and c.existed
          )
          delete from order_line l using changed_order c
           where l.shop_key = $1 and l.order_id = c.order_id and c.existed`,
-};
+});
 
 /** Removes the facts of the changed orders that were there before: ranges of the primary keys. */
 export async function removeFacts(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(REMOVE_FACTS, [shopKey]);
 }
 
-const REMOVE_ALL_FACTS: Statement = {
+const REMOVE_ALL_FACTS = defineStatement({
   name: "remove_all_facts",
   text: `with event as (delete from return_event where shop_key = $1),
               request as (delete from return_request where shop_key = $1),
-              share as (delete from label_share where shop_key = $1)
+              share as (delete from label_share where shop_key = $1),
+              name as (delete from order_reference where shop_key = $1),
+              tracking as (delete from return_tracking where shop_key = $1)
          delete from order_line where shop_key = $1`,
-};
+});
 
 /** Removes every fact of a shop. */
 export async function removeAllFacts(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(REMOVE_ALL_FACTS, [shopKey]);
 }
 
-const INSERT_FACTS: Statement = {
+const INSERT_FACTS = defineStatement({
   name: "insert_facts",
   text: `with event as (
            insert into return_event (shop_key, order_id, line_id, event_number, lag_days, occurred_on, reason,
@@ -95,6 +114,12 @@ const INSERT_FACTS: Statement = {
          ), request as (
            insert into return_request (shop_key, order_id, line_id, return_id, status, units)
            select $1, order_id, line_id, return_id, status, units from fact_request
+         ), name as (
+           insert into order_reference (shop_key, order_id, order_name)
+           select $1, order_id, order_name from fact_order_name
+         ), tracking as (
+           insert into return_tracking (shop_key, order_id, return_id, tracking_number)
+           select $1, order_id, return_id, tracking_number from fact_tracking
          )
          insert into order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, line_product_gid,
                                  line_variant_id, line_sku, line_title, line_vendor, product_gid, sku, used,
@@ -102,14 +127,14 @@ const INSERT_FACTS: Statement = {
          select $1, l.order_id, l.line_id, l.ordered_on, l.cohort_month, l.sold_units, l.product_gid,
                 l.variant_id, l.sku, l.title, l.vendor, ${RESOLVED}
            from fact_line l ${VARIANT_OF_LINE}`,
-};
+});
 
 /** Moves the projected facts to their place, lines resolved with the catalogue. */
 export async function insertFacts(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(INSERT_FACTS, [shopKey]);
 }
 
-const RESOLVE_LINES_AGAIN: Statement = {
+const RESOLVE_LINES_AGAIN = defineStatement({
   name: "resolve_lines_again",
   text: `with line as materialized (
            select l.order_id, l.line_id, l.line_product_gid as product_gid, l.line_variant_id as variant_id,
@@ -140,7 +165,7 @@ const RESOLVE_LINES_AGAIN: Statement = {
          )
          insert into dirty_cohort (shop_key, cohort_month)
          select distinct $1::bigint, cohort_month from changed on conflict do nothing`,
-};
+});
 
 /**
  * Resolves the lines of touched variants and SKUs anew and marks months, products and SKUs of those that come out

@@ -1,4 +1,5 @@
-import type { Connection, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Connection } from "../database.ts";
 
 /**
  * The tables of one run, gone at its commit. Text is collated as in the tables it is joined with. staged_* hold what a
@@ -19,8 +20,8 @@ create temp table staged_order_row (
   record_id text collate "C", units integer, record text
 ) on commit drop;
 create temp table staged_label (
-  line_number integer, label_id text collate "C", order_id text, return_id text, tracking_number text,
-  charged_at timestamptz, amount_minor bigint, currency_code text, voided_at timestamptz
+  line_number integer, label_id text collate "C", order_id text, return_id text, order_name text,
+  tracking_number text, charged_at timestamptz, amount_minor bigint, currency_code text, voided_at timestamptz
 ) on commit drop;
 create temp table staged_sale_event (
   line_number integer, slug text collate "C", label text, starts_on date, ends_on date, skus text[]
@@ -37,6 +38,10 @@ create temp table fact_event (
 ) on commit drop;
 create temp table fact_request (
   order_id text collate "C", line_id text collate "C", return_id text collate "C", status text, units integer
+) on commit drop;
+create temp table fact_order_name (order_id text collate "C", order_name text collate "C") on commit drop;
+create temp table fact_tracking (
+  order_id text collate "C", return_id text collate "C", tracking_number text collate "C"
 ) on commit drop;
 create temp table fact_share (
   order_id text collate "C", line_id text collate "C", source text collate "C", label_id text collate "C",
@@ -58,14 +63,43 @@ export async function createStage(connection: Connection): Promise<void> {
   await connection.client.query(CREATE_STAGE);
 }
 
-const LOCK_SHOP: Statement = {
+/** The workspace was erased meanwhile: there is nothing left to write for it. */
+export class WorkspaceGone extends Error {
+  override name = "WorkspaceGone";
+  override message = "the workspace does not exist";
+}
+
+const TRY_LOCK_SHOP = defineStatement({
+  name: "try_lock_shop",
+  text: "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked",
+});
+
+const LOCK_SHOP = defineStatement({
   name: "lock_shop",
   text: "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked",
-};
+});
 
-/** Waits until no other run writes this shop's data; held to the end of the transaction. */
-export async function lockShop(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(LOCK_SHOP, [shopKey]);
+const FIND_LOCKED_SHOP = defineStatement({
+  name: "find_locked_shop",
+  text: "select 1 as is_there from workspace where shop_key = $1",
+});
+
+/**
+ * Waits until no other run writes this shop's data; held to the end of the transaction. `onWait` is told when there
+ * is another one. Throws `WorkspaceGone`: not every table would refuse the rows of a workspace that was erased.
+ */
+export async function lockShop(
+  connection: Connection,
+  shopKey: number,
+  onWait: () => void = () => {},
+): Promise<void> {
+  const [row] = await connection.rows<{ is_locked: boolean }>(TRY_LOCK_SHOP, [shopKey]);
+  if (row?.is_locked !== true) {
+    onWait();
+    await connection.rows(LOCK_SHOP, [shopKey]);
+  }
+  const found = await connection.rows(FIND_LOCKED_SHOP, [shopKey]);
+  if (found.length === 0) throw new WorkspaceGone();
 }
 
 /** The staged tables and the columns a row of theirs is known by. */
@@ -112,7 +146,7 @@ export type RefusedRow = {
   total: number;
 };
 
-const REFUSE_UNKNOWN_LINES: Statement = {
+const REFUSE_UNKNOWN_LINES = defineStatement({
   name: "refuse_unknown_lines",
   text: `with gone as (
            delete from staged_order_row s
@@ -124,7 +158,7 @@ const REFUSE_UNKNOWN_LINES: Statement = {
            returning s.kind, s.line_number, s.order_id, s.line_id
          ) select kind, line_number, order_id, line_id, count(*) over () as total
              from gone order by kind, line_number limit $2`,
-};
+});
 
 /** Takes returns and refunds of lines that neither this run nor an earlier one knows out of the stage. */
 export async function refuseUnknownLines(
@@ -135,7 +169,7 @@ export async function refuseUnknownLines(
   return connection.rows(REFUSE_UNKNOWN_LINES, [shopKey, limit]);
 }
 
-const REFUSE_EXCESSIVE_REFUNDS: Statement = {
+const REFUSE_EXCESSIVE_REFUNDS = defineStatement({
   name: "refuse_excessive_refunds",
   text: `with gone as (
            delete from staged_order_row s using (
@@ -155,7 +189,7 @@ const REFUSE_EXCESSIVE_REFUNDS: Statement = {
            returning s.kind, s.line_number, s.order_id, s.line_id
          ) select kind, line_number, order_id, line_id, count(*) over () as total
              from gone order by line_number limit $2`,
-};
+});
 
 /** Takes refunds of more units than their line ever had out of the stage; the line as staged, else as stored. */
 export async function refuseExcessiveRefunds(
@@ -178,7 +212,7 @@ export type StagedCounts = {
   sale_events: number;
 };
 
-const COUNT_STAGED: Statement = {
+const COUNT_STAGED = defineStatement({
   name: "count_staged",
   text: `select (select count(*) from staged_product) as products,
                 (select count(*) from staged_variant) as variants,
@@ -189,7 +223,7 @@ const COUNT_STAGED: Statement = {
                 (select count(*) from staged_label) as return_labels,
                 (select count(*) from staged_sale_event) as sale_events
            from staged_order_row`,
-};
+});
 
 export async function countStaged(connection: Connection): Promise<StagedCounts> {
   const [row] = await connection.rows<StagedCounts>(COUNT_STAGED, []);

@@ -1,34 +1,35 @@
-import type { Connection, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Connection } from "../database.ts";
 
-const PUT_LABELS: Statement = {
+const PUT_LABELS = defineStatement({
   name: "put_labels",
   text: `with changed as (
-           select s.label_id, s.order_id, s.return_id, s.tracking_number, s.charged_at, s.amount_minor,
+           select s.label_id, s.order_id, s.return_id, s.order_name, s.tracking_number, s.charged_at, s.amount_minor,
                   s.currency_code, s.voided_at
              from staged_label s
              left join return_label l on l.shop_key = $1 and l.source = $2 and l.label_id = s.label_id
             where l.label_id is null
-               or (l.order_id, l.return_id, l.tracking_number, l.charged_at, l.amount_minor, l.currency_code,
-                   l.voided_at)
+               or (l.said_order_id, l.said_return_id, l.said_order_name, l.tracking_number, l.charged_at,
+                   l.amount_minor, l.currency_code, l.voided_at)
                   is distinct from
-                  (s.order_id, s.return_id, s.tracking_number, s.charged_at, s.amount_minor, s.currency_code,
-                   s.voided_at)
+                  (s.order_id, s.return_id, s.order_name, s.tracking_number, s.charged_at, s.amount_minor,
+                   s.currency_code, s.voided_at)
          ), touched as (
            insert into touched_label (source, label_id) select $2, label_id from changed on conflict do nothing
          ), put as (
-           insert into return_label (shop_key, source, label_id, order_id, return_id, tracking_number, charged_at,
-                                     amount_minor, currency_code, voided_at)
-           select $1, $2, label_id, order_id, return_id, tracking_number, charged_at, amount_minor, currency_code,
-                  voided_at
+           insert into return_label (shop_key, source, label_id, said_order_id, said_return_id, said_order_name,
+                                     tracking_number, charged_at, amount_minor, currency_code, voided_at)
+           select $1, $2, label_id, order_id, return_id, order_name, tracking_number, charged_at, amount_minor,
+                  currency_code, voided_at
              from changed
            on conflict (shop_key, source, label_id) do update
-              set order_id = excluded.order_id, return_id = excluded.return_id,
-                  tracking_number = excluded.tracking_number, charged_at = excluded.charged_at,
-                  amount_minor = excluded.amount_minor, currency_code = excluded.currency_code,
-                  voided_at = excluded.voided_at
+              set said_order_id = excluded.said_order_id, said_return_id = excluded.said_return_id,
+                  said_order_name = excluded.said_order_name, tracking_number = excluded.tracking_number,
+                  charged_at = excluded.charged_at, amount_minor = excluded.amount_minor,
+                  currency_code = excluded.currency_code, voided_at = excluded.voided_at
            returning 1
          ) select count(*) as changed from put`,
-};
+});
 
 /** Stores the staged labels that are new or different; returns how many. Primary key of return_label. */
 export async function putLabels(connection: Connection, shopKey: number, source: string): Promise<number> {
@@ -36,11 +37,43 @@ export async function putLabels(connection: Connection, shopKey: number, source:
   return row?.changed ?? 0;
 }
 
-const TOUCH_ALL_LABELS: Statement = {
+const MATCH_LABELS = defineStatement({
+  name: "match_labels",
+  text: `with matched as (
+           select l.source, l.label_id,
+                  coalesce(l.said_return_id, tracked.return_id) as return_id,
+                  coalesce(tracked.order_id, l.said_order_id, named.order_id) as order_id
+             from touched_label t
+             join return_label l on l.shop_key = $1 and l.source = t.source and l.label_id = t.label_id
+             left join lateral (
+               select min(r.order_id) as order_id, min(r.return_id) as return_id from return_tracking r
+                where r.shop_key = $1 and r.tracking_number = l.tracking_number having count(*) = 1
+             ) tracked on true
+             left join lateral (
+               select min(n.order_id) as order_id from order_reference n
+                where n.shop_key = $1 and n.order_name = l.said_order_name having count(*) = 1
+             ) named on true
+         )
+         update return_label l set order_id = m.order_id, return_id = m.return_id
+           from matched m
+          where l.shop_key = $1 and l.source = m.source and l.label_id = m.label_id
+            and (l.order_id, l.return_id) is distinct from (m.order_id, m.return_id)`,
+});
+
+/**
+ * M10: finds what the touched labels belong to: by a return its source names or its tracking number, else by the
+ * order id its source names, else by the order's name. What fits several fits none. Indexes return_tracking_by_number
+ * and order_reference_by_name.
+ */
+export async function matchLabels(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(MATCH_LABELS, [shopKey]);
+}
+
+const TOUCH_ALL_LABELS = defineStatement({
   name: "touch_all_labels",
   text: `insert into touched_label (source, label_id)
          select source, label_id from return_label where shop_key = $1 on conflict do nothing`,
-};
+});
 
 /** Marks every label of a shop to be split anew. */
 export async function touchAllLabels(connection: Connection, shopKey: number): Promise<void> {
@@ -98,7 +131,7 @@ export async function nextTouchedLabels(connection: Connection, limit: number): 
   return (await connection.client.query<TouchedLabelRow>(`fetch ${limit} from touched_label_row`)).rows;
 }
 
-const MARK_LABEL_MONTHS: Statement = {
+const MARK_LABEL_MONTHS = defineStatement({
   name: "mark_label_months",
   text: `insert into dirty_cohort (shop_key, cohort_month)
          select distinct $1::bigint, o.cohort_month
@@ -106,29 +139,29 @@ const MARK_LABEL_MONTHS: Statement = {
            join label_share h on h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id
            join order_line o on o.shop_key = $1 and o.order_id = h.order_id and o.line_id = h.line_id
          on conflict do nothing`,
-};
+});
 
 /** Marks the months that carry parts of touched labels. Index label_share_by_label. */
 export async function markLabelMonths(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(MARK_LABEL_MONTHS, [shopKey]);
 }
 
-const REMOVE_SHARES: Statement = {
+const REMOVE_SHARES = defineStatement({
   name: "remove_shares",
   text: `delete from label_share h using touched_label t
           where h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id`,
-};
+});
 
 /** Removes the parts of touched labels. Index label_share_by_label. */
 export async function removeShares(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(REMOVE_SHARES, [shopKey]);
 }
 
-const INSERT_SHARES: Statement = {
+const INSERT_SHARES = defineStatement({
   name: "insert_shares",
   text: `insert into label_share (shop_key, order_id, line_id, source, label_id, lag_days, label_minor)
          select $1, order_id, line_id, source, label_id, lag_days, label_minor from fact_share`,
-};
+});
 
 /** Moves the new parts to their place. */
 export async function insertShares(connection: Connection, shopKey: number): Promise<void> {

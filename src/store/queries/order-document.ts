@@ -1,4 +1,5 @@
-import type { Connection, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Connection } from "../database.ts";
 
 /** One order of the stage: its rows as JSON arrays (null = none), and what is stored of it already. */
 export type StagedOrderRow = {
@@ -49,15 +50,26 @@ export async function nextStoredOrders(
   return (await connection.client.query(`fetch ${limit} from stored_order`)).rows;
 }
 
-const PUT_DOCUMENTS: Statement = {
+const PUT_DOCUMENTS = defineStatement({
   name: "put_documents",
   text: `with moved as (delete from changed_document returning order_id, document)
          insert into order_document (shop_key, order_id, document)
          select $1, m.order_id, m.document from moved m
          on conflict (shop_key, order_id) do update set document = excluded.document`,
-};
+});
 
 /** Moves the documents in changed_document to their place. */
 export async function putDocuments(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(PUT_DOCUMENTS, [shopKey]);
+}
+
+const REMOVE_EMPTY_DOCUMENTS = defineStatement({
+  name: "remove_empty_documents",
+  text: `delete from order_document d using changed_order c
+          where d.shop_key = $1 and d.order_id = c.order_id and c.existed and d.document -> 'lines' = '[]'`,
+});
+
+/** Removes the changed orders of which no line is left: their source no longer has them. Primary key. */
+export async function removeEmptyDocuments(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(REMOVE_EMPTY_DOCUMENTS, [shopKey]);
 }

@@ -1,6 +1,7 @@
-import type { Connection, Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Connection, Queryable } from "../database.ts";
 
-const PUT_SALE_EVENTS: Statement = {
+const PUT_SALE_EVENTS = defineStatement({
   name: "put_sale_events",
   text: `with put as (
            insert into sale_event as e (shop_key, slug, label, starts_on, ends_on, skus)
@@ -12,7 +13,7 @@ const PUT_SALE_EVENTS: Statement = {
                   is distinct from (excluded.label, excluded.starts_on, excluded.ends_on, excluded.skus)
            returning 1
          ) select count(*) as changed from put`,
-};
+});
 
 /** Stores the staged sale events that are new or different; returns how many. */
 export async function putSaleEvents(connection: Connection, shopKey: number): Promise<number> {
@@ -20,35 +21,66 @@ export async function putSaleEvents(connection: Connection, shopKey: number): Pr
   return row?.changed ?? 0;
 }
 
-const PUT_STORE_SOURCE: Statement = {
-  name: "put_store_source",
-  text: `insert into data_source (shop_key, source, kind, status, last_synced_at) values ($1, $2, 'store', 'ok', $3)
-         on conflict (shop_key, source) do update
-            set kind = 'store', status = 'ok', last_synced_at = excluded.last_synced_at, last_error = null`,
-};
+const COUNT_UNKNOWN_SALE_SKUS = defineStatement({
+  name: "count_unknown_sale_skus",
+  text: `select count(distinct said.sku) as unknown
+           from staged_sale_event e, unnest(e.skus) said (sku)
+          where not exists (select from sku k where k.shop_key = $1 and k.sku = said.sku)`,
+});
 
-/** Records a successful run of a store source. */
+/** How many SKUs the staged sale events name that the workspace has never had. Primary key of sku. */
+export async function countUnknownSaleSkus(connection: Connection, shopKey: number): Promise<number> {
+  const [row] = await connection.rows<{ unknown: number }>(COUNT_UNKNOWN_SALE_SKUS, [shopKey]);
+  return row?.unknown ?? 0;
+}
+
+const IS_DISCONNECTED =
+  "s.is_connection and (s.sealed_credentials is null or s.status is not distinct from 'disconnected')";
+/** For the row `s` of data_source: a run that has succeeded does not connect what was disconnected meanwhile. */
+const PUBLISHED_STATE = `status = case when ${IS_DISCONNECTED} then s.status else 'ok' end,
+                last_error = case when ${IS_DISCONNECTED} then s.last_error end`;
+
+const PUT_STORE_SOURCE = defineStatement({
+  name: "put_store_source",
+  text: `insert into data_source as s (shop_key, source, kind, status, last_synced_at) values ($1, $2, 'store', 'ok', $3)
+         on conflict (shop_key, source) do update
+            set kind = 'store', last_synced_at = excluded.last_synced_at, ${PUBLISHED_STATE}
+         returning s.status, s.is_connection`,
+});
+
+/**
+ * Records a successful run of a store source; whether it is a connection that still holds. What was disconnected while
+ * it was read stays so.
+ */
 export async function putStoreSource(
   connection: Connection,
   shopKey: number,
   source: string,
   asOf: Date,
-): Promise<void> {
-  await connection.rows(PUT_STORE_SOURCE, [shopKey, source, asOf]);
+): Promise<boolean> {
+  const [row] = await connection.rows<{ status: string; is_connection: boolean }>(PUT_STORE_SOURCE, [
+    shopKey,
+    source,
+    asOf,
+  ]);
+  return row?.is_connection === true && row.status === "ok";
 }
 
-const PUT_LABEL_SOURCE: Statement = {
+const PUT_LABEL_SOURCE = defineStatement({
   name: "put_label_source",
-  text: `insert into data_source (shop_key, source, kind, status, currency_code, last_synced_at)
+  text: `insert into data_source as s (shop_key, source, kind, status, currency_code, last_synced_at)
          select $1, $2, 'label_cost', 'ok',
                 coalesce((select min(l.currency_code) from return_label l
                            where l.shop_key = $1 and l.source = $2 and l.currency_code <> $4), $4), $3
          on conflict (shop_key, source) do update
-            set kind = 'label_cost', status = 'ok', currency_code = excluded.currency_code,
-                last_synced_at = excluded.last_synced_at, last_error = null`,
-};
+            set kind = 'label_cost', currency_code = excluded.currency_code,
+                last_synced_at = excluded.last_synced_at, ${PUBLISHED_STATE}`,
+});
 
-/** Records a successful run of a label source (M10): one label in a foreign currency makes it the source's. */
+/**
+ * Records a successful run of a label source (M10): one label in a foreign currency makes it the source's. What was
+ * disconnected while it was read stays so.
+ */
 export async function putLabelSource(
   connection: Connection,
   shopKey: number,
@@ -59,10 +91,10 @@ export async function putLabelSource(
   await connection.rows(PUT_LABEL_SOURCE, [shopKey, source, asOf, currencyCode]);
 }
 
-const RAISE_VERSION: Statement = {
+const RAISE_VERSION = defineStatement({
   name: "raise_version",
   text: "update workspace set data_version = data_version + 1 where shop_key = $1 returning data_version",
-};
+});
 
 /** What is served has changed; returns the new data version. */
 export async function raiseVersion(connection: Connection, shopKey: number): Promise<number> {
@@ -71,10 +103,10 @@ export async function raiseVersion(connection: Connection, shopKey: number): Pro
   return row.data_version;
 }
 
-const FIND_VERSION: Statement = {
+const FIND_VERSION = defineStatement({
   name: "find_version",
   text: "select data_version from workspace where shop_key = $1",
-};
+});
 
 /** The data version as it is; throws when there is no such workspace. */
 export async function findVersion(connection: Connection, shopKey: number): Promise<number> {
@@ -83,7 +115,7 @@ export async function findVersion(connection: Connection, shopKey: number): Prom
   return row.data_version;
 }
 
-const PUBLISH_IMPORT: Statement = {
+const PUBLISH_IMPORT = defineStatement({
   name: "publish_import",
   text: `update workspace
             set data_as_of = $2,
@@ -91,7 +123,7 @@ const PUBLISH_IMPORT: Statement = {
                 readiness = case when readiness in ('installing', 'backfilling') then 'ready' else readiness end
           where shop_key = $1
           returning data_version`,
-};
+});
 
 /**
  * M5: sets the as-of and returns the data version, raised when facts or the as-of changed: either changes answers. A
@@ -108,10 +140,10 @@ export async function publishImport(
   return row.data_version;
 }
 
-const SET_PRIMARY_WINDOW: Statement = {
+const SET_PRIMARY_WINDOW = defineStatement({
   name: "set_primary_window",
   text: "update workspace set primary_window_days = $2 where shop_key = $1",
-};
+});
 
 export async function setPrimaryWindow(
   connection: Connection,
@@ -121,10 +153,10 @@ export async function setPrimaryWindow(
   await connection.rows(SET_PRIMARY_WINDOW, [shopKey, primaryWindowDays]);
 }
 
-const FIND_CURRENCY: Statement = {
+const FIND_CURRENCY = defineStatement({
   name: "find_currency",
   text: "select currency_code from workspace where shop_key = $1",
-};
+});
 
 /** The shop's currency; throws when there is no such workspace. */
 export async function findCurrency(connection: Connection, shopKey: number): Promise<string> {
@@ -143,11 +175,11 @@ export type NewAlert = {
   metadata: Record<string, unknown>;
 };
 
-const INSERT_ALERT: Statement = {
+const INSERT_ALERT = defineStatement({
   name: "insert_broadcast_alert",
   text: `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, metadata, created_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp()) on conflict (shop_key, event_key) do nothing`,
-};
+});
 
 /**
  * An alert to the whole workspace; the same event is stored once. Dated by the clock: the start of a long transaction
@@ -170,11 +202,11 @@ export async function insertBroadcastAlert(
   ]);
 }
 
-const ANALYZE_DATA: Statement = {
+const ANALYZE_DATA = defineStatement({
   name: "analyze_data",
   text: `analyze product, variant, sku, entity, order_document, return_label, order_line, return_event, return_request,
-                 label_share, cohort`,
-};
+                 label_share, cohort, sku_quarter, unmatched_label`,
+});
 
 /** Gives the planner the new sizes at once, where autovacuum would come to it later. */
 export async function analyzeData(database: Queryable): Promise<void> {

@@ -1,6 +1,6 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
-import { LINE_CONDITION } from "./report-lines.ts";
 import { CHOSEN, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
@@ -13,83 +13,127 @@ export type SaleEventRow = {
   skus: string[] | null;
 };
 
-const LOAD_SALE_EVENTS: Statement = {
+const LOAD_SALE_EVENTS = defineStatement({
   name: "load_sale_events",
   text: `select v.slug, v.label, v.starts_on, v.ends_on, v.skus
            from sale_event v where v.shop_key = $1 order by v.slug`,
-};
+});
 
 /** One row per sale event of the workspace, by slug: a scan of sale_event's primary key. */
 export async function loadSaleEvents(database: Queryable, workspace: Workspace): Promise<SaleEventRow[]> {
   return database.rows<SaleEventRow>(LOAD_SALE_EVENTS, [workspace.shopKey]);
 }
 
-/** Days since 1970-01-01, both included; the ranges of one period do not overlap. */
-export type PeriodDays = { period: "event" | "baseline"; startsOnDay: number; endsOnDay: number };
+export type SalePeriod = "event" | "baseline";
+
+/** Days of one cohort month, counted from 1970-01-01; both ends included, `monthDay` the month's first. */
+export type MonthDays = {
+  period: SalePeriod;
+  monthDay: number;
+  startsOnDay: number;
+  endsOnDay: number;
+  isWhole: boolean;
+};
 
 export type SaleFiguresRange = {
   /** A selection, or a sale event's own SKUs, both conditions. */
   scope: Selection | { kind: "skus"; skus: readonly string[] };
-  /** null = lifetime. */
+  window: string;
+  /** Length of the window; null = lifetime. */
   windowDays: number | null;
-  days: readonly PeriodDays[];
+  /** No day of a period is there twice. */
+  days: readonly MonthDays[];
 };
 
-export type SaleFiguresRow = { period: "event" | "baseline"; sold_units: number; returned_units: number };
+export type SaleFiguresRow = { period: SalePeriod; sold_units: number; returned_units: number };
 
-const STATEMENTS = {
-  workspace: statement("workspace"),
-  sku: statement("sku"),
-  product: statement("product"),
-  family: statement("family"),
-  analytics_category: statement("analytics_category"),
-  skus: statement("skus"),
-};
+const ENTITIES = `${CHOSEN}, entity as (
+    select entity_kind, entity_key from chosen where $2 <> 'skus'
+    union all
+    select 'sku', s.sku from unnest($11::text[]) s (sku) where $2 = 'skus'
+  ), days as (
+    select d.period, date '1970-01-01' + d.month as cohort_month, date '1970-01-01' + d.starts_on as starts_on,
+           date '1970-01-01' + d.ends_on as ends_on, d.is_whole
+      from unnest($6::text[], $7::integer[], $8::integer[], $9::integer[], $10::boolean[])
+           d (period, month, starts_on, ends_on, is_whole)
+  )`;
+
+const LOAD_GROUP_SALE_FIGURES = defineStatement({
+  name: "load_group_sale_figures",
+  text: `with ${ENTITIES}
+  select d.period, sum(u.sold_units) as sold_units, sum(u.returned_units) as returned_units
+    from entity e
+   cross join days d
+    join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
+     and c.observation_window = $5 and c.cohort_month = d.cohort_month
+   cross join lateral unnest(c.sold_days, c.day_sold_units, c.day_returned_units) u (ordered_on, sold_units, returned_units)
+   where u.ordered_on between d.starts_on and d.ends_on
+   group by d.period`,
+});
+
+const LOAD_LINE_SALE_FIGURES = defineStatement({
+  name: "load_line_sale_figures",
+  text: `with ${ENTITIES}, line as materialized (
+    select d.period, l.order_id, l.line_id, l.sold_units
+      from entity e
+     cross join days d
+      join order_line l on l.shop_key = $1 and l.sku = e.entity_key and l.cohort_month = d.cohort_month
+       and l.ordered_on between d.starts_on and d.ends_on
+     where e.entity_kind = 'sku' and not d.is_whole and l.sold_units > 0
+    union all
+    select d.period, l.order_id, l.line_id, l.sold_units
+      from entity e
+     cross join days d
+      join order_line l on l.shop_key = $1 and l.product_gid = e.entity_key and l.cohort_month = d.cohort_month
+       and l.ordered_on between d.starts_on and d.ends_on and l.used = (e.entity_kind = 'product_used')
+     where e.entity_kind in ('product', 'product_used') and not d.is_whole and l.sold_units > 0
+  ), part as (
+    select l.period, l.sold_units, 0 as returned_units from line l
+    union all
+    select l.period, 0, e.returned_units
+      from line l
+      join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
+     where $12::integer is null or e.lag_days <= $12
+    union all
+    select d.period, c.sold_units, c.returned_units
+      from entity e
+     cross join days d
+      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
+       and c.observation_window = $5 and c.cohort_month = d.cohort_month
+     where d.is_whole
+  )
+  select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units
+    from part p group by p.period`,
+});
 
 /**
  * One row per period that sold something: units sold on its days, and those of them returned inside the window (M15).
- * order_line by the months of each range of days (an index per kind, see report-lines.ts); return_event's primary key.
+ * Groups and the workspace: the days in cohort's rows. SKUs and products: their lines of the days, by
+ * order_line_by_sku or order_line_by_product and return_event's primary key; whole months by cohort's.
  */
 export async function loadSaleFigures(
   database: Queryable,
   workspace: Workspace,
   range: SaleFiguresRange,
 ): Promise<SaleFiguresRow[]> {
-  const { scope } = range;
-  const selection = scope.kind === "skus" ? WHOLE_WORKSPACE : scope;
-  return database.rows<SaleFiguresRow>(STATEMENTS[scope.kind], [
-    ...selectionValues(workspace.shopKey, selection),
-    range.windowDays,
-    range.days.map((days) => days.period),
-    range.days.map((days) => days.startsOnDay),
-    range.days.map((days) => days.endsOnDay),
-    ...(scope.kind === "skus" ? [scope.skus] : []),
-  ]);
+  const { scope, days } = range;
+  const values = [
+    ...selectionValues(workspace.shopKey, scope.kind === "skus" ? LISTED_SKUS : scope),
+    range.window,
+    days.map((row) => row.period),
+    days.map((row) => row.monthDay),
+    days.map((row) => row.startsOnDay),
+    days.map((row) => row.endsOnDay),
+    days.map((row) => row.isWhole),
+    scope.kind === "skus" ? scope.skus : [],
+  ];
+  return hasDays(scope.kind)
+    ? database.rows<SaleFiguresRow>(LOAD_GROUP_SALE_FIGURES, values)
+    : database.rows<SaleFiguresRow>(LOAD_LINE_SALE_FIGURES, [...values, range.windowDays]);
 }
 
-const WHOLE_WORKSPACE: Selection = { kind: "workspace", key: "", includeUsed: false };
+const LISTED_SKUS = { kind: "skus", key: "", includeUsed: false } as const;
 
-function statement(kind: keyof typeof LINE_CONDITION): Statement {
-  return {
-    name: `load_sale_figures_${kind}`,
-    text: `with ${CHOSEN}, days as (
-    select d.period, date '1970-01-01' + d.starts_on as starts_on, date '1970-01-01' + d.ends_on as ends_on
-      from unnest($6::text[], $7::integer[], $8::integer[]) d (period, starts_on, ends_on)
-  ), line as not materialized (
-    select d.period, l.order_id, l.line_id, l.sold_units
-      from days d
-      join order_line l on l.shop_key = $1 and l.ordered_on between d.starts_on and d.ends_on
-       and l.cohort_month between d.starts_on - 30 and d.ends_on ${LINE_CONDITION[kind]}
-  ), sold as (
-    select l.period, sum(l.sold_units) as sold_units from line l group by l.period
-  ), returned as (
-    select l.period, sum(e.returned_units) as returned_units
-      from line l
-      join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
-     where $5::integer is null or e.lag_days <= $5
-     group by l.period
-  )
-  select s.period, s.sold_units, coalesce(r.returned_units, 0) as returned_units
-    from sold s left join returned r on r.period = s.period`,
-  };
+function hasDays(kind: SaleFiguresRange["scope"]["kind"]): boolean {
+  return kind === "workspace" || kind === "family" || kind === "analytics_category";
 }

@@ -9,7 +9,10 @@ export type Selection = {
 };
 
 /** The first four values of every statement that starts with `CHOSEN`. */
-export function selectionValues(shopKey: number, selection: Selection): unknown[] {
+export function selectionValues(
+  shopKey: number,
+  selection: { kind: string; key: string; includeUsed: boolean },
+): unknown[] {
   return [shopKey, selection.kind, selection.key, selection.includeUsed];
 }
 

@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 
 /** A token without its secret. */
 export type TokenRow = {
@@ -23,11 +24,11 @@ export type TokenToKeep = {
   expiresAt: Date | null;
 };
 
-const INSERT_TOKEN: Statement = {
+const INSERT_TOKEN = defineStatement({
   name: "insert_token",
   text: `insert into api_token (shop_key, token_id, name, secret_hash, scopes, created_by, expires_at)
          values ($1, $2, $3, $4, $5, $6, $7) on conflict (shop_key, token_id) do nothing returning 1 as made`,
-};
+});
 
 /** Keeps a new token; false when its id is taken. */
 export async function insertToken(
@@ -47,20 +48,20 @@ export async function insertToken(
   return made.length > 0;
 }
 
-const LIST_TOKENS: Statement = {
+const LIST_TOKENS = defineStatement({
   name: "list_tokens",
   text: `select ${COLUMNS} from api_token where shop_key = $1 order by created_at, token_id`,
-};
+});
 
 /** The workspace's tokens, oldest first: a range of the primary key. */
 export async function listTokens(database: Queryable, shopKey: number): Promise<TokenRow[]> {
   return database.rows(LIST_TOKENS, [shopKey]);
 }
 
-const LOCK_TOKEN: Statement = {
+const LOCK_TOKEN = defineStatement({
   name: "lock_token",
   text: `select ${COLUMNS} from api_token where shop_key = $1 and token_id = $2 for update`,
-};
+});
 
 /** One token by its primary key, held until the transaction ends. */
 export async function lockToken(
@@ -72,11 +73,11 @@ export async function lockToken(
   return row ?? null;
 }
 
-const REVOKE_TOKEN: Statement = {
+const REVOKE_TOKEN = defineStatement({
   name: "revoke_token",
   text: `update api_token set revoked_at = coalesce(revoked_at, now())
           where shop_key = $1 and token_id = $2 returning revoked_at`,
-};
+});
 
 /** Ends a token now; the first revocation's time stays. */
 export async function revokeToken(
@@ -88,11 +89,11 @@ export async function revokeToken(
   return row?.revoked_at ?? null;
 }
 
-const EXPIRE_TOKEN: Statement = {
+const EXPIRE_TOKEN = defineStatement({
   name: "expire_token",
   text: `update api_token set expires_at = least(expires_at, $3)
           where shop_key = $1 and token_id = $2 returning expires_at`,
-};
+});
 
 /** Lets a token end at `expiresAt`, or earlier when it already would. */
 export async function expireToken(

@@ -1,6 +1,8 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 
-const CLEARED_TABLES = [
+/** Everything that holds a workspace's data. */
+export const CLEARED_TABLES = [
   "alert",
   "cohort",
   "data_source",
@@ -9,23 +11,32 @@ const CLEARED_TABLES = [
   "label_share",
   "order_document",
   "order_line",
+  "order_reference",
+  "pending_record",
   "product",
   "return_event",
   "return_label",
   "return_request",
+  "return_tracking",
   "sale_event",
   "sku",
+  "sku_quarter",
+  "sync_record",
+  "sync_request",
+  "sync_run",
+  "unmatched_label",
   "variant",
   "watchlist_entry",
+  "webhook_delivery",
 ];
 
-const CLEAR_WORKSPACE: Statement = {
+const CLEAR_WORKSPACE = defineStatement({
   name: "clear_workspace",
   text: `with ${CLEARED_TABLES.map((table) => `from_${table} as (delete from ${table} where shop_key = $1)`).join(", ")}
          update workspace
             set readiness = 'backfilling', data_as_of = null, data_version = data_version + 1
           where shop_key = $1`,
-};
+});
 
 /** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
 export async function clearWorkspace(database: Queryable, shopKey: number): Promise<void> {

@@ -1,4 +1,5 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 
 /** A workspace as its operator sees it; `plan` and `billing` are named as the operator's settings. */
 export type WorkspaceRow = {
@@ -22,12 +23,12 @@ const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.curr
                 w.billing_status as billing, w.readiness, w.primary_window_days, w.min_sold_units,
                 w.visible_card_size, w.data_version, w.data_as_of, w.created_at`;
 
-const FIND_WORKSPACE: Statement = {
+const FIND_WORKSPACE = defineStatement({
   name: "find_workspace",
   text: `select ${COLUMNS}
            from shop_directory d join workspace w on w.shop_key = d.shop_key
           where d.shop_domain = $1`,
-};
+});
 
 /** The workspace of a domain, by the primary keys of shop_directory and workspace. */
 export async function findWorkspace(database: Queryable, shopDomain: string): Promise<WorkspaceRow | null> {
@@ -35,10 +36,10 @@ export async function findWorkspace(database: Queryable, shopDomain: string): Pr
   return row ?? null;
 }
 
-const LIST_WORKSPACES: Statement = {
+const LIST_WORKSPACES = defineStatement({
   name: "list_workspaces",
   text: `select ${COLUMNS} from workspace w order by w.shop_domain`,
-};
+});
 
 /** Every workspace of the installation, by domain: a scan of all of them. */
 export async function listWorkspaces(database: Queryable): Promise<WorkspaceRow[]> {
@@ -60,7 +61,7 @@ export type WorkspaceHealthRow = {
   sources: { source: string; kind: string; status: string | null; last_synced_at: string | null }[];
 };
 
-const WORKSPACE_HEALTH: Statement = {
+const WORKSPACE_HEALTH = defineStatement({
   name: "workspace_health",
   text: `select w.shop_domain, w.readiness, w.billing_status as billing, w.data_as_of, w.plan_key as plan,
                 p.daily_quota, p.plan_key is not null as is_plan_known,
@@ -75,7 +76,7 @@ const WORKSPACE_HEALTH: Statement = {
            left join plan p on p.plan_key = w.plan_key
            left join daily_usage u on u.shop_key = w.shop_key and u.day = (now() at time zone 'UTC')::date
           order by w.shop_domain`,
-};
+});
 
 /** One row per workspace with its plan, today's use of the quota, its sources and its last import. */
 export async function workspaceHealth(database: Queryable): Promise<WorkspaceHealthRow[]> {

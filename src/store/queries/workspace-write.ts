@@ -1,10 +1,11 @@
-import type { Queryable, Statement } from "../database.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
 
-const INSERT_SHOP: Statement = {
+const INSERT_SHOP = defineStatement({
   name: "insert_shop",
   text: `insert into shop_directory (shop_domain) values ($1)
          on conflict (shop_domain) do nothing returning shop_key`,
-};
+});
 
 /** Reserves a domain and gives out its shop key; null when the domain is taken. */
 export async function insertShop(database: Queryable, shopDomain: string): Promise<number | null> {
@@ -20,11 +21,11 @@ export type NewWorkspace = {
   planKey: string;
 };
 
-const INSERT_WORKSPACE: Statement = {
+const INSERT_WORKSPACE = defineStatement({
   name: "insert_workspace",
   text: `insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key)
          values ($1, $2, $3, $4, $5, $6)`,
-};
+});
 
 /** A new workspace with the schema's default settings, installing and without data. */
 export async function insertWorkspace(
@@ -51,14 +52,14 @@ export type WorkspaceChange = {
   visibleCardSize: number | null;
 };
 
-const UPDATE_WORKSPACE: Statement = {
+const UPDATE_WORKSPACE = defineStatement({
   name: "update_workspace",
   text: `update workspace
             set plan_key = coalesce($2, plan_key), billing_status = coalesce($3, billing_status),
                 readiness = coalesce($4, readiness), min_sold_units = coalesce($5, min_sold_units),
                 visible_card_size = coalesce($6, visible_card_size)
           where shop_key = $1`,
-};
+});
 
 /** Changes the settings that admission reads with each request. */
 export async function updateWorkspace(
@@ -76,10 +77,10 @@ export async function updateWorkspace(
   ]);
 }
 
-const RAISE_DATA_VERSION: Statement = {
+const RAISE_DATA_VERSION = defineStatement({
   name: "raise_data_version",
   text: "update workspace set data_version = data_version + 1 where shop_key = $1",
-};
+});
 
 /** What is served has changed. */
 export async function raiseDataVersion(database: Queryable, shopKey: number): Promise<void> {

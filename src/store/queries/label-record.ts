@@ -1,0 +1,198 @@
+import { defineStatement } from "../database.ts";
+import type { Connection, Queryable } from "../database.ts";
+
+const FIND_PROGRESS = defineStatement({
+  name: "find_label_progress",
+  text: `select record from sync_record
+          where shop_key = $1 and source = $2 and part = 'progress' and record_number = 0`,
+});
+
+/** How far an unfinished run of a label source came, in its own format; null = there is none. Primary key. */
+export async function findProgress(database: Queryable, shopKey: number, source: string): Promise<unknown> {
+  const [row] = await database.rows<{ record: string }>(FIND_PROGRESS, [shopKey, source]);
+  return row === undefined ? null : JSON.parse(row.record);
+}
+
+const PUT_PROGRESS = defineStatement({
+  name: "put_label_progress",
+  text: `insert into sync_record (shop_key, source, part, record_number, record)
+         values ($1, $2, 'progress', 0, $3)
+         on conflict (shop_key, source, part, record_number) do update set record = excluded.record`,
+});
+
+/** Remembers how far a run came, with the records it has read so far. */
+export async function putProgress(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+  progress: unknown,
+): Promise<void> {
+  await connection.rows(PUT_PROGRESS, [shopKey, source, JSON.stringify(progress)]);
+}
+
+const INSERT_RECORDS = defineStatement({
+  name: "insert_label_records",
+  text: `insert into sync_record (shop_key, source, part, record_id, record)
+         select $1, $2, 'labels', r.record_id, r.record
+           from unnest($3::text[], $4::text[]) with ordinality as r (record_id, record, place)
+          order by r.place`,
+});
+
+/** One record of a source: all labels it names now, as a JSON list. */
+export type LabelRecord = { recordId: string; labels: readonly unknown[] };
+
+/** Keeps what a source said of its records until the run applies it. */
+export async function insertRecords(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+  records: readonly LabelRecord[],
+): Promise<void> {
+  await connection.rows(INSERT_RECORDS, [
+    shopKey,
+    source,
+    records.map(({ recordId }) => recordId),
+    records.map(({ labels }) => JSON.stringify(labels)),
+  ]);
+}
+
+const CLEAR_RECORDS = defineStatement({
+  name: "clear_label_records",
+  text: "delete from sync_record where shop_key = $1 and source = $2",
+});
+
+/** Forgets records and progress of a run. A range of the primary key. */
+export async function clearRecords(database: Queryable, shopKey: number, source: string): Promise<void> {
+  await database.rows(CLEAR_RECORDS, [shopKey, source]);
+}
+
+const STAGE_RECORDS = defineStatement({
+  name: "stage_label_records",
+  text: `with last as (
+           select distinct on (r.record_id) r.record_id, r.record
+             from sync_record r
+            where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
+            order by r.record_id, r.record_number desc
+         )
+         insert into staged_label (line_number, label_id, order_id, return_id, order_name, tracking_number, charged_at,
+                                   amount_minor, currency_code, voided_at)
+         select 0, l."labelId", l."orderId", l."returnId", l."orderName", l."trackingNumber", l."chargedAt",
+                l."amountMinor", l."currencyCode", l."voidedAt"
+           from last
+          cross join lateral jsonb_to_recordset(last.record::jsonb) as l (
+                  "labelId" text, "orderId" text, "returnId" text, "orderName" text, "trackingNumber" text,
+                  "chargedAt" timestamptz, "amountMinor" bigint, "currencyCode" text, "voidedAt" timestamptz)`,
+});
+
+/** Moves the labels of the run's records to staged_label; of a record that came several times the last one counts. */
+export async function stageRecords(connection: Connection, shopKey: number, source: string): Promise<void> {
+  await connection.rows(STAGE_RECORDS, [shopKey, source]);
+}
+
+const REMOVE_UNNAMED_LABELS = defineStatement({
+  name: "remove_unnamed_labels",
+  text: `with record as (
+           select distinct r.record_id from sync_record r
+            where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
+         ), unnamed as (
+           select l.label_id
+             from record r
+            cross join lateral (
+              select b.label_id from return_label b
+               where b.shop_key = $1 and b.source = $2 and b.label_id = r.record_id
+              union all
+              select b.label_id from return_label b
+               where b.shop_key = $1 and b.source = $2
+                 and b.label_id >= r.record_id || ':' and b.label_id < r.record_id || ';'
+            ) l
+            where not exists (select from staged_label s where s.label_id = l.label_id)
+         ), touched as (
+           insert into touched_label (source, label_id) select $2, label_id from unnamed on conflict do nothing
+         ), gone as (
+           delete from return_label b using unnamed u
+            where b.shop_key = $1 and b.source = $2 and b.label_id = u.label_id
+           returning 1
+         ) select count(*) as removed from gone`,
+});
+
+/**
+ * Removes stored labels that the run's records no longer name: those whose id is the record's, or begins with it and a
+ * colon. Returns how many; their parts go when the labels are split. Primary key of return_label.
+ */
+export async function removeUnnamedLabels(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+): Promise<number> {
+  const [row] = await connection.rows<{ removed: number }>(REMOVE_UNNAMED_LABELS, [shopKey, source]);
+  return row?.removed ?? 0;
+}
+
+/** When a stored label was charged and, if it was, voided. */
+export type StoredLabel = { label_id: string; charged_at: Date; voided_at: Date | null };
+
+const FIND_LABELS = defineStatement({
+  name: "find_stored_labels",
+  text: `select l.label_id, l.charged_at, l.voided_at
+           from return_label l
+          where l.shop_key = $1 and l.source = $2 and l.label_id = any($3)`,
+});
+
+/** The stored ones of these labels by their id. Primary key. */
+export async function findLabels(
+  database: Queryable,
+  shopKey: number,
+  source: string,
+  labelIds: readonly string[],
+): Promise<Map<string, StoredLabel>> {
+  const rows = await database.rows<StoredLabel>(FIND_LABELS, [shopKey, source, labelIds]);
+  return new Map(rows.map((row) => [row.label_id, row]));
+}
+
+const FIND_FIRST_MONTH = defineStatement({
+  name: "find_first_month",
+  text: "select min(cohort_month) as first_month from order_line where shop_key = $1",
+});
+
+/** The first day of the shop's first order month; null without orders. Index order_line_by_month. */
+export async function findFirstMonth(database: Queryable, shopKey: number): Promise<string | null> {
+  const [row] = await database.rows<{ first_month: string | null }>(FIND_FIRST_MONTH, [shopKey]);
+  return row?.first_month ?? null;
+}
+
+/** All stored labels of one source; unmatched_minor in the shop's currency, foreign ones are in another. */
+export type LabelTotals = {
+  staged: number;
+  voided: number;
+  foreign: number;
+  foreign_currency_code: string | null;
+  unmatched: number;
+  unmatched_minor: number;
+};
+
+const COUNT_LABELS = defineStatement({
+  name: "count_labels",
+  text: `select (select count(*) from staged_label) as staged,
+                count(*) filter (where l.voided_at is not null) as voided,
+                count(*) filter (where l.voided_at is null and l.currency_code <> $3) as foreign,
+                min(l.currency_code) filter (where l.currency_code <> $3) as foreign_currency_code,
+                count(*) filter (where m.is_unmatched) as unmatched,
+                coalesce(sum(l.amount_minor) filter (where m.is_unmatched), 0) as unmatched_minor
+           from return_label l
+          cross join lateral (
+            select l.voided_at is null and l.currency_code = $3 and not exists (
+                     select from label_share s
+                      where s.shop_key = $1 and s.source = l.source and s.label_id = l.label_id) as is_unmatched) m
+          where l.shop_key = $1 and l.source = $2`,
+});
+
+/** Adds up a source's labels, after they were split. Primary key of return_label, index label_share_by_label. */
+export async function countLabels(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+  currencyCode: string,
+): Promise<LabelTotals> {
+  const [row] = await connection.rows<LabelTotals>(COUNT_LABELS, [shopKey, source, currencyCode]);
+  return row as LabelTotals;
+}

@@ -1,0 +1,196 @@
+import { defineStatement } from "../database.ts";
+import type { Connection, Queryable } from "../database.ts";
+
+/** One fetched record of an order. `document` is what is stored of the order, on one of its rows at least. */
+export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
+
+/** Parts of sync_record that make up orders, and those of them that hang on a return, an agreement or a line. */
+const ORDER_PARTS = "'order', 'line', 'return', 'refund', 'agreement', 'whole_order'";
+const GRANDCHILD_PARTS = "'return_line', 'tracking', 'sale', 'tip'";
+
+/**
+ * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
+ * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
+ * source's records; one look-up in order_document's primary key for each order.
+ */
+export async function openOrderRecords(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+): Promise<void> {
+  await connection.client.query(
+    `declare shopify_order_record no scroll cursor for
+     with mine as not materialized (
+       select r.part, r.record_number, r.record_id, r.parent_id, r.record
+         from sync_record r where r.shop_key = $1 and r.source = $2
+     ), parent as (
+       select m.record_id, min(m.parent_id) as order_id from mine m
+        where m.part in ('return', 'agreement')
+           or (m.part = 'line' and m.record_id in (select t.parent_id from mine t where t.part = 'tip'))
+        group by m.record_id
+     ), placed as (
+       select coalesce(m.parent_id, m.record_id) as order_id, m.part, m.record_number, m.record from mine m
+        where m.part in (${ORDER_PARTS})
+       union all
+       select p.order_id, m.part, m.record_number, m.record
+         from mine m join parent p on p.record_id = m.parent_id
+        where m.part in (${GRANDCHILD_PARTS})
+     ), sorted as (
+       select order_id, part, record from placed order by order_id, record_number offset 0
+     )
+     select s.order_id, s.part, s.record,
+            case when s.part in ('order', 'whole_order') then
+              (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id)
+            end as document
+       from sorted s`,
+    [shopKey, source],
+  );
+}
+
+/** The next records; empty at the end. */
+export async function nextOrderRecords(connection: Connection, limit: number): Promise<OrderRecordRow[]> {
+  return (await connection.client.query<OrderRecordRow>(`fetch ${limit} from shopify_order_record`)).rows;
+}
+
+export async function closeOrderRecords(connection: Connection): Promise<void> {
+  await connection.client.query("close shopify_order_record");
+}
+
+/** One fetched record of a product. */
+export type ProductRecordRow = { product_id: string; part: string; record: string };
+
+/** Opens the cursor over all fetched records of products, those of one product together and in the order they came. */
+export async function openProductRecords(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+): Promise<void> {
+  await connection.client.query(
+    `declare shopify_product_record no scroll cursor for
+     select coalesce(r.parent_id, r.record_id) as product_id, r.part, r.record
+       from sync_record r
+      where r.shop_key = $1 and r.source = $2 and r.part in ('product', 'variant', 'whole_product')
+      order by 1, r.record_number`,
+    [shopKey, source],
+  );
+}
+
+/** The next records; empty at the end. */
+export async function nextProductRecords(connection: Connection, limit: number): Promise<ProductRecordRow[]> {
+  return (await connection.client.query<ProductRecordRow>(`fetch ${limit} from shopify_product_record`)).rows;
+}
+
+export async function closeProductRecords(connection: Connection): Promise<void> {
+  await connection.client.query("close shopify_product_record");
+}
+
+const ASK_FOR_REFUNDS = defineStatement({
+  name: "ask_for_shopify_refunds",
+  text: `insert into pending_record (shop_key, source, kind, record_id)
+         select distinct r.shop_key, r.source, 'refunds', r.record_id from sync_record r
+          where r.shop_key = $1 and r.source = $2 and r.part = 'order' and r.record::json ->> 'hasRefunds' = 'true'
+         on conflict do nothing`,
+});
+
+/** Asks for the refunds of every fetched order that has some. */
+export async function askForRefunds(connection: Connection, shopKey: number, source: string): Promise<void> {
+  await connection.rows(ASK_FOR_REFUNDS, [shopKey, source]);
+}
+
+const ASK_FOR_TRACKINGS = defineStatement({
+  name: "ask_for_shopify_trackings",
+  text: `insert into pending_record (shop_key, source, kind, record_id)
+         select distinct r.shop_key, r.source, 'tracking', r.record_id from sync_record r
+          where r.shop_key = $1 and r.source = $2 and r.part = 'return'
+            and r.record::json ->> 'status' in ('OPEN', 'CLOSED')
+         on conflict do nothing`,
+});
+
+/** Asks for the tracking numbers of every fetched return whose parcel may be under way. */
+export async function askForTrackings(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+): Promise<void> {
+  await connection.rows(ASK_FOR_TRACKINGS, [shopKey, source]);
+}
+
+const ADD_GONE_ORDERS = defineStatement({
+  name: "add_gone_shopify_orders",
+  text: `insert into sync_record (shop_key, source, part, record_id, record)
+         select $1, $2, 'whole_order', d.order_id, 'null' from order_document d
+          where d.shop_key = $1 and d.order_id like 'gid://shopify/Order/%'
+            and not exists (select from sync_record r
+                             where r.shop_key = $1 and r.source = $2 and r.part = 'order'
+                               and r.record_id = d.order_id)
+            and ($3::date is null
+                 or not exists (select from order_line l
+                                 where l.shop_key = $1 and l.order_id = d.order_id and l.ordered_on < $3))`,
+});
+
+/**
+ * Adds a record without content for each stored order that a list of all orders does not name any more. `visibleFrom`
+ * (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
+ */
+export async function addGoneOrders(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+  visibleFrom: string | null,
+): Promise<void> {
+  await connection.rows(ADD_GONE_ORDERS, [shopKey, source, visibleFrom]);
+}
+
+const ASK_ABOUT_GONE_ORDERS = defineStatement({
+  name: "ask_about_gone_shopify_orders",
+  text: `insert into pending_record (shop_key, source, kind, record_id)
+         select distinct r.shop_key, r.source, $3, r.record_id from sync_record r
+          where r.shop_key = $1 and r.source = $2 and r.part = 'whole_order' and r.record = 'null'
+         on conflict do nothing`,
+});
+
+/** Asks again about every order that was found gone and is not removed yet, under the kind of deleted ones. */
+export async function askAboutGoneOrders(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+  kind: string,
+): Promise<void> {
+  await connection.rows(ASK_ABOUT_GONE_ORDERS, [shopKey, source, kind]);
+}
+
+const LIST_ORDERS_SINCE = defineStatement({
+  name: "list_stored_orders_since",
+  text: `select l.order_id from order_line l
+          where l.shop_key = $1 and l.order_id = any($2)
+          group by l.order_id having min(l.ordered_on) >= $3::date`,
+});
+
+/** Those of some orders that are stored and were placed on a day (YYYY-MM-DD) or later. Primary key. */
+export async function listOrdersSince(
+  database: Queryable,
+  shopKey: number,
+  orderIds: readonly string[],
+  day: string,
+): Promise<string[]> {
+  const rows = await database.rows<{ order_id: string }>(LIST_ORDERS_SINCE, [shopKey, orderIds, day]);
+  return rows.map((row) => row.order_id);
+}
+
+const ASK_FOR_OPEN_RETURNS = defineStatement({
+  name: "ask_for_stored_open_returns",
+  text: `insert into pending_record (shop_key, source, kind, record_id)
+         select distinct q.shop_key, $2, $3, q.order_id from return_request q
+          where q.shop_key = $1 and q.status in ('REQUESTED', 'OPEN') and q.order_id like 'gid://shopify/Order/%'
+         on conflict (shop_key, source, kind, record_id) do update set requested_at = clock_timestamp()`,
+});
+
+/** Asks for every order of which a return is stored as under way: a scan of the shop's return requests. */
+export async function askForOpenReturns(
+  database: Queryable,
+  shopKey: number,
+  source: string,
+  kind: string,
+): Promise<void> {
+  await database.rows(ASK_FOR_OPEN_RETURNS, [shopKey, source, kind]);
+}

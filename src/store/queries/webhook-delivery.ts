@@ -1,0 +1,98 @@
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
+
+/** A record that a delivery names, to be fetched again. */
+export type NamedRecord = { kind: string; recordId: string };
+
+const RECORD_DELIVERY = defineStatement({
+  name: "record_webhook_delivery",
+  text: `with taken as (
+           insert into webhook_delivery (shop_key, source, webhook_id, topic) values ($1, $2, $3, $4)
+           on conflict (shop_key, source, webhook_id) do nothing
+           returning shop_key
+         ), pending as (
+           insert into pending_record (shop_key, source, kind, record_id)
+           select taken.shop_key, $2, named.kind, named.record_id
+             from taken, unnest($5::text[], $6::text[]) named (kind, record_id)
+           on conflict (shop_key, source, kind, record_id) do update set requested_at = clock_timestamp()
+         )
+         select count(*)::integer as taken from taken`,
+});
+
+/**
+ * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, and nothing
+ * changes. Primary keys.
+ */
+export async function recordDelivery(
+  database: Queryable,
+  delivery: {
+    shopKey: number;
+    source: string;
+    webhookId: string;
+    topic: string;
+    records: readonly NamedRecord[];
+  },
+): Promise<boolean> {
+  const [row] = await database.rows<{ taken: number }>(RECORD_DELIVERY, [
+    delivery.shopKey,
+    delivery.source,
+    delivery.webhookId,
+    delivery.topic,
+    delivery.records.map(({ kind }) => kind),
+    delivery.records.map(({ recordId }) => recordId),
+  ]);
+  return row?.taken === 1;
+}
+
+const IS_RECORDED = defineStatement({
+  name: "is_webhook_recorded",
+  text: `select exists (select from audit_event a
+                         where a.shop_key = $1 and a.action = $2 and a.detail ->> 'webhook_id' = $3) as is_recorded`,
+});
+
+/** Whether the history tells of a delivery: it outlives the workspace that the delivery erased. */
+export async function isRecorded(
+  database: Queryable,
+  shopKey: number,
+  action: string,
+  webhookId: string,
+): Promise<boolean> {
+  const [row] = await database.rows<{ is_recorded: boolean }>(IS_RECORDED, [shopKey, action, webhookId]);
+  return row?.is_recorded === true;
+}
+
+/** A workspace that belongs to an account at a source. */
+export type AccountRow = {
+  shop_key: number;
+  shop_domain: string;
+  /** null = the workspace bears the account's domain, but was never connected. */
+  settings: Record<string, unknown> | null;
+  sealed_credentials: Buffer | null;
+  status: string | null;
+};
+
+const LIST_ACCOUNT_WORKSPACES = defineStatement({
+  name: "list_account_workspaces",
+  text: `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
+           from workspace w
+           left join data_source s on s.shop_key = w.shop_key and s.source = $1 and s.is_connection
+          where w.shop_key in (
+                  select c.shop_key from data_source c
+                   where c.source = $1 and c.is_connection and c.settings ->> 'shop' = $2
+                  union all
+                  select d.shop_key from shop_directory d where d.shop_domain = $2)
+            and coalesce(s.settings ->> 'shop', $2) = $2
+          order by s.sealed_credentials is null, s.settings is null, w.shop_key`,
+});
+
+/**
+ * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
+ * first; also the one whose own domain it is. Index data_source_by_shop, over all workspaces.
+ */
+export async function listAccountWorkspaces(
+  database: Queryable,
+  source: string,
+  account: string,
+): Promise<AccountRow[]> {
+  return database.rows(LIST_ACCOUNT_WORKSPACES, [source, account]);
+}
