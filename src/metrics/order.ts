@@ -7,6 +7,16 @@ export interface OrderDocument {
   lines: DocumentLine[];
   returns: DocumentReturn[];
   refunds: DocumentRefund[];
+  /** What people and label sources call the order, such as #1001; absent where the source has no names. */
+  orderName?: string | null;
+  /** Parcels on their way back; absent where the source does not tell. */
+  trackings?: DocumentTracking[];
+}
+
+/** Known by `returnId` and `trackingNumber`. */
+export interface DocumentTracking {
+  returnId: string;
+  trackingNumber: string;
 }
 
 /** Known by `lineId`. */

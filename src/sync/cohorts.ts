@@ -1,30 +1,50 @@
 import type { Connection, Database } from "../store/database.ts";
+import { COHORT_WINDOWS } from "../store/queries/cohort-facts.ts";
 import {
   clearDirtyMonths,
-  insertCohorts,
   listCohortMonths,
   listDirtyMonths,
-  removeCohorts,
+  putMonthCohorts,
+  removeEmptyCohorts,
 } from "../store/queries/cohort-rebuild.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
 import { raiseVersion, setPrimaryWindow } from "../store/queries/publish.ts";
+import { putSkuQuarters, quarterOf, removeEmptySkuQuarters } from "../store/queries/sku-quarter.ts";
+import { refreshAllUnmatched, refreshTouchedUnmatched } from "../store/queries/unmatched-label.ts";
 
-const WINDOWS = ["30d", "90d", "primary", "lifetime"];
+/** From here on reading a whole quarter is faster than looking up its changed SKUs. */
+const MANY_SKUS = 2000;
 
-/** Makes the cohort rows of months (first days, YYYY-MM-DD) anew from the facts. */
+// What is cheapest depends on how a month's order ids lie among all, so the planner has to see them each time; and an
+// estimate of one row where there are thousands must not end in a loop of all rows over all rows.
+const PLANNED_FOR_MANY_ROWS = `set local work_mem = '64MB'; set local hash_mem_multiplier = 8;
+  set local plan_cache_mode = force_custom_plan; set local enable_nestloop = off`;
+const PLANNED_AS_USUAL = `set local hash_mem_multiplier to default; set local plan_cache_mode to default;
+  set local enable_nestloop to default`;
+
+/**
+ * Makes everything that is prepared from the facts of months (first days, YYYY-MM-DD) anew, and the shop's unmatched
+ * labels.
+ */
 export async function rebuildCohorts(
   connection: Connection,
   shopKey: number,
   months: readonly string[],
 ): Promise<void> {
-  await replaceCohorts(connection, shopKey, months, WINDOWS);
+  await replaceCohorts(connection, shopKey, months, "all");
+  await refreshAllUnmatched(connection, shopKey);
+  await clearDirtyMonths(connection, shopKey, months);
 }
 
-/** Makes the cohort rows of all months whose facts changed anew; returns those months as YYYY-MM-DD. */
+/**
+ * Makes what is prepared from the months whose facts changed, and from the labels that the run touched, anew; needs
+ * the run's stage. Returns those months as YYYY-MM-DD.
+ */
 export async function rebuildDirtyCohorts(connection: Connection, shopKey: number): Promise<string[]> {
   const months = await listDirtyMonths(connection, shopKey);
-  await rebuildCohorts(connection, shopKey, months);
-  await clearDirtyMonths(connection, shopKey);
+  await replaceCohorts(connection, shopKey, months, "all");
+  await refreshTouchedUnmatched(connection, shopKey);
+  await clearDirtyMonths(connection, shopKey, months);
   return months;
 }
 
@@ -41,7 +61,7 @@ export async function rebuildPrimaryWindow(
     await lockShop(connection, shopKey);
     await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     const months = await listCohortMonths(connection, shopKey);
-    await replaceCohorts(connection, shopKey, months, ["primary"]);
+    await replaceCohorts(connection, shopKey, months, "primary");
     return raiseVersion(connection, shopKey);
   });
 }
@@ -50,10 +70,25 @@ async function replaceCohorts(
   connection: Connection,
   shopKey: number,
   months: readonly string[],
-  windows: readonly string[],
+  windows: "all" | "primary",
 ): Promise<void> {
   if (months.length === 0) return;
-  await connection.client.query("set local work_mem = '64MB'");
-  await removeCohorts(connection, shopKey, months, windows);
-  await insertCohorts(connection, shopKey, months, windows);
+  await connection.client.query(PLANNED_FOR_MANY_ROWS);
+  const names = windows === "all" ? COHORT_WINDOWS : ["primary"];
+  for (const [quarter, monthsOfQuarter] of Map.groupBy(months, quarterOf)) {
+    const changedSkus = new Set<string>();
+    let emptied = false;
+    for (const month of monthsOfQuarter) {
+      for (const row of await putMonthCohorts(connection, shopKey, month, windows)) {
+        if (row.entity_kind === "sku") changedSkus.add(row.entity_key);
+        emptied ||= row.sold_units === 0;
+      }
+    }
+    const skus = changedSkus.size > MANY_SKUS ? null : [...changedSkus];
+    if (changedSkus.size > 0) await putSkuQuarters(connection, shopKey, quarter, names, skus);
+    if (!emptied) continue;
+    await removeEmptyCohorts(connection, shopKey, monthsOfQuarter);
+    await removeEmptySkuQuarters(connection, shopKey, quarter, names);
+  }
+  await connection.client.query(PLANNED_AS_USUAL);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DocumentLine, DocumentRefund } from "../metrics/order.ts";
-import { mergeDocument } from "./document-merge.ts";
+import { mergeDocument, replaceDocument } from "./document-merge.ts";
 
 const line = (lineId: string, units = 1): DocumentLine => ({
   lineId,
@@ -63,4 +63,29 @@ test("a row replaces the one of its key and leaves the others", () => {
       ["f", "b"],
     ],
   );
+});
+
+const sold = { ...line("a"), productId: "p1", variantId: "v1" };
+
+test("a line keeps the product and variant that its source has deleted since", () => {
+  const stored = replaceDocument(null, "o1", part([sold]));
+  const gone = { ...sold, productId: null, variantId: null };
+  assert.equal(replaceDocument(stored, "o1", part([gone])), null);
+  assert.equal(replaceDocument(stored, "o1", part([{ ...sold, variantId: null }])), null);
+  const [kept] = replaceDocument(stored, "o1", part([{ ...gone, units: 2 }]))?.lines ?? [];
+  assert.deepEqual([kept?.productId, kept?.variantId, kept?.units], ["p1", "v1", 2]);
+});
+
+test("a line that is of another product now does not keep the old one's variant", () => {
+  const stored = replaceDocument(null, "o1", part([sold]));
+  const [moved] =
+    replaceDocument(stored, "o1", part([{ ...sold, productId: "p2", variantId: null }]))?.lines ?? [];
+  assert.deepEqual([moved?.productId, moved?.variantId], ["p2", null]);
+});
+
+test("of a source that tells whole orders, what it leaves out is gone", () => {
+  const stored = replaceDocument(null, "o1", part([sold, line("b")], [refund("f", "a")]));
+  const left = replaceDocument(stored, "o1", part([sold]));
+  assert.deepEqual([left?.lines, left?.refunds], [[sold], []]);
+  assert.deepEqual(replaceDocument(stored, "o1", part([]))?.lines, []);
 });

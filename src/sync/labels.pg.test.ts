@@ -2,6 +2,15 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+import {
+  orderGid,
+  orderWithReturn,
+  putOrders,
+  putSaidLabels,
+  readShares as readSharesOf,
+  returnGid,
+  tracking,
+} from "../../tests/support/label-shop.ts";
 
 const LABELS = "label_id,order_id,return_id,charged_at,amount,currency,voided_at";
 const CHARGED = "2026-01-25T00:00:00Z";
@@ -106,6 +115,78 @@ test("M10: a label finds its lines when the return it names comes or changes lat
   assert.deepEqual(await readShares(shopKey), ["o1 l1 b1 100 lag 20"]);
   await shop.import(shopKey, { ...lines, "returns.csv": csv(header, "r7,o1,l2,REQUESTED,3") });
   assert.deepEqual(await readShares(shopKey), ["o1 l1 b1 25 lag 20", "o1 l2 b1 75 lag 20"]);
+});
+
+test("M10: a tracking number beats the order's id, which beats its name; nothing known leaves it unmatched", async () => {
+  const shopKey = await shop.open();
+  await putOrders(shop, shopKey, [
+    orderWithReturn(1, { ...tracking(1, "T1"), orderName: "#1001" }),
+    orderWithReturn(2, { ...tracking(2, "T2"), orderName: "#1002" }),
+    orderWithReturn(3, { orderName: "#1003" }),
+  ]);
+  await putSaidLabels(shop, shopKey, [
+    { labelId: "b1", trackingNumber: "T1", orderId: orderGid(2), orderName: "#1003" },
+    { labelId: "b2", trackingNumber: "T9", orderId: orderGid(2), orderName: "#1003" },
+    { labelId: "b3", trackingNumber: "T9", orderName: "#1003" },
+    { labelId: "b4", returnId: returnGid(3), trackingNumber: "T1", orderId: orderGid(2) },
+    { labelId: "b5", trackingNumber: "T9", orderName: "#9999" },
+    { labelId: "b6" },
+  ]);
+  assert.deepEqual(await readSharesOf(shop, shopKey), [
+    "1 b1 500 lag 5",
+    "2 b2 500 lag 5",
+    "3 b3 500 lag 5",
+    "3 b4 500 lag 5",
+  ]);
+});
+
+test("M10: a tracking number of two returns, or a name of two orders, is no reference", async () => {
+  const shopKey = await shop.open();
+  await putOrders(shop, shopKey, [
+    orderWithReturn(1, { ...tracking(1, "T1"), orderName: "#1001" }),
+    orderWithReturn(2, { ...tracking(2, "T1"), orderName: "#1001" }),
+    orderWithReturn(3),
+  ]);
+  await putSaidLabels(shop, shopKey, [
+    { labelId: "b1", trackingNumber: "T1", orderName: "#1001" },
+    { labelId: "b2", trackingNumber: "T1", orderId: orderGid(3) },
+  ]);
+  assert.deepEqual(await readSharesOf(shop, shopKey), ["3 b2 500 lag 5"]);
+});
+
+test("M10: a label finds its return when the tracking number or the name becomes known after it came, and leaves it again", async () => {
+  const shopKey = await shop.open();
+  const months = async () =>
+    shop.rows(
+      "select sum(label_minor) as minor from cohort where shop_key = $1 and entity_kind = 'workspace'",
+      [shopKey],
+    );
+  await putOrders(shop, shopKey, [orderWithReturn(1), orderWithReturn(2)]);
+  const without = await months();
+  await putSaidLabels(shop, shopKey, [
+    { labelId: "b1", trackingNumber: "T1" },
+    { labelId: "b2", orderName: "#1002" },
+  ]);
+  assert.deepEqual(await readSharesOf(shop, shopKey), []);
+  assert.deepEqual(await months(), without);
+  await putOrders(shop, shopKey, [
+    orderWithReturn(1, tracking(1, "T1")),
+    orderWithReturn(2, { orderName: "#1002" }),
+  ]);
+  assert.deepEqual(await readSharesOf(shop, shopKey), ["1 b1 500 lag 5", "2 b2 500 lag 5"]);
+  assert.notDeepEqual(await months(), without);
+  await putOrders(shop, shopKey, [orderWithReturn(1), orderWithReturn(2)]);
+  assert.deepEqual(await readSharesOf(shop, shopKey), []);
+  assert.deepEqual(await months(), without);
+});
+
+test("M10: a tracking number that moves to another order's return takes its label along", async () => {
+  const shopKey = await shop.open();
+  await putOrders(shop, shopKey, [orderWithReturn(1, tracking(1, "T1")), orderWithReturn(2)]);
+  await putSaidLabels(shop, shopKey, [{ labelId: "b1", trackingNumber: "T1" }]);
+  assert.deepEqual(await readSharesOf(shop, shopKey), ["1 b1 500 lag 5"]);
+  await putOrders(shop, shopKey, [orderWithReturn(1), orderWithReturn(2, tracking(2, "T1"))]);
+  assert.deepEqual(await readSharesOf(shop, shopKey), ["2 b1 500 lag 5"]);
 });
 
 async function sharesOf(...labels: string[]) {

@@ -3,6 +3,7 @@ import type { Connection } from "../store/database.ts";
 import {
   insertShares,
   markLabelMonths,
+  matchLabels,
   nextTouchedLabels,
   openTouchedLabels,
   removeShares,
@@ -16,7 +17,7 @@ const LABELS_PER_FETCH = 2000;
 export type SplitLabels = { unmatched: number; foreign: number };
 
 /**
- * M10: splits every touched label over its lines anew and marks the months that carried or carry a part. Voided
+ * M10: finds what every touched label belongs to, splits it over the lines of that, and marks the months that carried or carry a part. Voided
  * labels and those in another currency than the shop's have no parts. Needs the facts in place.
  */
 export async function splitLabels(
@@ -29,6 +30,7 @@ export async function splitLabels(
     connection,
     "fact_share (order_id, line_id, source, label_id, lag_days, label_minor)",
   );
+  await matchLabels(connection, shopKey);
   await openTouchedLabels(connection, shopKey, currencyCode);
   let rows = await nextTouchedLabels(connection, LABELS_PER_FETCH);
   while (rows.length > 0) {

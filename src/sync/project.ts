@@ -31,6 +31,7 @@ export function openFactWriter(connection: Connection): FactWriter {
                  restocked_units, refund_minor)`,
   );
   const requests = openCopyBuffer(connection, "fact_request (order_id, line_id, return_id, status, units)");
+  const references = openReferenceWriter(connection);
   const warnings: WarningCounts = new Map();
   return {
     warnings,
@@ -69,22 +70,60 @@ export function openFactWriter(connection: Connection): FactWriter {
       for (const request of facts.requests) {
         requests.add([orderId, request.lineId, request.returnId, request.status, request.units]);
       }
+      references.add(document);
       for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
     },
     send: async () => {
-      for (const buffer of [orders, lines, events, requests]) await buffer.send();
+      for (const buffer of [orders, lines, events, requests, references]) await buffer.send();
     },
   };
 }
+
+/** What label sources may call an order or its returns. */
+function openReferenceWriter(connection: Connection): Pick<FactWriter, "send"> & {
+  add(document: OrderDocument): void;
+} {
+  const names = openCopyBuffer(connection, "fact_order_name (order_id, order_name)");
+  const trackings = openCopyBuffer(connection, "fact_tracking (order_id, return_id, tracking_number)");
+  return {
+    add: ({ orderId, orderName = null, trackings: parcels = [] }) => {
+      if (orderName !== null) names.add([orderId, orderName]);
+      for (const { returnId, trackingNumber } of parcels) trackings.add([orderId, returnId, trackingNumber]);
+    },
+    send: async () => {
+      for (const buffer of [names, trackings]) await buffer.send();
+    },
+  };
+}
+
+const FACT_TABLES = "fact_line, fact_event, fact_request, fact_order_name, fact_tracking";
 
 /**
  * Puts the projected facts in the place of those the changed orders had, and marks the months, products, SKUs and
  * labels that hang on either.
  */
 export async function replaceFacts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.client.query("analyze changed_order, fact_line, fact_event, fact_request");
+  await connection.client.query(`analyze changed_order, ${FACT_TABLES}`);
   await markChangedOrders(connection, shopKey);
   await removeFacts(connection, shopKey);
   await insertFacts(connection, shopKey);
+  await markChangedOrders(connection, shopKey);
+}
+
+/** Gives the planner the sizes of the projected facts. */
+export async function analyzeFacts(connection: Connection): Promise<void> {
+  await connection.client.query(`analyze ${FACT_TABLES}`);
+}
+
+/** Moves the facts projected so far, all of new orders, to their place; more may follow. */
+export async function placeFacts(connection: Connection, shopKey: number): Promise<void> {
+  await insertFacts(connection, shopKey);
+  await connection.client.query(`truncate ${FACT_TABLES}`);
+}
+
+/** Moves the rest of the facts of a shop's first orders to their place, and marks what hangs on all of them. */
+export async function finishFirstFacts(connection: Connection, shopKey: number): Promise<void> {
+  await placeFacts(connection, shopKey);
+  await connection.client.query("analyze changed_order");
   await markChangedOrders(connection, shopKey);
 }

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { ImportShop } from "../../tests/support/import-shop.ts";
 import { rebuildPrimaryWindow } from "./cohorts.ts";
-import { rebuildWorkspace } from "./rebuild.ts";
+import { rebuildMarkedShops, rebuildWorkspace } from "./rebuild.ts";
 
 const STORE = {
   "products.csv": csv("product_id,title,vendor,family", "p1,Hat,Acme,Tops"),
@@ -115,3 +115,20 @@ function rowsOfOtherWindows(shopKey: number): Promise<unknown[]> {
     [shopKey],
   );
 }
+
+test("months that a migration marked are prepared anew, under a new version; nothing is done where none is", async () => {
+  const shopKey = await openStore();
+  const imported = await shop.dump(shopKey);
+  await rebuildMarkedShops(shop.database, assert.fail);
+  await shop.rows("update cohort set return_units = null, sold_days = null where shop_key = $1", [shopKey]);
+  await shop.rows(
+    "insert into dirty_cohort (shop_key, cohort_month) select distinct shop_key, cohort_month from cohort where shop_key = $1",
+    [shopKey],
+  );
+  const lines: string[] = [];
+  await rebuildMarkedShops(shop.database, (line) => void lines.push(line));
+  assert.equal(lines.length, 1);
+  assert.deepEqual(await shop.dump(shopKey), imported);
+  const [row] = await shop.rows("select data_version from workspace where shop_key = $1", [shopKey]);
+  assert.deepEqual(row, { data_version: 2 });
+});

@@ -1,7 +1,7 @@
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { touchWholeCatalogue } from "../store/queries/catalogue.ts";
-import { listCohortMonths } from "../store/queries/cohort-rebuild.ts";
+import { listCohortMonths, listDirtyMonths, listShopsToRebuild } from "../store/queries/cohort-rebuild.ts";
 import { removeAllFacts } from "../store/queries/facts.ts";
 import { createStage, lockShop } from "../store/queries/import-stage.ts";
 import { touchAllLabels } from "../store/queries/label-write.ts";
@@ -34,6 +34,23 @@ export async function rebuildWorkspace(database: Database, shopKey: number): Pro
     await rebuildDirtyCohorts(connection, shopKey);
     return raiseVersion(connection, shopKey);
   });
+}
+
+/**
+ * Prepares the months that a migration marked: what it brought to `cohort` cannot be told without the facts. Does
+ * nothing where no month is marked, which is so whenever no run is under way.
+ */
+export async function rebuildMarkedShops(database: Database, log: (line: string) => void): Promise<void> {
+  for (const shopKey of await listShopsToRebuild(database)) {
+    log(`Preparing the answers of workspace ${shopKey} anew for this version.`);
+    await database.transaction(async (connection) => {
+      await lockShop(connection, shopKey);
+      const months = await listDirtyMonths(connection, shopKey);
+      if (months.length === 0) return;
+      await rebuildCohorts(connection, shopKey, months);
+      await raiseVersion(connection, shopKey);
+    });
+  }
 }
 
 async function projectStoredOrders(connection: Connection, shopKey: number): Promise<void> {

@@ -43,7 +43,10 @@ export async function checkStage(options: CheckOptions): Promise<void> {
   );
 }
 
-async function removeRepetitions(options: CheckOptions): Promise<void> {
+/** Of staged rows with one key only the last stays; each kind of which some were removed is a warning. */
+export async function removeRepetitions(
+  options: Pick<CheckOptions, "connection" | "files" | "warnings">,
+): Promise<void> {
   const tables = new Set(options.files.map((file) => FILE_FORMATS[file.name].table));
   for (const table of tables) {
     for (const { kind, removed } of await removeRepeatedRows(options.connection, table)) {
@@ -74,7 +77,7 @@ function tableFile(table: string): FileName | undefined {
   return (Object.keys(FILE_FORMATS) as FileName[]).find((name) => FILE_FORMATS[name].table === table);
 }
 
-function fileNameOf(options: CheckOptions, name: FileName | undefined): string {
+function fileNameOf(options: Pick<CheckOptions, "files">, name: FileName | undefined): string {
   return options.files.find((file) => file.name === name)?.fileName ?? `${name}.csv`;
 }
 

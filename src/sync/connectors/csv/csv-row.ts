@@ -4,11 +4,11 @@ import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
 /** Where a column stands in the rows of one file. */
 export type Columns = ReadonlyMap<string, number>;
 
-/** A cell that cannot be used; caught where rows are read. */
+/** A cell that cannot be used, or a whole row (column null); caught where rows are read. */
 export class CellProblem extends Error {
-  column: string;
+  column: string | null;
 
-  constructor(column: string, reason: string) {
+  constructor(column: string | null, reason: string) {
     super(reason);
     this.column = column;
   }

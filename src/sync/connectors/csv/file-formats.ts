@@ -97,8 +97,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     table: "staged_order_row",
     columns: ORDER_ROW,
     read: (row, currencyCode) => {
-      const orderId = row.need("order_id", row.text("order_id"));
-      const line = readLine(row, currencyCode);
+      const { orderId, line } = readOrderLine(row, currencyCode);
       return ["line", orderId, line.lineId, "", line.units, JSON.stringify(line)];
     },
   },
@@ -172,6 +171,12 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
   },
 };
 
+/** A row of order_lines. */
+export function readOrderLine(row: CsvRow, currencyCode: string): { orderId: string; line: DocumentLine } {
+  const orderId = row.need("order_id", row.text("order_id"));
+  return { orderId, line: readLine(row, currencyCode) };
+}
+
 function readLine(row: CsvRow, currencyCode: string): DocumentLine {
   return {
     lineId: row.need("line_id", row.text("line_id")),
@@ -219,10 +224,12 @@ function readRefund(row: CsvRow, currencyCode: string): DocumentRefund {
   };
 }
 
+const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
+
 function readCurrency(row: CsvRow): string | null {
   const text = row.label("currency")?.toUpperCase() ?? null;
-  if (text !== null && !/^[A-Z]{3}$/.test(text)) {
-    throw new CellProblem("currency", "is no currency code of three letters");
+  if (text !== null && !CURRENCIES.has(text)) {
+    throw new CellProblem("currency", "is no currency code of ISO 4217, such as EUR or USD");
   }
   return text;
 }

@@ -12,8 +12,14 @@ import { ImportError } from "./problems.ts";
 /** One file of an import folder; `fileName` is as it stands there, with .csv or .csv.gz. */
 export type FolderFile = { name: FileName; fileName: string; path: string; bytes: number };
 
-/** The files of the import format in a folder, in the order they are read. Extra files are ignored. */
-export async function findFolderFiles(folder: string): Promise<FolderFile[]> {
+/** What a folder may hold beside a connection that tells orders and catalogue. */
+const BESIDE_A_STORE: ReadonlySet<FileName> = new Set(["return_labels", "sale_events"]);
+
+/**
+ * The files of the import format in a folder, in the order they are read. Extra files are ignored. Throws ImportError
+ * for a folder that lacks order lines, or that would overwrite what `connectedStore` tells (null = no store is).
+ */
+export async function findFolderFiles(folder: string, connectedStore: string | null): Promise<FolderFile[]> {
   const present = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     throw new ImportError(`${folder}: the folder cannot be read (${error.code ?? error.message})`);
   });
@@ -29,8 +35,17 @@ export async function findFolderFiles(folder: string): Promise<FolderFile[]> {
     if (!found.isFile()) throw new ImportError(`${fileName}: not a file`);
     files.push({ name, fileName, path, bytes: found.size });
   }
-  if (!files.some((file) => file.name === "order_lines")) {
-    throw new ImportError("order_lines.csv: missing; it is the one file that an import needs");
+  if (connectedStore === null) {
+    if (files.some((file) => file.name === "order_lines")) return files;
+    throw new ImportError(`order_lines.csv: missing in ${folder}; it is the one file that an import needs`);
+  }
+  const overwriting = files.find((file) => !BESIDE_A_STORE.has(file.name));
+  if (overwriting !== undefined || files.length === 0) {
+    const what = overwriting === undefined ? `${folder}: nothing to import` : overwriting.fileName;
+    throw new ImportError(
+      `${what}: this workspace gets its orders and products from ${connectedStore}, ` +
+        "so that a folder may hold return_labels.csv and sale_events.csv only",
+    );
   }
   return files;
 }

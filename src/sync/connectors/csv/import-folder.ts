@@ -1,36 +1,37 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Connection, Database } from "../../../store/database.ts";
+import { findConnectedStore } from "../../../store/queries/data-source.ts";
 import { insertAuditEvent } from "../../../store/queries/audit.ts";
-import { resolveLinesAgain } from "../../../store/queries/facts.ts";
-import { countStaged, createStage, lockShop } from "../../../store/queries/import-stage.ts";
+import { analyzeStage, countStaged, createStage, lockShop } from "../../../store/queries/import-stage.ts";
 import type { StagedCounts } from "../../../store/queries/import-stage.ts";
-import { putLabels } from "../../../store/queries/label-write.ts";
+import { hasOrders, withSavepoint } from "../../../store/queries/ordered-import.ts";
 import {
   analyzeData,
+  countUnknownSaleSkus,
   findVersion,
   insertBroadcastAlert,
   publishImport,
   putLabelSource,
   putSaleEvents,
   putStoreSource,
+  raiseVersion,
 } from "../../../store/queries/publish.ts";
-import { deriveCatalogue, putCatalogue } from "../../catalogue.ts";
-import { rebuildDirtyCohorts } from "../../cohorts.ts";
-import { mergeStagedOrders } from "../../documents.ts";
-import { splitLabels } from "../../labels.ts";
-import { checkStage } from "./check-stage.ts";
+import { applyStage, MANY_ORDERS } from "../../apply.ts";
+import type { SaidOrders } from "../../documents.ts";
+import { checkStage, removeRepetitions } from "./check-stage.ts";
 import { findFolderFiles } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
-import { openProblemList } from "./problems.ts";
+import { NotInOrder, openOrderedLines } from "./ordered-lines.ts";
+import { ImportError, openProblemList } from "./problems.ts";
 import type { ImportWarning, RowProblem } from "./problems.ts";
 import { stageFile } from "./stage-files.ts";
-import { labelWarnings, projectionWarnings } from "./warnings.ts";
+import { readStagedOrders } from "./staged-orders.ts";
+import { labelWarnings, projectionWarnings, saleEventWarnings } from "./warnings.ts";
 
 const STORE_SOURCE = "csv";
 const LABEL_SOURCE = "csv_labels";
 const MAX_REPORTED = 1000;
-/** So many changed orders may mislead the planner until it has looked at them. */
-const MANY_ORDERS = 1000;
+const UNIQUE_VIOLATION = "23505";
 
 export type ImportOptions = {
   database: Database;
@@ -41,6 +42,10 @@ export type ImportOptions = {
   asOf: Date;
   /** true: rows that cannot be used are left out; false: a single one of them keeps everything out. */
   skipInvalid: boolean;
+  /** Stops the import, which then throws the signal's reason and leaves the data as it was. */
+  signal?: AbortSignal | undefined;
+  /** Another run is writing this shop's data; the import begins when it has ended. */
+  onWait?: (() => void) | undefined;
   /** `stage` is a file's name, then "orders", "labels" and "cohorts"; done and total are bytes, then orders. */
   onProgress?: ((progress: ImportProgress) => void) | undefined;
   /** How many of the rows that cannot be used are listed; 1000 unless told. */
@@ -71,8 +76,12 @@ export type ImportResult = {
  * for a folder or file that cannot be read.
  */
 export async function importFolder(options: ImportOptions): Promise<ImportResult> {
-  const files = await findFolderFiles(options.folder);
-  const result = await options.database.transaction((connection) => importFiles(options, files, connection));
+  const connectedStore = await findConnectedStore(options.database, options.shopKey);
+  const files = await findFolderFiles(options.folder, connectedStore);
+  const result = await options.database.transaction(
+    (connection) => importFiles(options, files, connection),
+    options.signal,
+  );
   if (result.counts.changed_orders >= MANY_ORDERS) await analyzeData(options.database);
   return result;
 }
@@ -82,71 +91,127 @@ async function importFiles(
   files: FolderFile[],
   connection: Connection,
 ): Promise<ImportResult> {
-  await lockShop(connection, options.shopKey);
+  await lockShop(connection, options.shopKey, options.onWait);
   await createStage(connection);
-  const problems = openProblemList(options.maxReported ?? MAX_REPORTED);
+  const run = { ...options, connection, files, onFile: openByteCounter(options, files) };
+  const hasLines = files.some((file) => file.name === "order_lines");
+  const isFirst = hasLines && !(await hasOrders(connection, options.shopKey));
+  return (isFirst ? await importInOrder(run) : null) ?? importStaged(run);
+}
+
+type Run = ImportOptions & {
+  connection: Connection;
+  files: FolderFile[];
+  /** Tells the progress of the bytes read of a file. */
+  onFile: (file: FolderFile) => (bytes: number) => void;
+};
+
+/**
+ * A first import whose lines stand together by order needs no stage for them. Null when the folder turns out to be of
+ * another kind, or has anything that is to be refused or told: then nothing has happened, and the stage tells.
+ */
+async function importInOrder(run: Run): Promise<ImportResult | null> {
+  const { connection, currencyCode } = run;
   const warnings: ImportWarning[] = [];
-  const run: Run = { ...options, connection, files, warnings };
-  await readFiles(run, (file, onBytes) =>
-    stageFile(file, { connection, currencyCode: options.currencyCode, problems, warnings }, onBytes),
-  );
-  await checkStage({ connection, shopKey: options.shopKey, files, problems, warnings });
+  const options = { connection, currencyCode, problems: openProblemList(0), warnings };
+  const linesFile = run.files.find((file) => file.name === "order_lines") as FolderFile;
+  const attempt = async (): Promise<ImportResult> => {
+    for (const file of run.files) if (file !== linesFile) await stageFile(file, options, run.onFile(file));
+    await analyzeStage(connection);
+    await removeRepetitions({ connection, files: run.files, warnings });
+    if (options.problems.count() > 0 || warnings.some(({ kind }) => kind === "repeated_row")) {
+      throw new NotInOrder("rows are to be refused or told");
+    }
+    const orders = await openOrderedLines(linesFile, options, run.onFile(linesFile));
+    try {
+      const counted = async (): Promise<StagedCounts> => {
+        orders.finish();
+        const counts = orders.counts();
+        return { ...(await countStaged(connection)), order_lines: counts.lines, orders: counts.orders };
+      };
+      const applied = await applyFolder(run, { orders, counted, warnings });
+      return { imported: true, invalid: [], invalidCount: 0, ...applied };
+    } finally {
+      await orders.close();
+    }
+  };
+  return withSavepoint(connection, attempt).catch((error: unknown) => {
+    const isRepeatedKey = (error as { code?: string }).code === UNIQUE_VIOLATION;
+    if (error instanceof NotInOrder || error instanceof ImportError || isRepeatedKey) return null;
+    throw error;
+  });
+}
+
+async function importStaged(run: Run): Promise<ImportResult> {
+  const { connection, shopKey, currencyCode, files } = run;
+  const problems = openProblemList(run.maxReported ?? MAX_REPORTED);
+  const warnings: ImportWarning[] = [];
+  for (const file of files) {
+    await stageFile(file, { connection, currencyCode, problems, warnings }, run.onFile(file));
+  }
+  await checkStage({ connection, shopKey, files, problems, warnings });
   const staged = await countStaged(connection);
   const rows = { invalid: problems.list(), invalidCount: problems.count(), warnings };
-  if (problems.count() > 0 && !options.skipInvalid) {
+  if (problems.count() > 0 && !run.skipInvalid) {
     const counts = { ...staged, changed_orders: 0, unchanged_orders: 0 };
-    const dataVersion = await findVersion(connection, options.shopKey);
+    const dataVersion = await findVersion(connection, shopKey);
     return { imported: false, counts, ...rows, dirtyMonths: [], dataVersion };
   }
-  return { imported: true, ...rows, ...(await applyStage(run, staged)) };
+  const orders = await readStagedOrders(connection, shopKey);
+  const counted = (): Promise<StagedCounts> => Promise.resolve(staged);
+  const applied = await applyFolder(run, { orders, counted, orderCount: staged.orders, warnings });
+  return { imported: true, ...rows, ...applied };
 }
 
-type Run = ImportOptions & { connection: Connection; files: FolderFile[]; warnings: ImportWarning[] };
-
-async function readFiles(
-  run: Run,
-  read: (file: FolderFile, onBytes: (bytes: number) => void) => Promise<void>,
-): Promise<void> {
-  const totalBytes = run.files.reduce((sum, file) => sum + file.bytes, 0);
-  let bytesBefore = 0;
-  for (const file of run.files) {
-    await read(file, (bytes) =>
-      run.onProgress?.({ stage: file.fileName, doneBytes: bytesBefore + bytes, totalBytes }),
-    );
-    bytesBefore += file.bytes;
-  }
+/** Adds up the bytes of the files, whatever order they are read in. */
+function openByteCounter(options: ImportOptions, files: readonly FolderFile[]): Run["onFile"] {
+  const totalBytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const bytesByFile = new Map<string, number>();
+  return (file) => (bytes) => {
+    bytesByFile.set(file.fileName, bytes);
+    const doneBytes = bytesByFile.values().reduce((sum, done) => sum + done, 0);
+    options.onProgress?.({ stage: file.fileName, doneBytes, totalBytes });
+  };
 }
 
-type Applied = Pick<ImportResult, "counts" | "dirtyMonths" | "dataVersion">;
+type FolderRows = {
+  orders: SaidOrders;
+  /** Asked when all orders have been merged. */
+  counted: () => Promise<StagedCounts>;
+  /** How many orders there are; not known while their file is being read, which tells its own progress. */
+  orderCount?: number;
+  warnings: ImportWarning[];
+};
 
-async function applyStage(run: Run, staged: StagedCounts): Promise<Applied> {
+type Applied = Pick<ImportResult, "counts" | "dirtyMonths" | "dataVersion" | "warnings">;
+
+async function applyFolder(run: Run, rows: FolderRows): Promise<Applied> {
   const { connection, shopKey, currencyCode, asOf } = run;
+  const { orderCount } = rows;
   const hasLabels = run.files.some((file) => file.name === "return_labels");
-  const report = (stage: string, done: number, total: number): void =>
-    run.onProgress?.({ stage, doneBytes: done, totalBytes: total });
-
-  const catalogueChanges = await putCatalogue(connection, shopKey);
-  // Lines that this folder does not touch; those of changed orders are resolved when they are written.
-  if (catalogueChanges > 0) await resolveLinesAgain(connection, shopKey);
-  const merged = await mergeStagedOrders(connection, shopKey, (done) =>
-    report("orders", done, staged.orders),
-  );
-  if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
-  report("labels", 0, 1);
-  const labelChanges = await putLabels(connection, shopKey, LABEL_SOURCE);
-  // Statistics that know only other shops make the planner expect a single row of this one.
-  if (merged.changedOrders >= MANY_ORDERS) await analyzeData(connection);
-  const split = await splitLabels(connection, shopKey, currencyCode);
   const saleEventChanges = await putSaleEvents(connection, shopKey);
-  report("cohorts", 0, 1);
-  const months = await rebuildDirtyCohorts(connection, shopKey);
-  report("cohorts", 1, 1);
-
-  const isChanged = catalogueChanges + merged.changedOrders + labelChanges + saleEventChanges > 0;
-  const dataVersion = await publishImport(connection, shopKey, asOf, isChanged);
-  await putStoreSource(connection, shopKey, STORE_SOURCE, asOf);
+  const { changes, merged, split, dirtyMonths } = await applyStage({
+    connection,
+    shopKey,
+    currencyCode,
+    labelSource: LABEL_SOURCE,
+    orders: rows.orders,
+    onProgress: (stage, done) => {
+      if (stage === "orders" && orderCount === undefined) return;
+      run.onProgress?.({ stage, doneBytes: done, totalBytes: stage === "orders" ? (orderCount ?? 0) : 1 });
+    },
+  });
+  const staged = await rows.counted();
+  const isChanged = changes + saleEventChanges > 0;
+  const dataVersion = await publish(run, isChanged);
   if (hasLabels) await putLabelSource(connection, shopKey, LABEL_SOURCE, asOf, currencyCode);
-  run.warnings.push(...projectionWarnings(merged.warnings), ...labelWarnings(split));
+  const unknownSkus = await countUnknownSaleSkus(connection, shopKey);
+  const warnings = [
+    ...inFileOrder(rows.warnings, run.files),
+    ...projectionWarnings(merged.warnings),
+    ...labelWarnings(split),
+    ...saleEventWarnings(run.files, unknownSkus),
+  ];
   const counts = {
     ...staged,
     changed_orders: merged.changedOrders,
@@ -155,7 +220,23 @@ async function applyStage(run: Run, staged: StagedCounts): Promise<Applied> {
   if (isChanged) await announce(connection, shopKey, dataVersion, merged.changedOrders);
   const detail = { source: STORE_SOURCE, as_of: asOf.toISOString(), data_version: dataVersion, ...counts };
   await insertAuditEvent(connection, shopKey, { actor: "operator", action: "import", detail });
-  return { counts, dirtyMonths: months.map((month) => month.slice(0, 7)), dataVersion };
+  return { counts, dirtyMonths, dataVersion, warnings };
+}
+
+/** Beside a connected store a folder says nothing of when orders were last read. Returns the data version. */
+async function publish({ connection, shopKey, asOf, files }: Run, isChanged: boolean): Promise<number> {
+  if (files.some((file) => file.name === "order_lines")) {
+    await putStoreSource(connection, shopKey, STORE_SOURCE, asOf);
+    return publishImport(connection, shopKey, asOf, isChanged);
+  }
+  return isChanged ? raiseVersion(connection, shopKey) : findVersion(connection, shopKey);
+}
+
+/** Unknown columns by file; what was found among all rows stays behind them. */
+function inFileOrder(warnings: readonly ImportWarning[], files: readonly FolderFile[]): ImportWarning[] {
+  const placeOf = ({ kind, file }: ImportWarning): number =>
+    kind === "unknown_column" ? files.findIndex(({ fileName }) => fileName === file) : files.length;
+  return warnings.toSorted((left, right) => placeOf(left) - placeOf(right));
 }
 
 async function announce(

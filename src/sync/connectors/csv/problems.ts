@@ -10,6 +10,7 @@ export type ImportWarning = {
     | "return_exceeds_line"
     | "negative_lag"
     | "unknown_line"
+    | "unknown_sale_sku"
     | "unmatched_label"
     | "foreign_currency_label";
   /** null = it concerns no single file. */
@@ -30,6 +31,7 @@ export type ProblemList = {
   addUnlisted(count: number): void;
   /** How many more are going to be kept. */
   room(): number;
+  /** By file, as they were read, and line. */
   list(): RowProblem[];
   count(): number;
 };
@@ -46,7 +48,10 @@ export function openProblemList(maxReported: number): ProblemList {
       count += more;
     },
     room: () => maxReported - kept.length,
-    list: () => kept,
+    list: () =>
+      [...Map.groupBy(kept, (problem) => problem.file).values()].flatMap((problems) =>
+        problems.toSorted((left, right) => left.line - right.line),
+      ),
     count: () => count,
   };
 }

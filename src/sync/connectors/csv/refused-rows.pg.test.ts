@@ -160,6 +160,15 @@ const REFUSALS: Refusal[] = [
     reason: /empty/,
   },
   {
+    title: "a label in a currency that does not exist",
+    files: {
+      ...lines(),
+      "return_labels.csv": csv("label_id,charged_at,amount,currency", "b1,2026-01-06T00:00:00Z,1.5,QQQ"),
+    },
+    at: ["return_labels.csv", 2, "currency"],
+    reason: /ISO 4217/,
+  },
+  {
     title: "a label with too many decimals for its own currency",
     files: {
       ...lines(),
@@ -257,5 +266,23 @@ test("of many bad rows all are counted and the first are listed", async () => {
   assert.deepEqual(
     result.invalid.map(({ line }) => line),
     [2, 3, 4, 5, 6],
+  );
+});
+
+test("rows that cannot be used are listed by file and line, whatever found them", async () => {
+  const shopKey = await shop.open();
+  const files = refunds("f1,o1,l1,2026-01-06T10:00:00Z,1,oops,", "f2,o9,l9,2026-01-06T10:00:00Z,1,1,");
+  const late = "f3,o1,l1,2026-01-06T10:00:00Z,1,oops,";
+  const { invalid } = await shop.import(shopKey, {
+    ...files,
+    "refunds.csv": `${String(files["refunds.csv"])}${late}\n`,
+  });
+  assert.deepEqual(
+    invalid.map(({ line, column }) => [line, column]),
+    [
+      [2, "subtotal"],
+      [3, "line_id"],
+      [4, "subtotal"],
+    ],
   );
 });

@@ -29,27 +29,57 @@ export async function stageFile(
   const format = FILE_FORMATS[file.name];
   const target = `${format.table} (line_number, ${format.columns.join(", ")})`;
   const buffer = openCopyBuffer(options.connection, target);
-  let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
-  let width = 0;
   try {
-    await readRecords(
-      file.fileName,
-      readText(file, onBytes),
-      (cells, line) => {
-        if (rowOf === null) {
-          rowOf = openCsvRow(readHeader(file, format, cells, line, options.warnings));
-          width = cells.length;
-          return;
-        }
-        const values = readRow(file, format, { rowOf, width, cells, line }, options);
-        if (values !== null) buffer.add([line, ...values]);
-      },
-      () => buffer.sendIfFull(),
-    );
+    await readRows(file, options, {
+      read: format.read,
+      onRow: (values, line) => buffer.add([line, ...values]),
+      onChunk: () => buffer.sendIfFull(),
+      onBytes,
+    });
   } finally {
     // A batch that still travels has to arrive before anything else may run on the connection, also a rollback.
     await buffer.send();
   }
+}
+
+export type RowReader<Value> = {
+  /** Throws CellProblem for a row that cannot be used. */
+  read: (row: CsvRow, currencyCode: string) => Value;
+  onRow: (value: Value, line: number) => void;
+  /** Awaited after each chunk of the file. */
+  onChunk: () => Promise<void>;
+  onBytes: (bytes: number) => void;
+};
+
+/** Reads the rows of one file; those that cannot be used become problems. Throws ImportError as `stageFile` does. */
+export async function readRows<Value>(
+  file: FolderFile,
+  options: Omit<StageOptions, "connection">,
+  reader: RowReader<Value>,
+): Promise<void> {
+  let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
+  let width = 0;
+  await readRecords(
+    file.fileName,
+    readText(file, reader.onBytes),
+    (cells, line) => {
+      if (rowOf === null) {
+        rowOf = openCsvRow(readHeader(file, FILE_FORMATS[file.name], cells, line, options.warnings));
+        width = cells.length;
+        return;
+      }
+      try {
+        if (cells.length !== width) {
+          throw new CellProblem(null, `has ${cells.length} cells where the header has ${width}`);
+        }
+        reader.onRow(reader.read(rowOf(cells), options.currencyCode), line);
+      } catch (error) {
+        if (!(error instanceof CellProblem)) throw error;
+        options.problems.add({ file: file.fileName, line, column: error.column, reason: error.message });
+      }
+    },
+    reader.onChunk,
+  );
   if (rowOf === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
 }
 
@@ -84,27 +114,4 @@ function readHeader(
     });
   }
   return columns;
-}
-
-type RawRow = {
-  rowOf: (cells: readonly string[]) => CsvRow;
-  width: number;
-  cells: string[];
-  line: number;
-};
-
-function readRow(file: FolderFile, format: FileFormat, raw: RawRow, options: StageOptions) {
-  const { cells, line, width } = raw;
-  if (cells.length !== width) {
-    const reason = `has ${cells.length} cells where the header has ${width}`;
-    options.problems.add({ file: file.fileName, line, column: null, reason });
-    return null;
-  }
-  try {
-    return format.read(raw.rowOf(cells), options.currencyCode);
-  } catch (error) {
-    if (!(error instanceof CellProblem)) throw error;
-    options.problems.add({ file: file.fileName, line, column: error.column, reason: error.message });
-    return null;
-  }
 }

@@ -1,5 +1,6 @@
 import type { SplitLabels } from "../../labels.ts";
 import type { WarningCounts } from "../../project.ts";
+import type { FolderFile } from "./folder-files.ts";
 import type { ImportWarning } from "./problems.ts";
 
 const MESSAGES = {
@@ -31,4 +32,12 @@ export function labelWarnings(split: SplitLabels): ImportWarning[] {
     },
   ];
   return warnings.filter((warning) => warning.count > 0);
+}
+
+/** `unknownSkus`: SKUs that sale events name and that the workspace has never had. */
+export function saleEventWarnings(files: readonly FolderFile[], unknownSkus: number): ImportWarning[] {
+  const file = files.find(({ name }) => name === "sale_events");
+  if (file === undefined || unknownSkus === 0) return [];
+  const message = "SKUs of sale events are unknown to the store; nothing of theirs can be compared";
+  return [{ kind: "unknown_sale_sku", file: file.fileName, message, count: unknownSkus }];
 }

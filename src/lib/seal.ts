@@ -1,0 +1,26 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * AES-256-GCM: nonce, tag, ciphertext. `context` is authenticated, not hidden: what was sealed for one purpose cannot
+ * be opened for another.
+ */
+export function seal(key: Buffer, context: string, plaintext: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context, "utf8"));
+  const ciphertext = Buffer.concat([cipher.update(plaintext, "utf8"), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
+}
+
+/** Throws when `sealed` was changed, or was sealed with another key or for another context. */
+export function unseal(key: Buffer, context: string, sealed: Buffer): string {
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
+  const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(context, "utf8"))
+    .setAuthTag(tag);
+  const ciphertext = sealed.subarray(NONCE_BYTES + TAG_BYTES);
+  return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString("utf8");
+}

@@ -1,0 +1,66 @@
+import type { Connection } from "../store/database.ts";
+import { resolveLinesAgain } from "../store/queries/facts.ts";
+import { putLabels } from "../store/queries/label-write.ts";
+import { analyzeData } from "../store/queries/publish.ts";
+import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
+import { rebuildDirtyCohorts } from "./cohorts.ts";
+import { mergeOrders } from "./documents.ts";
+import type { MergedOrders, SaidOrders } from "./documents.ts";
+import { splitLabels } from "./labels.ts";
+import type { SplitLabels } from "./labels.ts";
+
+/** So many changed orders may mislead the planner until it has looked at them. */
+export const MANY_ORDERS = 1000;
+
+export type StagedRun = {
+  connection: Connection;
+  shopKey: number;
+  currencyCode: string;
+  /** The source whose labels are staged. */
+  labelSource: string | null;
+  /** The orders of the run; null when it brings none. */
+  orders: SaidOrders | null;
+  /** `stage` is "orders", "labels" or "cohorts". */
+  onProgress: (stage: string, done: number) => void;
+};
+
+export type AppliedRun = {
+  /** Products, variants, orders and labels that are new or different, added up. */
+  changes: number;
+  merged: MergedOrders;
+  split: SplitLabels;
+  /** Cohort months that were made anew, as YYYY-MM. */
+  dirtyMonths: string[];
+};
+
+/**
+ * From what a run staged to what is served: catalogue, order documents, facts, labels, cohorts, in the transaction
+ * that `createStage` and `lockShop` were called in. The way of every source; publishing is up to the caller.
+ */
+export async function applyStage(run: StagedRun): Promise<AppliedRun> {
+  const { connection, shopKey, currencyCode, onProgress } = run;
+  const catalogueChanges = await putCatalogue(connection, shopKey);
+  // Lines that this run does not touch; those of changed orders are resolved when they are written.
+  if (catalogueChanges > 0) await resolveLinesAgain(connection, shopKey);
+  const merged = await mergeRunOrders(run);
+  if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
+  onProgress("labels", 0);
+  const labelChanges = run.labelSource === null ? 0 : await putLabels(connection, shopKey, run.labelSource);
+  // Statistics that know only other shops make the planner expect a single row of this one.
+  if (merged.changedOrders >= MANY_ORDERS) await analyzeData(connection);
+  const split = await splitLabels(connection, shopKey, currencyCode);
+  onProgress("cohorts", 0);
+  const months = await rebuildDirtyCohorts(connection, shopKey);
+  onProgress("cohorts", 1);
+  return {
+    changes: catalogueChanges + merged.changedOrders + labelChanges,
+    merged,
+    split,
+    dirtyMonths: months.map((month) => month.slice(0, 7)),
+  };
+}
+
+async function mergeRunOrders({ connection, shopKey, orders, onProgress }: StagedRun): Promise<MergedOrders> {
+  if (orders === null) return { changedOrders: 0, unchangedOrders: 0, warnings: new Map() };
+  return mergeOrders(connection, shopKey, orders, (done) => onProgress("orders", done));
+}

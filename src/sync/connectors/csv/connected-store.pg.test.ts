@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { putConnection, setCredentials } from "../../../store/queries/data-source.ts";
+import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
+import type { ImportShop } from "../../../../tests/support/import-shop.ts";
+
+const LINES = csv("order_id,line_id,ordered_at,units", "o1,l1,2026-01-05T10:00:00Z,3");
+const REFUNDS = csv(
+  "refund_id,order_id,line_id,refunded_at,units,subtotal",
+  "f1,o1,l1,2026-01-09T00:00:00Z,1,5",
+);
+const LABELS = csv("label_id,order_id,charged_at,amount", "b1,o1,2026-01-10T00:00:00Z,4.00");
+const EVENTS = csv("slug,label,starts_on,ends_on", "s,Sale,2026-01-01,2026-01-09");
+
+let shop: ImportShop;
+let shopKey: number;
+before(async () => {
+  shop = await startImportShop();
+  shopKey = await shop.open();
+  await shop.import(shopKey, { "order_lines.csv": LINES, "refunds.csv": REFUNDS });
+  await putConnection(shop.database, {
+    shopKey,
+    source: "shopify",
+    kind: "store",
+    settings: {},
+    sealedCredentials: Buffer.from("sealed"),
+  });
+});
+after(() => shop.stop());
+
+test("a folder does not overwrite what a connected store tells", async () => {
+  const dumped = await shop.dump(shopKey);
+  for (const files of [
+    { "order_lines.csv": LINES },
+    { "products.csv": csv("product_id,title", "p,P"), "return_labels.csv": LABELS },
+    {},
+  ]) {
+    await assert.rejects(shop.import(shopKey, files), /gets its orders and products from shopify/u);
+  }
+  assert.deepEqual(await shop.dump(shopKey), dumped);
+});
+
+test("M10: labels and sale events come beside a connected store, whose as-of stays", async () => {
+  const asOf = "select data_as_of, data_version from workspace where shop_key = $1";
+  const [old] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [shopKey]);
+  const later = new Date("2026-07-01T00:00:00Z");
+  const files = { "return_labels.csv": LABELS, "sale_events.csv": EVENTS };
+  const result = await shop.import(shopKey, files, { asOf: later });
+  assert.deepEqual([result.counts.return_labels, result.counts.sale_events], [1, 1]);
+  const [current] = await shop.rows<{ data_as_of: Date; data_version: number }>(asOf, [shopKey]);
+  assert.deepEqual(current?.data_as_of, old?.data_as_of);
+  assert.equal(current?.data_version, (old?.data_version ?? 0) + 1);
+  assert.equal((await shop.dump(shopKey))["label_share"]?.length, 1);
+  assert.equal((await shop.import(shopKey, files, { asOf: later })).dataVersion, current?.data_version);
+});
+
+test("a store that was disconnected leaves its orders to folders again", async () => {
+  await setCredentials(shop.database, shopKey, "shopify", null);
+  assert.equal((await shop.import(shopKey, { "order_lines.csv": LINES })).imported, true);
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parse } from "csv-parse/sync";
+import fc from "fast-check";
+import { readRecords } from "./csv-records.ts";
+
+type Read = { cells: string[]; line: number }[];
+
+/** The records of text that arrives in chunks. */
+async function read(chunks: readonly string[]): Promise<Read> {
+  const records: Read = [];
+  const text = (async function* () {
+    yield* chunks;
+  })();
+  await readRecords(
+    "file.csv",
+    text,
+    (cells, line) => void records.push({ cells, line }),
+    async () => {},
+  );
+  return records;
+}
+
+/** What a general parser makes of it; null = it is no CSV. */
+function parsedByOther(text: string): string[][] | null {
+  try {
+    return parse(text, {
+      relax_column_count: true,
+      skip_empty_lines: true,
+      record_delimiter: ["\r\n", "\n", "\r"],
+    });
+  } catch {
+    return null;
+  }
+}
+
+const anyText = fc
+  .array(fc.constantFrom("a", "b ", ",", ",", '"', '""', "\n", "\r\n", "\r", "é", "x\ty"), { maxLength: 40 })
+  .map((parts) => parts.join(""));
+
+const cell = fc.constantFrom("", "a", "1.5", "x,y", 'say "so"', "two\nlines", "cr\r\nlf", "ü");
+const goodText = fc
+  .array(
+    fc.tuple(fc.array(cell, { minLength: 2, maxLength: 4 }), fc.constantFrom("\n", "\r\n", "\r", "\n\n")),
+  )
+  .map((rows) => rows.map(([cells, end]) => cells.map(quoted).join(",") + end).join(""));
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+test("text reads as a general CSV parser reads it, and what that refuses is refused", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(anyText, goodText), async (text) => {
+      const other = parsedByOther(text);
+      if (other === null) await assert.rejects(read([text]), /not CSV/);
+      else
+        assert.deepEqual(
+          (await read([text])).map(({ cells }) => cells),
+          other,
+        );
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("where the chunks of a file end changes neither records nor their lines", async () => {
+  await fc.assert(
+    fc.asyncProperty(goodText, fc.array(fc.nat({ max: 60 })), async (text, places) => {
+      const cuts = [0, ...places.toSorted((left, right) => left - right), text.length];
+      const chunks = cuts.slice(1).map((cut, index) => text.slice(cuts[index], cut));
+      assert.deepEqual(await read(chunks), await read([text]));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("a record stands on the line it starts on, whatever lines lie inside it or are blank before it", async () => {
+  const records = await read(['h\r\n\r\n"a\nb"\rc\n\n', "d"]);
+  assert.deepEqual(records, [
+    { cells: ["h"], line: 1 },
+    { cells: ["a\nb"], line: 3 },
+    { cells: ["c"], line: 5 },
+    { cells: ["d"], line: 7 },
+  ]);
+});

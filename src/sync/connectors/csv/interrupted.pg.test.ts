@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { lockShop } from "../../../store/queries/import-stage.ts";
+import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
+import type { ImportShop } from "../../../../tests/support/import-shop.ts";
+
+const LINES = csv("order_id,line_id,ordered_at,units", "o1,l1,2026-01-05T10:00:00Z,1");
+const REASON = new Error("stopped by somebody");
+
+let shop: ImportShop;
+before(async () => {
+  shop = await startImportShop();
+});
+after(() => shop.stop());
+
+/** Statements that wait for a lock of a shop. */
+async function waitingStatements(): Promise<number> {
+  const [row] = await shop.rows<{ waiting: number }>(
+    "select count(*) as waiting from pg_locks where locktype = 'advisory' and not granted",
+  );
+  return row?.waiting ?? 0;
+}
+
+test("an import that waits for another run says so, and one that is stopped leaves no statement behind", async () => {
+  const shopKey = await shop.open();
+  await shop.database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    const stop = new AbortController();
+    let waits = 0;
+    const stopped = shop.import(
+      shopKey,
+      { "order_lines.csv": LINES },
+      { signal: stop.signal, onWait: () => void (waits += 1) },
+    );
+    const outcome = assert.rejects(stopped, REASON);
+    while ((await waitingStatements()) === 0) await sleep(10);
+    assert.equal(waits, 1);
+    stop.abort(REASON);
+    await outcome;
+    assert.equal(await waitingStatements(), 0);
+  });
+  assert.equal((await shop.import(shopKey, { "order_lines.csv": LINES })).counts.order_lines, 1);
+});
+
+test("an import that was stopped before it began changes nothing", async () => {
+  const shopKey = await shop.open();
+  const signal = AbortSignal.abort(REASON);
+  await assert.rejects(shop.import(shopKey, { "order_lines.csv": LINES }, { signal }), REASON);
+  assert.deepEqual((await shop.dump(shopKey))["order_line"], []);
+});

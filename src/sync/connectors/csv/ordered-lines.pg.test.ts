@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
+import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+
+const LINES = [
+  "order_id,line_id,ordered_at,sku,title,units,unit_price",
+  "o1,l1,2026-01-05T10:00:00Z,JACKET,Jacket,3,50.00",
+  "o1,l2,2026-01-05T10:00:00Z,SHIRT,,2,10.00",
+  "o2,l1,2026-01-31T23:30:00-01:00,CAP,Cap,1,15.00",
+  "o3,l1,2026-02-03T10:00:00Z,JACKET,,4,5.00",
+];
+const STORE: FolderFiles = {
+  "order_lines.csv": csv(...(LINES as [string, ...string[]])),
+  "returns.csv": csv(
+    "return_id,order_id,line_id,status,units,closed_at,reason",
+    "r1,o1,l1,CLOSED,2,2026-01-20T00:00:00Z,too small",
+    "r2,o3,l1,OPEN,1,,",
+  ),
+  "refunds.csv": csv(
+    "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type,return_id",
+    "f1,o1,l1,2026-01-21T00:00:00Z,1,50.00,RETURN,r1",
+    "f2,o2,l1,2026-03-15T00:00:00Z,1,15.00,,",
+  ),
+};
+
+let shop: ImportShop;
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(() => shop.stop());
+
+test("a first folder gives the same rows whether the lines of an order stand together or not", async () => {
+  const [header = "", ...lines] = LINES;
+  const stagesOf = async (shopKey: number, files: FolderFiles): Promise<Set<string>> => {
+    const stages = new Set<string>();
+    await shop.import(shopKey, files, { onProgress: ({ stage }) => stages.add(stage) });
+    return stages;
+  };
+  const together = await shop.open();
+  assert.equal((await stagesOf(together, STORE)).has("orders"), false);
+  const apart = await shop.open();
+  const [first = "", second = "", ...others] = lines;
+  const scattered = { ...STORE, "order_lines.csv": csv(header, first, ...others, second) };
+  assert.equal((await stagesOf(apart, scattered)).has("orders"), true);
+  assert.deepEqual(await shop.dump(apart), await shop.dump(together));
+});
+
+test("a first folder larger than one portion gives the same rows as one that comes in two halves", async () => {
+  const orders = Array.from({ length: 2400 }, (_, index) => `o${String(index).padStart(5, "0")}`);
+  const linesOf = (ids: readonly string[]): string =>
+    csv(
+      "order_id,line_id,ordered_at,sku,units",
+      ...ids.flatMap((id, index) =>
+        ["a", "b"].map((line) => `${id},${line},2026-01-05T10:00:00Z,SKU-${index % 7},2`),
+      ),
+    );
+  const refundsOf = (ids: readonly string[]): string =>
+    csv(
+      "refund_id,order_id,line_id,refunded_at,units,subtotal",
+      ...ids.map((id) => `f-${id},${id},b,2026-01-20T10:00:00Z,1,5.00`),
+    );
+  const folderOf = (ids: readonly string[]): FolderFiles => ({
+    "order_lines.csv": linesOf(ids),
+    "refunds.csv": refundsOf(ids),
+  });
+  const atOnce = await shop.open();
+  const { counts } = await shop.import(atOnce, folderOf(orders));
+  assert.deepEqual([counts.order_lines, counts.orders, counts.refunds], [4800, 2400, 2400]);
+  const inHalves = await shop.open();
+  await shop.import(inHalves, folderOf(orders.slice(0, 1400)));
+  await shop.import(inHalves, folderOf(orders.slice(1400)));
+  assert.deepEqual(await shop.dump(inHalves), await shop.dump(atOnce));
+});
+
+test("what only all rows together can tell is found whatever way the lines came", async () => {
+  const shopKey = await shop.open();
+  const broken = csv(
+    "refund_id,order_id,line_id,refunded_at,units,subtotal",
+    "f1,o1,l1,2026-01-21T00:00:00Z,4,50.00",
+    "f2,o2,l9,2026-03-15T00:00:00Z,1,15.00",
+    "f3,o9,l1,2026-03-15T00:00:00Z,1,15.00",
+  );
+  const result = await shop.import(shopKey, { ...STORE, "refunds.csv": broken });
+  assert.equal(result.imported, false);
+  assert.deepEqual(
+    result.invalid.map(({ line, column }) => [line, column]),
+    [
+      [2, "units"],
+      [3, "line_id"],
+      [4, "line_id"],
+    ],
+  );
+  assert.deepEqual((await shop.dump(shopKey))["order_document"], []);
+});

@@ -1,0 +1,64 @@
+import type { SaidFields } from "../said-fields.ts";
+
+/**
+ * The beginning of the list of labels, the one modified last first: label ids with what can change of them. Labels do
+ * not say when they were modified, so this is how a run knows how far back it has to read.
+ */
+export type ListHead = readonly string[];
+
+/** How much of the beginning is remembered, and how many unmoved labels in a row mean that nothing behind them moved. */
+const HEAD_LABELS = 1000;
+const SETTLED_LABELS = 50;
+
+/** How many labels in a row stood as remembered, and the place in the remembered list of the last one. */
+export type Settling = { settled: number; place: number };
+
+export const UNSETTLED: Settling = { settled: 0, place: -1 };
+
+/** One entry of a head. */
+export function headEntry(label: SaidFields): string {
+  const states = [
+    label.text("label_id"),
+    label.text("status"),
+    label.optionalText("tracking_status"),
+    label.flag("voided"),
+    label.optionalFields("shipment_cost")?.raw("amount"),
+  ];
+  return states.join("|");
+}
+
+/**
+ * Whether the list has come to labels that nobody touched since `head` was taken. A label that is modified moves to the
+ * front, so those behind it keep their order: enough entries of `head` in their old order, unchanged, one after the
+ * other, are its rest.
+ */
+export function settle(before: Settling, entries: readonly string[], head: ListHead): Settling {
+  const places = new Map(head.map((entry, place) => [entry, place]));
+  let { settled, place } = before;
+  for (const entry of entries) {
+    const found = places.get(entry) ?? -1;
+    settled = found === -1 ? 0 : found > place ? settled + 1 : 1;
+    place = found === -1 ? place : found;
+    if (settled >= SETTLED_LABELS) break;
+  }
+  return { settled, place };
+}
+
+export function isSettled({ settled }: Settling): boolean {
+  return settled >= SETTLED_LABELS;
+}
+
+/** The entries read so far with those of a further page; a label that came twice stands where it came first. */
+export function extendHead(head: ListHead, entries: readonly string[]): ListHead {
+  const ids = new Set(head.map(idOf));
+  const added = entries.filter((entry) => {
+    const isNew = !ids.has(idOf(entry));
+    ids.add(idOf(entry));
+    return isNew;
+  });
+  return [...head, ...added].slice(0, HEAD_LABELS);
+}
+
+function idOf(entry: string): string {
+  return entry.slice(0, entry.indexOf("|"));
+}

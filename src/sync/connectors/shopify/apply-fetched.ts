@@ -1,0 +1,187 @@
+import type { OrderDocument } from "../../../metrics/order.ts";
+import type { Connection } from "../../../store/database.ts";
+import { setCursor } from "../../../store/queries/data-source.ts";
+import { analyzeStage, createStage, lockShop } from "../../../store/queries/import-stage.ts";
+import { analyzeData } from "../../../store/queries/publish.ts";
+import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
+import { analyzeRecords, clearRecords } from "../../../store/queries/sync-record.ts";
+import { applyStage, MANY_ORDERS } from "../../apply.ts";
+import { openCopyBuffer } from "../../copy.ts";
+import { replaceDocument } from "../../document-merge.ts";
+import type { SaidOrder, SaidOrders } from "../../documents.ts";
+import { publishStoreRun } from "../../publish.ts";
+import type { WarningCounts } from "../../project.ts";
+import { openFetchedOrders, openFetchedProducts } from "./assemble.ts";
+import type { FetchedOrder } from "./assemble.ts";
+import type { ShopifyCursor } from "./cursor.ts";
+import { limitAfter, surelyVisibleFrom } from "./history.ts";
+import { mapOrder } from "./map-order.ts";
+import type { MappedOrder, OrderOddities } from "./map-order.ts";
+import { mapProduct } from "./map-product.ts";
+import type { MappedProduct } from "./map-product.ts";
+import { SHOPIFY } from "./run.ts";
+import type { ShopifyRun } from "./run.ts";
+
+export type AppliedCounts = {
+  orders: number;
+  changed_orders: number;
+  order_lines: number;
+  returns: number;
+  refunds: number;
+  products: number;
+  variants: number;
+};
+
+export type Applied = { counts: AppliedCounts; oddities: OrderOddities; warnings: WarningCounts };
+
+/**
+ * Applies and publishes all that was fetched, in one transaction with the cursor that says so. The shop's as-of becomes
+ * `asOf` (M5).
+ */
+export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied> {
+  const { backfill } = run.cursor;
+  const limit = limitAfter(run.cursor, run.access, asOf);
+  const cursor: ShopifyCursor = { watermark: asOf.toISOString(), listedAt: null, backfill: null, limit };
+  const applied = await run.database.transaction(async (connection) => {
+    const { shopKey, currencyCode } = run;
+    await lockShop(connection, shopKey);
+    await createStage(connection);
+    if (backfill !== null) {
+      const visibleFrom = backfill.hasAllOrders ? null : surelyVisibleFrom(asOf);
+      await addGoneOrders(connection, shopKey, SHOPIFY, visibleFrom);
+      await analyzeRecords(connection);
+    }
+    const tally = newTally();
+    await stageProducts(run, connection, tally);
+    const { changes, merged } = await applyStage({
+      connection,
+      shopKey,
+      currencyCode,
+      labelSource: null,
+      orders: await saidOrders(run, connection, tally, limit?.historyFrom ?? null),
+      onProgress: (stage, done) => run.progress({ stage, done, total: null }),
+    });
+    await publishStoreRun(connection, {
+      shopKey,
+      source: SHOPIFY,
+      asOf,
+      isChanged: changes > 0,
+      backfilledOrders: backfill === null ? null : merged.changedOrders,
+    });
+    await clearRecords(connection, shopKey, SHOPIFY);
+    await setCursor(connection, shopKey, SHOPIFY, cursor);
+    const counts = { ...tally.counts, changed_orders: merged.changedOrders };
+    return { counts, oddities: tally.oddities, warnings: merged.warnings };
+  }, run.signal);
+  run.cursor = cursor;
+  if (applied.counts.changed_orders >= MANY_ORDERS) await analyzeData(run.database);
+  return applied;
+}
+
+type Tally = { counts: AppliedCounts; oddities: OrderOddities };
+
+function newTally(): Tally {
+  return {
+    counts: {
+      orders: 0,
+      changed_orders: 0,
+      order_lines: 0,
+      returns: 0,
+      refunds: 0,
+      products: 0,
+      variants: 0,
+    },
+    oddities: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
+  };
+}
+
+async function stageProducts(run: ShopifyRun, connection: Connection, { counts }: Tally): Promise<void> {
+  const next = await openFetchedProducts(connection, run.shopKey, SHOPIFY);
+  const products = openCopyBuffer(
+    connection,
+    `staged_product (line_number, product_gid, title, handle, vendor, family, analytics_category, image_url, image_alt)`,
+  );
+  const variants = openCopyBuffer(
+    connection,
+    "staged_variant (line_number, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor)",
+  );
+  for (let portion = await next(); portion.length > 0; portion = await next()) {
+    for (const said of portion) {
+      const product = mapProduct(said, run.shop, run.currencyCode);
+      products.add([(counts.products += 1), ...productRow(product)]);
+      for (const variant of product.variants) {
+        variants.add([
+          (counts.variants += 1),
+          variant.variantId,
+          product.productGid,
+          variant.sku,
+          variant.title,
+          variant.used,
+          variant.counterpartSku,
+          variant.unitCostMinor,
+        ]);
+      }
+    }
+    await products.send();
+    await variants.send();
+  }
+  await analyzeStage(connection);
+}
+
+function productRow(product: MappedProduct): (string | null)[] {
+  return [
+    product.productGid,
+    product.title,
+    product.handle,
+    product.vendor,
+    product.family,
+    product.analyticsCategory,
+    product.imageUrl,
+    product.imageAlt,
+  ];
+}
+
+/** The platform tells whole orders: what is not said is gone. Orders of before `historyFrom` are left out. */
+async function saidOrders(
+  run: ShopifyRun,
+  connection: Connection,
+  tally: Tally,
+  historyFrom: string | null,
+): Promise<SaidOrders> {
+  const next = await openFetchedOrders(connection, run.shopKey, SHOPIFY);
+  const said = ({ orderId, order, document }: FetchedOrder): SaidOrder => {
+    const mapped = order === null ? GONE : mapOrder(order, run.currencyCode);
+    count(tally, mapped);
+    return { orderId, stored: document as OrderDocument | null, said: mapped.part };
+  };
+  return {
+    merge: replaceDocument,
+    next: async () => {
+      for (let portion = await next(); portion.length > 0; portion = await next()) {
+        const counted = portion.filter((fetched) => !isBefore(fetched, historyFrom));
+        if (counted.length > 0) return counted.map(said);
+      }
+      return [];
+    },
+  };
+}
+
+function isBefore({ order }: FetchedOrder, historyFrom: string | null): boolean {
+  return historyFrom !== null && order !== null && order.order.processedAt < historyFrom;
+}
+
+/** An order without lines is one that the platform no longer has. */
+const GONE: MappedOrder = {
+  part: { lines: [], returns: [], refunds: [] },
+  oddities: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
+};
+
+function count({ counts, oddities }: Tally, { part, oddities: found }: MappedOrder): void {
+  counts.orders += 1;
+  counts.order_lines += part.lines.length;
+  counts.returns += part.returns.length;
+  counts.refunds += part.refunds.length;
+  oddities.unverifiedReturnLines += found.unverifiedReturnLines;
+  oddities.undatedClosedReturns += found.undatedClosedReturns;
+  oddities.foreignOrders += found.foreignOrders;
+}

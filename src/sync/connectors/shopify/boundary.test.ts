@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { openBudget } from "./budget.ts";
+import { named, UnreadableAnswer } from "./json.ts";
+import { minorOf, splitMinor } from "./money.ts";
+import { DownloadBroken, readLines } from "./read-lines.ts";
+import { readLine, readReturnLine, readSale } from "./read-order.ts";
+import { cleanKey, cleanLabel, compareGids } from "./text.ts";
+
+const LINE = {
+  id: "gid://shopify/LineItem/1",
+  sku: null,
+  title: "Dress",
+  vendor: null,
+  quantity: 1,
+  isGiftCard: false,
+  product: null,
+  variant: null,
+  originalUnitPriceSet: { shopMoney: { amount: "10.0" } },
+};
+
+test("a value of another type than the schema's is one clear sentence", () => {
+  const refused = (values: object, message: string) =>
+    assert.throws(() => readLine({ ...LINE, ...values }), { name: "SourceFailed", message });
+  const cannot = "Shopify's answer cannot be read:";
+  refused({ quantity: "two" }, `${cannot} LineItem.quantity should be a whole number.`);
+  refused({ quantity: 1.5 }, `${cannot} LineItem.quantity should be a whole number.`);
+  refused({ title: null }, `${cannot} LineItem.title should be text.`);
+  refused({ isGiftCard: "no" }, `${cannot} LineItem.isGiftCard should be true or false.`);
+  refused({ product: "p1" }, `${cannot} LineItem.product should be an object or null.`);
+  refused({ originalUnitPriceSet: {} }, `${cannot} MoneyBag.shopMoney should be an object.`);
+  assert.equal(readLine(LINE).unitPrice, "10.0");
+});
+
+test("a return item that the platform could not verify has no line", () => {
+  const node = { __typename: "UnverifiedReturnLineItem", id: "u", quantity: 1, processedQuantity: 0 };
+  assert.equal(readReturnLine(node, "r").lineId, null);
+});
+
+test("of the ledger only what takes back or is a tip is kept", () => {
+  const amounts = {
+    totalAmount: { shopMoney: { amount: "-1.0" } },
+    totalTaxAmount: { shopMoney: { amount: "0.0" } },
+  };
+  const read = (values: object) =>
+    readSale(
+      {
+        __typename: "ProductSale",
+        id: "s",
+        lineType: "PRODUCT",
+        lineItem: { id: "l" },
+        ...amounts,
+        ...values,
+      },
+      "a",
+    );
+  assert.equal(read({ actionType: "ORDER", quantity: 2 }), null);
+  assert.equal(read({ actionType: "ORDER", quantity: null }), null);
+  assert.equal(
+    read({ actionType: "RETURN", quantity: -1, lineType: "SHIPPING", __typename: "ShippingLineSale" }),
+    null,
+  );
+  assert.ok(read({ actionType: "UPDATE", quantity: -1 }) !== null);
+  assert.ok(read({ actionType: "RETURN", quantity: 0 }) !== null);
+  const tip = read({ actionType: "ORDER", quantity: 1, lineType: "TIP", __typename: "TipSale" });
+  assert.deepEqual(tip, { tip: { id: "s", lineId: "l" } });
+});
+
+test("M9: amounts become minor units of their currency, half up beyond its decimals", () => {
+  assert.equal(minorOf("12.5", "EUR"), 1250);
+  assert.equal(minorOf("1200.0", "JPY"), 1200);
+  assert.equal(minorOf("1.234", "KWD"), 1234);
+  assert.equal(minorOf("-0.005", "EUR"), -1);
+  assert.equal(minorOf("0.0049", "EUR"), 0);
+  assert.equal(minorOf("99.995", "EUR"), 10_000);
+  assert.throws(() => minorOf("12,5", "EUR"), { name: "SourceFailed" });
+});
+
+test("an amount that is split stays whole", () => {
+  const weights = fc.array(fc.nat(1000), { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(fc.integer({ min: -100_000, max: 100_000 }), weights, (wholeMinor, parts) => {
+      const split = splitMinor(wholeMinor, parts);
+      assert.equal(split.length, parts.length);
+      assert.equal(
+        split.reduce((sum, part) => sum + part, 0),
+        wholeMinor,
+      );
+    }),
+  );
+});
+
+test("texts lose control characters, and are cut at a whole character", () => {
+  assert.equal(cleanKey(" A\u0000B "), " AB ");
+  assert.equal(cleanKey(" \n"), null);
+  assert.equal(cleanLabel(" Étude\t "), "Étude");
+  assert.equal(cleanKey("€".repeat(300)), "€".repeat(170));
+});
+
+test("ids are compared by their number", () => {
+  assert.deepEqual(["gid/10", "gid/9", "gid/11"].toSorted(compareGids), ["gid/9", "gid/10", "gid/11"]);
+});
+
+function bodyOf(text: string, chunkBytes: number): ReadableStream<Uint8Array> {
+  const bytes = Buffer.from(text);
+  let from = 0;
+  return new ReadableStream({
+    pull: (controller) => {
+      if (from >= bytes.length) return controller.close();
+      controller.enqueue(Uint8Array.from(bytes.subarray(from, (from += chunkBytes))));
+    },
+  });
+}
+
+test("JSON lines are read whatever way they are cut into chunks", async () => {
+  const text = '{"id":"é1"}\n{"id":"2"}\n{"id":"3"}\n';
+  for (const chunkBytes of [1, 2, 3, 7, 100]) {
+    const ids: unknown[] = [];
+    const lines = await readLines(
+      bodyOf(text, chunkBytes),
+      (node) => ids.push(node["id"]),
+      async () => {},
+    );
+    assert.deepEqual([lines, ids], [3, ["é1", "2", "3"]]);
+  }
+});
+
+test("a file that ends within a line is a broken one", async () => {
+  const read = readLines(
+    bodyOf('{"id":"1"}\n{"id":', 5),
+    () => {},
+    async () => {},
+  );
+  await assert.rejects(read, DownloadBroken);
+});
+
+function cost(requested: number, available: number): object {
+  const throttleStatus = { maximumAvailable: 1000, currentlyAvailable: available, restoreRate: 50 };
+  return { cost: { requestedQueryCost: requested, throttleStatus } };
+}
+
+test("a request waits until the points it needs have come back", () => {
+  const budget = openBudget();
+  assert.equal(budget.waitMs("orders", 0), 0);
+  budget.learn("orders", cost(300, 400), 0);
+  assert.equal(budget.waitMs("orders", 0), 0);
+  budget.spend("orders");
+  assert.equal(budget.waitMs("orders", 0), 4000);
+  assert.equal(budget.waitMs("orders", 3000), 1000);
+  assert.equal(budget.waitMs("orders", 9000), 0);
+  assert.equal(budget.waitMs("shop", 0), 0);
+});
+
+test("after a refusal the wait is what is missing by the rate at which it comes back", () => {
+  const budget = openBudget();
+  assert.equal(budget.throttledMs(cost(300, 100)), 4000);
+  assert.equal(budget.throttledMs({}), 1000);
+});
+
+test("what cannot be read is told with its record, in a bulk file with its parent's too", () => {
+  const unreadable = new UnreadableAnswer("LineItem.title should be text");
+  assert.equal(unreadable.message, "Shopify's answer cannot be read: LineItem.title should be text.");
+  const told = named(unreadable, { id: "gid://shopify/LineItem/2", __parentId: "gid://shopify/Order/1" });
+  assert.ok(told instanceof UnreadableAnswer);
+  assert.equal(
+    told.message,
+    "Shopify's answer about gid://shopify/LineItem/2 of gid://shopify/Order/1 cannot be read: LineItem.title should be text.",
+  );
+  assert.equal(named(unreadable, {}), unreadable);
+  const other = new Error("other");
+  assert.equal(named(other, { id: "gid://shopify/Order/1" }), other);
+});

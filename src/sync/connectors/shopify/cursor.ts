@@ -1,0 +1,69 @@
+import { isObject } from "./json.ts";
+
+/** The bulk operations of a backfill. */
+export const DOWNLOAD_NAMES = ["products", "orders", "returns", "ledger"] as const;
+
+export type DownloadName = (typeof DOWNLOAD_NAMES)[number];
+
+/** One bulk operation: not started yet, started under an id, or stored. */
+export type DownloadState = { operationId: string | null; isStored: boolean };
+
+export type BackfillState = {
+  /** ISO 8601: everything the shop held at this moment is read. */
+  startedAt: string;
+  /** Whether the shop shows orders older than 60 days, and so all that it has. */
+  hasAllOrders: boolean;
+  /** The metafield its products were asked for, as namespace.key; null = none. */
+  familyMetafield: string | null;
+  /** Orders processed before this day, as YYYY-MM-DD, are not stored; null = all are. */
+  historyFrom: string | null;
+  downloads: Record<DownloadName, DownloadState>;
+};
+
+/** What the stored orders lack because runs could not see orders older than 60 days. Days are YYYY-MM-DD. */
+export type HistoryLimit = {
+  /** The first day of the first whole month; null = everything was read before the app lost its right to. */
+  historyFrom: string | null;
+  /** Days that were not read while they could be seen. */
+  unread: { from: string; until: string } | null;
+};
+
+/** What the connector remembers between runs and over a crash. */
+export type ShopifyCursor = {
+  /** ISO 8601: what changed until then is applied; null before the first backfill. */
+  watermark: string | null;
+  /** A finished list of what changed, whose records are not all applied: when the list began. */
+  listedAt: string | null;
+  /** A backfill that is under way. */
+  backfill: BackfillState | null;
+  /** null = nothing is lacking. */
+  limit: HistoryLimit | null;
+};
+
+const NEW_CURSOR: ShopifyCursor = { watermark: null, listedAt: null, backfill: null, limit: null };
+
+/** What is stored is only ever written by this connector; anything else counts as nothing. */
+export function readCursor(stored: unknown): ShopifyCursor {
+  return isObject(stored) && "watermark" in stored ? { ...NEW_CURSOR, ...stored } : NEW_CURSOR;
+}
+
+export function newBackfill(
+  startedAt: Date,
+  terms: Pick<BackfillState, "hasAllOrders" | "familyMetafield" | "historyFrom">,
+): BackfillState {
+  const state: DownloadState = { operationId: null, isStored: false };
+  return {
+    startedAt: startedAt.toISOString(),
+    ...terms,
+    downloads: { products: state, orders: state, returns: state, ledger: state },
+  };
+}
+
+export function withDownload(
+  backfill: BackfillState,
+  name: DownloadName,
+  state: Partial<DownloadState>,
+): BackfillState {
+  const downloads = { ...backfill.downloads, [name]: { ...backfill.downloads[name], ...state } };
+  return { ...backfill, downloads };
+}

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mapOrder } from "./map-order.ts";
+import type { LineRecord, ReturnLineRecord, SaleRecord, ShopifyOrder } from "./records.ts";
+
+const LINE: LineRecord = {
+  id: "gid://shopify/LineItem/1",
+  sku: "A",
+  title: "Dress",
+  vendor: "Quay",
+  quantity: 5,
+  isGiftCard: false,
+  productId: "gid://shopify/Product/1",
+  variantId: "gid://shopify/ProductVariant/1",
+  unitPrice: "10.0",
+};
+
+function order(
+  said: Partial<Omit<ShopifyOrder, "order">> = {},
+  own: Partial<ShopifyOrder["order"]> = {},
+): ShopifyOrder {
+  return {
+    order: {
+      id: "gid://shopify/Order/1",
+      name: "#1001",
+      processedAt: "2026-01-05T10:00:00.000Z",
+      cancelledAt: null,
+      test: false,
+      currencyCode: "EUR",
+      taxesIncluded: false,
+      ...own,
+    },
+    lines: [LINE],
+    returns: [],
+    returnLines: [],
+    refunds: [],
+    agreements: [],
+    sales: [],
+    tipLineIds: [],
+    trackings: [],
+    ...said,
+  };
+}
+
+function sale(values: Partial<SaleRecord>): SaleRecord {
+  return {
+    id: "gid://shopify/Sale/1",
+    agreementId: "edit",
+    lineId: LINE.id,
+    isReturn: true,
+    quantity: -1,
+    amount: "-11.9",
+    tax: "-1.9",
+    ...values,
+  };
+}
+
+test("M1: a line is ordered when its order was processed, with all its units", () => {
+  const { part } = mapOrder(order({}, { cancelledAt: "2026-01-06T00:00:00.000Z", test: true }), "EUR");
+  assert.deepEqual(part.lines, [
+    {
+      lineId: LINE.id,
+      orderedAt: "2026-01-05T10:00:00.000Z",
+      productId: LINE.productId,
+      variantId: LINE.variantId,
+      sku: "A",
+      title: "Dress",
+      vendor: "Quay",
+      units: 5,
+      removedUnits: 0,
+      unitPriceMinor: 1000,
+      test: true,
+      canceledAt: "2026-01-06T00:00:00.000Z",
+      giftCard: false,
+    },
+  ]);
+  assert.equal(part.orderName, "#1001");
+});
+
+test("M1: removed units are those that order edits took back by the ledger, of refunds none", () => {
+  const agreements = [
+    { id: "edit", refundId: null },
+    { id: "refund", refundId: "gid://shopify/Refund/1" },
+  ];
+  const sales = [
+    sale({ quantity: -2 }),
+    sale({ id: "gid://shopify/Sale/2", quantity: -1, isReturn: false }),
+    sale({ id: "gid://shopify/Sale/3", agreementId: "refund", quantity: -1 }),
+    sale({ id: "gid://shopify/Sale/4", lineId: "gid://shopify/LineItem/2", quantity: -1 }),
+    sale({ id: "gid://shopify/Sale/5", quantity: null }),
+  ];
+  assert.equal(mapOrder(order({ agreements, sales }), "EUR").part.lines[0]?.removedUnits, 3);
+});
+
+test("M1: gift cards and what the ledger calls a tip sell nothing", () => {
+  const tip = { ...LINE, id: "gid://shopify/LineItem/2", productId: null, variantId: null };
+  const card = { ...LINE, id: "gid://shopify/LineItem/3", isGiftCard: true };
+  const { lines } = mapOrder(order({ lines: [LINE, tip, card], tipLineIds: [tip.id] }), "EUR").part;
+  assert.deepEqual(
+    lines.map((line) => line.giftCard),
+    [false, true, true],
+  );
+});
+
+test("a line keeps its own title, vendor and SKU when its product is gone", () => {
+  const { lines } = mapOrder(order({ lines: [{ ...LINE, productId: null, variantId: null }] }), "EUR").part;
+  const [line] = lines;
+  assert.deepEqual(
+    [line?.productId, line?.variantId, line?.sku, line?.title, line?.vendor],
+    [null, null, "A", "Dress", "Quay"],
+  );
+});
+
+const RETURN = {
+  id: "gid://shopify/Return/1",
+  status: "CLOSED" as const,
+  createdAt: "2026-01-10T00:00:00.000Z",
+  closedAt: "2026-01-20T00:00:00.000Z",
+};
+
+function returnLine(id: number, values: Partial<ReturnLineRecord>): ReturnLineRecord {
+  return {
+    id: `gid://shopify/ReturnLineItem/${id}`,
+    returnId: RETURN.id,
+    lineId: LINE.id,
+    quantity: 1,
+    processedQuantity: 1,
+    reason: null,
+    ...values,
+  };
+}
+
+test("M8: several return items of one line add up and carry the reason of the one with the most units", () => {
+  const returnLines = [
+    returnLine(1, { quantity: 1, processedQuantity: 1, reason: "style" }),
+    returnLine(2, { quantity: 3, processedQuantity: null, reason: "defective" }),
+  ];
+  const { returns } = mapOrder(order({ returns: [RETURN], returnLines }), "EUR").part;
+  assert.deepEqual(returns, [
+    {
+      returnId: RETURN.id,
+      lineId: LINE.id,
+      status: "CLOSED",
+      units: 4,
+      processedUnits: 1,
+      requestedAt: RETURN.createdAt,
+      closedAt: RETURN.closedAt,
+      reason: "defective",
+    },
+  ]);
+});
+
+test("M8: of return items with equally many units the one with the smaller id gives the reason", () => {
+  const returnLines = [returnLine(10, { reason: "later" }), returnLine(9, { reason: "earlier" })];
+  const { returns } = mapOrder(order({ returns: [RETURN], returnLines }), "EUR").part;
+  assert.equal(returns[0]?.reason, "earlier");
+});
+
+test("M2: processed units are unknown only when no item of the line has any", () => {
+  const unknown = [returnLine(1, { processedQuantity: null }), returnLine(2, { processedQuantity: null })];
+  const { part } = mapOrder(order({ returns: [RETURN], returnLines: unknown }), "EUR");
+  assert.equal(part.returns[0]?.processedUnits, null);
+});
+
+test("M2: of a return that is not closed the platform's count of processed units says nothing", () => {
+  const returnLines = [returnLine(1, { quantity: 2, processedQuantity: 0 })];
+  for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"] as const) {
+    const said = order({ returns: [{ ...RETURN, status }], returnLines });
+    const [row] = mapOrder(said, "EUR").part.returns;
+    assert.deepEqual([row?.units, row?.processedUnits], [2, null], status);
+  }
+});
+
+test("M2: a return that is closed with nothing processed returned nothing", () => {
+  const returnLines = [returnLine(1, { quantity: 2, processedQuantity: 0 })];
+  const [row] = mapOrder(order({ returns: [RETURN], returnLines }), "EUR").part.returns;
+  assert.equal(row?.processedUnits, 0);
+});
+
+test("units that the platform ties to no line are counted as such and nowhere else", () => {
+  const returnLines = [returnLine(1, {}), returnLine(2, { lineId: null, quantity: 2 })];
+  const { part, oddities } = mapOrder(order({ returns: [RETURN], returnLines }), "EUR");
+  assert.deepEqual(
+    part.returns.map((row) => row.units),
+    [1],
+  );
+  assert.equal(oddities.unverifiedReturnLines, 2);
+});
+
+test("a return that is closed without a time is counted as such", () => {
+  const { oddities } = mapOrder(order({ returns: [{ ...RETURN, closedAt: null }] }), "EUR");
+  assert.equal(oddities.undatedClosedReturns, 1);
+});
+
+test("tracking numbers keep the return they belong to", () => {
+  const trackings = [{ returnId: RETURN.id, trackingNumbers: ["1Z1", "1Z2"] }];
+  assert.deepEqual(mapOrder(order({ trackings }), "EUR").part.trackings, [
+    { returnId: RETURN.id, trackingNumber: "1Z1" },
+    { returnId: RETURN.id, trackingNumber: "1Z2" },
+  ]);
+});
+
+test("M9: an order in an earlier currency of the shop brings units and no money", () => {
+  const refunds = [
+    {
+      id: "gid://shopify/Refund/1",
+      refundedAt: "2026-02-01T00:00:00.000Z",
+      returnId: null,
+      lines: [
+        {
+          id: null,
+          lineId: LINE.id,
+          quantity: 1,
+          restockType: "RETURN" as const,
+          subtotal: "10.0",
+          tax: "0.0",
+        },
+      ],
+    },
+  ];
+  const { part, oddities } = mapOrder(order({ refunds }, { currencyCode: "DKK" }), "EUR");
+  assert.equal(oddities.foreignOrders, 1);
+  assert.equal(part.lines[0]?.unitPriceMinor, null);
+  assert.deepEqual(
+    part.refunds.map((row) => [row.units, row.subtotalMinor]),
+    [[1, 0]],
+  );
+});

@@ -1,0 +1,51 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./token-check.ts";
+
+/** Where the platform sends the merchant back to; the path of the service's own address. */
+export const CALLBACK_PATH = "/connect/shopify/callback";
+
+const SHOP = /^[a-z0-9][a-z0-9-]*\.myshopify\.com$/u;
+const LONGEST_SHOP = 255;
+const SIGNATURE = /^[0-9a-f]{64}$/u;
+
+/** Whether a name is a shop's own host at the platform; nothing else is ever asked or redirected to. */
+export function isShopHost(shop: string): boolean {
+  return shop.length <= LONGEST_SHOP && SHOP.test(shop);
+}
+
+/** Where the merchant approves what the app may read. */
+export function authorizeAddress(
+  url: string,
+  request: { clientId: string; publicUrl: string; state: string },
+): string {
+  const address = new URL(`${url}/admin/oauth/authorize`);
+  address.search = new URLSearchParams({
+    client_id: request.clientId,
+    scope: [...NEEDED_SCOPES, ALL_ORDERS_SCOPE].join(","),
+    redirect_uri: `${request.publicUrl}${CALLBACK_PATH}`,
+    state: request.state,
+  }).toString();
+  return address.href;
+}
+
+/**
+ * Whether a query comes from the platform: its `hmac` is HMAC-SHA-256, in hex, of the other parameters in the order of
+ * their names. The platform's documents join the values as they are, its libraries as they are encoded; the two differ
+ * for few characters, and both need the secret. A query that names a parameter twice is nobody's.
+ */
+export function isSignedQuery(query: URLSearchParams, clientSecret: string): boolean {
+  const given = query.get("hmac") ?? "";
+  const names = [...query.keys()];
+  if (!SIGNATURE.test(given) || new Set(names).size < names.length) return false;
+  const pairs = [...query]
+    .filter(([name]) => name !== "hmac")
+    .toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const messages = [
+    pairs.map(([name, value]) => `${name}=${value}`).join("&"),
+    new URLSearchParams(pairs).toString(),
+  ];
+  const signature = Buffer.from(given, "hex");
+  return messages.some((message) =>
+    timingSafeEqual(createHmac("sha256", clientSecret).update(message).digest(), signature),
+  );
+}

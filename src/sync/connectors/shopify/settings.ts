@@ -1,0 +1,54 @@
+import { SourceFailed } from "../../connector.ts";
+import type { MetafieldName } from "./documents.ts";
+
+/** What the operator chose for a connection. */
+export type ShopifySettings = {
+  /** Base address of the Admin API, without a slash at its end. */
+  url: string;
+  /** Where a product's family stands, if not in its type. */
+  familyMetafield: MetafieldName | null;
+  familyTagPrefix: string | null;
+  /** Name of the option that tells used variants, in lower case. */
+  conditionOption: string;
+  /** Its values that mean used, in lower case. */
+  usedConditions: ReadonlySet<string>;
+};
+
+const USED_CONDITIONS = ["Used", "Pre-owned", "Refurbished", "Open box"];
+const METAFIELD = /^([\w$:-]+)\.([\w$:-]+)$/;
+
+/** Reads the settings of a connection; throws SourceFailed with what is wrong. */
+export function readSettings(settings: Readonly<Record<string, unknown>>): ShopifySettings {
+  const used = settings["usedConditions"] ?? USED_CONDITIONS;
+  if (!Array.isArray(used) || !used.every((value) => typeof value === "string")) {
+    throw new SourceFailed("The setting usedConditions of this Shopify connection is no list of texts.");
+  }
+  return {
+    url: readUrl(settings),
+    familyMetafield: readMetafield(settings),
+    familyTagPrefix: readText(settings, "familyTagPrefix"),
+    conditionOption: (readText(settings, "conditionOption") ?? "Condition").trim().toLowerCase(),
+    usedConditions: new Set(used.map((value) => value.trim().toLowerCase())),
+  };
+}
+
+function readUrl(settings: Readonly<Record<string, unknown>>): string {
+  const url = readText(settings, "url");
+  if (url !== null && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, "");
+  throw new SourceFailed("This Shopify connection has no address such as https://shop.myshopify.com.");
+}
+
+function readMetafield(settings: Readonly<Record<string, unknown>>): MetafieldName | null {
+  const name = readText(settings, "familyMetafield");
+  if (name === null) return null;
+  const match = METAFIELD.exec(name);
+  if (match !== null) return { namespace: match[1] ?? "", key: match[2] ?? "" };
+  throw new SourceFailed("The setting familyMetafield of this Shopify connection is not namespace.key.");
+}
+
+function readText(settings: Readonly<Record<string, unknown>>, name: string): string | null {
+  const value = settings[name] ?? null;
+  if (value === null || value === "") return null;
+  if (typeof value === "string") return value;
+  throw new SourceFailed(`The setting ${name} of this Shopify connection is no text.`);
+}

@@ -1,0 +1,55 @@
+import { seal, unseal } from "../lib/seal.ts";
+import type { Database } from "../store/database.ts";
+import { findConnection, lockCredentials, setCredentials } from "../store/queries/data-source.ts";
+import { SourceRefused } from "./connector.ts";
+import type { Credentials, Secrets } from "./connector.ts";
+
+/** Which connection's secrets, and the key they are sealed with. */
+export type CredentialsPlace = { sealingKey: Buffer; shopKey: number; source: string };
+
+/**
+ * The secrets of one connection. `read` and `change` throw `SourceRefused` when there are none, or when they were sealed
+ * with another installation's secret. `change` holds the row's lock while it runs: of several processes that find an
+ * expired token, one refreshes it and the others see what it stored. What `change` throws leaves the row as it was.
+ */
+export function openCredentials(options: CredentialsPlace & { database: Database }): Credentials {
+  const { database, shopKey, source } = options;
+  return {
+    read: async () => {
+      const connection = await findConnection(database, shopKey, source);
+      return unsealSecrets(options, connection?.sealed_credentials ?? null);
+    },
+    change: (change) =>
+      database.transaction(async (connection) => {
+        const sealed = await lockCredentials(connection, shopKey, source);
+        const before = unsealSecrets(options, sealed);
+        const secrets = await change(before);
+        if (secrets !== before) {
+          await setCredentials(connection, shopKey, source, sealSecrets(options, secrets));
+        }
+        return secrets;
+      }),
+  };
+}
+
+/** Secrets as they are stored: bound to their shop and source, so that a row copied to another opens nothing. */
+export function sealSecrets(place: CredentialsPlace, secrets: Secrets): Buffer {
+  return seal(place.sealingKey, contextOf(place), JSON.stringify(secrets));
+}
+
+/** The reverse of `sealSecrets`; `sealed` null = there are none. Throws `SourceRefused`. */
+export function unsealSecrets(place: CredentialsPlace, sealed: Buffer | null): Secrets {
+  if (sealed === null) throw new SourceRefused("The source is not connected: connect it again.");
+  try {
+    return JSON.parse(unseal(place.sealingKey, contextOf(place), sealed)) as Secrets;
+  } catch {
+    // The cause says nothing that helps, and must not carry any part of the secrets into a log.
+    throw new SourceRefused(
+      "The credentials were sealed with another RETURNS_SECRET: restore that secret or connect the source again.",
+    );
+  }
+}
+
+function contextOf({ shopKey, source }: CredentialsPlace): string {
+  return `${shopKey}:${source}`;
+}

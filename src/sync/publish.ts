@@ -1,0 +1,62 @@
+import { randomUUIDv7 } from "node:crypto";
+import type { Connection } from "../store/database.ts";
+import { setReadiness } from "../store/queries/data-source.ts";
+import {
+  insertBroadcastAlert,
+  publishImport,
+  putLabelSource,
+  putStoreSource,
+  raiseVersion,
+} from "../store/queries/publish.ts";
+
+export type StoreRun = {
+  shopKey: number;
+  source: string;
+  /** M5: everything the source held at this moment has been read. */
+  asOf: Date;
+  /** Whether anything that is served came out different. */
+  isChanged: boolean;
+  /** Orders that are new or different, of a backfill; null for a run that only keeps up. */
+  backfilledOrders: number | null;
+};
+
+/**
+ * The last step of a run of a store source: as-of and data version move, the source is ok, and a workspace that waited
+ * for it is ready; one whose source was disconnected meanwhile goes on waiting to be connected again. A backfill that
+ * changed something is announced once.
+ */
+export async function publishStoreRun(connection: Connection, run: StoreRun): Promise<void> {
+  const { shopKey, source, asOf, isChanged, backfilledOrders } = run;
+  // The source before its workspace, as whoever disconnects it: the other way round, the two could block each other.
+  const isConnected = await putStoreSource(connection, shopKey, source, asOf);
+  const dataVersion = await publishImport(connection, shopKey, asOf, isChanged);
+  if (isConnected) await setReadiness(connection, shopKey, ["reconnecting"], "ready");
+  if (!isChanged || backfilledOrders === null) return;
+  await insertBroadcastAlert(connection, shopKey, {
+    alertId: randomUUIDv7(),
+    eventKey: `backfill:${source}:${dataVersion}`,
+    category: "backfill_completed",
+    severity: "info",
+    title: "Backfill completed",
+    body:
+      backfilledOrders === 1
+        ? "1 order was new or changed."
+        : `${backfilledOrders.toLocaleString("en")} orders were new or changed.`,
+    metadata: { source, orders: backfilledOrders },
+  });
+}
+
+export type LabelRun = {
+  shopKey: number;
+  source: string;
+  asOf: Date;
+  /** Of the shop; one label in another makes the source unusable (M10). */
+  currencyCode: string;
+  isChanged: boolean;
+};
+
+/** The last step of a run of a label source; the store's as-of stays as it is. */
+export async function publishLabelRun(connection: Connection, run: LabelRun): Promise<void> {
+  await putLabelSource(connection, run.shopKey, run.source, run.asOf, run.currencyCode);
+  if (run.isChanged) await raiseVersion(connection, run.shopKey);
+}

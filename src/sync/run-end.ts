@@ -1,0 +1,58 @@
+import { WorkspaceGone } from "../store/queries/import-stage.ts";
+import { SourceFailed, SourceRefused } from "./connector.ts";
+import type { SyncOutcome } from "./connector.ts";
+
+/** How a run ended, as its history tells it. */
+export type RunEnd = {
+  status: "succeeded" | "failed" | "interrupted";
+  counts: Record<string, number>;
+  notes: readonly string[];
+  /** One sentence for people, without internals; null = nothing went wrong. */
+  error: string | null;
+  /** The source no longer takes our credentials: there is nothing to try again. */
+  isRefused: boolean;
+  /** A fault of ours, for the log only. */
+  cause: unknown;
+};
+
+export type RunAttempt = { outcome: SyncOutcome } | { error: unknown; isStopped: boolean };
+
+const LOST_CONNECTION = /^(08|57P)/u;
+const NETWORK_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]);
+const LOST_TEXT =
+  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|connection error and is not queryable/u;
+
+/**
+ * What a connector's outcome or error means. Errors of sources arrive as `SourceFailed` and `SourceRefused`, so a
+ * broken connection in any other is the database's: that cuts the run off, but says nothing about its source.
+ */
+export function describeEnd(attempt: RunAttempt, runId: string): RunEnd {
+  const end: RunEnd = {
+    status: "failed",
+    counts: {},
+    notes: [],
+    error: null,
+    isRefused: false,
+    cause: null,
+  };
+  if ("outcome" in attempt) return { ...end, status: "succeeded", ...attempt.outcome };
+  const { error, isStopped } = attempt;
+  if (isStopped) return { ...end, status: "interrupted" };
+  if (error instanceof SourceRefused) return { ...end, error: error.message, isRefused: true };
+  if (error instanceof SourceFailed || error instanceof WorkspaceGone)
+    return { ...end, error: error.message };
+  if (isLostDatabase(error)) {
+    return { ...end, status: "interrupted", error: "The connection to the database was lost." };
+  }
+  const sentence = `Something unexpected went wrong in the service: its log tells what, under run ${runId}.`;
+  return { ...end, error: sentence, cause: error };
+}
+
+function isLostDatabase(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code = "" } = error as Error & { code?: unknown };
+  return (
+    (typeof code === "string" && (LOST_CONNECTION.test(code) || NETWORK_CODES.has(code))) ||
+    LOST_TEXT.test(error.message)
+  );
+}

@@ -1,0 +1,91 @@
+import type { Connection, Database } from "../store/database.ts";
+import { lockConnection, setReadiness, setSourceStatus } from "../store/queries/data-source.ts";
+import type { ConnectionRow } from "../store/queries/data-source.ts";
+import { answerRequest, dropRequests, postponeRequest } from "../store/queries/sync-request.ts";
+import type { SyncRequestRow } from "../store/queries/sync-request.ts";
+import { finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
+import type { RunEnd } from "./run-end.ts";
+
+/** After a run that was cut off by the database, or whose connection was made anew, not by its source. */
+const RESUME_MS = 1000;
+
+/**
+ * Opens the history of a run; null when its source is not connected any more, and then nothing is left to do for it. A
+ * store's first backfill is what its workspace waits for from here on.
+ */
+export async function recordStart(
+  database: Database,
+  request: SyncRequestRow,
+  runId: string,
+): Promise<ConnectionRow | null> {
+  const { shop_key: shopKey, source, kind, requested_by: requestedBy, attempt } = request;
+  return database.transaction(async (transaction) => {
+    const connection = await lockConnection(transaction, shopKey, source);
+    if (connection === null || connection.sealed_credentials === null) {
+      await dropRequests(transaction, shopKey, source);
+      return null;
+    }
+    await startRun(transaction, { shopKey, runId, source, kind, requestedBy, attempt });
+    // An error stays to be seen until a run has succeeded.
+    await setSourceStatus(transaction, shopKey, source, "syncing", connection.last_error);
+    if (connection.kind === "store" && kind === "backfill") {
+      await setReadiness(transaction, shopKey, ["installing"], "backfilling");
+    }
+    return connection;
+  });
+}
+
+export type RecordedRun = {
+  /** As it was when the run began. */
+  connection: ConnectionRow;
+  request: SyncRequestRow;
+  runId: string;
+  /** How long a failure is waited out. */
+  retryMs: number;
+};
+
+/**
+ * History, request and source change together. A run that somebody else has closed already changes nothing, and one
+ * whose source was disconnected meanwhile only its history: whoever disconnected it has decided the rest.
+ */
+export async function recordEnd(database: Database, run: RecordedRun, end: RunEnd): Promise<void> {
+  const { shop_key: shopKey, source } = run.request;
+  await database.transaction(async (transaction) => {
+    if (!(await finishRun(transaction, shopKey, run.runId, end))) return;
+    const current = await lockConnection(transaction, shopKey, source);
+    if (current === null || current.sealed_credentials === null) return;
+    await settle(transaction, run, current, end);
+  });
+}
+
+async function settle(
+  transaction: Connection,
+  { connection, request, retryMs }: RecordedRun,
+  current: ConnectionRow,
+  end: RunEnd,
+): Promise<void> {
+  const { shop_key: shopKey, source } = request;
+  if (end.status === "succeeded") {
+    await answerRequest(transaction, request);
+    await settleSource(transaction, shopKey, source);
+  } else if (end.status === "interrupted") {
+    const delayMs = end.error === null ? 0 : RESUME_MS;
+    await postponeRequest(transaction, request, { delayMs, isFailure: false });
+  } else if (end.isRefused && isConnectedAnew(connection, current)) {
+    // The credentials that were refused are not those there are now.
+    await postponeRequest(transaction, request, { delayMs: RESUME_MS, isFailure: false });
+  } else if (end.isRefused) {
+    await dropRequests(transaction, shopKey, source);
+    await setSourceStatus(transaction, shopKey, source, "disconnected", end.error);
+    if (connection.kind === "store") {
+      await setReadiness(transaction, shopKey, ["installing", "backfilling", "ready"], "reconnecting");
+    }
+  } else {
+    await postponeRequest(transaction, request, { delayMs: retryMs, isFailure: true });
+    await setSourceStatus(transaction, shopKey, source, "failed", end.error);
+  }
+}
+
+function isConnectedAnew(before: ConnectionRow, now: ConnectionRow): boolean {
+  return before.settings["connectedAt"] !== now.settings["connectedAt"];
+}
