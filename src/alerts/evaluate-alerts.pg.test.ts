@@ -181,15 +181,18 @@ test("the first report that is ready is the newest one; then every month that be
 test("each outage of a connection is told once; an import of long ago is none", async () => {
   const tenant = await newTenant();
   await importLamps(tenant, "2020-01-01T00:00:00Z");
+  const connection = (source: string, kind: string, lastSyncedAt: string) => ({
+    shop_key: tenant.shopKey,
+    source,
+    kind,
+    is_connection: true,
+    settings: {},
+    last_synced_at: lastSyncedAt,
+  });
   await insertRows(service.database, "data_source", [
-    { shop_key: tenant.shopKey, source: "shopify", kind: "store", last_synced_at: "2026-06-01T00:00:00Z" },
-    { shop_key: tenant.shopKey, source: "loop", kind: "label_cost", last_synced_at: "2026-06-29T12:00:00Z" },
-    {
-      shop_key: tenant.shopKey,
-      source: "shipstation",
-      kind: "label_cost",
-      last_synced_at: NOW.toISOString(),
-    },
+    connection("shopify", "store", "2026-06-01T00:00:00Z"),
+    connection("loop", "label_cost", "2026-06-29T12:00:00Z"),
+    connection("shipstation", "label_cost", NOW.toISOString()),
   ]);
   const outages = async () =>
     (await told(tenant, "connection_stale")).map(({ severity, metadata }) => [severity, metadata]);

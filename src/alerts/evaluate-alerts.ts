@@ -83,6 +83,7 @@ function alertsOfSources({ sources }: AlertSettingsRow, now: Date): AlertDraft[]
         {
           source: row.source,
           kind: row.kind,
+          isConnection: row.is_connection,
           lastSyncedAt: row.last_synced_at === null ? null : new Date(row.last_synced_at),
           connectedAt: new Date(row.created_at),
         },

@@ -5,6 +5,8 @@ import { daysText, readableName } from "./wording.ts";
 export type Source = {
   source: string;
   kind: "store" | "label_cost";
+  /** false = somebody imports it when they like, so that nothing could be down. */
+  isConnection: boolean;
   /** null = it never synced. */
   lastSyncedAt: Date | null;
   connectedAt: Date;
@@ -14,18 +16,15 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const CRITICAL_FROM_MS = 7 * DAY_MS;
 
-/** Sources that somebody imports when they like: they have no connection that could be down. */
-const IMPORTED_SOURCES: ReadonlySet<string> = new Set(["csv", "csv_labels"]);
-
 /**
- * The alert for a source that has not synced for over 36 hours, since it was connected if it never did; null when
+ * The alert for a connection that has not synced for over 36 hours, since it was connected if it never did; null when
  * there is no such outage. An outage is known by its last sync and so has one alert: with the severity of the age
  * at which it is first seen, critical from 7 days on.
  */
 export function staleAlert(source: Source, now: Date): AlertDraft | null {
-  const { source: name, kind, lastSyncedAt, connectedAt } = source;
+  const { source: name, kind, isConnection, lastSyncedAt, connectedAt } = source;
   const ageMs = now.getTime() - (lastSyncedAt ?? connectedAt).getTime();
-  if (IMPORTED_SOURCES.has(name) || ageMs <= STALE_AFTER_MS) return null;
+  if (!isConnection || ageMs <= STALE_AFTER_MS) return null;
   const lastSync = lastSyncedAt?.toISOString() ?? null;
   const shownName = readableName(name);
   return {
