@@ -2,10 +2,11 @@ import { ApiError } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import type { Entitlement, Scope } from "../contract/endpoint.ts";
 import type { Queryable } from "../store/database.ts";
-import { admitQuery } from "../store/queries/admit.ts";
 import type { AdmitRow } from "../store/queries/admit.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { hashSecret, parseToken } from "./token.ts";
+import { createAdmissionQueue } from "./admission-queue.ts";
+import type { Judgement } from "./admission-queue.ts";
+import { parseToken } from "./token.ts";
 
 /** What a request needs of its token and plan; `counted` false = no request of the daily quota (MCP's own methods). */
 export type Need = { scope: Scope | null; entitlements: readonly Entitlement[]; counted: boolean };
@@ -14,29 +15,29 @@ export type Admission = { workspace: Workspace; quota: QuotaState | null; tokenI
 
 export type Admit = (authorization: string | undefined, need: Need, now?: Date) => Promise<Admission>;
 
+/** As long as a request waits for a connection to the database. */
+const LONGEST_WAIT_MS = 3000;
+
 /**
  * Makes the one gate that every request passes. The order of checks is token, billing, entitlement, scope, readiness,
  * quota; the first that fails throws an `ApiError` (401, 403, 409, 429). Nothing is cached: a change of plan,
  * billing, readiness or a revocation bites on the very next request.
  */
 export function createAdmit(options: { database: Queryable; pepper: Buffer }): Admit {
+  const judge = createAdmissionQueue({ ...options, longestWaitMs: LONGEST_WAIT_MS });
+  const workspaces = new WeakMap<AdmitRow, Workspace>();
   return async (authorization, need, now) => {
-    const token = readBearer(authorization);
-    const row = await admitQuery(options.database, {
-      shopKey: token.shopKey,
-      tokenId: token.tokenId,
-      secretHash: hashSecret(token.secret, options.pepper),
-      scope: need.scope,
-      entitlements: need.entitlements,
-      counted: need.counted,
-      now: now ?? null,
-    });
-    refuse(row, now ?? new Date());
-    return {
-      workspace: workspaceOf(row, Number(token.shopKey)),
-      quota: quotaOf(row),
-      tokenId: token.tokenId,
-    };
+    const { shopKey, tokenId, secret } = readBearer(authorization);
+    const { scope, entitlements, counted } = need;
+    const judgement = await judge({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
+    refuse(judgement, now ?? new Date());
+    // One for all that were checked together.
+    let workspace = workspaces.get(judgement.row);
+    if (workspace === undefined) {
+      workspace = workspaceOf(judgement.row, Number(shopKey));
+      workspaces.set(judgement.row, workspace);
+    }
+    return { workspace, quota: quotaOf(judgement), tokenId };
   };
 }
 
@@ -55,8 +56,9 @@ function readBearer(authorization: string | undefined): { shopKey: string; token
   return token;
 }
 
-function refuse(row: AdmitRow, now: Date): void {
-  switch (row.verdict) {
+function refuse(judgement: Judgement, now: Date): void {
+  const { missing, row } = judgement;
+  switch (judgement.verdict) {
     case "admitted":
       return;
     case "unknown_token":
@@ -68,19 +70,15 @@ function refuse(row: AdmitRow, now: Date): void {
     case "billing_inactive":
       throw new ApiError("forbidden", "Billing of this workspace is not active.");
     case "entitlement_missing":
-      throw new ApiError("forbidden", `The workspace's plan does not include ${row.missing}.`);
+      throw new ApiError("forbidden", `The workspace's plan does not include ${missing}.`);
     case "scope_missing":
-      throw new ApiError("forbidden", `The API token lacks the scope ${row.missing}.`, {
-        missingScope: row.missing,
+      throw new ApiError("forbidden", `The API token lacks the scope ${missing}.`, {
+        missingScope: missing,
       });
     case "not_ready":
-      throw new ApiError(
-        "not_ready",
-        `The shop is not ready (${row.readiness}); try again after the next sync.`,
-        { quota: quotaOf(row) },
-      );
+      throw new ApiError("not_ready", notReadyMessage(row.readiness), { quota: quotaOf(judgement) });
     case "over_quota": {
-      const quota = quotaOf(row);
+      const quota = quotaOf(judgement);
       const resetsAt = quota?.resetsAt ?? now;
       throw new ApiError(
         "rate_limited",
@@ -97,11 +95,11 @@ function unauthorized(message: string): ApiError {
 
 const DAY_MS = 86_400_000;
 
-function quotaOf(row: AdmitRow): QuotaState | null {
+function quotaOf({ row, usedRequests }: Judgement): QuotaState | null {
   if (row.daily_quota === null) return null;
   return {
     limit: row.daily_quota,
-    used: row.used_requests ?? 0,
+    used: usedRequests ?? 0,
     resetsAt: new Date(Date.parse(`${row.usage_day}T00:00:00Z`) + DAY_MS),
   };
 }
@@ -127,4 +125,10 @@ function workspaceOf(row: AdmitRow, shopKey: number): Workspace {
       lastSyncedAt: source.last_synced_at === null ? null : new Date(source.last_synced_at),
     })),
   } as unknown as Workspace;
+}
+
+function notReadyMessage(readiness: string): string {
+  return readiness === "reconnecting"
+    ? "The shop is not ready (reconnecting): the store refuses access until its owner connects it again."
+    : `The shop is not ready (${readiness}); try again after the next sync.`;
 }

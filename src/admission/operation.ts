@@ -3,16 +3,22 @@ import { invalidRequest } from "../contract/errors.ts";
 import type { Endpoint, Input } from "../contract/endpoint.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import { compileInput } from "../contract/input.ts";
+import { jsonText } from "../contract/wire.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Admit } from "./admit.ts";
+import type { Answers, ReadyAnswer } from "./answers.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Workspace>) => Promise<Answer>;
 
 /** A request as a surface received it; its parameters are read only once it is admitted. */
 export type RawRequest = { authorization: string | undefined; parameters: () => RawParameters };
 
-/** Raw parameters by name; `repeated` names those given more than once. */
-export type RawParameters = { values: ReadonlyMap<string, unknown>; repeated: ReadonlySet<string> };
+/** Raw parameters by name; `repeated` names those given more than once, `malformed` those that are no UTF-8. */
+export type RawParameters = {
+  values: ReadonlyMap<string, unknown>;
+  repeated: ReadonlySet<string>;
+  malformed: ReadonlySet<string>;
+};
 
 /** One endpoint ready to run: admission, input, handler, in the order of the contract. */
 export type Operation = {
@@ -21,28 +27,51 @@ export type Operation = {
   perform(
     request: RawRequest,
     onAdmitted: (quota: QuotaState | null, tokenId: string) => void,
-  ): Promise<Answer>;
+  ): Promise<ReadyAnswer>;
 };
+
+export type Gate = {
+  admit: Admit;
+  /** null = the endpoint's answers depend on more than the data version and are made for each request. */
+  answers: Answers | null;
+};
+
+const MOST_ATTEMPTS = 3;
 
 /** Joins an endpoint's contract, the gate and the handler. REST and MCP call nothing else. */
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
-  admit: Admit,
+  { admit, answers }: Gate,
 ): Operation {
   const readInput = compileInput(endpoint.parameters);
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
+  const uncountedNeed = { ...need, counted: false };
   const parameterNames = Object.keys(endpoint.parameters.properties);
+  const answer = async (call: Call<E, Workspace>): Promise<ReadyAnswer | null> => {
+    if (answers !== null) return answers({ endpoint, ...call, make: () => handler(call) });
+    const made = await handler(call);
+    return made.kind === "json" ? { kind: "json", text: jsonText(made.body) } : made;
+  };
   return {
     endpoint,
     perform: async (request, onAdmitted) => {
-      const { workspace, quota, tokenId } = await admit(request.authorization, need);
-      onAdmitted(quota, tokenId);
+      const admission = await admit(request.authorization, need);
+      onAdmitted(admission.quota, admission.tokenId);
       const parameters = request.parameters();
+      const malformed = parameterNames.find((name) => parameters.malformed.has(name));
+      if (malformed !== undefined) throw invalidRequest(`${malformed} must be percent-encoded UTF-8.`);
       const repeated = parameterNames.find((name) => parameters.repeated.has(name));
       if (repeated !== undefined) throw invalidRequest(`${repeated} must be given once only.`);
       const input = readInput(parameters.values) as Input<E>;
-      return handler({ workspace, input, now: new Date() });
+      let { workspace } = admission;
+      for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+        const ready = await answer({ workspace, input, now: new Date() });
+        if (ready !== null) return ready;
+        // The data changed under the request: it is asked anew what it has changed to, and not counted again.
+        ({ workspace } = await admit(request.authorization, uncountedNeed));
+      }
+      throw new Error("the data changed faster than an answer could be made");
     },
   };
 }

@@ -50,7 +50,9 @@ export function hashSecret(secret: string, pepper: Buffer): Buffer {
 }
 
 function checksum(body: string): string {
-  return toBase62(BigInt(crc32(body)), CHECKSUM_DIGITS);
+  let text = "";
+  for (let rest = crc32(body); rest > 0; rest = Math.floor(rest / 62)) text = `${DIGITS[rest % 62]}${text}`;
+  return text.padStart(CHECKSUM_DIGITS, "0");
 }
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -1,0 +1,172 @@
+import type { Queryable } from "../store/database.ts";
+import { admitMany } from "../store/queries/admit.ts";
+import type { AdmitRow, Asker, Verdict } from "../store/queries/admit.ts";
+import { hashSecret } from "./token.ts";
+
+/** One request as the checks see it. */
+export type AdmissionRequest = {
+  shopKey: string;
+  tokenId: string;
+  secret: string;
+  scope: string | null;
+  entitlements: readonly string[];
+  counted: boolean;
+};
+
+export type AdmissionQueueOptions = {
+  database: Queryable;
+  pepper: Buffer;
+  /** How long a request waits behind its shop's statement. */
+  longestWaitMs: number;
+};
+
+/** What became of a request; `row` is shared by all that were checked together. */
+export type Judgement = {
+  verdict: Verdict | "over_quota";
+  missing: string | null;
+  /** Requests of the day, this one included if it was counted; null = no daily quota. */
+  usedRequests: number | null;
+  row: AdmitRow;
+};
+
+/** `now` is for a request that is checked by itself at a given time, instead of the database's. */
+export type AdmissionQueue = (request: AdmissionRequest, now?: Date) => Promise<Judgement>;
+
+type Waiting = {
+  request: AdmissionRequest;
+  sinceMs: number;
+  resolve: (judgement: Judgement) => void;
+  reject: (error: unknown) => void;
+};
+
+const LARGEST_BATCH = 256;
+
+/**
+ * Checks the requests of a shop that arrive together in one statement. While it runs, later ones of the same shop
+ * wait for the next: they would wait for the same row's lock. Shops do not wait for each other, an error fails only
+ * the requests of its own statement, and none waits its turn for longer than `longestWaitMs`.
+ */
+export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQueue {
+  const { longestWaitMs } = options;
+  /** Shops with a statement under way or about to be, and who waits for the next. */
+  const waitingByShop = new Map<string, Waiting[]>();
+  const runNext = async (shopKey: string, waiting: Waiting[]): Promise<void> => {
+    const batch = waiting.splice(0, LARGEST_BATCH);
+    const guard = setInterval(() => refuseLate(waiting, longestWaitMs), longestWaitMs / 4);
+    const tell = await judge(options, shopKey, batch);
+    clearInterval(guard);
+    if (waiting.length > 0) void runNext(shopKey, waiting);
+    else waitingByShop.delete(shopKey);
+    // Once the next statement is on its way, so that the database does not wait for these answers.
+    process.nextTick(tell);
+  };
+  return (request, now) =>
+    new Promise((resolve, reject) => {
+      if (now !== undefined) {
+        resolve(judgeAlone(options, request, now));
+        return;
+      }
+      const entry = { request, sinceMs: performance.now(), resolve, reject };
+      const waiting = waitingByShop.get(request.shopKey);
+      if (waiting === undefined) {
+        const first = [entry];
+        waitingByShop.set(request.shopKey, first);
+        // After this turn's arrivals, so that they come along.
+        setImmediate(() => void runNext(request.shopKey, first));
+      } else {
+        waiting.push(entry);
+      }
+    });
+}
+
+async function judgeAlone(
+  { database, pepper }: AdmissionQueueOptions,
+  request: AdmissionRequest,
+  now: Date,
+): Promise<Judgement> {
+  const row = await admitMany(database, request.shopKey, [askerOf(request, pepper)], now);
+  const asked = request.counted && row.verdicts[0] === "admitted" ? 1 : 0;
+  return judgementOf(row, 0, { isCounted: request.counted, asked });
+}
+
+/** While a statement hangs, those behind it are told in time. */
+function refuseLate(waiting: Waiting[], longestWaitMs: number): void {
+  const oldestMs = performance.now() - longestWaitMs;
+  while ((waiting[0]?.sinceMs ?? Infinity) <= oldestMs) {
+    waiting.shift()?.reject(new Error("the admission of earlier requests did not end in time"));
+  }
+}
+
+/** Returns what lets each request hear what became of it; never rejects. */
+async function judge(
+  { database, pepper }: AdmissionQueueOptions,
+  shopKey: string,
+  batch: readonly Waiting[],
+): Promise<() => void> {
+  try {
+    const { askers, numbers } = groupByAsker(batch, pepper);
+    const row = await admitMany(database, shopKey, askers, null);
+    return () => tellJudgements(row, batch, numbers);
+  } catch (error) {
+    return () => {
+      for (const { reject } of batch) reject(error);
+    };
+  }
+}
+
+function tellJudgements(row: AdmitRow, batch: readonly Waiting[], numbers: readonly number[]): void {
+  let asked = 0;
+  for (const [index, { request, resolve }] of batch.entries()) {
+    const number = numbers[index] as number;
+    if (request.counted && row.verdicts[number] === "admitted") asked += 1;
+    resolve(judgementOf(row, number, { isCounted: request.counted, asked }));
+  }
+}
+
+/** Each distinct asker once, its secret hashed once, and the number of each request's asker. */
+function groupByAsker(batch: readonly Waiting[], pepper: Buffer): { askers: Asker[]; numbers: number[] } {
+  const askers: Asker[] = [];
+  const firsts: AdmissionRequest[] = [];
+  const numbers = batch.map(({ request }) => {
+    const number = firsts.findIndex((first) => isSameAsker(first, request));
+    const asker = askers[number];
+    if (asker !== undefined) {
+      asker.requests += 1;
+      return number;
+    }
+    firsts.push(request);
+    return askers.push(askerOf(request, pepper)) - 1;
+  });
+  return { askers, numbers };
+}
+
+function isSameAsker(one: AdmissionRequest, other: AdmissionRequest): boolean {
+  return (
+    one.tokenId === other.tokenId &&
+    one.secret === other.secret &&
+    one.scope === other.scope &&
+    one.entitlements === other.entitlements &&
+    one.counted === other.counted
+  );
+}
+
+function askerOf({ tokenId, secret, scope, entitlements, counted }: AdmissionRequest, pepper: Buffer): Asker {
+  return { tokenId, secretHash: hashSecret(secret, pepper), scope, entitlements, counted, requests: 1 };
+}
+
+/** `asked`: how many of the batch had come as far as the quota by then, this one included. */
+function judgementOf(row: AdmitRow, number: number, count: { isCounted: boolean; asked: number }): Judgement {
+  const verdict = row.verdicts[number] as Verdict;
+  const isOver =
+    verdict === "admitted" &&
+    count.isCounted &&
+    row.daily_quota !== null &&
+    count.asked > row.granted_requests;
+  return {
+    verdict: isOver ? "over_quota" : verdict,
+    missing: row.missing[number] ?? null,
+    usedRequests:
+      row.used_requests === null ? null : row.used_requests + Math.min(count.asked, row.granted_requests),
+    row,
+  };
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { createAnswerMemory } from "./answer-memory.ts";
+
+const answer = (length: number) => ({ before: "x".repeat(length), after: "" });
+
+describe("the memory of answers", () => {
+  test("gives back what it was given, and nothing under another key", () => {
+    const memory = createAnswerMemory(1_000_000);
+    memory.set("a", { before: "1", after: "2" });
+    assert.deepEqual(memory.get("a"), { before: "1", after: "2" });
+    assert.equal(memory.get("A"), undefined);
+  });
+
+  test("never holds more than its limit, whatever is put in, and counts what it holds", () => {
+    const steps = fc.array(
+      fc.record({ key: fc.nat({ max: 40 }), length: fc.nat({ max: 3000 }), reads: fc.boolean() }),
+      { maxLength: 300 },
+    );
+    fc.assert(
+      fc.property(steps, fc.nat({ max: 40_000 }), (taken, limit) => {
+        const memory = createAnswerMemory(limit);
+        for (const { key, length, reads } of taken) {
+          if (reads) memory.get(String(key));
+          else memory.set(String(key), answer(length));
+          assert.ok(memory.usedBytes() <= limit);
+        }
+        const held = Array.from({ length: 41 }, (_, key) => memory.get(String(key))?.before.length);
+        const characters = held.reduce<number>((sum, length) => sum + (length ?? 0), 0);
+        assert.ok(memory.usedBytes() >= 2 * characters);
+        assert.equal(
+          memory.usedBytes() === 0,
+          held.every((length) => length === undefined),
+        );
+      }),
+    );
+  });
+
+  test("forgets what was asked for least recently", () => {
+    const memory = createAnswerMemory(20_000);
+    for (const key of "abcdefgh") memory.set(key, answer(1000));
+    memory.get("a");
+    for (const key of "ij") memory.set(key, answer(1000));
+    assert.notEqual(memory.get("a"), undefined);
+    assert.equal(memory.get("b"), undefined);
+    assert.notEqual(memory.get("j"), undefined);
+  });
+
+  test("does not let one answer push out the others", () => {
+    const memory = createAnswerMemory(20_000);
+    memory.set("a", answer(1000));
+    memory.set("b", answer(9000));
+    assert.notEqual(memory.get("a"), undefined);
+    assert.equal(memory.get("b"), undefined);
+  });
+
+  test("of no size remembers nothing", () => {
+    const memory = createAnswerMemory(0);
+    memory.set("a", answer(0));
+    assert.equal(memory.get("a"), undefined);
+  });
+});

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Answer } from "../contract/call.ts";
+import { exportReport } from "../contract/export-report.ts";
+import { summary } from "../contract/summary.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { createAnswers } from "./answers.ts";
+import type { AnswerRequest, Answers } from "./answers.ts";
+
+const NOW = new Date("2026-07-01T00:00:00Z");
+
+/** A workspace as admission gives it: a new object each time. */
+function workspaceOf(change: Partial<Workspace> = {}): Workspace {
+  return {
+    shopKey: 1,
+    organizationId: "org",
+    shopId: "shop",
+    shopDomain: "shop.example",
+    currencyCode: "EUR",
+    entitlements: ["api_access"],
+    primaryWindowDays: 30,
+    minSoldUnits: 20,
+    visibleCardSize: 10,
+    dataVersion: 1,
+    asOfDay: 20_000,
+    sources: [
+      {
+        source: "csv",
+        kind: "store",
+        status: "ok",
+        currencyCode: null,
+        lastSyncedAt: new Date("2026-06-30T00:00:00Z"),
+      },
+    ],
+    ...change,
+  } as Workspace;
+}
+
+function jsonAnswer(data: unknown): Answer {
+  const freshness = { data_updated_at: null, sources: [] };
+  return {
+    kind: "json",
+    body: { data, meta: { api_version: "1", freshness, selector: { type: "workspace" } } },
+  };
+}
+
+type Opened = { answers: Answers; version: { present: number | null } };
+
+function openAnswers(memoryBytes = 1_000_000): Opened {
+  const version: { present: number | null } = { present: 1 };
+  const answers = createAnswers({
+    memoryBytes,
+    freshness: (workspace, now) => ({ sources: workspace.sources.length, at: now.getTime() }),
+    loadDataVersion: () => Promise.resolve(version.present),
+  });
+  return { answers, version };
+}
+
+let makings = 0;
+
+/** Asks for an answer that counts how often it was made. */
+function request(change: Partial<AnswerRequest> = {}): AnswerRequest {
+  return {
+    endpoint: summary,
+    workspace: workspaceOf(),
+    input: { start_month: "2026-01" },
+    now: NOW,
+    make: () => Promise.resolve(jsonAnswer({ making: (makings += 1) })),
+    ...change,
+  };
+}
+
+async function makingOf(answers: Answers, asked: AnswerRequest): Promise<number> {
+  const ready = await answers(asked);
+  assert.equal(ready?.kind, "json");
+  return (JSON.parse((ready as { text: string }).text) as { data: { making: number } }).data.making;
+}
+
+describe("answers", () => {
+  test("are made once for the same shop, version, settings, endpoint and input", async () => {
+    const { answers } = openAnswers();
+    const first = await makingOf(answers, request());
+    assert.equal(await makingOf(answers, request()), first);
+    const others: Partial<AnswerRequest>[] = [
+      { workspace: workspaceOf({ shopKey: 2 }) },
+      { workspace: workspaceOf({ shopKey: 11 }) },
+      { workspace: workspaceOf({ currencyCode: "USD" }) },
+      { workspace: workspaceOf({ asOfDay: 20_001 }) },
+      { workspace: workspaceOf({ entitlements: [] }) },
+      { workspace: workspaceOf({ sources: [] }) },
+      { input: { start_month: "2026-02" } },
+      { input: {} },
+    ];
+    const seen = new Set([first]);
+    for (const other of others) seen.add(await makingOf(answers, request(other)));
+    assert.equal(seen.size, others.length + 1);
+    assert.equal(await makingOf(answers, request()), first);
+  });
+
+  test("keep nothing of a later sync but its freshness: that alone is told anew", async () => {
+    const { answers } = openAnswers();
+    const first = await makingOf(answers, request());
+    const [source] = workspaceOf().sources;
+    const synced = workspaceOf({
+      sources: [{ ...source, lastSyncedAt: NOW } as Workspace["sources"][number]],
+    });
+    const later = new Date(NOW.getTime() + 5);
+    assert.equal(await makingOf(answers, request({ workspace: synced, now: later })), first);
+    const ready = await answers(request({ now: later }));
+    assert.match(
+      (ready as { text: string }).text,
+      new RegExp(`"freshness":\\{"sources":1,"at":${later.getTime()}\\}`, "u"),
+    );
+  });
+
+  test("that many ask for at once are made once; without a memory, once for each", async () => {
+    for (const [memoryBytes, expected] of [
+      [1_000_000, 1],
+      [0, 20],
+    ] as const) {
+      const { answers } = openAnswers(memoryBytes);
+      const before = makings;
+      await Promise.all(Array.from({ length: 20 }, () => answers(request())));
+      assert.equal(makings - before, expected);
+    }
+  });
+
+  test("whose data changed while they were made are neither given nor remembered", async () => {
+    const { answers, version } = openAnswers();
+    version.present = 2;
+    assert.equal(await answers(request()), null);
+    version.present = null;
+    assert.equal(await answers(request()), null);
+    version.present = 2;
+    const before = makings;
+    const changed = workspaceOf({ dataVersion: 2 });
+    assert.equal(await makingOf(answers, request({ workspace: changed })), before + 1);
+    assert.equal(await makingOf(answers, request({ workspace: changed })), before + 1);
+  });
+
+  test("that fail are not remembered", async () => {
+    const { answers } = openAnswers();
+    const failing = request({ make: () => Promise.reject(new Error("the database is away")) });
+    await assert.rejects(answers(failing), /away/u);
+    assert.equal(await makingOf(answers, request()), makings);
+  });
+
+  test("in CSV are made for each request, and not given either when the data changed", async () => {
+    const { answers, version } = openAnswers();
+    const file: Answer = { kind: "csv", filename: "report.csv", chunks: (async function* () {})() };
+    const asked = (): AnswerRequest =>
+      request({
+        endpoint: exportReport,
+        make: () => {
+          makings += 1;
+          return Promise.resolve(file);
+        },
+      });
+    const before = makings;
+    assert.equal(await answers(asked()), file);
+    assert.equal(await answers(asked()), file);
+    assert.equal(makings, before + 2);
+    version.present = 2;
+    assert.equal(await answers(asked()), null);
+  });
+});

@@ -1,0 +1,109 @@
+import type { Answer } from "../contract/call.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { jsonText } from "../contract/wire.ts";
+import type { Workspace } from "../store/workspace.ts";
+import { createAnswerMemory } from "./answer-memory.ts";
+import type { AnswerText } from "./answer-memory.ts";
+
+/** An answer as it is sent: JSON text, or a CSV file in pieces. */
+export type ReadyAnswer = { kind: "json"; text: string } | Extract<Answer, { kind: "csv" }>;
+
+/** One request for an answer; `input` is validated, its members in the order of the contract. */
+export type AnswerRequest = {
+  endpoint: Endpoint;
+  workspace: Workspace;
+  input: unknown;
+  now: Date;
+  make: () => Promise<Answer>;
+};
+
+/** Gives the answer at the workspace's data version; null = the data changed while it was made. */
+export type Answers = (request: AnswerRequest) => Promise<ReadyAnswer | null>;
+
+export type AnswersOptions = {
+  /** The most that remembered answers may take; 0 = remember none. */
+  memoryBytes: number;
+  /** `meta.freshness` of a workspace: the one part of an answer that time changes. */
+  freshness: (workspace: Workspace, now: Date) => unknown;
+  loadDataVersion: (workspace: Workspace) => Promise<number | null>;
+};
+
+/**
+ * Makes answers that depend on nothing but the data version, the workspace's settings and the input, and remembers
+ * the JSON ones under exactly these, the shop first. None mixes the facts of one version with the as-of of another:
+ * the version is read again after the facts. Requests for the same answer at once wait for one making of it.
+ */
+export function createAnswers(options: AnswersOptions): Answers {
+  const memory = createAnswerMemory(options.memoryBytes);
+  const underWay = new Map<string, Promise<AnswerText | null>>();
+
+  const makeCurrent = async ({ workspace, make }: AnswerRequest): Promise<Answer | null> => {
+    const answer = await make();
+    return (await options.loadDataVersion(workspace)) === workspace.dataVersion ? answer : null;
+  };
+  const makeText = async (key: string, request: AnswerRequest): Promise<AnswerText | null> => {
+    const answer = await makeCurrent(request);
+    if (answer === null) return null;
+    const text = splitAtFreshness(answer);
+    memory.set(key, text);
+    return text;
+  };
+  const shareMaking = (key: string, request: AnswerRequest): Promise<AnswerText | null> => {
+    if (options.memoryBytes === 0) return makeText(key, request);
+    let making = underWay.get(key);
+    if (making === undefined) {
+      making = makeText(key, request).finally(() => underWay.delete(key));
+      underWay.set(key, making);
+    }
+    return making;
+  };
+  /** Requests that were admitted together in one millisecond have one freshness. */
+  const freshnessTexts = new WeakMap<Workspace, { atMs: number; text: string }>();
+  const freshnessText = ({ workspace, now }: AnswerRequest): string => {
+    const atMs = now.getTime();
+    const known = freshnessTexts.get(workspace);
+    if (known?.atMs === atMs) return known.text;
+    const text = JSON.stringify(options.freshness(workspace, now));
+    freshnessTexts.set(workspace, { atMs, text });
+    return text;
+  };
+  return async (request) => {
+    if (request.endpoint.response === null) return makeCurrent(request) as Promise<ReadyAnswer | null>;
+    const key = answerKey(request);
+    const text = memory.get(key) ?? (await shareMaking(key, request));
+    if (text === null) return null;
+    return { kind: "json", text: text.before + freshnessText(request) + text.after };
+  };
+}
+
+function answerKey({ endpoint, workspace, input }: AnswerRequest): string {
+  return `${workspaceKey(workspace)}${endpoint.name} ${JSON.stringify(input)}`;
+}
+
+const workspaceKeys = new WeakMap<Workspace, string>();
+
+/** The shop, its data version, and all else of a workspace but the times that only freshness tells. */
+function workspaceKey(workspace: Workspace): string {
+  const known = workspaceKeys.get(workspace);
+  if (known !== undefined) return known;
+  const { shopKey, dataVersion, sources, ...settings } = workspace;
+  const states = sources.map((source) => ({ ...source, lastSyncedAt: source.lastSyncedAt !== null }));
+  const key = `${shopKey} ${dataVersion} ${JSON.stringify([settings, states])} `;
+  workspaceKeys.set(workspace, key);
+  return key;
+}
+
+/** The text of an answer as `jsonText` writes it, cut where its freshness stands. */
+function splitAtFreshness(answer: Answer): AnswerText {
+  if (answer.kind !== "json") throw new Error("an endpoint of JSON answered something else");
+  const { data, meta } = answer.body;
+  const members = Object.entries(meta);
+  const place = members.findIndex(([name]) => name === "freshness");
+  if (place < 1) throw new Error("an answer must tell its freshness after what it is about");
+  const before = jsonText({ data, meta: Object.fromEntries(members.slice(0, place)) });
+  const rest = JSON.stringify(Object.fromEntries(members.slice(place + 1)));
+  return {
+    before: `${before.slice(0, -"}}".length)},"freshness":`,
+    after: rest === "{}" ? "}}" : `,${rest.slice(1)}}`,
+  };
+}
