@@ -52,12 +52,14 @@ type ParameterSchema = TSchema & {
 
 function compileParameter(name: string, schema: ParameterSchema, required: string[]): ParameterReader {
   const decode = decoderOf(schema);
-  const sentence = `${name} must be ${allowedText(schema)}.`;
+  const allowed = `${name} must be ${allowedText(schema)}`;
+  const isNumber = schema.type === "integer" || schema.type === "number";
   const read = (value: unknown): unknown => {
     const decoded = decode(value);
     if (decoded !== undefined) return decoded;
     if (schema["x-normalized"] === true) return schema.default;
-    throw invalidRequest(sentence);
+    const isOtherNotation = isNumber && typeof value === "string" && OTHER_NOTATION.test(value);
+    throw invalidRequest(isOtherNotation ? `${allowed}, in plain decimal digits.` : `${allowed}.`);
   };
   return { name, read, fallback: schema.default, required: required.includes(name) };
 }
@@ -95,6 +97,8 @@ function decodeBoolean(value: unknown): boolean | undefined {
 }
 
 const PLAIN_DECIMAL = /^-?\d{1,30}(\.\d{1,30})?$/u;
+/** Numbers that are no plain decimals: 1e-1, .5, 5., +1. */
+const OTHER_NOTATION = /^(?!-?\d+(\.\d+)?$)[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/iu;
 
 function decodeNumber(value: unknown, schema: ParameterSchema): number | undefined {
   if (typeof value === "string" && !PLAIN_DECIMAL.test(value)) return undefined;

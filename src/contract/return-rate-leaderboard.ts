@@ -54,8 +54,8 @@ export const returnRateLeaderboard = defineEndpoint({
       ),
       meta: meta({
         selector: selectorEcho,
-        start_month: Type.Union([monthText, Type.Null()]),
-        end_month: Type.Union([monthText, Type.Null()]),
+        start_month: Type.Optional(monthText),
+        end_month: Type.Optional(monthText),
         window: Type.Literal("primary"),
         period: Type.Enum(["month", "year"]),
         limit: Type.Integer({ minimum: 1, maximum: 500 }),

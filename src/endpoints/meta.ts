@@ -14,7 +14,7 @@ export function baseMeta(workspace: Workspace, now: Date) {
 }
 
 /** Freshness of the numbers; a source is stale when it never synced, failed, or synced over 36 hours ago. */
-function freshness(workspace: Workspace, now: Date) {
+export function freshness(workspace: Workspace, now: Date) {
   let latest: Date | null = null;
   const sources = workspace.sources.map((source) => {
     const { lastSyncedAt, status } = source;

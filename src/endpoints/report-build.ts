@@ -93,9 +93,10 @@ type FiguresRequest = {
 function loadFigures(database: Queryable, workspace: Workspace, request: FiguresRequest) {
   const { input, selection, section, comparedRange } = request;
   const range = { startMonth: input.start_month, endMonth: input.end_month };
-  const labelCosts = labelCostsIncluded(workspace);
   const showsUnmatched =
-    labelCosts && selection.kind === "workspace" && (section === "overview" || section === "costs");
+    selection.kind === "workspace" &&
+    (section === "overview" || section === "costs") &&
+    labelCostsIncluded(workspace);
   return loadReportFigures(database, workspace, {
     selection,
     window: input.window ?? "primary",
@@ -104,7 +105,6 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
     endMonth: input.end_month,
     countedMonths: cohortMonths(workspace, input, []).map(({ month }) => month),
     charged: showsUnmatched ? range : null,
-    labelCostsIncluded: labelCosts,
   });
 }
 
@@ -122,6 +122,7 @@ function requestSaleEvent(
     selection,
     startMonth: input.start_month,
     endMonth: input.end_month,
+    window: input.window ?? "primary",
     windowDays: daysOfWindow(workspace, input),
     includeIncomplete: input.include_incomplete === true,
   });

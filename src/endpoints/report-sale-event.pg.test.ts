@@ -98,3 +98,58 @@ test("M15: an event without SKUs of its own is the whole workspace; an unknown s
   assert.equal(all.sale_event?.label, '@Summer "sale", big');
   assert.equal((await ask({ saleEvent: "nothing" })).data.sale_event, null);
 });
+
+const ofProduct = (line: StoreLine, numbers: readonly number[]) =>
+  numbers.some((number) => line.product_gid === `gid://shop/Product/${number}`);
+const SELECTIONS: { parameters: Record<string, unknown>; selects: (line: StoreLine) => boolean }[] = [
+  { parameters: {}, selects: () => true },
+  {
+    parameters: { product_group_type: "analytics_category", product_group_key: "Feet" },
+    selects: (line) => ofProduct(line, [1, 2]),
+  },
+  {
+    parameters: { product_group_type: "family", product_group_key: "Shoes" },
+    selects: (line) => ofProduct(line, [1]),
+  },
+  {
+    parameters: { product_gid: "gid://shop/Product/1" },
+    selects: (line) => ofProduct(line, [1]) && !line.used,
+  },
+  {
+    parameters: { product_gid: "gid://shop/Product/1", include_used_variants: true },
+    selects: (line) => ofProduct(line, [1]),
+  },
+  {
+    parameters: { sku: "SHOE-1", include_used_variants: true },
+    selects: (line) => line.sku === "SHOE-1" || line.sku === "SHOE-1-USED",
+  },
+];
+
+test("M7, M15: the days of every kind of selection are those of its lines, whichever way they are counted", async () => {
+  const isSale = (day: string) => store.saleEvents.some((row) => row.starts_on <= day && day <= row.ends_on);
+  for (const { parameters, selects } of SELECTIONS) {
+    for (const window of WINDOWS) {
+      for (const includeIncomplete of [false, true]) {
+        const { data } = await ask({
+          ...parameters,
+          window,
+          include_incomplete: includeIncomplete,
+          saleEvent: "late",
+          saleEventBaseline: "selected_non_sale",
+        });
+        const request = oracleRequest({ selects, windowDays: WINDOW_DAYS[window], includeIncomplete });
+        const sold = countDaysSold(store, request, (day) => "2025-04-20" <= day && day <= "2025-06-10");
+        const soldElse = countDaysSold(
+          store,
+          request,
+          (day) => day >= "2024-03-01" && day <= "2025-06-30" && !isSale(day),
+        );
+        const { event, baseline_period: baseline } = data.sale_event ?? assert.fail();
+        assert.deepEqual(
+          [event.sold_units, event.returned_units, baseline.sold_units, baseline.returned_units],
+          [sold.soldUnits, sold.returnedUnits, soldElse.soldUnits, soldElse.returnedUnits],
+        );
+      }
+    }
+  }
+});

@@ -9,6 +9,7 @@ import type { SaleEventRow, SaleFiguresRange, SaleFiguresRow } from "../store/qu
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { monthNumber } from "./cohort-months.ts";
+import { monthDaysOf } from "./sale-days.ts";
 
 export type SaleEventRequest = {
   slug: string;
@@ -17,7 +18,8 @@ export type SaleEventRequest = {
   selection: Selection;
   startMonth: string;
   endMonth: string;
-  /** null = lifetime. */
+  window: string;
+  /** Length of the window; null = lifetime. */
   windowDays: number | null;
   includeIncomplete: boolean;
 };
@@ -41,11 +43,9 @@ export async function loadSaleEvent(
   };
   const rows = await loadSaleFigures(database, workspace, {
     scope: scopeOf(request, event),
+    window: request.window,
     windowDays: request.windowDays,
-    days: [
-      ...counted.event.map((days) => ({ period: "event" as const, ...days })),
-      ...counted.baseline.map((days) => ({ period: "baseline" as const, ...days })),
-    ],
+    days: [...monthDaysOf("event", counted.event), ...monthDaysOf("baseline", counted.baseline)],
   });
   return {
     slug: event.slug,

@@ -27,24 +27,25 @@ export async function returnCostLeaderboard(
   const { workspace, input, now } = call;
   const { vendor = null, min_cost = null, limit = 50 } = input;
   const { selector, selection } = requestSelection(input);
+  const exponent = currencyExponent(workspace.currencyCode);
+  const rules = {
+    minCostMinor: min_cost === null ? null : minorFromNumber(min_cost, exponent),
+    labelCostsIncluded: labelCostsIncluded(workspace),
+    vendor,
+    limit,
+  };
   const loaded = await loadReturnCosts(database, workspace, {
     selection,
     window: input.window ?? "primary",
     startMonth: input.start_month,
     endMonth: lastMonth(call),
+    ...rules,
   });
   requireFound(selector, loaded.found);
 
-  const exponent = currencyExponent(workspace.currencyCode);
-  const labelsIncluded = labelCostsIncluded(workspace);
   const ranking = rankReturnCost(
     loaded.rows.map((row): RankedRow => ({ sku: row.sku, vendor: row.vendor, ...totalsOf(row) })),
-    {
-      minCostMinor: min_cost === null ? null : minorFromNumber(min_cost, exponent),
-      labelCostsIncluded: labelsIncluded,
-      vendor,
-      limit,
-    },
+    rules,
   );
   const productOf = await leaderboardProducts(
     database,
@@ -56,12 +57,12 @@ export async function returnCostLeaderboard(
     body: {
       data: {
         rows: ranking.rows.map((row) => ({
-          ...presentCosts(row, exponent, labelsIncluded),
+          ...presentCosts(row, exponent, rules.labelCostsIncluded),
           ...productOf(row.sku),
         })),
         currency_code: workspace.currencyCode,
-        total_eligible_count: ranking.totalEligibleCount,
-        label_costs_included: labelsIncluded,
+        total_eligible_count: loaded.eligible_count,
+        label_costs_included: rules.labelCostsIncluded,
       },
       meta: {
         ...baseMeta(workspace, now),

@@ -11,8 +11,7 @@ import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
-// Before the first sync there is no complete month: a range that no cohort month lies in.
-const NO_MONTHS = { startMonth: "9999-12", endMonth: "0001-01" };
+const DEFAULT_LIMIT = 50;
 
 /** SKUs by highest return rate over the latest complete month or year, in the primary window (M12). */
 export async function returnRateLeaderboard(
@@ -23,10 +22,14 @@ export async function returnRateLeaderboard(
   const { period = "year", vendor = null, min_sold_units = null, min_return_rate = null } = input;
   const { selector, selection } = requestSelection(input);
   const months = resolveMonths(call);
+  const isFull = hasFullLeaderboards(workspace);
   const loaded = await loadReturnRates(database, workspace, {
     selection,
-    ...(months ?? NO_MONTHS),
+    months,
     minSoldUnits: workspace.minSoldUnits,
+    filters: { minSoldUnits: min_sold_units, minReturnRate: min_return_rate, vendor },
+    isFiltered: isFull,
+    rows: isFull ? (input.limit ?? DEFAULT_LIMIT) : workspace.visibleCardSize,
   });
   requireFound(selector, loaded.found);
 
@@ -47,21 +50,20 @@ export async function returnRateLeaderboard(
           return_rate: rate(row.returnedUnits, row.soldUnits),
           ...productOf(row.sku),
         })),
-        total_eligible_count: ranking.totalEligibleCount,
+        total_eligible_count: loaded.eligible_count,
         min_sold_units: ranking.minSoldUnits,
       },
       meta: {
         ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
-        start_month: months?.startMonth ?? null,
-        end_month: months?.endMonth ?? null,
+        ...(months === null ? {} : { start_month: months.startMonth, end_month: months.endMonth }),
         window: "primary",
         period,
         limit: ranking.limit,
         returned: ranking.rows.length,
         vendor,
         filters: { min_return_rate, min_sold_units, vendor },
-        full_leaderboards: hasFullLeaderboards(workspace),
+        full_leaderboards: isFull,
       },
     },
   };
@@ -80,7 +82,7 @@ function rank({ workspace, input }: Call<typeof contract>, rows: readonly Ranked
       minSoldUnits: input.min_sold_units ?? null,
       minReturnRate: input.min_return_rate ?? null,
       vendor: input.vendor ?? null,
-      limit: input.limit ?? 50,
+      limit: input.limit ?? DEFAULT_LIMIT,
       fullLeaderboards: hasFullLeaderboards(workspace),
       visibleCardSize: workspace.visibleCardSize,
     },

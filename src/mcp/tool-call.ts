@@ -36,7 +36,7 @@ export async function callTool(
       },
     );
     if (answer.kind !== "json") throw new Error("A tool must wrap an endpoint that answers JSON.");
-    return { text: jsonText(answer.body), isError: false, refusedQuota: null, failure: null };
+    return { text: answer.text, isError: false, refusedQuota: null, failure: null };
   } catch (error) {
     const body = refusalOf(error, isAdmitted);
     if (body === null) throw error;
@@ -74,8 +74,10 @@ function readArguments({ endpoint }: Operation, given: JsonObject): RawParameter
   if ("sku" in endpoint.parameters.properties && Object.hasOwn(given, "selector")) {
     addSelector(values, given["selector"]);
   }
-  return { values, repeated: new Set() };
+  return { values, repeated: NONE, malformed: NONE };
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** Spreads the selector object over the flat arguments; what both say must agree. */
 function addSelector(values: Map<string, unknown>, selector: unknown): void {

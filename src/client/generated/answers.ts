@@ -324,9 +324,9 @@ export interface ReturnRateLeaderboardFilters {
 export interface ReturnRateLeaderboardMeta extends ApiMeta {
   selector: SelectorEcho;
   /** YYYY-MM. */
-  start_month: string | null;
+  start_month?: string;
   /** YYYY-MM. */
-  end_month: string | null;
+  end_month?: string;
   window: "primary";
   period: "month" | "year";
   limit: number;
