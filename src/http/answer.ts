@@ -1,13 +1,13 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Answer } from "../contract/call.ts";
+import type { ReadyAnswer } from "../admission/answers.ts";
 import { ApiError, ERROR_STATUS, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
 import type { ErrorCode } from "../contract/errors.ts";
 import { JSON_TYPE, jsonText, quotaHeaders } from "../contract/wire.ts";
 
 /** Sends an endpoint's answer. */
-export function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
-  if (answer.kind === "json") return reply.type(JSON_TYPE).send(jsonText(answer.body));
+export function sendAnswer(reply: FastifyReply, answer: ReadyAnswer): FastifyReply {
+  if (answer.kind === "json") return reply.type(JSON_TYPE).send(answer.text);
   return reply
     .type("text/csv; charset=utf-8")
     .header("Content-Disposition", `attachment; filename="${answer.filename}"`)

@@ -1,31 +1,37 @@
 import type { RawParameters } from "../admission/operation.ts";
-import { invalidRequest } from "../contract/errors.ts";
 
 /**
- * Splits the query of a URL into raw parameters. `+` is a blank; percent-encoding must be well-formed UTF-8, else
- * `invalid_request` names the parameter. Repeated names are reported, not judged: unknown ones are ignored.
+ * Splits the query of a URL into raw parameters. `+` is a blank. Names given more than once and values that are no
+ * percent-encoded UTF-8 are reported, not judged: those of unknown parameters are ignored. A name that cannot be read
+ * is nobody's.
  */
 export function parseQueryString(url: string): RawParameters {
   const values = new Map<string, unknown>();
   const repeated = new Set<string>();
+  const malformed = new Set<string>();
   const start = url.indexOf("?");
-  if (start === -1) return { values, repeated };
+  if (start === -1) return { values, repeated, malformed };
   for (const pair of url.slice(start + 1).split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
-    const name = decode(equals === -1 ? pair : pair.slice(0, equals), "A parameter name");
-    const value = equals === -1 ? "" : decode(pair.slice(equals + 1), name);
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
+    if (name === null) continue;
+    const value = equals === -1 ? "" : decode(pair.slice(equals + 1));
+    if (value === null) malformed.add(name);
     if (values.has(name)) repeated.add(name);
     else values.set(name, value);
   }
-  return { values, repeated };
+  return { values, repeated, malformed };
 }
 
-function decode(text: string, name: string): string {
+const PLAIN = /^[\w.:~-]*$/u;
+
+/** null = no percent-encoded UTF-8. */
+function decode(text: string): string | null {
+  if (PLAIN.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    const isPlainName = /^[\w.-]{1,64}$/u.test(name);
-    throw invalidRequest(`${isPlainName ? name : "A parameter"} must be percent-encoded UTF-8.`);
+    return null;
   }
 }

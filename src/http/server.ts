@@ -9,6 +9,7 @@ import { sendAnswer, sendError, sendRefusal } from "./answer.ts";
 import { COMMON_HEADERS, requestId } from "./headers.ts";
 import type { HttpMetrics } from "./metrics.ts";
 import { parseQueryString } from "./query-string.ts";
+import { createRequestLine, createRequestLog } from "./request-log.ts";
 
 /** A way in beside REST, on one path, with answers of its own form. */
 export type Surface = {
@@ -30,13 +31,13 @@ const BODY_LIMIT_BYTES = 1_048_576;
 const HEADER_LIMIT_BYTES = 32_768;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-const PROBE_ROUTES: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
 /** The HTTP server: a loop over the contract's operations. It holds no rule of its own. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const server = Fastify({
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: createRequestLog,
     genReqId: requestId,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -54,13 +55,17 @@ export function createServer(options: ServerOptions): FastifyInstance {
     ...options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"] as const),
     ...options.surfaces.map(({ path, allowedMethods: methods }) => [path, methods] as const),
   ]);
-  server.addHook("onRequest", async (request, reply) => {
+  // Hooks with a callback: a promise for each would cost every request a turn.
+  server.addHook("onRequest", (request, reply, done) => {
     setCommonHeaders(request, reply);
-    if (request.is404) return refuseUnknown(request, reply, allowedMethods);
+    if (request.is404) refuseUnknown(request, reply, allowedMethods);
+    else done();
   });
-  server.addHook("onResponse", async (request, reply) => {
+  const writeRequestLine = createRequestLine(options.logger);
+  server.addHook("onResponse", (request, reply, done) => {
     options.metrics.observe(request, reply);
-    logRequest(request, reply);
+    writeRequestLine(request, reply);
+    done();
   });
   endConnectionsWhileClosing(server);
   server.setErrorHandler(sendError);
@@ -110,17 +115,6 @@ function registerOperation(server: FastifyInstance, operation: Operation): void 
     );
     return sendAnswer(reply, answer);
   });
-}
-
-/** One line a request: never its query or headers. Probes are told at level debug. */
-function logRequest(request: FastifyRequest, reply: FastifyReply): void {
-  const route = request.routeOptions.url ?? "unknown";
-  const level = PROBE_ROUTES.has(route) ? "debug" : "info";
-  const { method } = request;
-  request.log[level](
-    { method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime * 1000) / 1000 },
-    "request",
-  );
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {

@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { escapeHtml } from "./docs-html.ts";
+import type { Surface } from "./server.ts";
+
+/** Where the merchant's browser goes next, or one sentence that it shows. */
+export type ConnectReply =
+  | { location: string }
+  | { status: 200 | 400 | 401 | 404 | 409 | 502; title: string; message: string };
+
+export type ConnectHandlers = {
+  /** The app's address at the store platform, and the links that operators pass on. */
+  begin(query: URLSearchParams): Promise<ConnectReply>;
+  /** Where the platform sends the merchant back to. */
+  finish(query: URLSearchParams): Promise<ConnectReply>;
+};
+
+const STYLE =
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:20vh auto 0;padding:0 1.5rem;color-scheme:light dark}" +
+  "h1{font-size:1.4rem;line-height:1.3}";
+
+/** The page loads nothing and runs nothing; its address holds a code, which no other site is to learn. */
+const PAGE_HEADERS = {
+  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "Referrer-Policy": "no-referrer",
+} as const;
+
+/** The two pages of an installation. They answer GET alone: a HEAD would use up what may be used once. */
+export function createConnectSurfaces(handlers: ConnectHandlers): Surface[] {
+  return [
+    createPage("/connect/shopify", (query) => handlers.begin(query)),
+    createPage("/connect/shopify/callback", (query) => handlers.finish(query)),
+  ];
+}
+
+function createPage(path: string, handle: (query: URLSearchParams) => Promise<ConnectReply>): Surface {
+  return {
+    path,
+    allowedMethods: "GET",
+    register: (server: FastifyInstance): void => {
+      server.get(path, { exposeHeadRoute: false }, async (request, reply) =>
+        send(reply, await handle(queryOf(request))),
+      );
+    },
+  };
+}
+
+function queryOf(request: FastifyRequest): URLSearchParams {
+  return new URLSearchParams((request.raw.url ?? "").split("?").slice(1).join("?"));
+}
+
+function send(reply: FastifyReply, answer: ConnectReply): FastifyReply {
+  reply.headers(PAGE_HEADERS);
+  if ("location" in answer) return reply.redirect(answer.location, 302);
+  const { status, title, message } = answer;
+  return reply.code(status).type("text/html; charset=utf-8").send(pageOf(title, message));
+}
+
+function pageOf(title: string, message: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(message)}</p>
+</main>
+</body>
+</html>
+`;
+}
