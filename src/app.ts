@@ -1,10 +1,12 @@
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
-import type { Admit } from "./admission/admit.ts";
+import { createAnswers } from "./admission/answers.ts";
 import { createOperation } from "./admission/operation.ts";
-import type { Operation } from "./admission/operation.ts";
+import type { Gate, Operation } from "./admission/operation.ts";
 import type { Config } from "./config.ts";
+import { createConnectors } from "./connectors.ts";
 import { alerts as alertsContract } from "./contract/alerts.ts";
 import { entities as entitiesContract } from "./contract/entities.ts";
 import { exportReport as exportReportContract } from "./contract/export-report.ts";
@@ -17,6 +19,7 @@ import { alerts } from "./endpoints/alerts.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
 import { entities } from "./endpoints/entities.ts";
 import { exportReport } from "./endpoints/export-report.ts";
+import { freshness } from "./endpoints/meta.ts";
 import { report } from "./endpoints/report.ts";
 import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
@@ -35,10 +38,21 @@ import type { Database } from "./store/database.ts";
 import { defaultDataFolder } from "./store/embedded-cluster.ts";
 import { joinEmbedded } from "./store/embedded.ts";
 import { migrate, schemaLevel } from "./store/migrate.ts";
+import { loadDataVersion } from "./store/queries/data-version.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
+import { rebuildMarkedShops } from "./sync/rebuild.ts";
+import { openCredentials } from "./sync/credentials.ts";
+import { createPlatformSurfaces } from "./platform-surfaces.ts";
+import { startWorker } from "./worker/worker.ts";
+import type { Worker } from "./worker/worker.ts";
+
+export type { Worker };
 
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 const SERVING_TIMEOUT_MS = 10_000;
+const TAKING_CONNECTIONS = 4;
+/** A probe is told soon, also by a database that swallows what it is asked. */
+const READINESS_TIMEOUT_MS = 3000;
 
 /** A database that this process may use, and the keys that go with it. */
 export type Installation = {
@@ -78,12 +92,21 @@ export async function openInstallation(config: Config, log: (line: string) => vo
   };
 }
 
-/** Brings the installation's schema to this version. */
+/** Brings the installation's schema to this version, and what is prepared for answers with it. */
 export async function migrateInstallation(
   installation: Installation,
   log: (line: string) => void,
 ): Promise<void> {
   await migrate({ url: installation.databaseUrl, log });
+  await finishMigration(installation, log);
+}
+
+/** Prepares the answers of workspaces that a migration marked; at once where there are none. */
+export async function finishMigration(
+  installation: Installation,
+  log: (line: string) => void,
+): Promise<void> {
+  await rebuildMarkedShops(installation.database, log);
 }
 
 export type Service = {
@@ -108,12 +131,18 @@ export async function startService(
       readiness: async () => (draining ? { ready: false, reason: "draining" } : readiness(databases.reading)),
     });
   const admit = createAdmit({ database: databases.admission, pepper: installation.keys.tokenPepper });
-  const operations = createOperations(admit, databases.reading, installation.keys);
+  const answers = createAnswers({
+    memoryBytes: config.answerMemoryMegabytes * 1_048_576,
+    freshness,
+    loadDataVersion: (workspace) => loadDataVersion(databases.reading, workspace),
+  });
+  const operations = createOperations({ admit, answers }, databases.reading, installation.keys);
   const server = createServer({
     operations,
     surfaces: [
       createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...createDocsSurfaces(),
+      ...createPlatformSurfaces(config, installation.keys, databases.taking),
     ],
     logger,
     metrics,
@@ -135,52 +164,126 @@ export async function startService(
   };
 }
 
-type ServingDatabases = { admission: Database; reading: Database; close(): Promise<void> };
+const FIRST_RETRY_MS = 15_000;
+const WORKER_LOOK_MS = 1000;
+const WORKER_GRACE_MS = 2000;
+const LONGEST_WORKER_STOP_MS = 8000;
 
-/** Two pools: admission counts requests, everything else is read-only at the database itself. */
-function openServingDatabases(config: Config, url: string, logger: FastifyBaseLogger): ServingDatabases {
-  const open = (readOnly: boolean): Database =>
+/** Starts a worker on an installation whose schema is current; with connections of its own. */
+export async function startInstallationWorker(
+  config: Config,
+  installation: Installation,
+  logger: FastifyBaseLogger,
+): Promise<Worker> {
+  const { databaseUrl, keys } = installation;
+  const open = (maxConnections: number, statementTimeoutMs: number): Database =>
     openDatabase({
-      url,
-      maxConnections: config.maxConnections,
-      readOnly,
-      statementTimeoutMs: SERVING_TIMEOUT_MS,
-      applicationName: readOnly ? "returns-reading" : "returns-admission",
+      url: databaseUrl,
+      maxConnections,
+      readOnly: false,
+      statementTimeoutMs,
+      applicationName: "returns-sync",
       onConnectionError: (error) => logger.warn({ err: error }, "idle database connection lost"),
     });
-  const admission = open(false);
-  const reading = open(true);
+  // A run writes its data, its progress and now and then a refreshed token.
+  const database = open(config.syncRuns * 3 + 1, 0);
+  const lookDatabase = open(1, SERVING_TIMEOUT_MS);
+  const close = async (): Promise<void> => {
+    await Promise.all([database.close(), lookDatabase.close()]);
+  };
+  try {
+    const worker = await startWorker({
+      databaseUrl,
+      database,
+      lookDatabase,
+      connectors: createConnectors(config),
+      openCredentials: (shopKey, source) =>
+        openCredentials({ database, sealingKey: keys.sealingKey, shopKey, source }),
+      now: () => new Date(),
+      log: logger,
+      firstRetryMs: FIRST_RETRY_MS,
+      concurrency: config.syncRuns,
+      hasSchedule: true,
+      lookMs: WORKER_LOOK_MS,
+      graceMs: WORKER_GRACE_MS,
+      longestStopMs: LONGEST_WORKER_STOP_MS,
+    });
+    return {
+      stop: async () => {
+        await worker.stop();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type ServingDatabases = { admission: Database; reading: Database; taking: Database; close(): Promise<void> };
+
+/**
+ * Admission counts requests, and endpoints read on connections that the database itself holds to it. What the store
+ * platform tells is taken in by a few connections of its own, opened when it first does, so that no burst of it holds
+ * up requests.
+ */
+function openServingDatabases(config: Config, url: string, logger: FastifyBaseLogger): ServingDatabases {
+  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): Database =>
+    openDatabase({
+      url,
+      maxConnections,
+      readOnly,
+      statementTimeoutMs: SERVING_TIMEOUT_MS,
+      applicationName: `returns-${name}`,
+      onConnectionError: (error) => logger.warn({ err: error }, "idle database connection lost"),
+    });
+  const admission = open("admission", false);
+  const reading = open("reading", true);
+  const taking = open("taking", false, TAKING_CONNECTIONS);
   return {
     admission,
     reading,
+    taking,
     close: async () => {
-      await Promise.all([admission.close(), reading.close()]);
+      await Promise.all([admission.close(), reading.close(), taking.close()]);
     },
   };
 }
 
-/** Every endpoint of the contract with its handler. */
-function createOperations(admit: Admit, reading: Database, keys: Keys): Operation[] {
+/** Every endpoint of the contract with its handler. Alerts come and go without a new data version. */
+function createOperations(gate: Gate, reading: Database, keys: Keys): Operation[] {
   const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
+  const unremembered = { ...gate, answers: null };
   return [
-    createOperation(entitiesContract, (call) => entities(paged, call), admit),
-    createOperation(summaryContract, (call) => summary(reading, call), admit),
-    createOperation(reportContract, (call) => report(reading, call), admit),
-    createOperation(timeseriesContract, (call) => timeseries(reading, call), admit),
-    createOperation(returnRateLeaderboardContract, (call) => returnRateLeaderboard(reading, call), admit),
-    createOperation(returnCostLeaderboardContract, (call) => returnCostLeaderboard(reading, call), admit),
-    createOperation(alertsContract, (call) => alerts(paged, call), admit),
-    createOperation(exportReportContract, (call) => exportReport(reading, call), admit),
+    createOperation(entitiesContract, (call) => entities(paged, call), gate),
+    createOperation(summaryContract, (call) => summary(reading, call), gate),
+    createOperation(reportContract, (call) => report(reading, call), gate),
+    createOperation(timeseriesContract, (call) => timeseries(reading, call), gate),
+    createOperation(returnRateLeaderboardContract, (call) => returnRateLeaderboard(reading, call), gate),
+    createOperation(returnCostLeaderboardContract, (call) => returnCostLeaderboard(reading, call), gate),
+    createOperation(alertsContract, (call) => alerts(paged, call), unremembered),
+    createOperation(exportReportContract, (call) => exportReport(reading, call), gate),
   ];
 }
 
 async function readiness(database: Database): Promise<Readiness> {
   try {
-    const level = await schemaLevel(await appliedMigrations(database));
+    const level = await schemaLevel(await within(READINESS_TIMEOUT_MS, appliedMigrations(database)));
     return level === "current"
       ? { ready: true }
       : { ready: false, reason: `the database schema is ${level}` };
   } catch {
     return { ready: false, reason: "the database does not answer" };
   }
+}
+
+/** Rejects when the answer takes longer; the question goes on, and what becomes of it is nobody's concern. */
+async function within<Result>(milliseconds: number, answer: Promise<Result>): Promise<Result> {
+  const timeout = new AbortController();
+  const late = sleep(milliseconds, undefined, { signal: timeout.signal }).then(() => {
+    throw new Error("no answer in time");
+  });
+  late.catch(() => {});
+  answer.catch(() => {});
+  return Promise.race([answer, late]).finally(() => timeout.abort());
 }

@@ -14,8 +14,17 @@ export type Config = {
   secret: string | null;
   logLevel: string;
   maxConnections: number;
+  /** The most that remembered answers may take; 0 = every answer is made anew. */
+  answerMemoryMegabytes: number;
   /** Web origins that browsers may call the MCP endpoint from; requests without an Origin header always may. */
   mcpAllowedOrigins: readonly string[];
+  /** Runs of sources that one worker does at a time. */
+  syncRuns: number;
+  /** Where the internet reaches this service, without a slash at its end; null = nowhere. */
+  publicUrl: string | null;
+  /** The Shopify app's; null = shops are connected with tokens of their own apps only. */
+  shopifyClientId: string | null;
+  shopifyClientSecret: string | null;
   /** How long readiness says "draining" before the server stops accepting, for load balancers. */
   drainSeconds: number;
 };
@@ -57,6 +66,11 @@ export const OPTION_HELP: readonly OptionHelp[] = [
     description: "Connections per pool; there are two pools.",
   },
   {
+    name: "ANSWER_MEMORY_MB",
+    defaultText: "64",
+    description: "Memory for answers of the present data; 0 makes each answer anew.",
+  },
+  {
     name: "MCP_ALLOWED_ORIGINS",
     defaultText: "none",
     description: "Web origins that may call the MCP endpoint, separated by commas.",
@@ -65,6 +79,18 @@ export const OPTION_HELP: readonly OptionHelp[] = [
     name: "RETURNS_URL",
     defaultText: "http://127.0.0.1:8080",
     description: "Where ./returns query asks; RETURNS_TOKEN or RETURNS_TOKEN_FILE holds its token.",
+  },
+  { name: "SYNC_RUNS", defaultText: "2", description: "Runs of sources that one worker does at a time." },
+  {
+    name: "PUBLIC_URL",
+    defaultText: "none",
+    description: "https://… where shops reach this service: webhooks, and connecting with approval.",
+  },
+  { name: "SHOPIFY_CLIENT_ID", defaultText: "none", description: "Of the app that shops approve." },
+  {
+    name: "SHOPIFY_CLIENT_SECRET",
+    defaultText: "none",
+    description: "The same app's; it signs webhooks too (or SHOPIFY_CLIENT_SECRET_FILE).",
   },
   { name: "DRAIN_SECONDS", defaultText: "0", description: "Wait between SIGTERM and closing the port." },
 ];
@@ -113,6 +139,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const secret = secretText("RETURNS_SECRET");
   if (secret !== null && secret.length < 32)
     problems.push("RETURNS_SECRET must have at least 32 characters.");
+  const shopifyClientId = text("SHOPIFY_CLIENT_ID");
+  const shopifyClientSecret = secretText("SHOPIFY_CLIENT_SECRET");
+  if (shopifyClientId !== null && shopifyClientSecret === null)
+    problems.push("SHOPIFY_CLIENT_ID needs SHOPIFY_CLIENT_SECRET.");
   const logLevel = text("LOG_LEVEL") ?? "info";
   if (!LOG_LEVELS.includes(logLevel)) problems.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}.`);
 
@@ -125,7 +155,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     secret,
     logLevel,
     maxConnections: integer("DATABASE_CONNECTIONS", 10, 1, 500),
+    answerMemoryMegabytes: integer("ANSWER_MEMORY_MB", 64, 0, 65_536),
     mcpAllowedOrigins: readOrigins(text("MCP_ALLOWED_ORIGINS"), problems),
+    syncRuns: integer("SYNC_RUNS", 2, 1, 50),
+    publicUrl: readPublicUrl(text("PUBLIC_URL"), problems),
+    shopifyClientId,
+    shopifyClientSecret,
     drainSeconds: integer("DRAIN_SECONDS", 0, 0, 600),
   };
   if (problems.length > 0) throw new ConfigError(problems);
@@ -138,4 +173,14 @@ function readOrigins(list: string | null, problems: string[]): string[] {
   if (wrong !== undefined)
     problems.push("MCP_ALLOWED_ORIGINS must list origins such as https://app.example.");
   return origins;
+}
+
+/** Platforms send browsers and webhooks there, so that it is the root of an origin. */
+function readPublicUrl(address: string | null, problems: string[]): string | null {
+  if (address === null) return null;
+  const url = URL.parse(address);
+  const isRoot = url !== null && /^https?:$/u.test(url.protocol) && url.href === `${url.origin}/`;
+  if (isRoot) return url.origin;
+  problems.push("PUBLIC_URL must be an address without a path, such as https://returns.example.com.");
+  return null;
 }

@@ -30,7 +30,7 @@ function textOf(diagnosis: Diagnosis): string {
     row.readiness,
     row.billing,
     row.data_as_of,
-    row.sources.map((source) => `${source.source}: ${source.status ?? "never run"}`),
+    row.sources.map((source) => `${source.source}: ${source.status ?? "never run"}`).join(", ") || null,
     row.last_import_at,
     `${row.requests_today} of ${quotaText(row)}`,
   ]);
@@ -43,10 +43,28 @@ function textOf(diagnosis: Diagnosis): string {
     "last import",
     "requests today",
   ];
-  const problems = diagnosis.workspaces.flatMap((row) =>
+  const problems = [...diagnosis.workspaces, ...diagnosis.connections].flatMap((row) =>
     row.problems.map((problem) => `${row.shop_domain}: ${problem}.\n`),
   );
-  return `${text}\n${formatTable(headings, workspaces)}${problems.length > 0 ? "\n" : ""}${problems.join("")}`;
+  const tables = [text, formatTable(headings, workspaces), connectionTable(diagnosis), problems.join("")];
+  return tables.filter((table) => table !== "").join("\n");
+}
+
+function connectionTable({ connections }: Diagnosis): string {
+  if (connections.length === 0) return "";
+  const rows = connections.map((row) => [
+    row.shop_domain,
+    row.source,
+    row.status ?? "never run",
+    row.last_synced_at,
+    row.last_run === null ? null : `${row.last_run.kind} ${row.last_run.status}`,
+    row.last_run === null ? null : new Date(row.last_run.started_at),
+    row.waiting.map((request) => request.kind),
+  ]);
+  return formatTable(
+    ["workspace", "connection", "state", "last synced", "last run", "begun at", "waiting"],
+    rows,
+  );
 }
 
 function quotaText(row: WorkspaceDiagnosis): string {

@@ -38,10 +38,13 @@ export function addImportCommand(program: Command, context: CommandContext): voi
           folder: resolve(folder),
           asOf,
           skipInvalid: options.skipInvalid === true,
+          signal: interruption.signal,
           onProgress: (label, done, total) => {
+            // Between two statements there is nothing to cancel.
             interruption.check();
             progress.show(label, done, total);
           },
+          onWait: () => terminal.hint("Another run is writing this workspace's data; waiting for its end…"),
         }).finally(progress.end);
         show(summary, terminal);
       }),

@@ -16,6 +16,8 @@ export type Interruption = {
   signal: AbortSignal;
   /** Throws the `Interrupted` once a signal came; long work calls it between its steps. */
   check(): void;
+  /** Resolves once a signal came. */
+  arrived(): Promise<void>;
   /** Gives the signals back to the process. */
   end(): void;
 };
@@ -48,6 +50,11 @@ export function listenForInterruption(onFirst: () => void, longestStopMs: number
   return {
     signal: abort.signal,
     check: () => abort.signal.throwIfAborted(),
+    arrived: () =>
+      new Promise((arrived) => {
+        if (abort.signal.aborted) arrived();
+        abort.signal.addEventListener("abort", () => arrived(), { once: true });
+      }),
     end: () => {
       clearTimeout(timer);
       for (const signal of STOP_SIGNALS) process.off(signal, onSignal);

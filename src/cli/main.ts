@@ -1,7 +1,9 @@
 import { Command } from "commander";
 import { OPTION_HELP } from "../config.ts";
 import { formatTable } from "../lib/table.ts";
+import { addConnectCommands } from "./connect.ts";
 import { addDemoCommand } from "./demo.ts";
+import { addConnectionCommands } from "./disconnect.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { describeFailure } from "./failure.ts";
 import { addImportCommand } from "./import.ts";
@@ -9,12 +11,15 @@ import { addMigrateCommand } from "./migrate.ts";
 import { addPlanCommands } from "./plan.ts";
 import { addQueryCommands } from "./query.ts";
 import { addRebuildCommand } from "./rebuild.ts";
+import { addRunsCommand } from "./runs.ts";
 import { addSaleEventCommands } from "./sale-event.ts";
 import { addServeCommand } from "./serve.ts";
 import type { CommandContext } from "./session.ts";
+import { addSyncCommand } from "./sync.ts";
 import { addTokenCommands } from "./token.ts";
 import { VERSION } from "./version.ts";
 import { addWatchCommands } from "./watch.ts";
+import { addWorkerCommand } from "./worker.ts";
 import { addWorkspaceCommands } from "./workspace.ts";
 
 const EXAMPLES = `Examples:
@@ -54,11 +59,16 @@ function createProgram(context: CommandContext): Command {
     .addHelpText("before", EXAMPLES)
     .addHelpText("after", environmentHelp);
   addServeCommand(program, context);
+  addWorkerCommand(program, context);
   addMigrateCommand(program, context);
   addWorkspaceCommands(program, context);
   addPlanCommands(program, context);
   addTokenCommands(program, context);
   addImportCommand(program, context);
+  addConnectCommands(program, context);
+  addConnectionCommands(program, context);
+  addSyncCommand(program, context);
+  addRunsCommand(program, context);
   addRebuildCommand(program, context);
   addWatchCommands(program, context);
   addSaleEventCommands(program, context);

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
-import { migrateInstallation, startService } from "../app.ts";
-import type { Installation, Service } from "../app.ts";
+import { finishMigration, migrateInstallation, startInstallationWorker, startService } from "../app.ts";
+import type { Installation, Service, Worker } from "../app.ts";
 import type { Config } from "../config.ts";
 import { isDemoMissing } from "../control/demo.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
@@ -14,17 +13,17 @@ import { createServiceLogger } from "./service-logger.ts";
 import type { Session } from "./session.ts";
 import { inUnmigratedSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
+import { endOnUnexpectedError } from "./unexpected-error.ts";
 import { printWelcome } from "./welcome.ts";
 
-type ServeOptions = { migrate: boolean; demo: boolean };
-
-const LAST_CLOSE_MS = 5000;
+type ServeOptions = { migrate: boolean; demo: boolean; worker: boolean };
 
 export function addServeCommand(program: Command, context: CommandContext): void {
   program
     .command("serve")
     .description("Serve the API until it is stopped; what `npm start` runs.")
     .option("--no-migrate", "refuse to start on a schema that is behind, instead of bringing it up to date")
+    .option("--no-worker", "only serve; connected sources are kept up to date by ./returns worker")
     .option("--no-demo", "do not make a demo workspace on the first start of the embedded database")
     .addHelpText(
       "before",
@@ -46,15 +45,14 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
     const logger = createServiceLogger(config.logLevel);
     const service = await start(config, installation, logger);
     endOnUnexpectedError(installation, logger);
+    let worker: Worker | null = null;
     try {
+      if (options.worker) worker = await startInstallationWorker(config, installation, logger);
       claim?.announce(service.address);
       await printWelcome(session, service.address, demo);
-      await new Promise((stopped) => {
-        if (interruption.signal.aborted) stopped(undefined);
-        interruption.signal.addEventListener("abort", stopped, { once: true });
-      });
+      await interruption.arrived();
     } finally {
-      await service.stop();
+      await Promise.all([service.stop(), worker?.stop()]);
     }
   } finally {
     await claim?.release();
@@ -68,6 +66,8 @@ async function prepare(session: Session, options: ServeOptions): Promise<Created
     await migrateInstallation(installation, terminal.tell);
   }
   await requireCurrentSchema(database);
+  // An earlier start may have ended between its migration and this.
+  await finishMigration(installation, terminal.tell);
   await requireSameSecret(database, installation.keys.tokenPepper);
   interruption.check();
   if (!installation.isEmbedded || !options.demo || !(await isDemoMissing(database))) return null;
@@ -83,15 +83,4 @@ async function start(config: Config, installation: Installation, logger: Logger)
   } catch (error) {
     throw portFailure(error as Error, config.host, config.port);
   }
-}
-
-/** What nobody caught leaves the process in an unknown state: it is logged, and the process ends. */
-function endOnUnexpectedError(installation: Installation, logger: Logger): void {
-  const end = async (cause: unknown): Promise<void> => {
-    logger.fatal({ err: cause }, "unexpected failure; the process ends");
-    await Promise.race([installation.close(), sleep(LAST_CLOSE_MS)]);
-    process.exit(1);
-  };
-  process.once("uncaughtException", (error) => void end(error));
-  process.once("unhandledRejection", (error) => void end(error));
 }

@@ -32,7 +32,7 @@ function addCreate(group: Command, context: CommandContext): void {
       inSession(context, command, async ({ database, terminal }) => {
         const created = await createWorkspace(database, options);
         terminal.print(created, formatFields(created));
-        terminal.hint("Next: import its data, then create a token.");
+        terminal.hint("Next: connect its store or import its data, then create a token.");
       }),
     );
 }

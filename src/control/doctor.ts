@@ -2,8 +2,12 @@ import { lstatSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "../store/database.ts";
 import { serverVersion } from "../store/queries/installation.ts";
+import { connectionHealth } from "../store/queries/worker-health.ts";
+import { hasWorker } from "../store/queries/worker-upkeep.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
+import { checkWorker, diagnoseConnections } from "./doctor-connections.ts";
+import type { ConnectionDiagnosis } from "./doctor-connections.ts";
 import { secretProblem } from "./installation-secret.ts";
 import { readSchemaLevel, schemaProblem } from "./schema.ts";
 
@@ -13,7 +17,12 @@ export type Check = { name: string; ok: boolean; message: string };
 export type WorkspaceDiagnosis = WorkspaceHealthRow & { problems: string[] };
 
 /** Workspaces that serve nothing are described, but only a broken installation is not ok. */
-export type Diagnosis = { ok: boolean; checks: Check[]; workspaces: WorkspaceDiagnosis[] };
+export type Diagnosis = {
+  ok: boolean;
+  checks: Check[];
+  workspaces: WorkspaceDiagnosis[];
+  connections: ConnectionDiagnosis[];
+};
 
 export type Patient = {
   database: Database;
@@ -37,6 +46,7 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     checkDataFolder(patient.dataFolder),
   ];
   let workspaces: WorkspaceDiagnosis[] = [];
+  let connections: ConnectionDiagnosis[] = [];
   if (level === "current") {
     const problem = await secretProblem(database, patient.tokenPepper);
     checks.push({
@@ -46,8 +56,10 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     });
     const rows = await workspaceHealth(database);
     workspaces = rows.map((row) => ({ ...row, problems: problemsOf(row) }));
+    connections = diagnoseConnections(await connectionHealth(database), new Date());
+    checks.push(checkWorker(await hasWorker(database), connections.length));
   }
-  return { ok: checks.every((check) => check.ok), checks, workspaces };
+  return { ok: checks.every((check) => check.ok), checks, workspaces, connections };
 }
 
 function checkVersion(version: { number: number; name: string }, isEmbedded: boolean): Check {
@@ -76,14 +88,18 @@ function problemsOf(row: WorkspaceHealthRow): string[] {
   const problems: string[] = [];
   if (row.billing !== "active") problems.push("billing is inactive: every request is refused");
   if (!row.is_plan_known) problems.push(`the plan ${row.plan} does not exist: every request is refused`);
-  if (row.readiness !== "ready") problems.push(`${row.readiness}: requests are answered with not_ready`);
+  if (row.readiness !== "ready")
+    problems.push(`${row.readiness}: requests are answered with not_ready ${remedyOf(row)}`);
   if (row.daily_quota !== null && row.requests_today >= row.daily_quota) {
     problems.push("today's quota is used up");
   }
-  for (const source of row.sources) {
-    if (source.status === "failed" || source.status === "disconnected") {
-      problems.push(`the source ${source.source} is ${source.status}`);
-    }
-  }
   return problems;
+}
+
+/** Until when a workspace that is not ready stays so. */
+function remedyOf({ readiness, sources }: WorkspaceHealthRow): string {
+  if (readiness === "reconnecting") return "until its store is connected again (./returns connect)";
+  const isRead = sources.some(({ kind }) => kind === "store");
+  if (isRead) return "until its store has been read (./returns runs shows how far it is)";
+  return "until its store is connected (./returns connect) or its data imported (./returns import)";
 }

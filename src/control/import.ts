@@ -12,8 +12,12 @@ export type ImportRequest = {
   asOf: Date;
   /** Leave out rows that cannot be used, instead of refusing everything. */
   skipInvalid: boolean;
-  /** Throwing stops the import, which then leaves the data as it was. */
+  /** Stops the import, which then leaves the data as it was. */
+  signal?: AbortSignal | undefined;
+  /** Throwing stops the import too. */
   onProgress: ProgressListener;
+  /** Another run is writing this workspace's data; the import begins when it has ended. */
+  onWait?: (() => void) | undefined;
 };
 
 /** `label` names the step; `total` is in whatever the step counts. */
@@ -47,7 +51,7 @@ export async function importIntoWorkspace(
   workspace: WorkspaceRow,
   request: ImportRequest,
 ): Promise<ImportSummary> {
-  const { folder, asOf, skipInvalid, onProgress } = request;
+  const { folder, asOf, skipInvalid, signal, onProgress, onWait } = request;
   try {
     const result = await importFolder({
       database,
@@ -56,6 +60,8 @@ export async function importIntoWorkspace(
       folder,
       asOf,
       skipInvalid,
+      signal,
+      onWait,
       onProgress: ({ stage, doneBytes, totalBytes }) =>
         onProgress(STEP_LABELS[stage] ?? `Reading ${stage}`, doneBytes, totalBytes),
     });

@@ -1,5 +1,6 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
-import type { Database } from "../store/database.ts";
+import type { Connection, Database } from "../store/database.ts";
+import { listConnections } from "../store/queries/data-source.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { updateWorkspace } from "../store/queries/workspace-write.ts";
 import type { WorkspaceChange } from "../store/queries/workspace-write.ts";
@@ -7,7 +8,7 @@ import { rebuildPrimaryWindow } from "../sync/cohorts.ts";
 import { recordAction } from "./audit.ts";
 import { readInteger, readOneOf } from "./input.ts";
 import { joinTransaction } from "./join.ts";
-import { invalid } from "./refusal.ts";
+import { impossible, invalid } from "./refusal.ts";
 import { requirePlan, requireWorkspace } from "./workspace.ts";
 
 export const WORKSPACE_SETTINGS = [
@@ -25,7 +26,8 @@ const LONGEST_WINDOW_DAYS = 365;
 
 /**
  * Changes settings of a workspace; either all of them or none. Changing the primary window (M4) also rebuilds what is
- * served with it, in one step. Throws a `Refusal` for an unknown setting, a value that is not allowed, or an unknown plan.
+ * served with it, in one step. Throws a `Refusal` for an unknown setting, a value that is not allowed, an unknown plan,
+ * or a readiness that follows a connected store.
  */
 export async function setWorkspace(
   database: Database,
@@ -36,6 +38,7 @@ export async function setWorkspace(
   const { shop_key: shopKey } = workspace;
   await database.transaction(async (connection) => {
     if (change.planKey !== null) await requirePlan(connection, change.planKey);
+    if (change.readiness !== null) await requireOwnReadiness(connection, workspace);
     // First of all writes: it waits for a running import, which must not wait for this one's row locks.
     if (primaryWindowDays !== null) {
       await rebuildPrimaryWindow(joinTransaction(connection), shopKey, primaryWindowDays);
@@ -45,6 +48,21 @@ export async function setWorkspace(
   });
   if (primaryWindowDays !== null) await evaluateAlerts({ database, shopKey, now: new Date() });
   return requireWorkspace(database, workspace.shop_domain);
+}
+
+/** The next run of a connected store would undo what is set here. */
+async function requireOwnReadiness(connection: Connection, workspace: WorkspaceRow): Promise<void> {
+  const store = (await listConnections(connection)).find(
+    (row) =>
+      row.shop_key === workspace.shop_key &&
+      row.kind === "store" &&
+      row.sealed_credentials !== null &&
+      row.status !== "disconnected",
+  );
+  if (store === undefined) return;
+  throw impossible(
+    `The readiness of ${workspace.shop_domain} follows its connection to ${store.source}: disconnect it first, or set billing=inactive to stop serving.`,
+  );
 }
 
 type Settings = { change: WorkspaceChange; primaryWindowDays: number | null };

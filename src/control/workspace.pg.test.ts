@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
 import type { ControlDatabase } from "../../tests/support/control.ts";
+import { putConnection } from "../store/queries/data-source.ts";
+import type { SourceKind } from "../store/queries/data-source.ts";
+import { disconnectSource } from "./disconnect.ts";
 import { setWorkspace } from "./workspace-settings.ts";
 import { createWorkspace, requireWorkspace, showWorkspaces } from "./workspace.ts";
 
@@ -88,6 +91,35 @@ test("a domain is a host name and a currency one of ISO 4217", async () => {
     currency: "EUR",
   });
   assert.equal(domain, "xn--mller-kva.example");
+});
+
+test("readiness follows a connected store, and is the operator's once it is disconnected", async () => {
+  await createWorkspace(control.database, { domain: "follows.example", currency: "EUR" });
+  const workspace = await requireWorkspace(control.database, "follows.example");
+  const { shop_key: shopKey } = workspace;
+  const connect = (source: string, kind: SourceKind) =>
+    putConnection(control.database, {
+      shopKey,
+      source,
+      kind,
+      settings: {},
+      sealedCredentials: Buffer.from("x"),
+    });
+  const set = () =>
+    setWorkspace(control.database, workspace, settings({ readiness: "reconnecting", billing: "inactive" }));
+  await connect("loop", "label_cost");
+  assert.equal((await set()).readiness, "reconnecting", "label costs decide nothing");
+  await setWorkspace(control.database, workspace, settings({ readiness: "ready", billing: "active" }));
+  await connect("shopify", "store");
+  await assert.rejects(set(), {
+    kind: "impossible",
+    message:
+      "The readiness of follows.example follows its connection to shopify: disconnect it first, or set billing=inactive to stop serving.",
+  });
+  const { readiness, billing } = await requireWorkspace(control.database, "follows.example");
+  assert.deepEqual([readiness, billing], ["ready", "active"]);
+  await disconnectSource(control.database, workspace, "shopify");
+  assert.equal((await set()).readiness, "reconnecting");
 });
 
 test("settings change together, and each action is recorded with it", async () => {

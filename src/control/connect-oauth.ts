@@ -1,0 +1,173 @@
+import { listAccountWorkspaces, recordDelivery } from "../store/queries/webhook-delivery.ts";
+import type { AccountRow } from "../store/queries/webhook-delivery.ts";
+import { findWorkspace } from "../store/queries/workspace-directory.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { SourceFailed, SourceRefused } from "../sync/connector.ts";
+import { authorizeAddress, isShopHost, isSignedQuery } from "../sync/connectors/shopify/oauth.ts";
+import { openInstallation, sealInstallation } from "../sync/connectors/shopify/oauth-state.ts";
+import type { Installation, OpenedInstallation } from "../sync/connectors/shopify/oauth-state.ts";
+import { SHOPIFY } from "../sync/connectors/shopify/run.ts";
+import { exchangeCode } from "../sync/connectors/shopify/token-endpoint.ts";
+import type { App } from "../sync/connectors/shopify/token-endpoint.ts";
+import { readShopPlace, storeShop } from "./connect-shopify.ts";
+import type { ShopifyChoices, ShopifyEnvironment, ShopPlace } from "./connect-shopify.ts";
+import { impossible, invalid, Refusal } from "./refusal.ts";
+
+/** An installation by approval needs the service's address and an app; null = it has none. */
+export type OAuthEnvironment = ShopifyEnvironment & { app: App | null };
+
+/** Where the merchant's browser goes next, or one sentence for its page. */
+export type InstallationReply = { location: string } | InstallationPage;
+
+export type InstallationPage = {
+  status: 200 | 400 | 401 | 404 | 409 | 502;
+  title: string;
+  message: string;
+};
+
+type Ready = OAuthEnvironment & { app: App; publicUrl: string };
+
+/** Who the history names for an approval in the browser. */
+const MERCHANT = "merchant";
+
+/**
+ * The address that an operator passes on to the merchant, good for seven days: whoever may install apps in the shop
+ * connects it to this workspace there. Throws a `Refusal` when the service has no app or address.
+ */
+export function createInstallationLink(
+  environment: OAuthEnvironment,
+  workspace: WorkspaceRow,
+  request: ShopPlace & { choices: ShopifyChoices },
+): string {
+  const { sealingKey, now } = environment;
+  const { publicUrl } = requireReady(environment);
+  const { shop, url } = readShopPlace(request);
+  if (shop === null) throw invalid("Name the shop with --shop, such as my-store.myshopify.com.");
+  const { shop_key: shopKey, shop_domain: domain } = workspace;
+  const choices = { ...request.choices };
+  const link = sealInstallation(
+    sealingKey,
+    "link",
+    { shopKey, workspace: domain, shop, url, choices },
+    now(),
+  );
+  return `${publicUrl}/connect/shopify?link=${link}`;
+}
+
+/** The address that a link or the platform's own installation leads to: on to the merchant's approval. */
+export async function beginInstallation(
+  environment: OAuthEnvironment,
+  query: URLSearchParams,
+): Promise<InstallationReply> {
+  const ready = readyOf(environment);
+  if (ready === null) return noApp();
+  const link = query.get("link");
+  if (link !== null) {
+    const installation = openInstallation(ready.sealingKey, "link", link, ready.now());
+    if (installation !== null) return approval(ready, installation);
+    return refused(400, "This link is not valid any more: ask whoever sent it for a new one.");
+  }
+  if (!isSignedQuery(query, ready.app.clientSecret)) {
+    return refused(401, "This address works only when Shopify opens it.");
+  }
+  const shop = query.get("shop") ?? "";
+  if (!isShopHost(shop)) return refused(400, "Shopify named no shop such as my-store.myshopify.com.");
+  const [workspace] = await listAccountWorkspaces(ready.database, SHOPIFY, shop);
+  if (workspace === undefined) {
+    return refused(404, `There is no workspace for ${shop}: ask whoever runs this service to make one.`);
+  }
+  // The platform opens this address whenever the merchant opens the app.
+  if (isConnected(workspace)) return { status: 200, title: "Connected", message: `${shop} is connected.` };
+  const url = typeof workspace.settings?.["url"] === "string" ? workspace.settings["url"] : `https://${shop}`;
+  const { shop_key: shopKey, shop_domain: domain } = workspace;
+  return approval(ready, { shopKey, workspace: domain, shop, url, choices: {} });
+}
+
+/** Where the platform sends the merchant back to: the code becomes tokens, and the shop is connected. */
+export async function finishInstallation(
+  environment: OAuthEnvironment,
+  query: URLSearchParams,
+): Promise<InstallationReply> {
+  const ready = readyOf(environment);
+  if (ready === null) return noApp();
+  if (!isSignedQuery(query, ready.app.clientSecret)) {
+    return refused(401, "This address works only when Shopify opens it.");
+  }
+  const installation = openInstallation(ready.sealingKey, "state", query.get("state") ?? "", ready.now());
+  if (installation === null) {
+    return refused(400, "The approval was not begun here, or took longer than ten minutes: begin again.");
+  }
+  const { shop } = installation;
+  if (query.get("shop") !== shop || !isShopHost(shop)) {
+    return refused(400, `The approval is of another shop than ${shop}: begin again.`);
+  }
+  const code = query.get("code");
+  if (code === null || code === "") return refused(400, `${shop} was not approved: nothing was connected.`);
+  const workspace = await findWorkspace(ready.database, installation.workspace);
+  if (workspace === null || workspace.shop_key !== installation.shopKey) {
+    return refused(404, `There is no workspace for ${shop} any more.`);
+  }
+  if (!(await useUp(ready, installation))) {
+    return refused(400, "This approval was used already: begin again if the shop is not connected.");
+  }
+  return connect(ready, workspace, installation, code);
+}
+
+function requireReady(environment: OAuthEnvironment): Ready {
+  const ready = readyOf(environment);
+  if (ready !== null) return ready;
+  throw impossible("Set PUBLIC_URL, SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET to connect by approval.");
+}
+
+function readyOf(environment: OAuthEnvironment): Ready | null {
+  const { app, publicUrl } = environment;
+  return app === null || publicUrl === null ? null : { ...environment, app, publicUrl };
+}
+
+function approval({ sealingKey, app, publicUrl, now }: Ready, installation: Installation): InstallationReply {
+  const { shopKey, workspace, shop, url, choices } = installation;
+  const state = sealInstallation(sealingKey, "state", { shopKey, workspace, shop, url, choices }, now());
+  return { location: authorizeAddress(url, { clientId: app.clientId, publicUrl, state }) };
+}
+
+function isConnected({ sealed_credentials: sealed, status }: AccountRow): boolean {
+  return sealed !== null && status !== "disconnected";
+}
+
+/** false = it was used before. A callback counts like any other delivery: once. */
+async function useUp({ database }: Ready, { shopKey, id }: OpenedInstallation): Promise<boolean> {
+  return recordDelivery(database, {
+    shopKey,
+    source: SHOPIFY,
+    webhookId: `approval ${id}`,
+    topic: "approval",
+    records: [],
+  });
+}
+
+async function connect(
+  ready: Ready,
+  workspace: WorkspaceRow,
+  { shop, url, choices }: Installation,
+  code: string,
+): Promise<InstallationPage> {
+  try {
+    const secrets = await exchangeCode(url, ready.app, code, ready.now());
+    await storeShop(ready, workspace, { shop, url, choices, secrets, actor: MERCHANT });
+  } catch (error) {
+    if (error instanceof SourceRefused) return refused(400, error.message);
+    if (error instanceof Refusal) return refused(409, error.message);
+    if (error instanceof SourceFailed) return refused(502, error.message);
+    throw error;
+  }
+  const message = `${shop} is connected, and its orders are being read. This page can be closed.`;
+  return { status: 200, title: "Connected", message };
+}
+
+function noApp(): InstallationPage {
+  return refused(404, "This service connects shops with tokens only: ask whoever runs it.");
+}
+
+function refused(status: InstallationPage["status"], message: string): InstallationPage {
+  return { status, title: "Not connected", message };
+}

@@ -1,0 +1,58 @@
+import { STALE_AFTER_MS } from "../metrics/staleness.ts";
+import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
+import type { Check } from "./doctor.ts";
+
+export type ConnectionDiagnosis = ConnectionHealthRow & { is_stale: boolean; problems: string[] };
+
+const HOUR_MS = 3_600_000;
+/** Stops and restarts cut a run off now and then; more than that is a worker that keeps dying. */
+const MANY_INTERRUPTED_RUNS = 5;
+
+/** What is wrong with each connection, as ends of sentences. */
+export function diagnoseConnections(rows: readonly ConnectionHealthRow[], now: Date): ConnectionDiagnosis[] {
+  return rows.map((row) => {
+    const ageMs = now.getTime() - (row.last_synced_at ?? row.connected_at).getTime();
+    const isStale = ageMs > STALE_AFTER_MS;
+    return { ...row, is_stale: isStale, problems: problemsOf(row, isStale ? ageMs : null) };
+  });
+}
+
+/** `staleMs`: how long ago the last sync was, null = not too long. */
+function problemsOf(row: ConnectionHealthRow, staleMs: number | null): string[] {
+  const { source, last_error: lastError, waiting, interrupted_runs: interruptedRuns } = row;
+  const problems: string[] = [];
+  if (row.status === "disconnected") {
+    problems.push(`${source} is disconnected${reasonOf(lastError)}; it waits to be connected again`);
+  } else if (lastError !== null) {
+    const failures = Math.max(0, ...waiting.map((request) => request.failures));
+    problems.push(
+      `${source} failed${failures > 1 ? ` ${failures} times in a row` : ""}${reasonOf(lastError)}`,
+    );
+  }
+  if (staleMs !== null) {
+    const hours = Math.floor(staleMs / HOUR_MS);
+    const outage = row.last_synced_at === null ? "never synced in" : "not synced for";
+    problems.push(`${source} has ${outage} ${hours} hours`);
+  }
+  if (row.foreign_currency_code !== null) {
+    problems.push(
+      `${source} has labels in ${row.foreign_currency_code}, which is not the shop's currency: its costs are not used`,
+    );
+  }
+  if (interruptedRuns >= MANY_INTERRUPTED_RUNS) {
+    problems.push(`${interruptedRuns} runs of ${source} were cut off within a day`);
+  }
+  return problems;
+}
+
+function reasonOf(error: string | null): string {
+  return error === null ? "" : ` (${error.replace(/\.$/u, "")})`;
+}
+
+/** Without a worker the installation serves what it has; that is a state, not a fault of it. */
+export function checkWorker(isThere: boolean, connections: number): Check {
+  const name = "worker";
+  if (isThere) return { name, ok: true, message: "connected" };
+  if (connections === 0) return { name, ok: true, message: "none, and nothing is connected" };
+  return { name, ok: true, message: "none: connected sources wait until ./returns worker or serve runs" };
+}

@@ -1,0 +1,25 @@
+import type { Config } from "./config.ts";
+import { beginInstallation, finishInstallation } from "./control/connect-oauth.ts";
+import { createConnectSurfaces } from "./http/connect.ts";
+import type { Surface } from "./http/server.ts";
+import { createWebhookSurface } from "./http/webhooks.ts";
+import type { Keys } from "./lib/keys.ts";
+import type { Database } from "./store/database.ts";
+import { readDelivery } from "./sync/connectors/shopify/webhook.ts";
+import { receiveWebhook } from "./sync/connectors/shopify/webhook-receive.ts";
+
+/** Where the store platform tells of changes, and where merchants connect their shops. Writes to `database`. */
+export function createPlatformSurfaces(config: Config, keys: Keys, database: Database): Surface[] {
+  const { publicUrl, shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
+  const { sealingKey } = keys;
+  const app = clientId === null || clientSecret === null ? null : { clientId, clientSecret };
+  const environment = { database, sealingKey, publicUrl, app, now: () => new Date() };
+  const receiver = { database, sealingKey, clientSecret };
+  return [
+    createWebhookSurface((webhook) => receiveWebhook(receiver, readDelivery(webhook))),
+    ...createConnectSurfaces({
+      begin: (query) => beginInstallation(environment, query),
+      finish: (query) => finishInstallation(environment, query),
+    }),
+  ];
+}
