@@ -161,10 +161,12 @@ function isStale(holder) {
 }
 
 async function install(packages) {
-  process.stderr.write("Installing packages (first run)…\n");
+  const hasRuntime = isInstalled("runtime");
+  const what = hasRuntime ? "development packages for this command" : "packages (first run)";
+  process.stderr.write(`Installing ${what}…\n`);
   const [command, ...prefix] = findNpm();
   // "ci" removes what is there before it installs; a service that runs on it would lose its files.
-  const how = isInstalled("runtime") ? ["install", "--no-save"] : ["ci"];
+  const how = hasRuntime ? ["install", "--no-save"] : ["ci"];
   const which = packages === "all" ? "--include=dev" : "--omit=dev";
   const args = [...prefix, ...how, which, "--include=optional", "--no-audit", "--no-fund"];
   child = spawn(command, args, { cwd: project, env: npmEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
@@ -223,8 +225,19 @@ function runningNode(platform) {
   );
 }
 
+/**
+ * Compiled code is kept beside the packages: a start is faster and needs no compiler in memory. What serves for months
+ * takes little memory: its garbage is short-lived, so that a small space for the young does no harm.
+ */
 function run(node, args) {
-  child = spawn(node, args, { stdio: "inherit" });
+  const serves = args[1] === "serve";
+  const flags = serves ? ["--max-semi-space-size=4"] : [];
+  const environment = {
+    NODE_COMPILE_CACHE: join(modules, ".cache", "node"),
+    ...(serves ? { MALLOC_ARENA_MAX: "2" } : {}),
+    ...process.env,
+  };
+  child = spawn(node, [...flags, ...args], { stdio: "inherit", env: environment });
   if (stopSignal !== undefined) child.kill(stopSignal);
   child.on("error", (error) => {
     // Where the packaged binary cannot run at all (musl, a noexec file system) a new enough machine-wide one may.

@@ -1,0 +1,144 @@
+import { BadRequest, startLabelServer } from "../label-source/server.ts";
+import type { LabelServerControl, Platform } from "../label-source/server.ts";
+import { generateLoopReturns } from "./returns.ts";
+import type { LoopReturn } from "./returns.ts";
+
+/** Every field has a default. `returns` takes the place of generated ones. */
+export interface LoopOptions {
+  port: number;
+  apiKey: string;
+  returns: readonly LoopReturn[];
+  seed: number;
+  count: number;
+  currencyCode: string;
+  now: string;
+  /** Requests in `windowSeconds` seconds before 429. */
+  requests: number;
+  windowSeconds: number;
+}
+
+export interface LoopSimulator {
+  url: string;
+  apiKey: string;
+  control: LabelServerControl & {
+    /** Adds a return, or replaces the one with its id. */
+    put(returned: LoopReturn): void;
+    /** Voids all labels of a return. */
+    void(returnId: string, at: string): void;
+    returns(): readonly LoopReturn[];
+  };
+  stop(): Promise<void>;
+}
+
+/** Loop's list of returns on loopback, over given returns or those of a seed. */
+export async function startLoopSimulator(given: Partial<LoopOptions> = {}): Promise<LoopSimulator> {
+  const options = withDefaults(given);
+  const returns = new Map(
+    (given.returns ?? generateLoopReturns(options)).map((returned) => [returned.id, returned]),
+  );
+  let url = "";
+  const server = await startLabelServer(
+    platformOf(returns, () => url),
+    options,
+  );
+  ({ url } = server);
+  return {
+    url,
+    apiKey: options.apiKey,
+    control: {
+      put: (returned) => void returns.set(returned.id, returned),
+      void: (returnId, at) => {
+        const returned = returns.get(returnId);
+        if (returned === undefined) throw new Error(`There is no return ${returnId}.`);
+        const labels = returned.labels.map((label) => ({ ...label, status: "cancelled" }));
+        returns.set(returnId, { ...returned, labels, labelStatus: "cancelled", updatedAt: at });
+      },
+      returns: () => [...returns.values()],
+      ...server.control,
+    },
+    stop: () => server.stop(),
+  };
+}
+
+function withDefaults(given: Partial<LoopOptions>): Omit<LoopOptions, "returns"> {
+  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return {
+    port: 0,
+    apiKey: "simulated-loop-key",
+    seed: 1,
+    count: 100,
+    currencyCode: "EUR",
+    now: new Date().toISOString(),
+    requests: 300,
+    windowSeconds: 60,
+    ...defined,
+  };
+}
+
+const LIST_PATH = "/api/2026-07/warehouse/return/list";
+const MAX_RANGE_MS = 120 * 86_400_000;
+
+function platformOf(returns: ReadonlyMap<string, LoopReturn>, ownUrl: () => string): Platform {
+  const message = (text: string): unknown => ({ message: text });
+  return {
+    header: "X-Authorization",
+    refusal: message("Unauthorized"),
+    tooMany: message("Too Many Requests"),
+    notFound: message("Not Found"),
+    serverError: message("Server Error"),
+    answer: (url) => (url.pathname === LIST_PATH ? listPage(returns, url, ownUrl()) : null),
+    changeTypes: (page) => {
+      const { returns: found, ...rest } = page as { returns: object[] };
+      return { ...rest, returns: found.map((returned) => ({ ...returned, labels: "none" })) };
+    },
+  };
+}
+
+function listPage(returns: ReadonlyMap<string, LoopReturn>, url: URL, ownUrl: string): unknown {
+  const asked = (name: string): string => url.searchParams.get(name) ?? "";
+  const time = (name: string): number => {
+    const moment = Date.parse(asked(name));
+    if (Number.isNaN(moment)) throw new BadRequest(422, { errors: { [name]: ["The date is invalid."] } });
+    return moment;
+  };
+  const [from, to] = [time("from"), time("to")];
+  if (to - from > MAX_RANGE_MS) {
+    throw new BadRequest(422, { errors: { to: ["The range may not exceed 120 days."] } });
+  }
+  const pageSize = Math.min(Number(asked("pageSize") || 100), 750);
+  const offset = asked("cursor") === "" ? 0 : Number(Buffer.from(asked("cursor"), "base64url").toString());
+  const key = asked("filter") === "updated_at" ? "updatedAt" : "createdAt";
+  const found = [...returns.values()]
+    .filter((returned) => Date.parse(returned[key]) >= from && Date.parse(returned[key]) <= to)
+    .toSorted((left, right) => (left[key] === right[key] ? 0 : left[key] < right[key] ? -1 : 1));
+  const page = found.slice(offset, offset + pageSize).map(wireReturn);
+  if (asked("paginate") !== "true") return page;
+  const isLast = offset + pageSize >= found.length;
+  const next = new URL(`${LIST_PATH}${url.search}`, ownUrl);
+  next.searchParams.set("cursor", Buffer.from(String(offset + pageSize)).toString("base64url"));
+  return { returns: page, nextPageUrl: isLast ? null : next.href, previousPageUrl: null };
+}
+
+function wireReturn(returned: LoopReturn): unknown {
+  return {
+    id: returned.id,
+    state: "open",
+    created_at: returned.createdAt,
+    updated_at: returned.updatedAt,
+    outcome: "refund",
+    order_id: `9${returned.providerOrderId}`,
+    order_name: returned.orderName,
+    provider_order_id: returned.providerOrderId,
+    currency: returned.currency,
+    tracking_number: returned.trackingNumber,
+    label_status: returned.labelStatus,
+    label_rate: returned.labelRate,
+    labels: returned.labels.map((label) => ({
+      rate: label.rate,
+      tracking_number: label.trackingNumber,
+      carrier: "USPS",
+      status: label.status,
+      ...(label.createdAt === undefined ? {} : { created_at: label.createdAt }),
+    })),
+  };
+}

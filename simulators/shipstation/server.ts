@@ -1,0 +1,207 @@
+import { BadRequest, startLabelServer } from "../label-source/server.ts";
+import type { LabelServerControl, Platform } from "../label-source/server.ts";
+import { generateShipStationLabels } from "./labels.ts";
+import type { ShipStationLabel } from "./labels.ts";
+
+/** Every field has a default. `labels` takes the place of generated ones. */
+export interface ShipStationOptions {
+  port: number;
+  apiKey: string;
+  labels: readonly ShipStationLabel[];
+  seed: number;
+  count: number;
+  currencyCode: string;
+  now: string;
+  /** Requests in `windowSeconds` seconds before 429. */
+  requests: number;
+  windowSeconds: number;
+}
+
+export interface ShipStationSimulator {
+  url: string;
+  apiKey: string;
+  control: LabelServerControl & {
+    /** Adds a label, or replaces the one with its id. */
+    put(label: ShipStationLabel): void;
+    void(labelId: string, at: string): void;
+    /** The carrier's first scan. */
+    scan(labelId: string, at: string): void;
+    labels(): readonly ShipStationLabel[];
+  };
+  stop(): Promise<void>;
+}
+
+/** ShipStation's label API V2 on loopback, over given labels or those of a seed. */
+export async function startShipStationSimulator(
+  given: Partial<ShipStationOptions> = {},
+): Promise<ShipStationSimulator> {
+  const options = withDefaults(given);
+  const byId = new Map(
+    (given.labels ?? generateShipStationLabels({ ...options, currency: options.currencyCode })).map(
+      (label) => [label.labelId, label],
+    ),
+  );
+  const labels: LabelStore = { byId, version: 0 };
+  const server = await startLabelServer(platformOf(labels), options);
+  const put = (label: ShipStationLabel): void => {
+    byId.set(label.labelId, label);
+    labels.version += 1;
+  };
+  const change = (labelId: string, changes: Partial<ShipStationLabel>): void => {
+    const label = byId.get(labelId);
+    if (label === undefined) throw new Error(`There is no label ${labelId}.`);
+    put({ ...label, ...changes });
+  };
+  return {
+    url: server.url,
+    apiKey: options.apiKey,
+    control: {
+      put,
+      void: (labelId, at) => change(labelId, { status: "voided", voidedAt: at, modifiedAt: at }),
+      scan: (labelId, at) => change(labelId, { trackingStatus: "in_transit", scannedAt: at, modifiedAt: at }),
+      labels: () => [...byId.values()],
+      ...server.control,
+    },
+    stop: () => server.stop(),
+  };
+}
+
+/** `version` counts the changes. */
+interface LabelStore {
+  byId: Map<string, ShipStationLabel>;
+  version: number;
+}
+
+function withDefaults(given: Partial<ShipStationOptions>): Omit<ShipStationOptions, "labels"> {
+  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return {
+    port: 0,
+    apiKey: "simulated-shipstation-key",
+    seed: 1,
+    count: 300,
+    currencyCode: "EUR",
+    now: new Date().toISOString(),
+    requests: 200,
+    windowSeconds: 60,
+    ...defined,
+  };
+}
+
+const TRACK_PATH = /^\/v2\/labels\/([^/]+)\/track$/u;
+
+type FindLabels = (since: number, key: "modifiedAt" | "createdAt", direction: 1 | -1) => ShipStationLabel[];
+
+function platformOf(labels: LabelStore): Platform {
+  const find = createFinder(labels);
+  return {
+    header: "api-key",
+    refusal: errorBody("unauthorized", "The API key is invalid."),
+    tooMany: errorBody("rate_limit_exceeded", "Rate limit exceeded."),
+    notFound: errorBody("not_found", "Resource not found."),
+    serverError: errorBody("unspecified", "An unexpected error occurred."),
+    answer: (url) => {
+      if (url.pathname === "/v2/labels") return listPage(find, url);
+      const label = labels.byId.get(decodeURIComponent(TRACK_PATH.exec(url.pathname)?.[1] ?? ""));
+      return label === undefined ? null : tracking(label);
+    },
+    changeTypes: (page) => ({ ...(page as object), labels: "none" }),
+  };
+}
+
+function errorBody(code: string, message: string): unknown {
+  return {
+    request_id: "00000000-0000-0000-0000-000000000000",
+    errors: [{ error_source: "shipstation", error_type: "security", error_code: code, message }],
+  };
+}
+
+/** Sorting a large account for every page would take longer than all else. */
+function createFinder(labels: LabelStore): FindLabels {
+  let last = { asked: "", found: [] as ShipStationLabel[] };
+  return (since, key, direction) => {
+    const asked = [labels.version, since, key, direction].join();
+    if (last.asked !== asked) {
+      const found = [...labels.byId.values()]
+        .filter((label) => Date.parse(label.createdAt) >= since)
+        .toSorted(
+          (left, right) => direction * compare([left[key], left.labelId], [right[key], right.labelId]),
+        );
+      last = { asked, found };
+    }
+    return last.found;
+  };
+}
+
+function listPage(find: FindLabels, url: URL): unknown {
+  const number = (name: string, fallback: number): number => {
+    const value = Number(url.searchParams.get(name) ?? fallback);
+    if (!Number.isInteger(value) || value < 1) {
+      throw new BadRequest(400, errorBody("invalid_field_value", `${name} is invalid.`));
+    }
+    return value;
+  };
+  const page = number("page", 1);
+  const pageSize = Math.min(number("page_size", 25), 500);
+  const since = Date.parse(url.searchParams.get("created_at_start") ?? "1970-01-01");
+  const key = url.searchParams.get("sort_by") === "modified_at" ? "modifiedAt" : "createdAt";
+  const direction = url.searchParams.get("sort_dir") === "asc" ? 1 : -1;
+  const found = find(since, key, direction);
+  return {
+    labels: found.slice((page - 1) * pageSize, page * pageSize).map(wireLabel),
+    total: found.length,
+    page,
+    pages: Math.ceil(found.length / pageSize),
+    links: { first: {}, last: {}, prev: {}, next: {} },
+  };
+}
+
+function compare(left: readonly [string, string], right: readonly [string, string]): number {
+  for (const place of [0, 1] as const) {
+    if (left[place] !== right[place]) return left[place] < right[place] ? -1 : 1;
+  }
+  return 0;
+}
+
+function wireLabel(label: ShipStationLabel): unknown {
+  return {
+    label_id: label.labelId,
+    status: label.status,
+    shipment_id: label.labelId,
+    ship_date: `${label.createdAt.slice(0, 10)}T00:00:00Z`,
+    created_at: label.createdAt,
+    shipment_cost: { currency: label.currency, amount: label.amount },
+    insurance_cost: { currency: label.currency, amount: 0 },
+    tracking_number: label.trackingNumber,
+    is_return_label: label.isReturnLabel,
+    rma_number: label.rmaNumber,
+    is_international: false,
+    batch_id: "",
+    carrier_id: "se-1",
+    charge_event: label.chargeEvent,
+    service_code: "usps_ground_advantage",
+    package_code: "package",
+    voided: label.voidedAt !== null,
+    voided_at: label.voidedAt,
+    trackable: true,
+    carrier_code: "stamps_com",
+    tracking_status: label.trackingStatus,
+  };
+}
+
+function tracking(label: ShipStationLabel): unknown {
+  const event = (at: string, code: string) => ({ occurred_at: at, status_code: code, city_locality: "" });
+  return {
+    tracking_number: label.trackingNumber,
+    status_code: label.scannedAt === null ? "UN" : "IT",
+    shipped_date: label.scannedAt,
+    events: [
+      ...(label.scannedAt === null
+        ? []
+        : [
+            event(new Date(Date.parse(label.scannedAt) + 86_400_000).toISOString(), "IT"),
+            event(label.scannedAt, "AC"),
+          ]),
+      event(label.createdAt, "NY"),
+    ],
+  };
+}

@@ -1,0 +1,265 @@
+import {
+  addRefund,
+  cancelOrder,
+  closeReturn,
+  endReturn,
+  openReturn,
+  removeUnits,
+  reopenReturn,
+  touch,
+} from "./world/events.ts";
+import { childNumber, gid, legacyId, orderName } from "./world/ids.ts";
+import { newOrder, variantLine } from "./world/orders.ts";
+import { randomOf } from "./world/random.ts";
+import { refundableUnits, returnableUnits } from "./world/units.ts";
+import type { Order, Product, RestockType, Return } from "./world/types.ts";
+import { findOrder } from "./shop.ts";
+import type { Shop } from "./shop.ts";
+import type { Message } from "./webhooks.ts";
+
+/** A change of the shop, as a test asks for it. Orders are named by number (1 is the first) or by name (#1001). */
+export type Change =
+  | { do: "placeOrder"; lines: { product: number; position?: number; units: number }[]; processedAt?: string }
+  | { do: "removeUnits"; order: number | string; line: number; units: number }
+  | { do: "cancelOrder"; order: number | string }
+  | { do: "deleteOrder"; order: number | string }
+  | {
+      do: "openReturn";
+      order: number | string;
+      line: number;
+      units: number;
+      reason?: number;
+      approved?: boolean;
+    }
+  | { do: "closeReturn"; order: number | string; return: number; processed?: number[] }
+  | { do: "reopenReturn" | "declineReturn" | "cancelReturn"; order: number | string; return: number }
+  | { do: "sendParcels"; order: number | string; return: number; trackingNumbers: string[] }
+  | {
+      do: "refund";
+      order: number | string;
+      line: number;
+      units: number;
+      restockType?: RestockType;
+      return?: number;
+      inLedger?: boolean;
+    }
+  | {
+      do: "changeProduct";
+      product: number;
+      set: Partial<Pick<Product, "title" | "vendor" | "productType" | "category" | "tags">>;
+    }
+  | { do: "deleteProduct"; product: number }
+  | { do: "touchOrders"; count: number; seed?: number };
+
+export class ChangeError extends Error {}
+
+/** Makes one change; returns what the platform would tell its subscribers. */
+export function change(shop: Shop, asked: Change): { result: unknown; messages: Message[] } {
+  const made = make(shop, asked);
+  shop.changed();
+  return made;
+}
+
+function make(shop: Shop, asked: Change): { result: unknown; messages: Message[] } {
+  const at = shop.clock.now();
+  switch (asked.do) {
+    case "placeOrder":
+      return placeOrder(shop, asked);
+    case "changeProduct":
+    case "deleteProduct":
+      return changeProduct(shop, asked);
+    case "touchOrders":
+      return touchOrders(shop, asked.count, asked.seed ?? 1);
+    case "deleteOrder": {
+      const order = orderOf(shop, asked.order);
+      shop.world.orders[order.number - 1] = null;
+      shop.world.deletions.push({ subject: "ORDER", number: order.number, at });
+      const payload = { id: Number(legacyId("Order", order.number)) };
+      return { result: null, messages: [{ topic: "ORDERS_DELETE", payload }] };
+    }
+    case "removeUnits": {
+      const order = orderOf(shop, asked.order);
+      removeUnits(order, asked.line, asked.units, at);
+      return { result: null, messages: [updated(order)] };
+    }
+    case "cancelOrder": {
+      const order = orderOf(shop, asked.order);
+      cancelOrder(order, at);
+      return { result: null, messages: [orderMessage("ORDERS_CANCELLED", order), updated(order)] };
+    }
+    case "refund":
+      return refund(orderOf(shop, asked.order), asked, at);
+    default:
+      return changeReturn(orderOf(shop, asked.order), asked, at);
+  }
+}
+
+function placeOrder(shop: Shop, asked: Extract<Change, { do: "placeOrder" }>) {
+  const at = shop.clock.now();
+  const processedAt = asked.processedAt === undefined ? at : Math.floor(Date.parse(asked.processedAt) / 1000);
+  const order = newOrder(shop.world.orders.length + 1, processedAt, at);
+  for (const { product: number, position = 1, units } of asked.lines) {
+    const product = shop.product(number);
+    const variant = product?.variants[position - 1];
+    if (product === null || variant === undefined)
+      throw new ChangeError(`no variant ${position} of product ${number}`);
+    order.lines.push(variantLine(product, variant, units));
+  }
+  shop.world.orders.push(order);
+  const result = { number: order.number, name: orderName(order.number), id: gid("Order", order.number) };
+  return { result, messages: [orderMessage("ORDERS_CREATE", order), updated(order)] };
+}
+
+function refund(order: Order, asked: Extract<Change, { do: "refund" }>, at: number) {
+  const { line, units, restockType = "RETURN", inLedger = true } = asked;
+  if (refundableUnits(order, line) < units)
+    throw new ChangeError(`line ${line} has fewer than ${units} units left`);
+  const returnIndex = asked.return ?? null;
+  addRefund(order, { at, lines: [{ lineIndex: line, quantity: units, restockType }], returnIndex, inLedger });
+  const number = childNumber(order.number, order.refunds.length - 1);
+  const payload = {
+    id: Number(legacyId("Refund", number)),
+    admin_graphql_api_id: gid("Refund", number),
+    order_id: Number(legacyId("Order", order.number)),
+  };
+  const result = { refund: order.refunds.length - 1, id: gid("Refund", number) };
+  return { result, messages: [{ topic: "REFUNDS_CREATE", payload }, updated(order)] };
+}
+
+type ReturnChange = Extract<
+  Change,
+  { do: "openReturn" | "closeReturn" | "reopenReturn" | "declineReturn" | "cancelReturn" | "sendParcels" }
+>;
+
+function changeReturn(order: Order, asked: ReturnChange, at: number) {
+  if (asked.do === "openReturn") {
+    const { line, units, reason, approved = true } = asked;
+    if (returnableUnits(order, line) < units)
+      throw new ChangeError(`line ${line} has fewer than ${units} units left`);
+    openReturn(
+      order,
+      [{ lineIndex: line, quantity: units, processed: 0, reason: reason ?? null }],
+      at,
+      approved,
+    );
+    const index = order.returns.length - 1;
+    const topic = approved ? "RETURNS_APPROVE" : "RETURNS_REQUEST";
+    const result = { return: index, id: gid("Return", childNumber(order.number, index)) };
+    return { result, messages: [returnMessage(topic, order, index), updated(order)] };
+  }
+  const request = returnOf(order, asked.return);
+  const topic = applyToReturn(order, request, asked, at);
+  return { result: null, messages: [returnMessage(topic, order, asked.return), updated(order)] };
+}
+
+function applyToReturn(
+  order: Order,
+  request: Return,
+  asked: Exclude<ReturnChange, { do: "openReturn" }>,
+  at: number,
+) {
+  switch (asked.do) {
+    case "closeReturn":
+      closeReturn(order, request, at, asked.processed);
+      return "RETURNS_CLOSE";
+    case "reopenReturn":
+      reopenReturn(order, request, at);
+      return "RETURNS_REOPEN";
+    case "declineReturn":
+      endReturn(order, request, at, "DECLINED");
+      return "RETURNS_DECLINE";
+    case "sendParcels":
+      request.trackingNumbers.push(...asked.trackingNumbers);
+      touch(order, at);
+      return "RETURNS_UPDATE";
+    default:
+      endReturn(order, request, at, "CANCELED");
+      return "RETURNS_CANCEL";
+  }
+}
+
+function changeProduct(shop: Shop, asked: Extract<Change, { do: "changeProduct" | "deleteProduct" }>) {
+  const product = shop.product(asked.product);
+  if (product === null) throw new ChangeError(`no product ${asked.product}`);
+  const payload = {
+    id: Number(legacyId("Product", product.number)),
+    admin_graphql_api_id: gid("Product", product.number),
+  };
+  if (asked.do === "changeProduct") {
+    Object.assign(product, asked.set);
+    product.updatedAt = shop.clock.now();
+    return { result: null, messages: [{ topic: "PRODUCTS_UPDATE", payload }] };
+  }
+  shop.world.products[asked.product - 1] = null;
+  shop.world.deletions.push({ subject: "PRODUCT", number: asked.product, at: shop.clock.now() });
+  for (const order of shop.world.orders) {
+    for (const line of order?.lines ?? []) {
+      if (line.product === product) Object.assign(line, { product: null, variant: null });
+    }
+  }
+  return { result: null, messages: [{ topic: "PRODUCTS_DELETE", payload: { id: payload.id } }] };
+}
+
+/** A busy day: many orders get a return, its close or a refund; orders with nothing left are only touched. */
+function touchOrders(shop: Shop, count: number, seed: number) {
+  const random = randomOf(shop.world.seed, 4, seed);
+  const at = shop.clock.now();
+  const orders = shop.world.orders.filter((order) => order !== null && order.cancelledAt === 0);
+  const messages: Message[] = [];
+  const most = Math.min(count, orders.length);
+  for (let touched = 0; touched < most; touched += 1) {
+    const [order] = orders.splice(random.between(0, orders.length - 1), 1);
+    if (order === undefined || order === null) continue;
+    const open = order.returns.findIndex(({ status }) => status === "OPEN");
+    if (open >= 0) {
+      closeReturn(order, returnOf(order, open), at);
+      messages.push(returnMessage("RETURNS_CLOSE", order, open));
+    } else if (random.chance(0.5) && returnableUnits(order, 0) > 0) {
+      const item = { lineIndex: 0, quantity: 1, processed: 0, reason: random.between(0, 8) };
+      const request = openReturn(order, [item], at, true);
+      if (random.chance(0.5)) closeReturn(order, request, at);
+    } else if (refundableUnits(order, 0) > 0) {
+      addRefund(order, { at, lines: [{ lineIndex: 0, quantity: 1, restockType: "RETURN" }] });
+    }
+    touch(order, at);
+    messages.push(updated(order));
+  }
+  return { result: { touched: most }, messages };
+}
+
+function orderOf(shop: Shop, reference: number | string): Order {
+  const order = findOrder(shop, reference);
+  if (order === null) throw new ChangeError(`no order ${reference}`);
+  return order;
+}
+
+function returnOf(order: Order, index: number): Return {
+  const request = order.returns[index];
+  if (request === undefined) throw new ChangeError(`order ${order.number} has no return ${index}`);
+  return request;
+}
+
+function updated(order: Order): Message {
+  return orderMessage("ORDERS_UPDATED", order);
+}
+
+function orderMessage(topic: string, order: Order): Message {
+  const payload = {
+    id: Number(legacyId("Order", order.number)),
+    admin_graphql_api_id: gid("Order", order.number),
+    name: orderName(order.number),
+    updated_at: new Date(order.updatedAt * 1000).toISOString(),
+  };
+  return { topic, payload };
+}
+
+function returnMessage(topic: string, order: Order, index: number): Message {
+  const number = childNumber(order.number, index);
+  const payload = {
+    id: Number(legacyId("Return", number)),
+    admin_graphql_api_id: gid("Return", number),
+    status: order.returns[index]?.status.toLowerCase(),
+    order: { id: Number(legacyId("Order", order.number)), admin_graphql_api_id: gid("Order", order.number) },
+  };
+  return { topic, payload };
+}

@@ -1,0 +1,195 @@
+/**
+ * The same shop as an import folder, written from what is true in it and not from what the platform's API says:
+ * a store synced from the simulator and one imported from this folder must answer alike.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { conditionOf, counterpartOf } from "./world/conditions.ts";
+import { childNumber, gid } from "./world/ids.ts";
+import { decimalOf } from "./world/money.ts";
+import { REASONS } from "./world/reasons.ts";
+import { removedUnits } from "./world/units.ts";
+import type { Order, RefundLine, Return, World } from "./world/types.ts";
+
+const BLOCK_LENGTH = 65_536;
+
+type Cell = string | number | boolean | null;
+
+export interface ExportSummary {
+  orders: number;
+  lines: number;
+  returns: number;
+  refunds: number;
+}
+
+/** Writes products, variants, order lines, returns and refunds; ids are the platform's gids. */
+export async function exportFolder(world: World, folder: string): Promise<ExportSummary> {
+  await mkdir(folder, { recursive: true });
+  const money = (minor: number): string => decimalOf(minor, world.exponent);
+  const write = (name: string, header: string, rows: Iterable<Cell[]>): Promise<number> =>
+    writeCsv(join(folder, name), header, rows);
+  await write("products.csv", PRODUCT_COLUMNS, productRows(world));
+  await write("variants.csv", VARIANT_COLUMNS, variantRows(world, money));
+  const lines = ordersRows(world, (order) => order.lines.map((_, index) => lineRow(order, index, money)));
+  const returns = ordersRows(world, (order) =>
+    order.returns.flatMap((one, at) => returnRows(order, one, at)),
+  );
+  const refunds = ordersRows(world, (order) => refundRows(order, money));
+  return {
+    orders: world.orders.filter((order) => order !== null).length,
+    lines: await write("order_lines.csv", LINE_COLUMNS, lines),
+    returns: await write("returns.csv", RETURN_COLUMNS, returns),
+    refunds: await write("refunds.csv", REFUND_COLUMNS, refunds),
+  };
+}
+
+const PRODUCT_COLUMNS = "product_id,title,handle,vendor,family,analytics_category,image_url,image_alt";
+const VARIANT_COLUMNS = "variant_id,product_id,sku,title,condition,counterpart_sku,unit_cost";
+const LINE_COLUMNS =
+  "order_id,line_id,ordered_at,product_id,variant_id,sku,title,vendor,units,unit_price,test,canceled_at,removed_units,gift_card";
+const RETURN_COLUMNS =
+  "return_id,order_id,line_id,status,units,processed_units,requested_at,closed_at,reason";
+const REFUND_COLUMNS = "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type,return_id";
+
+function* ordersRows(world: World, rowsOf: (order: Order) => Cell[][]): Generator<Cell[]> {
+  for (const order of world.orders) if (order !== null) yield* rowsOf(order);
+}
+
+function productRows(world: World): Cell[][] {
+  return world.products.flatMap((product) => {
+    if (product === null) return [];
+    const { number, title, handle, vendor, productType, category, image } = product;
+    const url = image ? `https://cdn.shopify.example/files/product-${number}.jpg` : null;
+    const alt = image && number % 3 !== 0 ? `Photo of ${title}` : null;
+    return [[gid("Product", number), title, handle, vendor, productType, category, url, alt]];
+  });
+}
+
+function variantRows(world: World, money: (minor: number) => string): Cell[][] {
+  return world.products.flatMap((product) =>
+    (product?.variants ?? []).flatMap((variant) => {
+      if (product === null) return [];
+      const condition = conditionOf(product, variant);
+      const counterpart = condition === "used" ? counterpartOf(product, variant) : undefined;
+      return [
+        [
+          gid("ProductVariant", childNumber(product.number, variant.position)),
+          gid("Product", product.number),
+          variant.sku,
+          variant.optionValues.join(" / "),
+          condition,
+          counterpart?.sku ?? null,
+          variant.unitCostMinor === null ? null : money(variant.unitCostMinor),
+        ],
+      ];
+    }),
+  );
+}
+
+function lineRow(order: Order, index: number, money: (minor: number) => string): Cell[] {
+  const line = order.lines[index];
+  if (line === undefined) return [];
+  const { product, variant } = line;
+  return [
+    gid("Order", order.number),
+    lineId(order, index),
+    time(order.processedAt),
+    product === null ? null : gid("Product", product.number),
+    product === null || variant === null
+      ? null
+      : gid("ProductVariant", childNumber(product.number, variant.position)),
+    line.sku,
+    line.title,
+    line.vendor,
+    line.quantity,
+    money(line.unitPriceMinor),
+    order.test,
+    time(order.cancelledAt),
+    removedUnits(order, index),
+    line.kind === "giftCard" || line.kind === "tip",
+  ];
+}
+
+/** One row for a line of a return, whatever number of items it has: units add up, the largest item gives the reason. */
+function returnRows(order: Order, request: Return, returnIndex: number): Cell[][] {
+  const lineIndexes = new Set(
+    request.items.flatMap(({ lineIndex }) => (lineIndex === null ? [] : [lineIndex])),
+  );
+  return [...lineIndexes].map((lineIndex) => {
+    const items = request.items.filter((item) => item.lineIndex === lineIndex);
+    const largest = items.reduce((best, item) => (item.quantity > best.quantity ? item : best));
+    return [
+      gid("Return", childNumber(order.number, returnIndex)),
+      gid("Order", order.number),
+      lineId(order, lineIndex),
+      request.status,
+      items.reduce((sum, item) => sum + item.quantity, 0),
+      request.status === "CLOSED" ? items.reduce((sum, item) => sum + item.processed, 0) : null,
+      time(request.createdAt),
+      time(request.closedAt),
+      largest.reason === null ? null : (REASONS[largest.reason]?.handle ?? null),
+    ];
+  });
+}
+
+function refundRows(order: Order, money: (minor: number) => string): Cell[][] {
+  return order.refunds.flatMap((refund, index) =>
+    linesAddedUp(refund.lines).map((line) => [
+      gid("Refund", childNumber(order.number, index)),
+      gid("Order", order.number),
+      lineId(order, line.lineIndex),
+      time(refund.processedAt),
+      line.quantity,
+      money(line.subtotalMinor),
+      line.restockType,
+      refund.returnIndex === null ? null : gid("Return", childNumber(order.number, refund.returnIndex)),
+    ]),
+  );
+}
+
+/** A refund may name a line twice, always with one restock type. */
+function linesAddedUp(lines: RefundLine[]): RefundLine[] {
+  const byLine = new Map<number, RefundLine>();
+  for (const line of lines) {
+    const known = byLine.get(line.lineIndex);
+    if (known === undefined) {
+      byLine.set(line.lineIndex, { ...line });
+    } else {
+      known.quantity += line.quantity;
+      known.subtotalMinor += line.subtotalMinor;
+    }
+  }
+  return [...byLine.values()];
+}
+
+function lineId(order: Order, index: number): string {
+  return gid("LineItem", childNumber(order.number, index));
+}
+
+function time(seconds: number): string | null {
+  return seconds === 0 ? null : new Date(seconds * 1000).toISOString();
+}
+
+/** Returns the number of rows; few of them are in memory at a time. */
+async function writeCsv(path: string, header: string, rows: Iterable<Cell[]>): Promise<number> {
+  let count = 0;
+  const lines = function* (): Generator<string> {
+    let block = `${header}\n`;
+    for (const row of rows) {
+      count += 1;
+      block += `${row.map(cellText).join(",")}\n`;
+      if (block.length < BLOCK_LENGTH) continue;
+      yield block;
+      block = "";
+    }
+    yield block;
+  };
+  await writeFile(path, lines());
+  return count;
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null) return "";
+  const text = String(cell);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

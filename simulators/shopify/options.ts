@@ -1,0 +1,57 @@
+/** How a simulated shop is started; every field has a default. */
+export interface ShopifyOptions {
+  seed: number;
+  orders: number;
+  products: number;
+  /** ISO 8601: the end of the shop's two years of orders. */
+  now: string;
+  /** Whether the simulator's time runs on from `now`, or stands still until it is moved. */
+  ticking: boolean;
+  port: number;
+  currencyCode: string;
+  domain: string;
+  clientId: string;
+  clientSecret: string;
+  /** The lasting token of a custom app. */
+  token: string;
+  scopes: string[];
+  /** Points in the bucket, and points that come back each second. */
+  bucketPoints: number;
+  restorePerSecond: number;
+  /** How a connection's cost grows with its page: as measured on the platform, or object by object. */
+  connectionCost: "logarithmic" | "linear";
+  /** How long a bulk operation stays CREATED and then RUNNING at least. */
+  bulkMillis: number;
+  /**
+   * Whether a used refresh token works again until its replacement is used, as the platform has allowed since
+   * August 2026. Off, each works exactly once.
+   */
+  refreshGrace: boolean;
+  /** Webhooks leave when something happens; off, they wait for the control action `deliver`. */
+  deliverAtOnce: boolean;
+}
+
+export function shopifyOptions(given: Partial<ShopifyOptions>): ShopifyOptions {
+  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return {
+    seed: 1,
+    orders: 1000,
+    products: 120,
+    now: new Date().toISOString(),
+    ticking: given.now === undefined,
+    port: 0,
+    currencyCode: "EUR",
+    domain: "simulated-shop.myshopify.com",
+    clientId: "simulated-client-id",
+    clientSecret: "simulated-client-secret",
+    token: "shpat_simulated_lasting_token",
+    scopes: ["read_orders", "read_all_orders", "read_returns", "read_products"],
+    bucketPoints: 2000,
+    restorePerSecond: 100,
+    connectionCost: "logarithmic",
+    bulkMillis: 50,
+    refreshGrace: false,
+    deliverAtOnce: false,
+    ...defined,
+  };
+}

@@ -1,0 +1,89 @@
+import { makeClock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
+import type { ShopifyOptions } from "./options.ts";
+import type { SortedItems } from "./schema/listing.ts";
+import { orderName } from "./world/ids.ts";
+import type { Order, Product, World } from "./world/types.ts";
+import { makeWorld } from "./world/world.ts";
+
+const DAY = 86_400;
+/** Without read_all_orders an app sees the orders of these days only. */
+const VISIBLE_DAYS = 60;
+
+/** The world with a clock, and its objects in the orders that lists ask for. */
+export interface Shop {
+  world: World;
+  clock: Clock;
+  options: ShopifyOptions;
+  /** The app subscription's status; null when there is none. */
+  subscriptionStatus: string | null;
+  sortedOrders(sortKey: string): SortedItems<Order>;
+  sortedProducts(sortKey: string): SortedItems<Product>;
+  order(number: number): Order | null;
+  product(number: number): Product | null;
+  sees(scopes: readonly string[], order: Order): boolean;
+  /** To be called after every change: indexes are rebuilt, and a clock that stands still moves on a second. */
+  changed(): void;
+}
+
+const ORDER_VALUES: Record<string, (order: Order) => number> = {
+  PROCESSED_AT: (order) => order.processedAt,
+  UPDATED_AT: (order) => order.updatedAt,
+  CREATED_AT: (order) => order.createdAt,
+  ID: (order) => order.number,
+  ORDER_NUMBER: (order) => order.number,
+};
+
+const PRODUCT_VALUES: Record<string, (product: Product) => number> = {
+  UPDATED_AT: (product) => product.updatedAt,
+  CREATED_AT: (product) => product.createdAt,
+  ID: (product) => product.number,
+};
+
+export function makeShop(options: ShopifyOptions): Shop {
+  const now = Math.floor(Date.parse(options.now) / 1000);
+  const world = makeWorld({ ...options, now });
+  const clock = makeClock(now, options.ticking);
+  const orders = new Map<string, { version: number; sorted: SortedItems<Order> }>();
+  const products = new Map<string, { version: number; sorted: SortedItems<Product> }>();
+  return {
+    world,
+    clock,
+    options,
+    subscriptionStatus: "ACTIVE",
+    sortedOrders: (sortKey) => cached(orders, world.version, sortKey, ORDER_VALUES, world.orders),
+    sortedProducts: (sortKey) => cached(products, world.version, sortKey, PRODUCT_VALUES, world.products),
+    order: (number) => world.orders[number - 1] ?? null,
+    product: (number) => world.products[number - 1] ?? null,
+    sees: (scopes, order) =>
+      scopes.includes("read_all_orders") || order.createdAt >= clock.now() - VISIBLE_DAYS * DAY,
+    changed: () => {
+      world.version += 1;
+      if (!options.ticking) clock.advance(1);
+    },
+  };
+}
+
+/** An order by its number, its gid's number or its name. */
+export function findOrder(shop: Shop, reference: number | string): Order | null {
+  if (typeof reference === "number") return shop.order(reference);
+  return shop.world.orders.find((order) => order !== null && orderName(order.number) === reference) ?? null;
+}
+
+function cached<Item extends { number: number }>(
+  cache: Map<string, { version: number; sorted: SortedItems<Item> }>,
+  version: number,
+  sortKey: string,
+  valuesByKey: Record<string, (item: Item) => number>,
+  all: readonly (Item | null)[],
+): SortedItems<Item> {
+  const known = cache.get(sortKey);
+  if (known?.version === version) return known.sorted;
+  const value = valuesByKey[sortKey];
+  if (value === undefined) throw new Error(`The simulator does not sort by ${sortKey}`);
+  const items = all.filter((item) => item !== null);
+  items.sort((one, other) => value(one) - value(other) || one.number - other.number);
+  const sorted = { items, values: Float64Array.from(items, value), numberOf: (item: Item) => item.number };
+  cache.set(sortKey, { version, sorted });
+  return sorted;
+}

@@ -1,0 +1,133 @@
+import { createHmac, randomBytes } from "node:crypto";
+import type { Clock } from "./clock.ts";
+import type { ShopifyOptions } from "./options.ts";
+import type { Statistics } from "./statistics.ts";
+
+const ACCESS_SECONDS = 3600;
+const REFRESH_SECONDS = 90 * 86_400;
+
+type Access = { scopes: string[]; expiresAt: number; lasting: boolean };
+type Refresh = { scopes: string[]; expiresAt: number; usedBy: string | null };
+
+export interface TokenAnswer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+export interface Tokens {
+  /** The scopes of a live token; undefined for one that is unknown, expired or revoked. */
+  scopesOf(token: string | undefined): string[] | undefined;
+  /** Where the merchant's browser goes after granting; undefined when the request names another app. */
+  authorize(query: URLSearchParams): string | undefined;
+  exchange(input: Record<string, string>): TokenAnswer;
+  revokeAll(): void;
+  /** Ends the hour of every expiring access token now. */
+  expireAccess(): void;
+  setScopes(scopes: string[]): void;
+}
+
+/** The app's tokens for this shop: one that lasts, and expiring ones with refresh tokens that rotate. */
+export function makeTokens(options: ShopifyOptions, clock: Clock, statistics: Statistics): Tokens {
+  const access = new Map<string, Access>();
+  const refresh = new Map<string, Refresh>();
+  const codes = new Map<string, string[]>();
+  access.set(options.token, { scopes: options.scopes, expiresAt: Infinity, lasting: true });
+  const issue = (scopes: string[], expiring: boolean): TokenAnswer => {
+    const token = secret("shpat");
+    const body = { access_token: token, scope: scopes.join(",") };
+    access.set(token, {
+      scopes,
+      expiresAt: expiring ? clock.now() + ACCESS_SECONDS : Infinity,
+      lasting: !expiring,
+    });
+    if (!expiring) return { status: 200, body };
+    for (const [other, { lasting }] of access) if (!lasting && other !== token) access.delete(other);
+    const next = secret("shprt");
+    refresh.set(next, { scopes, expiresAt: clock.now() + REFRESH_SECONDS, usedBy: null });
+    const lifetimes = {
+      expires_in: ACCESS_SECONDS,
+      refresh_token: next,
+      refresh_token_expires_in: REFRESH_SECONDS,
+    };
+    return { status: 200, body: { ...body, ...lifetimes } };
+  };
+  const renew = (token: string): TokenAnswer => {
+    const known = refresh.get(token);
+    const spent = known !== undefined && known.usedBy !== null;
+    const recoverable = spent && options.refreshGrace && refresh.get(known.usedBy ?? "")?.usedBy === null;
+    if (known === undefined || known.expiresAt <= clock.now() || (spent && !recoverable)) {
+      return refused("invalid_grant", "The refresh token is invalid, expired or was already used");
+    }
+    statistics.refreshes += 1;
+    if (recoverable) refresh.delete(known.usedBy ?? "");
+    const answer = issue(known.scopes, true);
+    known.usedBy = String(answer.body["refresh_token"]);
+    return answer;
+  };
+  return {
+    scopesOf: (token) => {
+      const known = token === undefined ? undefined : access.get(token);
+      return known !== undefined && known.expiresAt > clock.now() ? known.scopes : undefined;
+    },
+    authorize: (query) => {
+      if (query.get("client_id") !== options.clientId || query.get("redirect_uri") === null) return undefined;
+      const code = randomBytes(16).toString("hex");
+      codes.set(code, grantedScopes(query.get("scope") ?? "", options.scopes));
+      return grantedUrl(options, clock, query, code);
+    },
+    exchange: (input) => {
+      if (input["client_id"] !== options.clientId || input["client_secret"] !== options.clientSecret) {
+        return refused("invalid_client", "The client id or secret is wrong");
+      }
+      if (input["grant_type"] === "refresh_token") return renew(input["refresh_token"] ?? "");
+      const scopes = codes.get(input["code"] ?? "");
+      if (scopes === undefined) {
+        return refused("invalid_request", "The authorization code was not found or was already used");
+      }
+      codes.delete(input["code"] ?? "");
+      return issue(scopes, input["expiring"] === "1");
+    },
+    revokeAll: () => {
+      access.clear();
+      refresh.clear();
+    },
+    expireAccess: () => {
+      for (const [token, { lasting }] of access) if (!lasting) access.delete(token);
+    },
+    setScopes: (scopes) => {
+      for (const known of [...access.values(), ...refresh.values()]) known.scopes = scopes;
+    },
+  };
+}
+
+function secret(prefix: string): string {
+  return `${prefix}_${randomBytes(16).toString("hex")}`;
+}
+
+function refused(error: string, description: string): TokenAnswer {
+  return { status: 400, body: { error, error_description: description } };
+}
+
+/** The merchant grants what was asked for, as far as the app may have it. */
+function grantedScopes(asked: string, allowed: string[]): string[] {
+  const scopes = new Set(asked.split(",").map((scope) => scope.trim()));
+  return allowed.filter((scope) => scopes.has(scope));
+}
+
+/** The redirect's query, signed over its other parameters in the order of their names. */
+function grantedUrl(options: ShopifyOptions, clock: Clock, query: URLSearchParams, code: string): string {
+  const values: Record<string, string> = {
+    code,
+    host: Buffer.from(`admin.shopify.com/store/${options.domain.split(".")[0]}`).toString("base64url"),
+    shop: options.domain,
+    state: query.get("state") ?? "",
+    timestamp: String(clock.now()),
+  };
+  const message = Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join("&");
+  const url = new URL(query.get("redirect_uri") ?? "");
+  for (const [name, value] of Object.entries(values)) url.searchParams.set(name, value);
+  url.searchParams.set("hmac", createHmac("sha256", options.clientSecret).update(message).digest("hex"));
+  return url.href;
+}

@@ -1,0 +1,187 @@
+import { addRefund, cancelOrder, removeUnits } from "./events.ts";
+import { addReturns } from "./returns.ts";
+import { lineAmounts } from "./money.ts";
+import { randomOf } from "./random.ts";
+import { refundableUnits } from "./units.ts";
+import type { Random } from "./random.ts";
+import type { Line, Order, Product, RestockType, Variant } from "./types.ts";
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+/** Orders cover two years; the first quarter was imported from another platform on one day. */
+const HISTORY_DAYS = 730;
+const IMPORTED_DAYS = 92;
+
+export type OrderPlan = { seed: number; orders: number; now: number; products: readonly Product[] };
+
+/** One order with all that happened to it up to `now`. */
+export function makeOrder(plan: OrderPlan, number: number): Order {
+  const random = randomOf(plan.seed, 2, number);
+  const start = plan.now - HISTORY_DAYS * DAY;
+  const share = (number - 1 + random.next()) / plan.orders;
+  const processedAt = Math.floor(start + share * (HISTORY_DAYS * DAY - HOUR));
+  const importedAt = start + IMPORTED_DAYS * DAY;
+  const order = newOrder(number, processedAt, Math.max(processedAt, importedAt));
+  order.test = random.chance(0.01);
+  order.taxesIncluded = random.chance(0.4);
+  order.shippingMinor = random.chance(0.6) ? random.pick([395, 495, 990]) : 0;
+  const count = random.pick([1, 1, 1, 2, 2, 3, 4]);
+  for (let index = 0; index < count; index += 1) order.lines.push(makeLine(random, plan.products));
+  if (random.chance(0.01)) order.lines.push(tipLine(random));
+  live(plan, random, order);
+  return order;
+}
+
+export function newOrder(number: number, processedAt: number, createdAt: number): Order {
+  return {
+    number,
+    createdAt,
+    processedAt,
+    updatedAt: createdAt,
+    cancelledAt: 0,
+    closedAt: 0,
+    test: false,
+    taxesIncluded: false,
+    shippingMinor: 0,
+    lines: [],
+    edits: [],
+    returns: [],
+    refunds: [],
+  };
+}
+
+/** A line of one variant, as it is sold now. */
+export function variantLine(product: Product, variant: Variant, quantity: number): Line {
+  return {
+    kind: product.giftCard ? "giftCard" : "product",
+    product,
+    variant,
+    sku: variant.sku,
+    title: product.title,
+    vendor: product.vendor,
+    quantity,
+    unitPriceMinor: variant.priceMinor,
+    discountMinor: 0,
+    taxPerMille: product.giftCard ? 0 : 190,
+    addedAt: 0,
+  };
+}
+
+function makeLine(random: Random, products: readonly Product[]): Line {
+  const quantity = random.pick([1, 1, 1, 1, 1, 1, 2, 2, 3, 5]);
+  if (random.chance(0.015)) return customLine(random, quantity);
+  const product = pickProduct(random, products);
+  const variant = random.pick(product.variants);
+  const line = variantLine(product, variant, quantity);
+  if (line.kind === "product") {
+    line.taxPerMille = random.pick([190, 190, 70, 0]);
+    if (random.chance(0.25)) {
+      line.discountMinor = Math.round(line.unitPriceMinor * quantity * random.pick([0.1, 0.2, 0.333]));
+    }
+    // The product was deleted since: the platform keeps the line's own words only.
+    if (random.chance(0.01)) return { ...line, product: null, variant: null };
+  }
+  return line;
+}
+
+/** Few products sell most. */
+function pickProduct(random: Random, products: readonly Product[]): Product {
+  const product = products[Math.floor(random.next() ** 2 * products.length)];
+  if (product === undefined) throw new Error("the shop sells nothing");
+  return product;
+}
+
+function customLine(random: Random, quantity: number): Line {
+  return {
+    kind: "custom",
+    product: null,
+    variant: null,
+    sku: random.chance(0.3) ? "CUSTOM-WORK" : null,
+    title: random.pick(["Repair", "Engraving", "Special order"]),
+    vendor: null,
+    quantity,
+    unitPriceMinor: random.between(500, 9000),
+    discountMinor: 0,
+    taxPerMille: 190,
+    addedAt: 0,
+  };
+}
+
+function tipLine(random: Random): Line {
+  const line = customLine(random, 1);
+  return {
+    ...line,
+    kind: "tip",
+    title: "Tip",
+    sku: null,
+    unitPriceMinor: random.between(100, 1500),
+    taxPerMille: 0,
+  };
+}
+
+/** What happens after the order was placed, each only if its day has come. */
+function live(plan: OrderPlan, random: Random, order: Order): void {
+  const { now } = plan;
+  const soon = order.processedAt + random.between(1, 20) * HOUR;
+  if (random.chance(0.02)) {
+    if (soon <= now) cancelOrder(order, Math.max(soon, order.createdAt));
+    return;
+  }
+  if (random.chance(0.04) && soon <= now) edit(random, order, soon, plan.products);
+  if (random.chance(0.03) && soon + HOUR <= now) cancelUnits(random, order, soon + HOUR);
+  addReturns(random, order, now);
+  if (random.chance(0.05)) addUnlinkedRefund(random, order, now);
+  if (random.chance(0.02)) addMoneyOnlyRefund(random, order, now);
+}
+
+function edit(random: Random, order: Order, at: number, products: readonly Product[]): void {
+  const lineIndex = random.between(0, order.lines.length - 1);
+  const line = order.lines[lineIndex];
+  if (line === undefined || line.kind === "tip") return;
+  removeUnits(order, lineIndex, random.between(1, line.quantity), at);
+  if (random.chance(0.4)) order.lines.push({ ...makeLine(random, products), addedAt: at });
+}
+
+function cancelUnits(random: Random, order: Order, at: number): void {
+  const lineIndex = random.between(0, order.lines.length - 1);
+  const quantity = random.between(1, Math.max(1, refundableUnits(order, lineIndex)));
+  addRefund(order, {
+    at: Math.max(at, order.createdAt),
+    processedAt: at,
+    lines: [{ lineIndex, quantity, restockType: "CANCEL" }],
+  });
+}
+
+function addUnlinkedRefund(random: Random, order: Order, now: number): void {
+  const processedAt = order.processedAt + random.between(2, 70) * DAY;
+  if (processedAt > now) return;
+  const imported = order.createdAt > order.processedAt;
+  const lineIndex = random.between(0, order.lines.length - 1);
+  const left = refundableUnits(order, lineIndex);
+  const restockType: RestockType = imported ? "LEGACY_RESTOCK" : random.pick(["RETURN", "NO_RESTOCK"]);
+  const split = left >= 2 && random.chance(0.3);
+  const quantity = split ? 1 : random.between(1, Math.max(1, left));
+  const line = { lineIndex, quantity, restockType };
+  addRefund(order, {
+    at: Math.max(processedAt, order.createdAt),
+    processedAt,
+    lines: split ? [line, line] : [line],
+    inLedger: random.chance(0.9),
+  });
+}
+
+function addMoneyOnlyRefund(random: Random, order: Order, now: number): void {
+  const at = Math.max(order.createdAt, order.processedAt + random.between(1, 40) * DAY);
+  const line = order.lines[0];
+  if (at > now || line === undefined || line.kind !== "product") return;
+  if (random.chance(0.5)) {
+    addRefund(order, { at, lines: [], adjustmentMinor: random.between(100, 900) });
+    return;
+  }
+  const subtotalMinor = Math.max(1, Math.round(lineAmounts(line, order.taxesIncluded).netMinor / 20));
+  addRefund(order, {
+    at,
+    lines: [{ lineIndex: 0, quantity: 0, restockType: "NO_RESTOCK", subtotalMinor }],
+    inLedger: random.chance(0.5),
+  });
+}

@@ -1,0 +1,33 @@
+import { makeCatalogue } from "./catalogue.ts";
+import { exponentOf } from "./money.ts";
+import { makeOrder } from "./orders.ts";
+import type { World } from "./types.ts";
+
+export interface WorldOptions {
+  seed: number;
+  orders: number;
+  products: number;
+  /** Seconds since 1970: the end of the shop's two years. */
+  now: number;
+  currencyCode: string;
+  domain: string;
+}
+
+/** The same options make the same shop, row for row. */
+export function makeWorld(options: WorldOptions): World {
+  const { seed, now, currencyCode, domain } = options;
+  const products = makeCatalogue(seed, options.products, now);
+  const orders = Array.from({ length: options.orders }, (_, index) =>
+    makeOrder({ seed, orders: options.orders, now, products }, index + 1),
+  );
+  return {
+    seed,
+    currencyCode,
+    exponent: exponentOf(currencyCode),
+    domain,
+    products,
+    orders,
+    deletions: [],
+    version: 0,
+  };
+}
