@@ -55,6 +55,27 @@ describe("the options", () => {
     );
   });
 
+  test("say where shops reach the service, without the slash at its end", () => {
+    assert.equal(readConfig({ PUBLIC_URL: "https://returns.example/" }).publicUrl, "https://returns.example");
+    for (const address of ["returns.example", "https://returns.example/api", "ftp://returns.example"]) {
+      assert.match(
+        problemsOf({ PUBLIC_URL: address }).join(),
+        /PUBLIC_URL must be an address without a path/u,
+      );
+    }
+  });
+
+  test("take the Shopify app's secret with its id, from a file too", () => {
+    const file = join(folder, "client-secret");
+    writeFileSync(file, "app-secret\n");
+    const app = { SHOPIFY_CLIENT_ID: "app-id", SHOPIFY_CLIENT_SECRET_FILE: file };
+    const { shopifyClientId, shopifyClientSecret } = readConfig(app);
+    assert.deepEqual([shopifyClientId, shopifyClientSecret], ["app-id", "app-secret"]);
+    assert.deepEqual(problemsOf({ SHOPIFY_CLIENT_ID: "app-id" }), [
+      "SHOPIFY_CLIENT_ID needs SHOPIFY_CLIENT_SECRET.",
+    ]);
+  });
+
   test("list the web origins that may call the MCP endpoint, each an origin and nothing more", () => {
     const origins = "https://app.example, http://localhost:3000";
     assert.deepEqual(readConfig({ MCP_ALLOWED_ORIGINS: origins }).mcpAllowedOrigins, [

@@ -195,6 +195,8 @@ const TABLES = [
   "label_share",
   "sale_event",
   "cohort",
+  "sku_quarter",
+  "unmatched_label",
   "dirty_cohort",
 ];
 

@@ -175,7 +175,7 @@ describe("500", () => {
     await database.query("alter table cohort rename to cohort_away");
     const answer = await service.call(SUMMARY, {
       token: tenant.token,
-      params: MONTHS,
+      params: { ...MONTHS, window: "lifetime" },
       headers: { "x-request-id": "look-me-up" },
     });
     await database.query("alter table cohort_away rename to cohort");

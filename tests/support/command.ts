@@ -14,12 +14,22 @@ export type RunningCommand = {
 
 const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 
-/** Starts the real command in a process of its own, with no more of the environment than what is given. */
-export function startCommand(words: readonly string[], environment: Record<string, string>): RunningCommand {
+/**
+ * Starts the real command in a process of its own, with no more of the environment than what is given, and with `input`
+ * as its standard input.
+ */
+export function startCommand(
+  words: readonly string[],
+  environment: Record<string, string>,
+  input?: string,
+): RunningCommand {
   const child = spawn(process.execPath, [MAIN, ...words], {
     env: { PATH: process.env["PATH"], ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  // A command that does not read it may have ended.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -44,6 +54,7 @@ export function startCommand(words: readonly string[], environment: Record<strin
 export async function runCommand(
   words: readonly string[],
   environment: Record<string, string>,
+  input?: string,
 ): Promise<Outcome> {
-  return startCommand(words, environment).outcome;
+  return startCommand(words, environment, input).outcome;
 }

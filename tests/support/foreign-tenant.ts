@@ -7,6 +7,7 @@ type Column = {
   table_name: string;
   column_name: string;
   data_type: string;
+  udt_name: string;
   is_key: boolean;
   is_checked: boolean;
 };
@@ -30,6 +31,14 @@ export async function copyAsForeign(database: pg.Pool, fromShop: number, toShop:
   await plantInWorkspace(database, ofWorkspace, toShop);
 }
 
+/** What arrays of a type get at their end. */
+const ADDED_ELEMENT: Readonly<Record<string, string>> = {
+  _text: `'${CANARY}'`,
+  _int4: "1000",
+  _int8: "1000",
+  _date: "date '2025-06-09'",
+};
+
 type CopyPlan = { fromShop: number; toShop: number; keeps: (name: string) => boolean };
 
 async function copy(database: pg.Pool, table: string, columns: Column[], plan: CopyPlan): Promise<void> {
@@ -44,7 +53,7 @@ async function copy(database: pg.Pool, table: string, columns: Column[], plan: C
 function copiedValue(column: Column, plan: CopyPlan): string {
   const { column_name: name, data_type: type } = column;
   if (name === "shop_key") return "$1::bigint";
-  if (type === "ARRAY") return `array_append(${name}, '${CANARY}')`;
+  if (type === "ARRAY") return `array_append(${name}, ${ADDED_ELEMENT[column.udt_name]})`;
   if (type === "text")
     return column.is_checked || plan.keeps(name) ? name : `'${CANARY}' || coalesce(${name}, '')`;
   if (type === "jsonb") return `coalesce(${name}, '{}') || '{"canary": "${CANARY}"}'`;
@@ -75,7 +84,7 @@ async function plantInWorkspace(database: pg.Pool, columns: Column[], shopKey: n
 
 async function tenantColumns(database: pg.Pool): Promise<Column[]> {
   const { rows } = await database.query<Column>(`
-    select c.table_name::text, c.column_name::text, c.data_type::text,
+    select c.table_name::text, c.column_name::text, c.data_type::text, c.udt_name::text,
            exists (select from pg_index i
                     where i.indrelid = c.table_name::regclass and i.indisunique
                       and c.ordinal_position = any (i.indkey)) as is_key,

@@ -38,6 +38,8 @@ const TABLES = [
   "label_share",
   "dirty_cohort",
   "cohort",
+  "sku_quarter",
+  "unmatched_label",
   "sale_event",
 ];
 

@@ -89,6 +89,8 @@ function addLine(store: ReportStore, index: number, below: Below): void {
     used: variant?.used ?? false,
     unit_cost_minor: below(3) === 0 ? null : 100 + below(900),
   });
+  // M1: a line that sells nothing brings nothing.
+  if (sold_units === 0) return;
   let unitsLeft = sold_units;
   for (let number = 0; number < below(4); number += 1) {
     const lag_days = below(130);

@@ -1,5 +1,7 @@
 import type { Database } from "../../src/store/database.ts";
+import { listCohortMonths } from "../../src/store/queries/cohort-rebuild.ts";
 import type { Workspace } from "../../src/store/workspace.ts";
+import { rebuildCohorts } from "../../src/sync/cohorts.ts";
 
 export type StoreLine = {
   order_id: string;
@@ -81,7 +83,7 @@ export function reportWorkspace(shopKey: number, asOf: string, change: Partial<W
   } as Workspace;
 }
 
-/** Writes a store's rows and the cohort rows that they amount to. */
+/** Writes a store's rows and prepares answers from them. */
 export async function insertReportStore(
   database: Database,
   shopKey: number,
@@ -124,29 +126,7 @@ export async function insertReportStore(
       JSON.stringify(rows.map((row) => ({ ...row, shop_key: shopKey }))),
     ]);
   }
-  await run(INSERT_COHORT, [shopKey, primaryWindowDays]);
+  await database.transaction(async (connection) =>
+    rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey)),
+  );
 }
-
-const INSERT_COHORT = `
-  insert into cohort
-  select l.shop_key, k.kind, k.key, w.name, l.cohort_month, sum(l.sold_units), sum(e.returned), sum(e.refunded),
-         sum(e.restocked), sum(e.restocked * coalesce(l.unit_cost_minor, 0)),
-         sum(case when l.unit_cost_minor is null then 0 else l.sold_units end),
-         sum(case when l.unit_cost_minor is null then 0 else e.returned end), sum(e.refund), sum(s.label)
-    from order_line l
-    left join product p on p.shop_key = l.shop_key and p.product_gid = l.product_gid
-   cross join (values ('primary', $2::integer), ('30d', 30), ('90d', 90), ('lifetime', 100000)) w (name, days)
-   cross join lateral (values ('workspace', ''), ('sku', l.sku), ('family', p.family),
-           ('analytics_category', p.analytics_category),
-           (case when l.used then 'product_used' else 'product' end, l.product_gid)) k (kind, key)
-   cross join lateral (
-     select coalesce(sum(e.returned_units), 0) as returned, coalesce(sum(e.refunded_units), 0) as refunded,
-            coalesce(sum(e.restocked_units), 0) as restocked, coalesce(sum(e.refund_minor), 0) as refund
-       from return_event e
-      where (e.shop_key, e.order_id, e.line_id) = (l.shop_key, l.order_id, l.line_id) and e.lag_days <= w.days) e
-   cross join lateral (
-     select coalesce(sum(s.label_minor), 0) as label
-       from label_share s
-      where (s.shop_key, s.order_id, s.line_id) = (l.shop_key, l.order_id, l.line_id) and s.lag_days <= w.days) s
-   where l.shop_key = $1 and k.key is not null
-   group by l.shop_key, k.kind, k.key, w.name, l.cohort_month`;

@@ -55,14 +55,14 @@ export function serviceEnvironment(databaseUrl: string): Record<string, string> 
   return { PORT: "0", DATABASE_URL: databaseUrl, RETURNS_SECRET: TEST_SECRET, DATABASE_CONNECTIONS: "4" };
 }
 
-/** Starts the real service on a database of its own; `call` speaks HTTP to it. */
-export async function startTestService(): Promise<TestService> {
+/** Starts the real service on a database of its own, with options of one's own too; `call` speaks HTTP to it. */
+export async function startTestService(options: Record<string, string> = {}): Promise<TestService> {
   const testDatabase = await createTestDatabase();
   const { url } = testDatabase;
   const database = openTestPool(url);
   const logs: string[] = [];
   const logger = pino({ level: "trace" }, { write: (line: string) => void logs.push(line) });
-  const config = readConfig(serviceEnvironment(url));
+  const config = readConfig({ ...serviceEnvironment(url), ...options });
   const installation = await openInstallation(config, (line) => void logs.push(line));
   const service = await startService(config, installation, logger);
   return {

@@ -1,4 +1,17 @@
 import type pg from "pg";
+import { preparedRows } from "./small-store-prepared.ts";
+import {
+  STORE_MONTHS,
+  jacket,
+  shirt,
+  hat,
+  SKUS,
+  soldUnits,
+  returnedUnits,
+  REFUND_MINOR,
+  LABEL_MINOR,
+  LAG_DAYS,
+} from "./small-store-plan.ts";
 import { insertRows } from "./tenants.ts";
 
 /**
@@ -6,7 +19,7 @@ import { insertRows } from "./tenants.ts";
  * months with returns, refunds and labels, and at least one row in every table of a workspace.
  */
 export async function seedSmallStore(database: pg.Pool, shopKey: number): Promise<void> {
-  const rowsByTable = { ...catalogueRows(), ...factRows(), cohort: cohortRows(), ...controlRows() };
+  const rowsByTable = { ...catalogueRows(), ...factRows(), ...preparedRows(), ...controlRows() };
   for (const [table, rows] of Object.entries(rowsByTable)) {
     await insertRows(
       database,
@@ -14,36 +27,6 @@ export async function seedSmallStore(database: pg.Pool, shopKey: number): Promis
       rows.map((row) => ({ shop_key: shopKey, ...row })),
     );
   }
-}
-
-export const STORE_MONTHS = Array.from({ length: 18 }, (_, index) =>
-  new Date(Date.UTC(2025, index, 1)).toISOString().slice(0, 7),
-);
-
-type Product = { gid: string; title: string; vendor: string | null; family: string; category: string };
-type Sku = { sku: string; product: Product; isUsed: boolean; counterpart: string | null };
-
-const jacket = product(1, "Crème Jacket", "Nordwind", "Outerwear", "Jackets");
-const shirt = product(2, "Plain Shirt", "Südstern", "Tops", "Shirts");
-const hat = product(3, "Hat", null, "Tops", "Hats");
-
-const SKUS: readonly Sku[] = [
-  { sku: "HAT-1", product: hat, isUsed: false, counterpart: null },
-  { sku: "JACKET-M", product: jacket, isUsed: false, counterpart: null },
-  { sku: "JACKET-M-USED", product: jacket, isUsed: true, counterpart: "JACKET-M" },
-  { sku: "JACKET-S", product: jacket, isUsed: false, counterpart: null },
-  { sku: "SHIRT-M", product: shirt, isUsed: false, counterpart: null },
-  { sku: "SHIRT-S", product: shirt, isUsed: false, counterpart: null },
-];
-
-function product(
-  number: number,
-  title: string,
-  vendor: string | null,
-  family: string,
-  category: string,
-): Product {
-  return { gid: `gid://shopify/Product/${number}`, title, vendor, family, category };
 }
 
 function catalogueRows() {
@@ -132,12 +115,6 @@ function entity(
   };
 }
 
-const soldUnits = (skuIndex: number, monthIndex: number): number => 20 + skuIndex * 3 + (monthIndex % 4);
-const returnedUnits = (skuIndex: number, monthIndex: number): number => 1 + ((skuIndex + monthIndex) % 5);
-const REFUND_MINOR = 1999;
-const LABEL_MINOR = 450;
-const LAG_DAYS = 12;
-
 /** One order line per SKU and month; all its returns come on one day, so that every window holds them. */
 function factRows() {
   const lines = SKUS.flatMap((sku, skuIndex) =>
@@ -181,11 +158,23 @@ function factRows() {
       status: "CLOSED",
       units: returned,
     })),
+    order_reference: lines.map(({ key }) => ({
+      order_id: key.order_id,
+      order_name: `name of ${key.order_id}`,
+    })),
+    return_tracking: lines.map(({ key }) => ({
+      order_id: key.order_id,
+      return_id: `return of ${key.order_id}`,
+      tracking_number: `tracking of ${key.order_id}`,
+    })),
     return_label: lines.map(({ month, key }) => ({
       source: "labels",
       label_id: `label of ${key.order_id}`,
       order_id: key.order_id,
       return_id: `return of ${key.order_id}`,
+      said_order_id: key.order_id,
+      said_return_id: `return of ${key.order_id}`,
+      said_order_name: `name of ${key.order_id}`,
       tracking_number: `tracking of ${key.order_id}`,
       charged_at: `${month}-17T00:00:00Z`,
       amount_minor: LABEL_MINOR,
@@ -201,63 +190,6 @@ function factRows() {
   };
 }
 
-function cohortRows() {
-  return STORE_MONTHS.flatMap((month, monthIndex) =>
-    cohortEntities().flatMap(({ kind, key, skus }) =>
-      ["primary", "30d", "90d", "lifetime"].map((window) => ({
-        entity_kind: kind,
-        entity_key: key,
-        observation_window: window,
-        cohort_month: `${month}-01`,
-        ...cohortFigures(skus, monthIndex),
-      })),
-    ),
-  );
-}
-
-/** The sum of a month's figures over SKUs, given by their place in the list. */
-function cohortFigures(skus: readonly number[], monthIndex: number) {
-  const sold = skus.reduce((sum, skuIndex) => sum + soldUnits(skuIndex, monthIndex), 0);
-  const returned = skus.reduce((sum, skuIndex) => sum + returnedUnits(skuIndex, monthIndex), 0);
-  return {
-    sold_units: sold,
-    returned_units: returned,
-    refunded_units: returned,
-    restocked_units: returned,
-    restocked_cost_minor: returned * 700,
-    costed_sold_units: sold,
-    costed_returned_units: returned,
-    refund_minor: returned * REFUND_MINOR,
-    label_minor: skus.length * LABEL_MINOR,
-  };
-}
-
-/** Every entity that has cohort rows, with the places of its SKUs in the list. */
-function cohortEntities() {
-  const places = (matches: (sku: Sku) => boolean): number[] =>
-    SKUS.flatMap((sku, index) => (matches(sku) ? [index] : []));
-  return [
-    { kind: "workspace", key: "", skus: places(() => true) },
-    ...SKUS.map(({ sku }, index) => ({ kind: "sku", key: sku, skus: [index] })),
-    ...[jacket, shirt, hat].map(({ gid }) => ({
-      kind: "product",
-      key: gid,
-      skus: places((sku) => sku.product.gid === gid && !sku.isUsed),
-    })),
-    { kind: "product_used", key: jacket.gid, skus: places((sku) => sku.isUsed) },
-    ...["Outerwear", "Tops"].map((key) => ({
-      kind: "family",
-      key,
-      skus: places((sku) => sku.product.family === key),
-    })),
-    ...["Hats", "Jackets", "Shirts"].map((key) => ({
-      kind: "analytics_category",
-      key,
-      skus: places((sku) => sku.product.category === key),
-    })),
-  ];
-}
-
 function controlRows() {
   return {
     data_source: [
@@ -269,6 +201,20 @@ function controlRows() {
         last_synced_at: "2026-07-01T05:00:00Z",
       },
     ],
+    sync_run: [
+      {
+        run_id: crypto.randomUUID(),
+        source: "labels",
+        kind: "incremental",
+        requested_by: "schedule",
+        started_at: "2026-07-01T05:00:00Z",
+        error: "The source of this workspace did not answer.",
+      },
+    ],
+    sync_request: [{ source: "labels", kind: "incremental", requested_by: "schedule" }],
+    sync_record: [{ source: "labels", part: "labels", record_id: "record", record: "{}" }],
+    pending_record: [{ source: "labels", kind: "order", record_id: "pending order" }],
+    webhook_delivery: [{ source: "labels", webhook_id: "delivery", topic: "refunds/create" }],
     daily_usage: [{ day: "2026-01-01", requests: 0 }],
     dirty_cohort: [{ cohort_month: "2020-01-01" }],
     watchlist_entry: [{ entity_kind: "sku", entity_key: "JACKET-M" }],

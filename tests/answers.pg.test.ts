@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Endpoint } from "../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../src/contract/registry.ts";
+import { report } from "../src/contract/report.ts";
+import { returnCostLeaderboard } from "../src/contract/return-cost-leaderboard.ts";
+import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
+import { summary } from "../src/contract/summary.ts";
+import { timeseries } from "../src/contract/timeseries.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { leastParameters } from "./support/requests.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+const SUMMARY = summary.path;
+const TIMESERIES = timeseries.path;
+const RANKING = returnRateLeaderboard.path;
+const MONTHS = { start_month: "2025-01", end_month: "2026-06" };
+
+const REMEMBERED = (ENDPOINTS as readonly Endpoint[]).filter(
+  ({ name, response }) => response !== null && name !== "alerts",
+);
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+async function seededTenant(options: Parameters<typeof createTenant>[1] = {}): Promise<Tenant> {
+  const tenant = await createTenant(service.database, options);
+  await seedSmallStore(service.database, tenant.shopKey);
+  return tenant;
+}
+
+async function textOf(
+  { token }: Tenant,
+  path: string,
+  params: Record<string, string> = MONTHS,
+): Promise<string> {
+  const answer = await service.call(path, { token, params });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.text;
+}
+
+/** Facts that change without a new data version, as nothing but a test changes them. */
+async function halveCohorts({ shopKey }: Tenant): Promise<void> {
+  await service.database.query("update cohort set sold_units = sold_units / 2 where shop_key = $1", [
+    shopKey,
+  ]);
+}
+
+async function raiseVersion({ shopKey }: Tenant): Promise<void> {
+  await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
+    shopKey,
+  ]);
+}
+
+describe("a remembered answer", () => {
+  test("is that of a server without a memory, byte for byte, for each endpoint", async (context) => {
+    const tenant = await seededTenant();
+    const without = await startServerProcess(context, service.databaseUrl, { ANSWER_MEMORY_MB: "0" });
+    for (const endpoint of ENDPOINTS) {
+      const options = { token: tenant.token, params: { ...leastParameters(endpoint) } };
+      const made = await without.call(endpoint.path, options);
+      const first = await service.call(endpoint.path, options);
+      const again = await service.call(endpoint.path, options);
+      assert.deepEqual([first.text, again.text], [made.text, made.text], endpoint.name);
+    }
+  });
+
+  for (const endpoint of REMEMBERED.filter(({ name }) => name !== "entities")) {
+    test(`${endpoint.name}: is given until the data version changes, and never after`, async () => {
+      const tenant = await seededTenant();
+      const params = { ...leastParameters(endpoint) };
+      const old = await textOf(tenant, endpoint.path, params);
+      await halveCohorts(tenant);
+      assert.equal(await textOf(tenant, endpoint.path, params), old, "it was not remembered");
+      await raiseVersion(tenant);
+      assert.notEqual(await textOf(tenant, endpoint.path, params), old);
+    });
+  }
+
+  test("entities: is given until the data version changes, and never after", async () => {
+    const tenant = await seededTenant();
+    const old = await textOf(tenant, "/api/v1/entities", {});
+    await service.database.query("delete from entity where shop_key = $1 and label = 'HAT-1'", [
+      tenant.shopKey,
+    ]);
+    assert.equal(await textOf(tenant, "/api/v1/entities", {}), old);
+    await raiseVersion(tenant);
+    assert.notEqual(await textOf(tenant, "/api/v1/entities", {}), old);
+  });
+
+  test("alerts are never remembered: they come without a new data version", async () => {
+    const tenant = await seededTenant();
+    const old = await textOf(tenant, "/api/v1/alerts", {});
+    await service.database.query("update alert set title = 'Another' where shop_key = $1", [tenant.shopKey]);
+    assert.notEqual(await textOf(tenant, "/api/v1/alerts", {}), old);
+  });
+
+  test("tells its freshness anew each time", async () => {
+    const tenant = await seededTenant();
+    await textOf(tenant, SUMMARY);
+    await service.database.query(
+      "update data_source set last_synced_at = '2026-07-02T03:04:05Z', status = 'failed' where shop_key = $1 and source = 'csv'",
+      [tenant.shopKey],
+    );
+    const { meta } = (await service.call(SUMMARY, { token: tenant.token, params: MONTHS })).json();
+    const { sources } = meta["freshness"] as { sources: Record<string, unknown>[] };
+    const csv = sources.find((source) => source["source"] === "csv");
+    assert.deepEqual(csv, {
+      source: "csv",
+      last_synced_at: "2026-07-02T03:04:05.000Z",
+      status: "failed",
+      stale: true,
+    });
+  });
+
+  test("is that of the workspace's present settings, plan and label sources", async () => {
+    const tenant = await seededTenant();
+    const params = { ...MONTHS, include_incomplete: "true" };
+    const changes: [path: string, change: () => Promise<unknown>][] = [
+      [
+        returnCostLeaderboard.path,
+        () =>
+          service.database.query(
+            "update data_source set currency_code = 'USD' where shop_key = $1 and source = 'labels'",
+            [tenant.shopKey],
+          ),
+      ],
+      [RANKING, () => changeWorkspace(service.database, tenant, { min_sold_units: 400 })],
+      [TIMESERIES, () => changeWorkspace(service.database, tenant, { primary_window_days: 365 })],
+      [TIMESERIES, () => changeWorkspace(service.database, tenant, { data_as_of: "2025-03-01T00:00:00Z" })],
+      [report.path, () => changeWorkspace(service.database, tenant, { currency_code: "JPY" })],
+      [SUMMARY, () => changeWorkspace(service.database, tenant, { shop_domain: "renamed.example" })],
+      [RANKING, () => changePlan(service.database, tenant, { entitlements: ["api_access"] })],
+    ];
+    for (const [path, change] of changes) {
+      const old = await textOf(tenant, path, params);
+      assert.equal(await textOf(tenant, path, params), old);
+      await change();
+      assert.notEqual(await textOf(tenant, path, params), old, path);
+    }
+  });
+
+  test("is never another tenant's, though all but the shop's key is the same", async () => {
+    const [one, other] = [await seededTenant(), await seededTenant()];
+    const alike = { organization_id: "same", shop_id: "same", shop_domain: "same.example" };
+    const plan_key = `plan-${one.shopKey}`;
+    for (const tenant of [one, other])
+      await changeWorkspace(service.database, tenant, { ...alike, plan_key });
+    await halveCohorts(other);
+    for (const endpoint of REMEMBERED.filter(({ name }) => name !== "entities")) {
+      const params = { ...leastParameters(endpoint) };
+      const texts = [await textOf(one, endpoint.path, params), await textOf(other, endpoint.path, params)];
+      assert.notEqual(texts[0], texts[1]);
+      assert.equal(await textOf(one, endpoint.path, params), texts[0]);
+      assert.equal(await textOf(other, endpoint.path, params), texts[1]);
+    }
+  });
+});
+
+describe("data that changes under a request", () => {
+  // February 2026 becomes complete, and its units change, in one transaction.
+  const OLD_AS_OF = "2026-02-15T06:00:00Z";
+  const NEW_AS_OF = "2026-07-01T06:00:00Z";
+
+  test("M5: an answer never pairs the new facts with the old as-of; the request is counted once", async () => {
+    const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
+    const params = { start_month: "2026-01", end_month: "2026-02" };
+    const holder = await service.database.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("lock table cohort in access exclusive mode");
+      const asked = textOf(tenant, TIMESERIES, params);
+      await untilLoadWaits();
+      await holder.query("update cohort set sold_units = 1000, returned_units = 0 where shop_key = $1", [
+        tenant.shopKey,
+      ]);
+      await holder.query(
+        "update workspace set data_as_of = $2, data_version = data_version + 1 where shop_key = $1",
+        [tenant.shopKey, NEW_AS_OF],
+      );
+      await holder.query("commit");
+      const { rows } = (JSON.parse(await asked) as { data: { rows: Record<string, unknown>[] } }).data;
+      assert.deepEqual(
+        rows.map((row) => [row["cohort_month"], row["sold_units"], row["is_complete"]]),
+        [
+          ["2026-01-01", 1000, true],
+          ["2026-02-01", 1000, true],
+        ],
+      );
+      assert.equal(await countedRequests(service.database, tenant), 1);
+    } finally {
+      holder.release(true);
+    }
+  });
+
+  async function untilLoadWaits(): Promise<void> {
+    for (let attempt = 0; attempt < 200; attempt += 1) {
+      const { rowCount } = await service.database.query(
+        `select from pg_stat_activity
+          where datname = current_database() and application_name = 'returns-reading' and wait_event_type = 'Lock'`,
+      );
+      if (rowCount !== 0) return;
+      await sleep(10);
+    }
+    assert.fail("the request never waited for the lock");
+  }
+});

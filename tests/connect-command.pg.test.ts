@@ -1,0 +1,271 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { startLoopSimulator } from "../simulators/loop/server.ts";
+import { startShipStationSimulator } from "../simulators/shipstation/server.ts";
+import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { runCommand } from "./support/command.ts";
+import type { Outcome } from "./support/command.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
+import { serviceEnvironment } from "./support/service.ts";
+import { APP, APP_OPTIONS } from "./support/webhooks.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "returns-connect-"));
+let control: ControlDatabase;
+let simulator: ShopifySimulator;
+before(async () => {
+  control = await openControlDatabase();
+  for (const [domain, currency] of [
+    ["lamps.example", "EUR"],
+    ["other.example", "EUR"],
+    ["dollars.example", "USD"],
+    ["labels.example", "EUR"],
+  ] as const) {
+    await createWorkspace(control.database, { domain, currency });
+  }
+  simulator = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
+});
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await simulator.stop();
+  await control.stop();
+});
+
+/** The secret in a file, as an option. */
+function tokenFile(text: string): string[] {
+  const file = join(folder, "token");
+  writeFileSync(file, `${text}\n`);
+  return ["--token-file", file];
+}
+
+function run(
+  words: readonly string[],
+  options: Record<string, string> = {},
+  input?: string,
+): Promise<Outcome> {
+  return runCommand(words, { ...serviceEnvironment(control.url), ...options }, input);
+}
+
+const shopify = (workspace: string, ...words: string[]): string[] => [
+  "connect",
+  "shopify",
+  "--workspace",
+  workspace,
+  "--url",
+  simulator.url,
+  ...words,
+];
+
+/** Everything stored of connections; credentials by their length. */
+async function connections() {
+  return control.database.rows<{ shop: string; source: string; settings: Record<string, unknown> }>(
+    {
+      name: "test_connections",
+      text: `select w.shop_domain as shop, s.source, s.settings from data_source s join workspace w using (shop_key)
+              where s.is_connection and s.sealed_credentials is not null order by 1, 2`,
+    },
+    [],
+  );
+}
+
+const refuses = async (
+  words: readonly string[],
+  sentence: RegExp,
+  { code = 1, input }: { code?: number; input?: string } = {},
+): Promise<void> => {
+  const stored = await connections();
+  const outcome = await run(words, {}, input);
+  assert.equal(outcome.code, code, outcome.stderr);
+  assert.equal(outcome.stdout, "");
+  const sentences = outcome.stderr
+    .trim()
+    .split("\n")
+    .filter((line) => line !== "Asking Shopify…");
+  assert.equal(sentences.length, 1, outcome.stderr);
+  assert.match(sentences[0] ?? "", sentence);
+  assert.deepEqual(await connections(), stored);
+};
+
+test("what cannot work is refused in one sentence, and nothing is stored", async () => {
+  const token = tokenFile(simulator.token);
+  await refuses(shopify("lamps.example", "--token-stdin"), /^Shopify (does not take|no longer takes)/u, {
+    input: "shpat_wrong",
+  });
+  await refuses(
+    shopify("dollars.example", ...token),
+    /sells in EUR, but the workspace dollars\.example counts in USD/u,
+  );
+  await refuses(
+    shopify("nowhere.example", ...token),
+    /^There is no workspace for the domain nowhere\.example/u,
+  );
+  await refuses(
+    shopify("lamps.example", "--shop", "else.myshopify.com", ...token),
+    /is the shop simulated-shop\.myshopify\.com, not else\.myshopify\.com/u,
+  );
+  const closed = ["connect", "shopify", "--workspace", "lamps.example", "--url", "http://127.0.0.1:9"];
+  await refuses([...closed, ...token], /^Shopify cannot be reached at http:\/\/127\.0\.0\.1:9\.$/u);
+});
+
+test("what was not understood ends with 2, and a token is never taken from the command line", async () => {
+  const wrong = { code: 2 };
+  await refuses(shopify("lamps.example"), /^Give one of --token-stdin and --token-file\.$/u, wrong);
+  await refuses(shopify("lamps.example", "--token", "shpat_x"), /unknown option '--token'/iu, wrong);
+  await refuses(
+    shopify("lamps.example", "--token-stdin"),
+    /^There is no token on the standard input\.$/u,
+    wrong,
+  );
+  await refuses(shopify("lamps.example", ...tokenFile("two words")), /must be one word/u, wrong);
+  const file = tokenFile(simulator.token);
+  await refuses(
+    shopify("lamps.example", ...file, "--shop", "shop.example"),
+    /^The shop must be its name/u,
+    wrong,
+  );
+  await refuses(shopify("lamps.example", ...file, "--family-metafield", "x"), /familyMetafield/u, wrong);
+  const plain = ["connect", "shopify", "--workspace", "lamps.example", "--url", "http://shop.example"];
+  await refuses([...plain, ...file], /^The address must begin with https:/u, wrong);
+  await refuses(["connect", "shopify", "--workspace", "lamps.example", ...file], /^Name the shop/u, wrong);
+});
+
+test("a shop is connected with the token of its custom app, read from the standard input", async () => {
+  const words = shopify("lamps.example", "--token-stdin", "--family-tag-prefix", "family:", "--json");
+  const outcome = await run(words, { PUBLIC_URL: "https://returns.example" }, `${simulator.token}\n`);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  assert.deepEqual(JSON.parse(outcome.stdout), {
+    source: "shopify",
+    workspace: "lamps.example",
+    account: "simulated-shop.myshopify.com",
+    url: simulator.url,
+    requested_run: "backfill",
+    notes: [],
+  });
+  const [connection] = await connections();
+  assert.equal(connection?.settings["familyTagPrefix"], "family:");
+  const audit = await control.audit();
+  assert.ok(audit.some(({ action, actor }) => action === "source.connect" && actor === "operator"));
+  assert.ok(!(outcome.stdout + outcome.stderr + JSON.stringify(audit)).includes(simulator.token));
+  const { operations } = await simulator.control("statistics", {});
+  assert.equal(operations["WebhookCreate"], 17);
+});
+
+test("connecting again keeps what was chosen and registers no webhook twice", async () => {
+  const words = shopify("lamps.example", ...tokenFile(simulator.token), "--condition-option", "State");
+  const outcome = await run(words, { PUBLIC_URL: "https://returns.example" });
+  assert.equal(outcome.code, 0, outcome.stderr);
+  assert.match(outcome.stderr, /"runs" shows how far it is/u);
+  const [connection] = await connections();
+  assert.equal(connection?.settings["familyTagPrefix"], "family:");
+  assert.equal(connection?.settings["conditionOption"], "State");
+  const { operations } = await simulator.control("statistics", {});
+  assert.equal(operations["WebhookCreate"], 17);
+});
+
+test("a shop of one workspace is not connected to another, nor a workspace to another shop", async () => {
+  const token = tokenFile(simulator.token);
+  await refuses(
+    shopify("other.example", ...token),
+    /^The shop simulated-shop\.myshopify\.com is connected to the workspace lamps\.example already\.$/u,
+  );
+  const second = await startShopifySimulator({ domain: "second.myshopify.com", orders: 5, products: 2 });
+  try {
+    const words = ["connect", "shopify", "--workspace", "lamps.example", "--url", second.url];
+    await refuses(
+      [...words, ...tokenFile(second.token)],
+      /^The workspace lamps\.example holds the data of the shop simulated-shop\.myshopify\.com/u,
+    );
+  } finally {
+    await second.stop();
+  }
+});
+
+test("scopes that are missing are named; without read_all_orders the operator is told what is not there", async () => {
+  await simulator.control("set-scopes", { scopes: ["read_orders", "read_products"] });
+  await refuses(
+    shopify("lamps.example", ...tokenFile(simulator.token)),
+    /give the app the scopes read_returns\.$/u,
+  );
+  await simulator.control("set-scopes", { scopes: ["read_orders", "read_products", "read_returns"] });
+  const outcome = await run(shopify("lamps.example", ...tokenFile(simulator.token)));
+  assert.equal(outcome.code, 0);
+  assert.match(
+    outcome.stderr,
+    /Without the scope read_all_orders Shopify shows the orders of the last 60 days only\./u,
+  );
+  assert.match(outcome.stderr, /PUBLIC_URL is not set/u);
+});
+
+test("--oauth prints the address that the merchant opens", async () => {
+  const shop = ["--shop", "new.myshopify.com"];
+  await refuses(shopify("other.example", ...shop, "--oauth"), /^Set PUBLIC_URL, SHOPIFY_CLIENT_ID and/u);
+  const environment = { ...APP_OPTIONS, PUBLIC_URL: "https://returns.example" };
+  const outcome = await run(shopify("other.example", ...shop, "--oauth"), environment);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  assert.match(outcome.stdout, /^https:\/\/returns\.example\/connect\/shopify\?link=[\w-]+\n$/u);
+  assert.match(outcome.stderr, /within seven days/u);
+});
+
+test("label sources are connected with their key, once they have taken it", async () => {
+  const sources = {
+    shipstation: await startShipStationSimulator({ count: 5 }),
+    loop: await startLoopSimulator({ count: 5 }),
+  };
+  try {
+    for (const [source, { url, apiKey }] of Object.entries(sources)) {
+      const words = ["connect", source, "--workspace", "labels.example", "--url", url];
+      await refuses(
+        [...words, ...tokenFile("wrong-key")],
+        /^\w+ does not take this API key \(status 401\): check it under .+ → .+\.$/u,
+      );
+      const outcome = await run([...words, ...tokenFile(apiKey), "--json"]);
+      assert.equal(outcome.code, 0, outcome.stderr);
+      assert.equal((JSON.parse(outcome.stdout) as { source: string }).source, source);
+    }
+  } finally {
+    await Promise.all(Object.values(sources).map((source) => source.stop()));
+  }
+  const labels = (await connections()).filter(({ shop }) => shop === "labels.example");
+  assert.deepEqual(
+    labels.map(({ source }) => source),
+    ["loop", "shipstation"],
+  );
+});
+
+test("connections shows every source, and disconnect deletes the credentials of one and says what stays", async () => {
+  const list = async (): Promise<Record<string, unknown>[]> =>
+    JSON.parse((await run(["connections", "--json"])).stdout) as Record<string, unknown>[];
+  assert.deepEqual(
+    (await list()).map(({ workspace, source, status }) => [workspace, source, status]),
+    [
+      ["lamps.example", "shopify", "waiting"],
+      ["labels.example", "loop", "waiting"],
+      ["labels.example", "shipstation", "waiting"],
+    ],
+  );
+  const table = (await run(["connections", "--workspace", "lamps.example"])).stdout;
+  const none = (await run(["connections", "--workspace", "other.example"])).stdout;
+  assert.equal(none, "No source is connected to other.example: ./returns connect --help shows how.\n");
+  assert.match(table, /^workspace +source +account/u);
+  assert.match(table, /simulated-shop\.myshopify\.com/u);
+
+  const words = ["disconnect", "shopify", "--workspace", "lamps.example", "--yes"];
+  const outcome = await run(words);
+  assert.equal(outcome.stdout, "The credentials of shopify are deleted; nothing had been read.\n");
+  assert.equal((await run(words)).stdout, "shopify is not connected; nothing had been read.\n");
+  const [row] = await list();
+  assert.deepEqual([row?.["source"], row?.["status"]], ["shopify", "disconnected"]);
+  assert.ok(!(await connections()).some(({ source }) => source === "shopify"));
+  const { shop_key: shopKey } = await requireWorkspace(control.database, "lamps.example");
+  const audit = (await control.audit()).filter((event) => event.shop_key === shopKey);
+  assert.equal(audit.at(-1)?.action, "source.disconnect");
+  await refuses(
+    ["disconnect", "loop", "--workspace", "lamps.example", "--yes"],
+    /^The workspace lamps\.example is not connected to "loop"/u,
+  );
+});

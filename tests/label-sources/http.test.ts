@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import type { FaultKind } from "../../simulators/label-source/faults.ts";
+import { startLabelServer } from "../../simulators/label-source/server.ts";
+import type { LabelServer } from "../../simulators/label-source/server.ts";
+import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
+import { getJson, PATIENCE, readApiKey, readBaseUrl } from "../../src/sync/connectors/http-json.ts";
+import type { JsonSource, Patience } from "../../src/sync/connectors/http-json.ts";
+
+const KEY = "a-key";
+const PAGE = { page: "x".repeat(5000) };
+const QUICK: Patience = { ...PATIENCE, firstPauseMs: 1, timeoutMs: 200, tries: 3 };
+
+let server: LabelServer;
+
+before(async () => {
+  server = await startServer(1000);
+});
+
+after(() => server.stop());
+
+beforeEach(() => server.control.setApiKey(KEY));
+
+for (const kind of [
+  "status_500",
+  "status_503",
+  "cut",
+  "cut_midway",
+  "truncated_json",
+  "not_json",
+  "slow",
+] satisfies FaultKind[]) {
+  test(`a source that answers ${kind} twice is asked a third time`, async () => {
+    server.control.fail({ kind, times: 2, millis: 300 });
+    assert.deepEqual(await ask(), PAGE);
+  });
+
+  test(`a source that answers ${kind} every time has failed, in one sentence`, async () => {
+    server.control.fail({ kind, times: 3, millis: 300 });
+    await assert.rejects(ask(), (error) => {
+      assert.ok(error instanceof SourceFailed);
+      assert.match(error.message, /^Source did not answer in 3 tries, the last one: [^.]+\.$/u);
+      return true;
+    });
+    assert.deepEqual(await ask(), PAGE);
+  });
+}
+
+test("429 is waited for as long as Retry-After says, beyond the number of tries", async () => {
+  server.control.fail({ kind: "status_429", times: 1 });
+  const begin = performance.now();
+  assert.deepEqual(await ask({ tries: 1 }), PAGE);
+  assert.ok(performance.now() - begin >= 1000);
+});
+
+test("a real rate limit is kept: every request is answered in the end", async () => {
+  const limited = await startServer(3);
+  try {
+    for (let request = 0; request < 5; request += 1) {
+      assert.deepEqual(await ask({ tries: 1 }, limited.url), PAGE);
+    }
+    assert.ok(limited.control.requests.length > 5);
+  } finally {
+    await limited.stop();
+  }
+});
+
+test("a source that always says 429 has failed at last", async () => {
+  server.control.fail({ kind: "status_429", times: 4 });
+  await assert.rejects(ask({ slowdowns: 2, maxSlowdownMs: 1, tries: 2 }), SourceFailed);
+});
+
+test("a revoked key is refused at once", async () => {
+  server.control.setApiKey(null);
+  const asked = server.control.requests.length;
+  await assert.rejects(
+    ask(),
+    new SourceRefused(
+      "Source does not take this API key (status 401): check it under Settings, and connect it again.",
+    ),
+  );
+  assert.equal(server.control.requests.length - asked, 1);
+});
+
+test("the key follows no redirect, and a missing page is a failure that no second try mends", async () => {
+  server.control.fail({ kind: "redirect" });
+  await assert.rejects(ask(), /status 302/u);
+  const asked = server.control.requests.length;
+  await assert.rejects(ask({}, `${server.url}/elsewhere`), /status 404: is its address right\?$/u);
+  assert.equal(server.control.requests.length - asked, 1);
+});
+
+test("an aborted run stops at once, while asking and while waiting, with the reason it was given", async () => {
+  server.control.fail({ kind: "slow", millis: 5000 });
+  server.control.fail({ kind: "status_503", times: 1 });
+  for (const change of [{ timeoutMs: 10_000 }, { firstPauseMs: 10_000 }]) {
+    const worker = new AbortController();
+    setTimeout(() => worker.abort(new Error("the worker stops")), 50);
+    const begin = performance.now();
+    await assert.rejects(ask(change, server.url, worker.signal), /the worker stops/u);
+    assert.ok(performance.now() - begin < 1000);
+  }
+});
+
+test("keys travel encrypted, but for this machine", () => {
+  const url = (setting: unknown) => readBaseUrl(setting, "https://api.example", "Source").href;
+  assert.equal(url(undefined), "https://api.example/");
+  assert.equal(url("https://api.example/v9"), "https://api.example/v9/");
+  assert.equal(url("http://127.0.0.1:8080"), "http://127.0.0.1:8080/");
+  assert.equal(url("http://localhost:8080"), "http://localhost:8080/");
+  for (const setting of ["http://api.example", "ftp://api.example", "api.example", "", 3]) {
+    assert.throws(() => url(setting), SourceFailed);
+  }
+});
+
+test("a key that is missing or cannot be sent is refused before anything is asked", () => {
+  assert.equal(readApiKey(" k1 ", "Source"), "k1");
+  for (const key of [undefined, "", "  ", "two words", "line\nbreak", "schlüssel"]) {
+    assert.throws(() => readApiKey(key, "Source"), SourceRefused);
+  }
+});
+
+function ask(
+  patience: Partial<Patience> = {},
+  url = server.url,
+  signal = new AbortController().signal,
+): Promise<unknown> {
+  const source: JsonSource = {
+    title: "Source",
+    keyPlace: "Settings",
+    baseUrl: new URL(url),
+    headers: { "x-key": KEY },
+    signal,
+    patience: { ...QUICK, ...patience },
+  };
+  return getJson(source, source.baseUrl);
+}
+
+function startServer(requests: number): Promise<LabelServer> {
+  return startLabelServer(
+    {
+      header: "x-key",
+      refusal: {},
+      tooMany: {},
+      notFound: {},
+      serverError: {},
+      answer: (url) => (url.pathname === "/" ? PAGE : null),
+      changeTypes: (page) => page,
+    },
+    { port: 0, apiKey: KEY, requests, windowSeconds: 1 },
+  );
+}

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { loopReturn } from "../../simulators/loop/returns.ts";
+import type { LoopReturn } from "../../simulators/loop/returns.ts";
+import { startLoopSimulator } from "../../simulators/loop/server.ts";
+import type { LoopSimulator } from "../../simulators/loop/server.ts";
+import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
+import { checkLoop } from "../../src/sync/connectors/loop/client.ts";
+import { createLoopConnector } from "../../src/sync/connectors/loop/connector.ts";
+import { startImportShop } from "../support/import-shop.ts";
+import type { ImportShop } from "../support/import-shop.ts";
+import {
+  connectLabels,
+  orderWithReturn,
+  putOrders,
+  readShares,
+  SMALL_PAGES,
+  syncLabels,
+} from "../support/label-shop.ts";
+
+const connector = createLoopConnector(SMALL_PAGES);
+
+let shop: ImportShop;
+const simulators: LoopSimulator[] = [];
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(async () => {
+  for (const simulator of simulators) await simulator.stop();
+  await shop.stop();
+});
+
+test("M10: labels are charged when their return was made; rates are cents, label_rate is an amount", async () => {
+  const { shopKey, simulator } = await open([
+    loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 435)] }),
+    loopReturn({ id: "2", providerOrderId: "2", labelRate: "7.05", trackingNumber: "T2" }),
+    loopReturn({ id: "3", providerOrderId: "3", labels: [label("T3", null)] }),
+    loopReturn({ id: "4", providerOrderId: "4" }),
+    loopReturn({
+      id: "5",
+      providerOrderId: "5",
+      labels: [{ ...label("T5", 100), createdAt: "2026-01-15T00:00:00.000Z" }, label("T6", "2.50")],
+    }),
+  ]);
+  const { counts } = await syncLabels(shop, shopKey, connector, simulator);
+  assert.deepEqual(await readShares(shop, shopKey), [
+    "1 1:T1 435 lag 5",
+    "2 2:T2 705 lag 5",
+    "5 5:T5 100 lag 10",
+    "5 5:T6 250 lag 5",
+  ]);
+  assert.deepEqual(counts, { labels: 4, changed_labels: 4, voided: 0, unmatched: 0, foreign: 0 });
+});
+
+test("M10: a label that is voided later is no spend, and keeps the moment of its void", async () => {
+  const { shopKey, simulator } = await open([
+    loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 435)] }),
+  ]);
+  await syncLabels(shop, shopKey, connector, simulator);
+  simulator.control.void("1", "2026-06-01T05:55:00.000Z");
+  const { counts } = await syncLabels(shop, shopKey, connector, simulator);
+  assert.deepEqual([counts["voided"], counts["changed_labels"]], [1, 1]);
+  assert.deepEqual(await readShares(shop, shopKey), []);
+  simulator.control.void("1", "2026-06-01T05:56:00.000Z");
+  const again = await syncLabels(shop, shopKey, connector, simulator);
+  assert.equal(again.counts["changed_labels"], 0);
+});
+
+test("M10: a label that its return no longer has, or whose price is gone, is removed", async () => {
+  const { shopKey, simulator } = await open([
+    loopReturn({ id: "1", providerOrderId: "1", labels: [label("T1", 400)] }),
+    loopReturn({ id: "11", providerOrderId: "2", labels: [label("T2", 500)] }),
+  ]);
+  await syncLabels(shop, shopKey, connector, simulator);
+  const replaced = { id: "1", providerOrderId: "1", updatedAt: "2026-06-01T05:55:00.000Z" };
+  simulator.control.put(loopReturn({ ...replaced, labels: [label("T1b", 450)] }));
+  const { counts } = await syncLabels(shop, shopKey, connector, simulator);
+  assert.equal(counts["changed_labels"], 2);
+  assert.deepEqual(await readShares(shop, shopKey), ["1 1:T1b 450 lag 5", "2 11:T2 500 lag 5"]);
+});
+
+test("a first run reads from the first order on, in windows the API allows; the next one what was updated since", async () => {
+  const { shopKey, simulator } = await open(manyReturns(95));
+  const first = await syncLabels(shop, shopKey, connector, simulator);
+  assert.equal(first.counts["labels"], 95);
+  const windows = simulator.control.requests.map(windowOf);
+  assert.equal(windows[0]?.from, "2026-01-01 00:00:00+00:00");
+  assert.equal(windows.at(-1)?.to, "2026-06-01 06:00:00+00:00");
+  assert.ok(windows.every(({ from, to }) => Date.parse(to) - Date.parse(from) <= 120 * 86_400_000));
+  assert.ok(windows.length < 30, `${windows.length} requests for 95 returns, 10 on a page`);
+  const [dump, version] = [await shop.dump(shopKey), await versionOf(shopKey)];
+  const asked = simulator.control.requests.length;
+  const second = await syncLabels(shop, shopKey, connector, simulator);
+  assert.equal(second.counts["changed_labels"], 0);
+  assert.deepEqual(simulator.control.requests.slice(asked).map(windowOf), [
+    { from: "2026-06-01 05:50:00+00:00", to: "2026-06-01 06:00:00+00:00" },
+  ]);
+  assert.deepEqual(await shop.dump(shopKey), dump);
+  assert.deepEqual(await versionOf(shopKey), version);
+});
+
+test("no return is lost when one that was read is updated before the others are, whenever that is", async () => {
+  const returns = Array.from({ length: 30 }, (_, index) =>
+    loopReturn({
+      id: String(index),
+      updatedAt: new Date(Date.UTC(2026, 1, 1, 0, index)).toISOString(),
+      labels: [label(`T${index}`, 100)],
+    }),
+  );
+  for (const answers of [1, 2, 3, 8, 16, 17, 18, 19, 20]) {
+    const { shopKey, simulator } = await open(returns);
+    const first = returns[0] as LoopReturn;
+    simulator.control.changeAfter(answers, () =>
+      simulator.control.put({ ...first, updatedAt: "2026-06-01T06:05:00.000Z" }),
+    );
+    await syncLabels(shop, shopKey, connector, simulator);
+    assert.ok((await storedLabels(shopKey)) >= 29, `changed after ${answers} answers`);
+    const now = () => new Date("2026-06-01T07:00:00.000Z");
+    await syncLabels(shop, shopKey, connector, simulator, { now });
+    assert.equal(await storedLabels(shopKey), 30, `changed after ${answers} answers`);
+  }
+});
+
+test("faults between pages are survived; a run that is aborted goes on in its window, to the same rows", async () => {
+  const returns = manyReturns(95);
+  const { shopKey, simulator } = await open(returns);
+  const undisturbed = await open(returns);
+  await syncLabels(shop, undisturbed.shopKey, connector, undisturbed.simulator);
+  const worker = new AbortController();
+  let pages = 0;
+  const run = syncLabels(shop, shopKey, connector, simulator, {
+    signal: worker.signal,
+    progress: () => {
+      if ((pages += 1) === 4) worker.abort(new Error("the worker stops"));
+    },
+  });
+  await assert.rejects(run, /the worker stops/u);
+  for (const kind of ["cut", "status_503", "truncated_json", "cut_midway", "slow"] as const) {
+    simulator.control.fail({ kind, after: 1 });
+  }
+  await syncLabels(shop, shopKey, connector, simulator);
+  assert.deepEqual(await shop.dump(shopKey), await shop.dump(undisturbed.shopKey));
+});
+
+test("a next page on another host is not asked, and changed types are a failure; both leave the data", async () => {
+  const { shopKey, simulator } = await open(manyReturns(15));
+  await syncLabels(shop, shopKey, connector, simulator);
+  const dump = await shop.dump(shopKey);
+  simulator.control.fail({ kind: "foreign_next_page" });
+  await assert.rejects(
+    syncLabels(shop, shopKey, connector, simulator),
+    new SourceFailed("Loop named a next page on another host, which is not asked."),
+  );
+  simulator.control.put(loopReturn({ id: "1", updatedAt: "2026-06-01T05:55:00.000Z" }));
+  simulator.control.fail({ kind: "changed_types" });
+  await assert.rejects(
+    syncLabels(shop, shopKey, connector, simulator),
+    new SourceFailed("The answer of Loop is not as documented: labels of one of the returns is no list."),
+  );
+  const place = { ...simulator, signal: new AbortController().signal };
+  await checkLoop(place);
+  await assert.rejects(checkLoop({ ...place, apiKey: "another" }), SourceRefused);
+  assert.deepEqual(await shop.dump(shopKey), dump);
+});
+
+async function open(returns: LoopReturn[]) {
+  const shopKey = await shop.open();
+  await connectLabels(shop, shopKey, "loop");
+  await putOrders(
+    shop,
+    shopKey,
+    [1, 2, 3, 4, 5].map((number) => orderWithReturn(number)),
+  );
+  const simulator = await startLoopSimulator({ returns, requests: 10_000 });
+  simulators.push(simulator);
+  return { shopKey, simulator };
+}
+
+function label(trackingNumber: string, rate: number | string | null) {
+  return { rate, trackingNumber, status: "in_transit" };
+}
+
+/** One a day from January on, of orders that are unknown but for five. */
+function manyReturns(count: number): LoopReturn[] {
+  return Array.from({ length: count }, (_, index) =>
+    loopReturn({
+      id: String(index),
+      providerOrderId: String(index),
+      createdAt: new Date(Date.UTC(2026, 0, 6 + index)).toISOString(),
+      updatedAt: new Date(Date.UTC(2026, 0, 50 + index)).toISOString(),
+      labels: [label(`T${index}`, 100 + index)],
+    }),
+  );
+}
+
+function windowOf(path: string): { from: string; to: string } {
+  const asked = new URL(path, "http://source").searchParams;
+  return { from: asked.get("from") ?? "", to: asked.get("to") ?? "" };
+}
+
+async function storedLabels(shopKey: number): Promise<number> {
+  return (await shop.rows("select from return_label where shop_key = $1", [shopKey])).length;
+}
+
+async function versionOf(shopKey: number) {
+  return shop.rows("select data_version, data_as_of from workspace where shop_key = $1", [shopKey]);
+}

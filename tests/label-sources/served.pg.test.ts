@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { generateLoopReturns } from "../../simulators/loop/returns.ts";
+import { startLoopSimulator } from "../../simulators/loop/server.ts";
+import { generateShipStationLabels, shipStationLabel } from "../../simulators/shipstation/labels.ts";
+import { startShipStationSimulator } from "../../simulators/shipstation/server.ts";
+import { diagnoseConnections } from "../../src/control/doctor-connections.ts";
+import { setSourceStatus } from "../../src/store/queries/data-source.ts";
+import { connectionHealth } from "../../src/store/queries/worker-health.ts";
+import { SourceRefused } from "../../src/sync/connector.ts";
+import { createLoopConnector } from "../../src/sync/connectors/loop/connector.ts";
+import { createShipStationConnector } from "../../src/sync/connectors/shipstation/connector.ts";
+import { csv, startImportShop } from "../support/import-shop.ts";
+import type { ImportShop } from "../support/import-shop.ts";
+import {
+  connectLabels,
+  NOW,
+  orderGid,
+  orderWithReturn,
+  putOrders,
+  QUICK,
+  returnGid,
+  syncLabels,
+  tracking,
+} from "../support/label-shop.ts";
+import { startTestService } from "../support/service.ts";
+import type { TestService } from "../support/service.ts";
+import { createTenant } from "../support/tenants.ts";
+import type { Tenant } from "../support/tenants.ts";
+
+const LABELS = "label_id,order_id,return_id,charged_at,amount,currency,voided_at";
+const END = "2026-05-30T00:00:00.000Z";
+const ORDERS = 120;
+
+let shop: ImportShop;
+let service: TestService;
+
+before(async () => {
+  shop = await startImportShop();
+  service = await startTestService();
+});
+
+after(async () => {
+  await service.stop();
+  await shop.stop();
+});
+
+test("M10: a year of ShipStation labels gives the same cohort rows as the same labels imported as CSV", async () => {
+  const labels = generateShipStationLabels({ seed: 3, count: ORDERS * 3, currency: "EUR", now: END });
+  const trackings = labels.map((label) => label.trackingNumber ?? "");
+  // Two of three labels are outbound; every fifth return label belongs to no return.
+  const orders = labels
+    .filter((label, index) => label.isReturnLabel && index % 5 !== 0)
+    .map((label, index) =>
+      orderWithReturn(index, { units: 1 + (index % 4), ...tracking(index, label.trackingNumber ?? "") }),
+    );
+  const numberOf = new Map(orders.map((order, index) => [order.trackings?.[0]?.trackingNumber, index]));
+  const rows = labels
+    .filter((label) => label.isReturnLabel)
+    .flatMap((label, index) => {
+      const chargedAt = label.chargeEvent === "on_carrier_acceptance" ? label.scannedAt : label.createdAt;
+      if (chargedAt === null || Date.parse(label.createdAt) < Date.parse("2026-01-01")) return [];
+      const number = numberOf.get(trackings[index * 3]);
+      const returnId = number === undefined ? "" : returnGid(number);
+      return [`${label.labelId},,${returnId},${chargedAt},${label.amount},EUR,`];
+    });
+  assert.ok(rows.length > 30);
+  const simulator = await startShipStationSimulator({ labels, requests: 10_000 });
+  const { synced, imported } = await openTwins("shipstation", orders);
+  try {
+    const connector = createShipStationConnector(QUICK);
+    const { counts } = await syncLabels(shop, synced, connector, simulator);
+    assert.equal(counts["labels"], rows.length);
+    await importLabels(imported, rows);
+    await assertTwins(synced, imported);
+  } finally {
+    await simulator.stop();
+  }
+});
+
+test("M10: a year of Loop labels gives the same cohort rows as the same labels imported as CSV", async () => {
+  const returns = generateLoopReturns({ seed: 4, count: ORDERS, currencyCode: "EUR", now: END }).map(
+    (returned, index) => ({ ...returned, providerOrderId: String(index) }),
+  );
+  const orders = returns
+    .slice(0, 100)
+    .map((_, index) =>
+      orderWithReturn(index, { units: 1 + (index % 4), orderedAt: "2025-05-01T00:00:00.000Z" }),
+    );
+  const rows = returns.flatMap((returned) =>
+    returned.labels.map(
+      (label) =>
+        `${returned.id}:${label.trackingNumber},${orderGid(Number(returned.providerOrderId))},,${returned.createdAt},${(Number(label.rate) / 100).toFixed(2)},EUR,`,
+    ),
+  );
+  const simulator = await startLoopSimulator({ returns, requests: 10_000 });
+  const { synced, imported } = await openTwins("loop", orders);
+  try {
+    const { counts, notes } = await syncLabels(shop, synced, createLoopConnector(QUICK), simulator);
+    assert.equal(counts["labels"], rows.length);
+    assert.match(
+      notes.join(),
+      /^Unmatched spend: \d+\.\d\d EUR, \d+ labels of Loop that belong to no returned line we know\.$/u,
+    );
+    await importLabels(imported, rows);
+    await assertTwins(synced, imported);
+  } finally {
+    await simulator.stop();
+  }
+});
+
+test("M10: matched labels are in the report's costs, unmatched ones in its unmatched spend; the store's as-of stays", async () => {
+  const { tenant, simulator } = await openServed("eur");
+  try {
+    assert.equal((await costsOf(tenant)).included, false);
+    const outcome = await syncLabels(
+      { database: service.installation.database },
+      tenant.shopKey,
+      createShipStationConnector(QUICK),
+      simulator,
+    );
+    assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
+    assert.equal(outcome.counts["unmatched"], 1);
+    assert.deepEqual(outcome.notes, [
+      "Unmatched spend: 7.50 EUR, 1 label of ShipStation that belongs to no returned line we know.",
+    ]);
+    const { rows } = await service.database.query("select data_as_of from workspace where shop_key = $1", [
+      tenant.shopKey,
+    ]);
+    assert.deepEqual(rows, [{ data_as_of: new Date(AS_OF) }]);
+  } finally {
+    await simulator.stop();
+  }
+});
+
+test("M10: labels in another currency make the source unusable; the run says so, and from then on doctor", async () => {
+  const { tenant, simulator } = await openServed("usd");
+  try {
+    const outcome = await syncLabels(
+      { database: service.installation.database },
+      tenant.shopKey,
+      createShipStationConnector(QUICK),
+      simulator,
+    );
+    assert.equal(outcome.counts["foreign"], 2);
+    assert.deepEqual(outcome.notes, [
+      "ShipStation has labels in USD and the shop's currency is EUR: its label costs are not counted.",
+    ]);
+    assert.deepEqual(await costsOf(tenant), { included: false, label: 0, unmatched: null });
+    const { rows } = await service.database.query(
+      "select currency_code, status from data_source where shop_key = $1 and source = 'shipstation'",
+      [tenant.shopKey],
+    );
+    assert.deepEqual(rows, [{ currency_code: "USD", status: "ok" }]);
+    const health = await connectionHealth(service.installation.database);
+    const ours = health.filter((row) => row.shop_domain === tenant.shopDomain);
+    assert.deepEqual(
+      diagnoseConnections(ours, new Date(NOW)).map(({ problems }) => problems),
+      [["shipstation has labels in USD, which is not the shop's currency: its costs are not used"]],
+    );
+  } finally {
+    await simulator.stop();
+  }
+});
+
+test("a source whose key was revoked keeps its labels served until it is said to have failed", async () => {
+  const { tenant, simulator } = await openServed("eur");
+  const { database } = service.installation;
+  const connector = createShipStationConnector(QUICK);
+  try {
+    await syncLabels({ database }, tenant.shopKey, connector, simulator);
+    simulator.control.setApiKey("another");
+    await assert.rejects(syncLabels({ database }, tenant.shopKey, connector, simulator), SourceRefused);
+    assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
+    await setSourceStatus(database, tenant.shopKey, "shipstation", "failed", "The key was refused.");
+    assert.equal((await costsOf(tenant)).included, false);
+    simulator.control.setApiKey(simulator.apiKey);
+    await syncLabels({ database }, tenant.shopKey, connector, simulator);
+    assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
+  } finally {
+    await simulator.stop();
+  }
+});
+
+const AS_OF = "2026-07-01T06:00:00.000Z";
+
+/** Two shops of the same orders, one of them connected. */
+async function openTwins(source: string, orders: ReturnType<typeof orderWithReturn>[]) {
+  const [synced, imported] = [await shop.open(), await shop.open()];
+  await connectLabels(shop, synced, source);
+  for (const shopKey of [synced, imported]) await putOrders(shop, shopKey, orders);
+  return { synced, imported };
+}
+
+async function importLabels(shopKey: number, rows: string[]): Promise<void> {
+  const lines = csv("order_id,line_id,ordered_at,units");
+  const result = await shop.import(shopKey, {
+    "order_lines.csv": lines,
+    "return_labels.csv": csv(LABELS, ...rows),
+  });
+  assert.deepEqual(result.invalid, []);
+}
+
+async function assertTwins(synced: number, imported: number): Promise<void> {
+  const [one, other] = [await shop.dump(synced), await shop.dump(imported)];
+  assert.ok(other["label_share"]?.length);
+  assert.deepEqual(one["cohort"], other["cohort"]);
+  assert.deepEqual(one["dirty_cohort"], []);
+}
+
+/** A served shop with one return and two labels, one of which is nobody's. */
+async function openServed(currency: string) {
+  const tenant = await createTenant(service.database, { dataAsOf: AS_OF });
+  const store = { database: service.installation.database };
+  await connectLabels(store, tenant.shopKey, "shipstation");
+  await putOrders(store, tenant.shopKey, [orderWithReturn(1, tracking(1, "T1"))]);
+  const simulator = await startShipStationSimulator({
+    labels: [
+      shipStationLabel({ labelId: "se-1", trackingNumber: "T1", amount: 5, currency }),
+      shipStationLabel({ labelId: "se-2", trackingNumber: "T2", amount: 7.5, currency }),
+    ],
+  });
+  return { tenant, simulator };
+}
+
+async function costsOf(tenant: Tenant) {
+  const params = {
+    start_month: "2026-01",
+    end_month: "2026-02",
+    window: "lifetime",
+    include_incomplete: true,
+  };
+  const answer = await service.call("/api/v1/report", { token: tenant.token, params });
+  assert.equal(answer.status, 200, answer.text);
+  const data = answer.json().data as unknown as {
+    label_costs_included: boolean;
+    summary: { return_label_cost: number };
+    costs: { unmatched_label_cost: number | null };
+  };
+  return {
+    included: data.label_costs_included,
+    label: data.summary.return_label_cost,
+    unmatched: data.costs.unmatched_label_cost,
+  };
+}

@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
+import type { BulkFault, RequestFault } from "../simulators/shopify/faults.ts";
+import { startShopifySync } from "./support/shopify-sync.ts";
+import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+
+const SHOP = { seed: 11, orders: 400, products: 30 };
+const ALL_SCOPES = ["read_orders", "read_all_orders", "read_returns", "read_products"];
+
+let sync: ShopifySync;
+let undisturbed: unknown[];
+before(async () => {
+  sync = await startShopifySync(SHOP);
+  const workspace = await sync.connect();
+  await workspace.sync("backfill");
+  undisturbed = await workspace.cohorts();
+  assert.ok(undisturbed.length > 500);
+});
+after(() => sync.stop());
+
+async function assertUndisturbed(workspace: ShopifyWorkspace): Promise<void> {
+  assert.deepEqual(await workspace.cohorts(), undisturbed);
+  assert.deepEqual(await leftOvers(workspace), []);
+}
+
+/** What a finished run should leave nothing of. */
+async function leftOvers({ shopKey }: ShopifyWorkspace): Promise<unknown[]> {
+  return sync.shop.rows(
+    `select part as name from sync_record where shop_key = $1
+     union all select kind from pending_record where shop_key = $1 limit 3`,
+    [shopKey],
+  );
+}
+
+const REQUEST_FAULTS: Record<string, RequestFault> = {
+  "answers of status 500": { kind: "status", status: 500 },
+  "answers of status 503": { kind: "status", status: 503 },
+  "answers of status 429": { kind: "status", status: 429 },
+  "cut connections": { kind: "cut" },
+  throttling: { kind: "throttled" },
+};
+
+for (const [name, fault] of Object.entries(REQUEST_FAULTS)) {
+  test(`a backfill survives ${name}`, async () => {
+    const workspace = await sync.connect();
+    for (let place = 0; place < 12; place += 1) {
+      await sync.simulator.control("fault", { fault, times: 2, after: 2 });
+    }
+    await workspace.sync("backfill");
+    await sync.simulator.control("clear-faults", {});
+    await assertUndisturbed(workspace);
+  });
+}
+
+test("a backfill survives a bucket of points that is empty", async () => {
+  const slow = await startShopifySync({ ...SHOP, bucketPoints: 1000, restorePerSecond: 4000 });
+  try {
+    const workspace = await slow.connect();
+    await slow.simulator.control("drain", {});
+    await workspace.sync("backfill");
+    assert.deepEqual(await workspace.cohorts(), undisturbed);
+    const { throttled, requests } = await slow.simulator.control("statistics", {});
+    assert.ok(throttled < requests / 2, `${throttled} of ${requests} requests were throttled`);
+  } finally {
+    await slow.stop();
+  }
+});
+
+test("a backfill asks for less at once where the platform prices pages object by object", async () => {
+  const dear = await startShopifySync({ ...SHOP, connectionCost: "linear" });
+  try {
+    const workspace = await dear.connect();
+    await workspace.sync("backfill");
+    assert.deepEqual(await workspace.cohorts(), undisturbed);
+    await dear.simulator.control("change", { do: "touchOrders", count: 5 });
+    assert.equal((await workspace.sync("incremental")).counts["orders"], 5);
+    assert.ok((await dear.simulator.control("statistics", {})).refusedForCost > 0);
+  } finally {
+    await dear.stop();
+  }
+});
+
+const BULK_FAULTS: BulkFault[] = ["fail", "expire", "truncated", "duplicate", "swapped", "cut"];
+
+for (const fault of BULK_FAULTS) {
+  test(`a backfill survives bulk operations of the kind ${fault}`, async () => {
+    const workspace = await sync.connect();
+    await sync.simulator.control("bulk-fault", { fault, times: 3 });
+    await workspace.sync("backfill");
+    await sync.simulator.control("clear-faults", {});
+    await assertUndisturbed(workspace);
+  });
+}
+
+test("a backfill survives downloads that fail", async () => {
+  const workspace = await sync.connect();
+  await sync.simulator.control("fault", { target: "download", fault: { kind: "cut" }, times: 2 });
+  await sync.simulator.control("fault", {
+    target: "download",
+    fault: { kind: "status", status: 503 },
+    times: 2,
+  });
+  await sync.simulator.control("fault", {
+    target: "download",
+    fault: { kind: "status", status: 404 },
+    times: 1,
+  });
+  await workspace.sync("backfill");
+  await sync.simulator.control("clear-faults", {});
+  await assertUndisturbed(workspace);
+});
+
+test("a bulk operation that comes to no end is given up and run again", async () => {
+  const stalling = await startShopifySync(SHOP, {
+    firstDelayMs: 5,
+    maxDelayMs: 40,
+    pollMs: 10,
+    stallMs: 300,
+  });
+  try {
+    const workspace = await stalling.connect();
+    await stalling.simulator.control("bulk-fault", { fault: "stall", times: 2 });
+    await workspace.sync("backfill");
+    assert.deepEqual(await workspace.cohorts(), undisturbed);
+  } finally {
+    await stalling.stop();
+  }
+});
+
+test("a bulk operation that always fails ends the run in one sentence, and the next run succeeds", async () => {
+  const workspace = await sync.connect();
+  await sync.simulator.control("bulk-fault", { fault: "fail", times: 16 });
+  await assert.rejects(workspace.sync("backfill"), (error) => {
+    assert.ok(error instanceof SourceFailed);
+    assert.match(error.message, /^Shopify's bulk operation of \w+ failed 4 times, .*\.$/);
+    return true;
+  });
+  await sync.simulator.control("clear-faults", {});
+  assert.deepEqual(await workspace.cohorts(), []);
+  await workspace.sync("backfill");
+  await assertUndisturbed(workspace);
+});
+
+test("other bulk operations of the app are waited for", async () => {
+  const busy = await startShopifySync({ ...SHOP, bulkMillis: 1000 });
+  try {
+    const workspaces = await Promise.all([busy.connect(), busy.connect()]);
+    await Promise.all(workspaces.map((workspace) => workspace.sync("backfill")));
+    const { bulkRunningMost, operations } = await busy.simulator.control("statistics", {});
+    assert.equal(bulkRunningMost, 5);
+    assert.ok((operations["BulkRun"] ?? 0) > 8, "no operation had to wait");
+    for (const workspace of workspaces) assert.deepEqual(await workspace.cohorts(), undisturbed);
+  } finally {
+    await busy.stop();
+  }
+});
+
+test("a platform that does not come back ends the run in one sentence", async () => {
+  const workspace = await sync.connect();
+  await sync.simulator.control("fault", { fault: { kind: "status", status: 502 }, times: 50 });
+  await assert.rejects(
+    workspace.sync("backfill"),
+    new SourceFailed("Shopify did not answer as it should: status 502, again and again."),
+  );
+  await sync.simulator.control("clear-faults", {});
+});
+
+test("an access token that expires in the middle of a run is refreshed", async () => {
+  const secrets = await expiringSecrets();
+  const workspace = await sync.connect(secrets);
+  await sync.simulator.control("statistics", { reset: true });
+  const expireAt = new Set(["refunds", "tracking"]);
+  let expiring: Promise<unknown> = Promise.resolve();
+  await workspace.sync("backfill", {
+    onProgress: ({ stage }) => {
+      if (expireAt.delete(stage)) {
+        expiring = sync.simulator.control("expire-access-tokens", {});
+        expiring.catch(() => {});
+      }
+    },
+  });
+  await expiring;
+  await assertUndisturbed(workspace);
+  assert.ok((await sync.simulator.control("statistics", {})).refreshes > 0);
+});
+
+/** As granted by a merchant: an hour's access token and a refresh token. */
+async function expiringSecrets(): Promise<Record<string, string>> {
+  const { url, options } = sync.simulator;
+  const query = new URLSearchParams({
+    client_id: options.clientId,
+    scope: ALL_SCOPES.join(","),
+    redirect_uri: "http://127.0.0.1/back",
+    state: "state",
+  });
+  const granted = await fetch(`${url}/admin/oauth/authorize?${query.toString()}`, { redirect: "manual" });
+  const code = new URL(granted.headers.get("location") ?? "").searchParams.get("code") ?? "";
+  const answer = await fetch(`${url}/admin/oauth/access_token`, {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams({
+      client_id: options.clientId,
+      client_secret: options.clientSecret,
+      code,
+      expiring: "1",
+    }),
+  });
+  const tokens = (await answer.json()) as Record<string, string>;
+  const clock = await sync.simulator.control("clock", {});
+  const expiresAt = new Date(Date.parse(clock.now) + 3600_000).toISOString();
+  return {
+    accessToken: tokens["access_token"] ?? "",
+    refreshToken: tokens["refresh_token"] ?? "",
+    expiresAt,
+  };
+}
+
+test("a token that is not taken is refused in one sentence", async () => {
+  const workspace = await sync.connect({ accessToken: "shpat_unknown" });
+  await assert.rejects(
+    workspace.sync("backfill"),
+    new SourceRefused("Shopify no longer takes the access token of this app: connect the shop again."),
+  );
+});
+
+test("a shop in another currency is refused in one sentence before anything is stored", async () => {
+  const workspace = await sync.connect(undefined, "USD");
+  await assert.rejects(
+    workspace.sync("backfill"),
+    new SourceFailed("The shop's currency is EUR, but the workspace's is USD: nothing was stored."),
+  );
+  assert.deepEqual(await leftOvers(workspace), []);
+});
+
+test("a missing scope is named, and the run succeeds once it is granted", async () => {
+  const workspace = await sync.connect();
+  await sync.simulator.control("set-scopes", { scopes: ["read_orders", "read_all_orders"] });
+  await assert.rejects(
+    workspace.sync("backfill"),
+    new SourceFailed(
+      "Shopify has not granted this app the scopes read_returns, read_products: add what is missing under Dev " +
+        "Dashboard → the app → Versions and let the merchant approve the update (a custom app of the shop's admin: " +
+        "Settings → Apps → Develop apps → the app → Configuration), and try again.",
+    ),
+  );
+  await sync.simulator.control("set-scopes", { scopes: ALL_SCOPES });
+  await workspace.sync("backfill");
+  await assertUndisturbed(workspace);
+});
+
+test("a shop that has fewer orders than before loses them in a new backfill, unless it only shows its last 60 days", async () => {
+  const own = await startShopifySync(SHOP);
+  try {
+    const workspace = await own.connect();
+    await workspace.sync("backfill");
+    await own.simulator.control("set-scopes", { scopes: ["read_orders", "read_returns", "read_products"] });
+    await workspace.sync("backfill");
+    assert.deepEqual(await workspace.cohorts(), undisturbed);
+    await own.simulator.control("set-scopes", { scopes: ALL_SCOPES });
+    await own.simulator.control("change", { do: "deleteOrder", order: 20 });
+    await workspace.sync("backfill");
+    const imported = await own.importExport();
+    assert.deepEqual(await workspace.cohorts(), await imported());
+  } finally {
+    await own.stop();
+  }
+});
+
+test("a revoked token is refused, and what was synced stays", async () => {
+  const own = await startShopifySync({ ...SHOP, orders: 50 });
+  try {
+    const workspace = await own.connect();
+    await workspace.sync("backfill");
+    const rows = await workspace.cohorts();
+    await own.simulator.control("revoke-tokens", {});
+    await assert.rejects(workspace.sync("incremental"), SourceRefused);
+    assert.deepEqual(await workspace.cohorts(), rows);
+  } finally {
+    await own.stop();
+  }
+});

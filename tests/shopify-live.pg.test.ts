@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { startInstallationWorker } from "../src/app.ts";
+import type { Worker } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
+import { connectShopify, storeShop } from "../src/control/connect-shopify.ts";
+import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { serviceEnvironment, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { approvedTokens } from "./support/shopify-approval.ts";
+import { APP, APP_OPTIONS } from "./support/webhooks.ts";
+
+const DOMAIN = "lamps.example";
+const LONGEST_WAIT_MS = 30_000;
+
+let service: TestService;
+let simulator: ShopifySimulator;
+let worker: Worker;
+let shopKey: number;
+before(async () => {
+  service = await startTestService(APP_OPTIONS);
+  simulator = await startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 });
+  const { database, keys } = service.installation;
+  await createWorkspace(database, { domain: DOMAIN, currency: "EUR" });
+  const workspace = await requireWorkspace(database, DOMAIN);
+  shopKey = workspace.shop_key;
+  await connectShopify(
+    { database, sealingKey: keys.sealingKey, publicUrl: service.address, now: () => new Date() },
+    workspace,
+    { url: simulator.url, token: simulator.token, choices: {} },
+  );
+  const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...APP_OPTIONS });
+  const logger = pino({ level: "trace" }, { write: (line: string) => void service.logs.push(line) });
+  worker = await startInstallationWorker(config, service.installation, logger);
+});
+after(async () => {
+  await worker.stop();
+  await service.stop();
+  await simulator.stop();
+});
+
+/** One value of the workspace, by SQL. */
+async function valueOf(sql: string): Promise<unknown> {
+  const { rows } = await service.database.query<{ value: unknown }>(sql, [shopKey]);
+  return rows[0]?.value;
+}
+
+/** What webhooks ask for runs at once here: their wait is shown elsewhere. */
+async function until(sql: string, expected: unknown): Promise<void> {
+  const deadline = Date.now() + LONGEST_WAIT_MS;
+  for (;;) {
+    await service.database.query(
+      "update sync_request set run_after = now() where shop_key = $1 and requested_by = 'webhook' and failures = 0",
+      [shopKey],
+    );
+    const value = await valueOf(sql);
+    if (value === expected) return;
+    if (Date.now() > deadline) assert.equal(value, expected, `${sql}\n${service.logs.slice(-20).join("")}`);
+    await sleep(100);
+  }
+}
+
+const deliver = async (messages?: { topic: string; payload: unknown }[]): Promise<void> => {
+  const deliveries = await simulator.control("deliver", messages === undefined ? {} : { messages });
+  assert.ok(deliveries.length > 0);
+  for (const { topic, status } of deliveries) assert.equal(status, 200, topic);
+};
+
+const READINESS = "select readiness as value from workspace where shop_key = $1";
+const BILLING = "select billing_status as value from workspace where shop_key = $1";
+const ASKED = "select count(*)::integer as value from sync_request where shop_key = $1";
+const PENDING = "select count(*)::integer as value from pending_record where shop_key = $1";
+const REFUNDS =
+  "select coalesce(sum(refunded_units), 0)::integer as value from return_event where shop_key = $1";
+
+test("a connected shop is read and ready without anybody doing more", async () => {
+  await until(READINESS, "ready");
+  await until(ASKED, 0);
+  assert.equal(await valueOf("select count(*) > 40 as value from order_document where shop_key = $1"), true);
+});
+
+test("a refund that a webhook tells of is fetched and counted", async () => {
+  const refunded = (await valueOf(REFUNDS)) as number;
+  const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };
+  await simulator.control("change", { do: "refund", order, line: 0, units: 1, restockType: "RETURN" });
+  await deliver();
+  await until(REFUNDS, refunded + 1);
+  await until(PENDING, 0);
+});
+
+test("a return that a webhook names without its order leads to the order", async () => {
+  const { order } = (await simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };
+  const change = { do: "openReturn", order, line: 0, units: 1, approved: true } as const;
+  await simulator.control("change", change);
+  await simulator.control("drop-messages", {});
+  const { id } = (await simulator.control("order", { order })) as { id: string };
+  const returned = await fetch(`${simulator.url}/admin/api/2026-10/graphql.json`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-shopify-access-token": simulator.token },
+    body: JSON.stringify({ query: `query Q { order(id: "${id}") { returns(first: 1) { nodes { id } } } }` }),
+  });
+  const answer = (await returned.json()) as {
+    data: { order: { returns: { nodes: { id: string }[] } } };
+  };
+  const [{ id: returnId } = { id: "" }] = answer.data.order.returns.nodes;
+  const stored = `select (document::text like '%${returnId}%') as value from order_document
+                   where shop_key = $1 and order_id like '%${id.split("/").at(-1)}'`;
+  assert.equal(await valueOf(stored), false);
+  await deliver([{ topic: "RETURNS_UPDATE", payload: { admin_graphql_api_id: returnId } }]);
+  await until(stored, true);
+  await until(PENDING, 0);
+});
+
+test("billing follows the subscription as it is, not as the last delivery says", async () => {
+  await simulator.control("billing", { status: null });
+  await deliver();
+  await until(BILLING, "inactive");
+  await simulator.control("billing", { status: "ACTIVE" });
+  await simulator.control("drop-messages", {});
+  const old = { admin_graphql_api_id: "gid://shopify/AppSubscription/1", status: "CANCELLED" };
+  await deliver([{ topic: "APP_SUBSCRIPTIONS_UPDATE", payload: { app_subscription: old } }]);
+  await until(BILLING, "active");
+  await until(PENDING, 0);
+});
+
+test("a revoked token is told in one sentence, and connecting again misses nothing", async () => {
+  const refunded = (await valueOf(REFUNDS)) as number;
+  await simulator.control("revoke-tokens", {});
+  const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };
+  await simulator.control("change", { do: "refund", order, line: 0, units: 1, restockType: "RETURN" });
+  await deliver();
+  await until(READINESS, "reconnecting");
+  const error = await valueOf(
+    "select last_error as value from data_source where shop_key = $1 and source = 'shopify'",
+  );
+  assert.match(
+    String(error),
+    /^Shopify no longer takes the access token of this app: connect the shop again\.$/u,
+  );
+  assert.ok(!service.logs.join("").includes(simulator.token));
+
+  const { database, keys } = service.installation;
+  const { sealingKey } = keys;
+  const secrets = await approvedTokens(simulator);
+  await storeShop(
+    { database, sealingKey, publicUrl: null, now: () => new Date() },
+    await requireWorkspace(database, DOMAIN),
+    { shop: null, url: simulator.url, choices: {}, secrets, actor: "merchant" },
+  );
+  await until(READINESS, "ready");
+  await until(REFUNDS, refunded + 1);
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { loopReturn } from "../simulators/loop/returns.ts";
+import { startLoopSimulator } from "../simulators/loop/server.ts";
+import { createLoopConnector } from "../src/sync/connectors/loop/connector.ts";
+import { connectLabels, SMALL_PAGES, syncLabels } from "./support/label-shop.ts";
+import { startShopifySync } from "./support/shopify-sync.ts";
+import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+
+let sync: ShopifySync;
+let workspace: ShopifyWorkspace;
+before(async () => {
+  sync = await startShopifySync({ seed: 51, orders: 500, products: 25 });
+  const { order } = (await sync.simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };
+  await sync.simulator.control("change", { do: "openReturn", order, line: 0, units: 2, approved: false });
+  workspace = await sync.connect();
+  await workspace.sync("backfill");
+});
+after(() => sync.stop());
+
+type TrueOrder = {
+  number: number;
+  returns: { status: string; items: { quantity: number }[] }[];
+};
+
+/** Orders of the shop with a return in a state, each as it truly is. */
+async function ordersWith(status: string): Promise<(TrueOrder & { orderId: string })[]> {
+  const owners = await sync.simulator.control("label-owners", {});
+  const found = owners.filter((owner) => owner.status === status);
+  return Promise.all(
+    [...new Map(found.map(({ orderId, orderName }) => [orderId, orderName]))].map(
+      async ([orderId, orderName]) => {
+        const order = Number(orderName.slice(1)) - 1000;
+        return { orderId, ...((await sync.simulator.control("order", { order })) as TrueOrder) };
+      },
+    ),
+  );
+}
+
+for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"]) {
+  test(`M2: lifecycle coverage holds the units that were asked for of ${status} returns`, async () => {
+    const orders = await ordersWith(status);
+    assert.ok(orders.length > 0);
+    const stored = await sync.shop.rows<{ order_id: string; units: number }>(
+      `select order_id, sum(units)::integer as units from return_request
+        where shop_key = $1 and status = $2 group by order_id`,
+      [workspace.shopKey, status],
+    );
+    assert.ok(stored.length > 0);
+    for (const { order_id: orderId, units } of stored) {
+      const returns = orders.find((order) => order.orderId === orderId)?.returns ?? [];
+      const asked = returns.filter((row) => row.status === status).flatMap((row) => row.items);
+      const askedUnits = asked.reduce((sum, item) => sum + item.quantity, 0);
+      assert.ok(units > 0 && units <= askedUnits, `${units} of ${askedUnits} units of ${orderId}`);
+    }
+    const [served] = await sync.shop.rows(
+      `select sum(u.units)::integer as units
+         from cohort c, unnest(c.request_states, c.request_units) u (status, units)
+        where shop_key = $1 and entity_kind = 'workspace' and observation_window = 'lifetime' and u.status = $2`,
+      [workspace.shopKey, status],
+    );
+    assert.deepEqual(served, { units: stored.reduce((sum, row) => sum + row.units, 0) });
+  });
+}
+
+test("M10: the label of a return under way is tied to it", async () => {
+  const [parcel] = await sync.shop.rows<{ tracking_number: string; order_id: string; return_id: string }>(
+    `select t.tracking_number, t.order_id, t.return_id
+       from return_tracking t join return_request r using (shop_key, order_id, return_id)
+      where t.shop_key = $1 and r.status = 'OPEN'
+        and not exists (select from return_event e where e.shop_key = $1 and e.order_id = t.order_id) limit 1`,
+    [workspace.shopKey],
+  );
+  assert.ok(parcel !== undefined);
+  const label = { rate: 999, trackingNumber: parcel.tracking_number, status: "in_transit" };
+  const loop = await startLoopSimulator({
+    returns: [loopReturn({ id: "1", createdAt: "2026-05-30T00:00:00.000Z", labels: [label] })],
+  });
+  try {
+    await connectLabels(sync.shop, workspace.shopKey, "loop");
+    await syncLabels(sync.shop, workspace.shopKey, createLoopConnector(SMALL_PAGES), loop);
+    const shares = await sync.shop.rows("select order_id, label_minor from label_share where shop_key = $1", [
+      workspace.shopKey,
+    ]);
+    assert.deepEqual(shares, [{ order_id: parcel.order_id, label_minor: 999 }]);
+  } finally {
+    await loop.stop();
+  }
+});
+
+test("the nightly run finds a return that has ended since, of which nothing was told", async () => {
+  const { order } = (await sync.simulator.control("find-order", { with: "returnOpen" })) ?? { order: 0 };
+  const { returns } = (await sync.simulator.control("order", { order })) as TrueOrder;
+  for (const [index, { status }] of returns.entries()) {
+    if (status === "OPEN")
+      await sync.simulator.control("change", { do: "closeReturn", order, return: index });
+  }
+  await workspace.sync("open_returns");
+  const open = await sync.shop.rows(
+    `select from return_request join order_reference using (shop_key, order_id)
+      where shop_key = $1 and order_name = $2 and status = 'OPEN'`,
+    [workspace.shopKey, `#${1000 + order}`],
+  );
+  assert.deepEqual(open, []);
+  const imported = await sync.importExport();
+  await workspace.sync("incremental");
+  const withoutLabels = (rows: unknown[]) =>
+    rows.map((row) => Object.entries(row as object).filter(([name]) => !name.includes("label")));
+  assert.deepEqual(withoutLabels(await workspace.cohorts()), withoutLabels(await imported()));
+});

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startShopifySync } from "./support/shopify-sync.ts";
+
+type Between = {
+  /** What is asked instead. */
+  asked?: (body: string) => string;
+  /** What is answered instead; it may take its time. */
+  answered?: (body: string, asked: string) => Promise<{ status: number; body: string }>;
+};
+
+/** Stands between the connector and the shop. */
+async function startBetween(url: string, { asked = (body) => body, answered }: Between) {
+  let underWay = 0;
+  const server = createServer((request, response) => {
+    void (async () => {
+      underWay += 1;
+      const body = Buffer.concat(await request.toArray()).toString();
+      const answer = await fetch(`${url}${request.url}`, {
+        method: request.method ?? "POST",
+        headers: {
+          "content-type": "application/json",
+          "x-shopify-access-token": String(request.headers["x-shopify-access-token"]),
+        },
+        body: asked(body),
+      });
+      const text = await answer.text();
+      const given =
+        answered === undefined ? { status: answer.status, body: text } : await answered(text, body);
+      response.writeHead(given.status, { "content-type": "application/json" }).end(given.body);
+      underWay -= 1;
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    underWay: () => underWay,
+    stop: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+/** Lets every page hold one record only. */
+const ONE_BY_ONE: Between = { asked: (body) => body.replaceAll(/\bfirst: \d+/g, "first: 1") };
+
+test("every connection is read to its end: pages of one record give the same rows", async () => {
+  const sync = await startShopifySync({ seed: 31, orders: 80, products: 12 });
+  const oneByOne = await startBetween(sync.simulator.url, ONE_BY_ONE);
+  try {
+    const { simulator } = sync;
+    await simulator.control("change", { do: "touchOrders", count: 40, seed: 1 });
+    const settings = { url: oneByOne.url };
+    const paged = await sync.connect();
+    await paged.sync("backfill", { settings });
+    const imported = await sync.importExport();
+    assert.deepEqual(await paged.cohorts(), await imported());
+
+    await sync.shop.rows(
+      `insert into pending_record (shop_key, source, kind, record_id)
+       select shop_key, 'shopify', 'order', order_id from order_document where shop_key = $1
+       union all select shop_key, 'shopify', 'product', product_gid from product where shop_key = $1`,
+      [paged.shopKey],
+    );
+    const { counts } = await paged.sync("refresh", { settings });
+    assert.equal(counts["orders"], 80);
+    assert.equal(counts["products"], 12);
+    // Whole orders tell what bulk operations and pages told.
+    assert.equal(counts["changed_orders"], 0);
+
+    await simulator.control("change", { do: "touchOrders", count: 40, seed: 2 });
+    await paged.sync("incremental", { settings });
+    const importedAgain = await sync.importExport();
+    assert.deepEqual(await paged.cohorts(), await importedAgain());
+  } finally {
+    await oneByOne.stop();
+    await sync.stop();
+  }
+});
+
+test("every tracking number of a return is read, however many there are", async () => {
+  const sync = await startShopifySync({ seed: 31, orders: 80, products: 12 });
+  const oneByOne = await startBetween(sync.simulator.url, ONE_BY_ONE);
+  try {
+    const { simulator, shop } = sync;
+    const { order } = (await simulator.control("find-order", { with: "returnable" })) ?? { order: 0 };
+    const trackingNumbers = Array.from({ length: 40 }, (_, index) => `PARCEL-${index + 10}`);
+    await simulator.control("change", { do: "openReturn", order, line: 0, units: 2 });
+    await simulator.control("change", { do: "sendParcels", order, return: 0, trackingNumbers });
+    for (const settings of [{}, { url: oneByOne.url }]) {
+      const workspace = await sync.connect();
+      const stored = () =>
+        shop.rows<{ number: string }>(
+          `select tracking_number as number from return_tracking
+            where shop_key = $1 and tracking_number like 'PARCEL-%' order by 1`,
+          [workspace.shopKey],
+        );
+      await workspace.sync("backfill", { settings });
+      assert.deepEqual(
+        (await stored()).map(({ number }) => number),
+        trackingNumbers,
+      );
+      await shop.rows(
+        `insert into pending_record (shop_key, source, kind, record_id)
+         select shop_key, 'shopify', 'order', order_id from order_document where shop_key = $1`,
+        [workspace.shopKey],
+      );
+      assert.equal((await workspace.sync("refresh", { settings })).counts["changed_orders"], 0);
+    }
+  } finally {
+    await oneByOne.stop();
+    await sync.stop();
+  }
+});
+
+test("no request outlives a run that another request has ended", async () => {
+  const sync = await startShopifySync({ seed: 31, orders: 300, products: 12 });
+  let pages = 0;
+  const between = await startBetween(sync.simulator.url, {
+    ...ONE_BY_ONE,
+    answered: async (body, asked) => {
+      if (!asked.includes("query RefundLines")) return { status: 200, body };
+      pages += 1;
+      if (pages === 1) return { status: 418, body: "{}" };
+      await sleep(200);
+      return { status: 200, body };
+    },
+  });
+  try {
+    const workspace = await sync.connect();
+    await assert.rejects(
+      workspace.sync("backfill", { settings: { url: between.url } }),
+      /Shopify answered refund-lines with status 418/u,
+    );
+    assert.ok(pages > 1);
+    assert.equal(between.underWay(), 0);
+  } finally {
+    await between.stop();
+    await sync.stop();
+  }
+});
+
+test("an answer that cannot be read is told with the order that it is about", async () => {
+  const sync = await startShopifySync({ seed: 31, orders: 40, products: 12 });
+  const between = await startBetween(sync.simulator.url, {
+    answered: async (body, asked) => ({
+      status: 200,
+      body: asked.includes("query Orders(") ? body.replace(/"quantity":\d+/u, '"quantity":null') : body,
+    }),
+  });
+  try {
+    const workspace = await sync.connect();
+    await workspace.sync("backfill");
+    await sync.simulator.control("change", { do: "touchOrders", count: 3 });
+    await assert.rejects(
+      workspace.sync("incremental", { settings: { url: between.url } }),
+      /^SourceFailed: Shopify's answer about gid:\/\/shopify\/Order\/\d+ cannot be read: LineItem\.quantity should be a whole number\.$/u,
+    );
+  } finally {
+    await between.stop();
+    await sync.stop();
+  }
+});

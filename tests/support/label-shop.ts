@@ -1,0 +1,187 @@
+import type { OrderDocument } from "../../src/metrics/order.ts";
+import { putConnection } from "../../src/store/queries/data-source.ts";
+import { createStage, lockShop } from "../../src/store/queries/import-stage.ts";
+import { applyStage } from "../../src/sync/apply.ts";
+import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
+import { insertRecords, stageRecords } from "../../src/store/queries/label-record.ts";
+import { PATIENCE } from "../../src/sync/connectors/http-json.ts";
+import type { SaidLabel } from "../../src/sync/connectors/label-run.ts";
+import type { ImportShop } from "./import-shop.ts";
+
+export const NOW = "2026-06-01T06:00:00.000Z";
+
+/** Retries as in production, without their waiting. */
+export const QUICK = { patience: { ...PATIENCE, firstPauseMs: 1, timeoutMs: 400 } };
+
+/** The same, with small pages. */
+export const SMALL_PAGES = { ...QUICK, pageSize: 10 };
+
+/** A simulated source: where it is, and the key it takes. */
+export type Place = { url: string; apiKey: string };
+
+/** Runs a connector once, as the worker does. */
+export async function syncLabels(
+  shop: Pick<ImportShop, "database">,
+  shopKey: number,
+  connector: Connector,
+  place: Place,
+  changes: Partial<SyncContext> = {},
+): Promise<SyncOutcome> {
+  return connector.sync({
+    database: shop.database,
+    shopKey,
+    currencyCode: "EUR",
+    kind: "incremental",
+    settings: { url: place.url },
+    credentials: memoryCredentials({ apiKey: place.apiKey }),
+    signal: new AbortController().signal,
+    now: () => new Date(NOW),
+    progress: () => {},
+    ...changes,
+  });
+}
+
+/** Connects a label source, as the operator does. */
+export async function connectLabels(
+  shop: Pick<ImportShop, "database">,
+  shopKey: number,
+  source: string,
+): Promise<void> {
+  const connection = { shopKey, source, kind: "label_cost", settings: {} } as const;
+  await putConnection(shop.database, { ...connection, sealedCredentials: Buffer.alloc(0) });
+}
+
+/** Stores order documents as they are, as a store source would. */
+export async function putOrders(
+  shop: Pick<ImportShop, "database">,
+  shopKey: number,
+  documents: readonly OrderDocument[],
+): Promise<void> {
+  await shop.database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    await createStage(connection);
+    const stored = await connection.rows<{ order_id: string; document: OrderDocument }>(
+      {
+        name: "test_order_documents",
+        text: "select order_id, document from order_document where shop_key = $1",
+      },
+      [shopKey],
+    );
+    const storedById = new Map(stored.map((row) => [row.order_id, row.document]));
+    let waiting = documents.map((document) => ({
+      orderId: document.orderId,
+      stored: storedById.get(document.orderId) ?? null,
+      said: document,
+    }));
+    await applyStage({
+      connection,
+      shopKey,
+      currencyCode: "EUR",
+      labelSource: null,
+      orders: {
+        merge: (_stored, orderId) => documents.find((document) => document.orderId === orderId) ?? null,
+        next: () => {
+          const portion = waiting;
+          waiting = [];
+          return Promise.resolve(portion);
+        },
+      },
+      onProgress: () => {},
+    });
+  });
+}
+
+/** Stores labels that say no more than what is told: 5.00 EUR, charged on 2026-01-10. */
+export async function putSaidLabels(
+  shop: Pick<ImportShop, "database">,
+  shopKey: number,
+  labels: readonly (Partial<SaidLabel> & Pick<SaidLabel, "labelId">)[],
+): Promise<void> {
+  const source = "labels";
+  const blank = { orderId: null, returnId: null, orderName: null, trackingNumber: null, voidedAt: null };
+  const charge = { chargedAt: "2026-01-10T00:00:00.000Z", amountMinor: 500, currencyCode: "EUR" };
+  await shop.database.transaction(async (connection) => {
+    await createStage(connection);
+    const records = labels.map((label) => ({
+      recordId: label.labelId,
+      labels: [{ ...blank, ...charge, ...label }],
+    }));
+    await insertRecords(connection, shopKey, source, records);
+    await stageRecords(connection, shopKey, source);
+    const run = { connection, shopKey, currencyCode: "EUR", labelSource: source, orders: null };
+    await applyStage({ ...run, onProgress: () => {} });
+  });
+}
+
+/** An order of one line, its return closed, with what is told of it. */
+export function orderWithReturn(
+  number: number,
+  told: Partial<OrderDocument> & { units?: number; orderedAt?: string } = {},
+): OrderDocument {
+  const { units = 1, orderedAt = "2026-01-05T10:00:00.000Z", ...rest } = told;
+  return {
+    orderId: orderGid(number),
+    lines: [
+      {
+        lineId: "l1",
+        orderedAt,
+        productId: null,
+        variantId: null,
+        sku: `SKU-${number % 7}`,
+        title: null,
+        vendor: null,
+        units: 5,
+        removedUnits: 0,
+        unitPriceMinor: null,
+        test: false,
+        canceledAt: null,
+        giftCard: false,
+      },
+    ],
+    returns: [
+      {
+        returnId: returnGid(number),
+        lineId: "l1",
+        status: "CLOSED",
+        units,
+        processedUnits: units,
+        requestedAt: orderedAt,
+        closedAt: "2026-01-20T10:00:00.000Z",
+        reason: null,
+      },
+    ],
+    refunds: [],
+    ...rest,
+  };
+}
+
+export const orderGid = (number: number): string => `gid://shopify/Order/${number}`;
+export const returnGid = (number: number): string => `gid://shopify/Return/${number}`;
+
+/** A tracking number of the return of an order. */
+export function tracking(number: number, trackingNumber: string): Pick<OrderDocument, "trackings"> {
+  return { trackings: [{ returnId: returnGid(number), trackingNumber }] };
+}
+
+export type ShareRow = { share: string };
+
+/** Order, label, minor units and lag of every part of a label. */
+export async function readShares(shop: Pick<ImportShop, "rows">, shopKey: number): Promise<string[]> {
+  const rows = await shop.rows<ShareRow>(
+    `select concat_ws(' ', regexp_replace(order_id, '.*/', ''), label_id, label_minor, 'lag', lag_days) as share
+       from label_share where shop_key = $1 order by share`,
+    [shopKey],
+  );
+  return rows.map(({ share }) => share);
+}
+
+function memoryCredentials(secrets: Secrets): Credentials {
+  let current = secrets;
+  return {
+    read: () => Promise.resolve(current),
+    change: async (change) => {
+      current = await change(current);
+      return current;
+    },
+  };
+}

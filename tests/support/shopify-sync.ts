@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startShopifySimulator } from "../../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
+import type { ShopifyOptions } from "../../simulators/shopify/options.ts";
+import { putConnection } from "../../src/store/queries/data-source.ts";
+import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
+import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
+import type { Pacing } from "../../src/sync/connectors/shopify/pacing.ts";
+import { createTokenSource } from "../../src/sync/connectors/shopify/token.ts";
+import type { Credentials, Secrets, SyncKind, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
+import { startImportShop } from "./import-shop.ts";
+import type { ImportShop } from "./import-shop.ts";
+
+/** A workspace that is connected to a simulated shop. */
+export type ShopifyWorkspace = {
+  shopKey: number;
+  sync(kind: SyncKind, options?: SyncOptions): Promise<SyncOutcome>;
+  /** Every column of the rows that answers are made of. */
+  cohorts(): Promise<unknown[]>;
+};
+
+export type SyncOptions = {
+  signal?: AbortSignal;
+  settings?: Record<string, unknown>;
+  onProgress?: (progress: SyncProgress) => void;
+};
+
+/** A simulated shop, and a database to sync it into. */
+export type ShopifySync = {
+  simulator: ShopifySimulator;
+  shop: ImportShop;
+  /** A new workspace; the lasting token of a custom app unless told otherwise. */
+  connect(secrets?: Secrets, currencyCode?: string): Promise<ShopifyWorkspace>;
+  /** The shop as it is now as an import folder, imported into a workspace of its own. */
+  importExport(): Promise<ShopifyWorkspace["cohorts"]>;
+  stop(): Promise<void>;
+};
+
+/** Tests wait for nothing that they can do without. */
+const QUICK: Partial<Pacing> = { firstDelayMs: 5, maxDelayMs: 40, pollMs: 10 };
+
+export async function startShopifySync(
+  options: Partial<ShopifyOptions> = {},
+  pacing: Partial<Pacing> = QUICK,
+): Promise<ShopifySync> {
+  const now = "2026-06-01T00:00:00Z";
+  const simulator = await startShopifySimulator({
+    now,
+    bulkMillis: 5,
+    bucketPoints: 20_000,
+    restorePerSecond: 20_000,
+    ...options,
+  });
+  const shop = await startImportShop();
+  const cohortsOf = (shopKey: number) => async () => {
+    const rows = await shop.rows<{ row: unknown }>(
+      `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
+        order by entity_kind, entity_key, observation_window, cohort_month`,
+      [shopKey],
+    );
+    return rows.map(({ row }) => row);
+  };
+  const { currencyCode = "EUR" } = options;
+  return {
+    simulator,
+    shop,
+    connect: async (secrets = { accessToken: simulator.token }, currency = currencyCode) => {
+      const shopKey = await shop.open(currency);
+      const credentials = inMemoryCredentials(secrets);
+      await putConnection(shop.database, {
+        shopKey,
+        source: "shopify",
+        kind: "store",
+        settings: { url: simulator.url },
+        sealedCredentials: Buffer.alloc(0),
+      });
+      return {
+        shopKey,
+        cohorts: cohortsOf(shopKey),
+        sync: (kind, { signal, settings, onProgress } = {}) =>
+          syncOnce({ simulator, shop, shopKey, credentials, currency, pacing }, kind, {
+            signal: signal ?? new AbortController().signal,
+            settings: { url: simulator.url, ...settings },
+            onProgress: onProgress ?? (() => {}),
+          }),
+      };
+    },
+    importExport: async () => {
+      const shopKey = await shop.open(currencyCode);
+      const folder = await mkdtemp(join(tmpdir(), "returns-export-"));
+      try {
+        await simulator.control("export", { folder });
+        await importFolder({
+          database: shop.database,
+          shopKey,
+          currencyCode,
+          folder,
+          asOf: new Date(now),
+          skipInvalid: false,
+        });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+      return cohortsOf(shopKey);
+    },
+    stop: async () => {
+      await simulator.stop();
+      await shop.stop();
+    },
+  };
+}
+
+type Place = {
+  simulator: ShopifySimulator;
+  shop: ImportShop;
+  shopKey: number;
+  credentials: Credentials;
+  currency: string;
+  pacing: Partial<Pacing>;
+};
+
+/** By the shop's clock, which stands still until a change moves it. */
+async function syncOnce(place: Place, kind: SyncKind, options: Required<SyncOptions>): Promise<SyncOutcome> {
+  const { simulator, shop, shopKey, credentials, currency, pacing } = place;
+  const clock = await simulator.control("clock", {});
+  const now = (): Date => new Date(clock.now);
+  const { clientId, clientSecret } = simulator.options;
+  const connector = createShopifyConnector({
+    tokenSource: (context, url) =>
+      createTokenSource({ credentials: context.credentials, url, clientId, clientSecret, now }),
+    pacing,
+  });
+  return connector.sync({
+    database: shop.database,
+    shopKey,
+    currencyCode: currency,
+    kind,
+    settings: options.settings,
+    credentials,
+    signal: options.signal,
+    now,
+    progress: options.onProgress,
+  });
+}
+
+function inMemoryCredentials(first: Secrets): Credentials {
+  let secrets = first;
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    read: async () => secrets,
+    change: (change) => {
+      const mine = turn.then(async () => (secrets = await change(secrets)));
+      turn = mine.catch(() => {});
+      return mine;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { deriveKeys } from "../../src/lib/keys.ts";
+import { sealSecrets } from "../../src/sync/credentials.ts";
+import { insertRows } from "./tenants.ts";
+import { TEST_SECRET } from "./service.ts";
+import type { TestService } from "./service.ts";
+
+export const APP = { clientId: "app-id", clientSecret: "app-secret" };
+
+/** What a service that shops may tell of changes is started with. */
+export const APP_OPTIONS = { SHOPIFY_CLIENT_ID: APP.clientId, SHOPIFY_CLIENT_SECRET: APP.clientSecret };
+
+export type SentWebhook = {
+  topic: string;
+  shop: string;
+  payload: unknown;
+  webhookId?: string;
+  secret?: string;
+  /** Instead of the right one. */
+  signature?: string;
+  triggeredAt?: string;
+};
+
+/** Sends a delivery as the platform does, signed over its bytes. */
+export async function sendWebhook(service: TestService, sent: SentWebhook): Promise<Response> {
+  const body = JSON.stringify(sent.payload);
+  const signature = createHmac("sha256", sent.secret ?? APP.clientSecret)
+    .update(body)
+    .digest("base64");
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "x-shopify-topic": sent.topic,
+    "x-shopify-shop-domain": sent.shop,
+    "x-shopify-webhook-id": sent.webhookId ?? randomUUID(),
+    "x-shopify-hmac-sha256": sent.signature ?? signature,
+  };
+  if (sent.triggeredAt !== undefined) headers["x-shopify-triggered-at"] = sent.triggeredAt;
+  return fetch(`${service.address}/webhooks/shopify`, { method: "POST", headers, body });
+}
+
+/** The message of a refused delivery. */
+export async function messageOf(response: Response): Promise<string> {
+  return ((await response.json()) as { error: { message: string } }).error.message;
+}
+
+/** Connects a workspace to a shop, with secrets of the test's own. */
+export async function connectShop(
+  service: TestService,
+  shopKey: number,
+  shop: string,
+  secrets: Record<string, string> = {},
+): Promise<void> {
+  const { sealingKey } = deriveKeys(TEST_SECRET);
+  const place = { sealingKey, shopKey, source: "shopify" };
+  const sealed = sealSecrets(place, { accessToken: "token-of-the-shop", ...secrets });
+  await insertRows(service.database, "data_source", [
+    {
+      shop_key: shopKey,
+      source: "shopify",
+      kind: "store",
+      is_connection: true,
+      status: "ok",
+      settings: { url: `https://${shop}`, shop, connectedAt: "2026-07-01T00:00:00Z" },
+      sealed_credentials: `\\x${sealed.toString("hex")}`,
+    },
+  ]);
+}
+
+/** One workspace's rows of a table, as plain values. */
+export async function rowsOf<Row>(
+  service: TestService,
+  table: string,
+  shopKey: number,
+  columns: string,
+): Promise<Row[]> {
+  const { rows } = await service.database.query(
+    `select ${columns} from ${table} where shop_key = $1 order by 1, 2`,
+    [shopKey],
+  );
+  return rows as Row[];
+}

@@ -1,0 +1,265 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import type { Change } from "../../simulators/shopify/changes.ts";
+import { startShopifySimulator } from "../../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
+import { orderName } from "../../simulators/shopify/world/ids.ts";
+import { deriveKeys } from "../../src/lib/keys.ts";
+import type { SyncKind } from "../../src/sync/connector.ts";
+import { requestRun } from "../../src/sync/run-request.ts";
+import { startCommand } from "./command.ts";
+import type { RunningCommand } from "./command.ts";
+import type { ControlDatabase } from "./control.ts";
+import { openTestPool, serviceEnvironment, TEST_SECRET } from "./service.ts";
+import { connectedShop, eventually, putShopifyConnection } from "./worker.ts";
+
+export type KillPlan = {
+  /** Migrated, and nobody else's. */
+  control: Pick<ControlDatabase, "database" | "url">;
+  orders: number;
+  kills: number;
+  log: (line: string) => void;
+};
+
+/** Of each shop what must be equal, and how the killed one came to it. */
+export type KillReport = {
+  kills: number;
+  /** Kills that found a run under way. */
+  killsInRun: number;
+  /** Every row that is served or that served rows are made from, by table. */
+  disturbed: Record<string, string[]>;
+  undisturbed: Record<string, string[]>;
+  /** Alerts, without what names a moment or a version. */
+  disturbedAlerts: string[];
+  undisturbedAlerts: string[];
+  /** Of the killed shop, oldest first. */
+  runs: { kind: string; status: string; startedAt: Date; finishedAt: Date | null }[];
+};
+
+type Shop = { shopKey: number; domain: string };
+type Scene = {
+  control: KillPlan["control"];
+  pool: pg.Pool;
+  simulator: ShopifySimulator;
+  log: (line: string) => void;
+};
+
+const TABLES = [
+  "cohort",
+  "order_document",
+  "order_line",
+  "return_event",
+  "return_request",
+  "order_reference",
+  "return_tracking",
+  "product",
+  "variant",
+  "sku",
+  "entity",
+];
+/** Left alone, a run of either kind ends within this time. */
+const LONGEST_RUN_SECONDS = 120;
+
+/**
+ * Two workspaces of one simulated shop: of the first one real worker processes are killed at random points of backfills
+ * and incremental runs, while the shop changes; the second one is read undisturbed.
+ */
+export async function killWorkers(plan: KillPlan): Promise<KillReport> {
+  const { control, log } = plan;
+  const pool = openTestPool(control.url);
+  const simulator = await startShopifySimulator({
+    orders: plan.orders,
+    products: 40,
+    bulkMillis: 300,
+    bucketPoints: 20_000,
+    restorePerSecond: 20_000,
+  });
+  try {
+    return await play({ control, pool, simulator, log }, plan.kills);
+  } finally {
+    await simulator.stop();
+    await pool.end();
+  }
+}
+
+/** What the kills changed that they must not change, one sentence each. */
+export function killProblems(report: KillReport): string[] {
+  const problems = Object.entries(report.undisturbed).flatMap(([table, rows]) => {
+    const others = report.disturbed[table] ?? [];
+    const different = rows.filter((row) => !others.includes(row)).length;
+    if (different === 0 && others.length === rows.length) return [];
+    return [`${table}: ${different} of ${rows.length} rows differ, ${others.length} are there`];
+  });
+  if (report.disturbedAlerts.join("\n") !== report.undisturbedAlerts.join("\n")) {
+    problems.push(
+      `alerts: ${report.disturbedAlerts.join("; ")} instead of ${report.undisturbedAlerts.join("; ")}`,
+    );
+  }
+  report.runs.slice(1).forEach((run, index) => {
+    const endedAt = report.runs[index]?.finishedAt ?? null;
+    if (endedAt === null || endedAt > run.startedAt) problems.push("two runs were active at a time");
+  });
+  const interrupted = report.runs.filter((run) => run.status === "interrupted").length;
+  if (interrupted !== report.killsInRun) problems.push(`${interrupted} runs are marked as cut off`);
+  const failed = report.runs.filter((run) => run.status === "failed").length;
+  return failed === 0 ? problems : [...problems, `${failed} runs failed`];
+}
+
+async function play(scene: Scene, kills: number): Promise<KillReport> {
+  const calm = await connectedTo(scene);
+  const killed = await connectedTo(scene);
+  const backfillMs = await undisturbed(scene, calm, ["backfill"]);
+  const ofBackfill = await killWhileRunning(scene, killed, {
+    kills: Math.ceil(kills / 2),
+    spanMs: backfillMs,
+    next: () => ask(scene, killed, "backfill"),
+  });
+  let round = 0;
+  const ofIncremental = await killWhileRunning(scene, killed, {
+    kills: Math.floor(kills / 2),
+    spanMs: backfillMs / 2,
+    next: async () => {
+      await scene.simulator.control("change", changesOf(++round));
+      await nameDeleted(scene, [calm, killed], round);
+      await ask(scene, killed, "refresh");
+      await ask(scene, killed, "incremental");
+    },
+  });
+  await undisturbed(scene, calm, ["refresh", "incremental"]);
+  return {
+    kills,
+    killsInRun: ofBackfill + ofIncremental,
+    disturbed: await rowsOf(scene, killed),
+    undisturbed: await rowsOf(scene, calm),
+    disturbedAlerts: await alertsOf(scene, killed),
+    undisturbedAlerts: await alertsOf(scene, calm),
+    runs: await runsOf(scene, killed),
+  };
+}
+
+async function connectedTo({ control, simulator }: Scene): Promise<Shop> {
+  const shop = await connectedShop(control, []);
+  await putShopifyConnection(control, shop.shopKey, {
+    url: simulator.url,
+    accessToken: simulator.token,
+    sealingKey: deriveKeys(TEST_SECRET).sealingKey,
+  });
+  return shop;
+}
+
+async function ask({ control }: Scene, { shopKey }: Shop, kind: SyncKind): Promise<void> {
+  await requestRun(control.database, { shopKey, source: "shopify", kind, requestedBy: "operator" });
+}
+
+/** A deleted order is told by a webhook only: what receiving one leaves behind. */
+async function nameDeleted({ pool }: Scene, shops: readonly Shop[], round: number): Promise<void> {
+  await pool.query(
+    `insert into pending_record (shop_key, source, kind, record_id)
+     select shop_key, 'shopify', 'order', order_id from order_document
+      where shop_key = any($1) and document ->> 'orderName' = $2`,
+    [shops.map(({ shopKey }) => shopKey), orderName(deletedIn(round))],
+  );
+}
+
+/** Resolves to how long the last of its runs took, in milliseconds. */
+async function undisturbed(scene: Scene, shop: Shop, kinds: readonly SyncKind[]): Promise<number> {
+  for (const kind of kinds) await ask(scene, shop, kind);
+  const worker = await startedWorker(scene);
+  await eventually(() => isIdle(scene, shop), `the undisturbed ${kinds.join()}`, LONGEST_RUN_SECONDS);
+  worker.child.kill("SIGTERM");
+  await worker.outcome;
+  const run = (await runsOf(scene, shop)).at(-1);
+  return Number(run?.finishedAt) - Number(run?.startedAt);
+}
+
+/** Returns how many kills found a run under way; afterwards one last worker brings what is left to its end. */
+async function killWhileRunning(
+  scene: Scene,
+  shop: Shop,
+  plan: { kills: number; spanMs: number; next: () => Promise<void> },
+): Promise<number> {
+  let killsInRun = 0;
+  for (let kill = 1; kill <= plan.kills; kill++) {
+    if (await isIdle(scene, shop)) await plan.next();
+    const before = (await runsOf(scene, shop)).length;
+    const worker = await startedWorker(scene);
+    await eventually(
+      async () => (await runsOf(scene, shop)).length > before,
+      "the next run",
+      LONGEST_RUN_SECONDS,
+    );
+    await sleep(Math.random() * plan.spanMs);
+    worker.child.kill("SIGKILL");
+    await worker.outcome;
+    const isInRun = (await runsOf(scene, shop)).at(-1)?.status === "running";
+    if (isInRun) killsInRun++;
+    scene.log(`kill ${kill} of ${plan.kills} ${isInRun ? "within a run" : "after its run"}`);
+  }
+  const last = await startedWorker(scene);
+  await eventually(() => isIdle(scene, shop), "the last worker's runs", LONGEST_RUN_SECONDS);
+  last.child.kill("SIGTERM");
+  await last.outcome;
+  return killsInRun;
+}
+
+async function startedWorker({ control }: Scene): Promise<RunningCommand> {
+  const worker = startCommand(["worker"], { ...serviceEnvironment(control.url), LOG_LEVEL: "warn" });
+  await worker.printed(/keeps connected sources/u);
+  return worker;
+}
+
+async function isIdle({ pool }: Scene, { shopKey }: Shop): Promise<boolean> {
+  const { rows } = await pool.query<{ is_idle: boolean }>(
+    `select not exists (select from sync_request where shop_key = $1)
+        and not exists (select from sync_run where shop_key = $1 and status = 'running') as is_idle`,
+    [shopKey],
+  );
+  return rows[0]?.is_idle === true;
+}
+
+async function runsOf({ pool }: Scene, { shopKey }: Shop): Promise<KillReport["runs"]> {
+  const { rows } = await pool.query<KillReport["runs"][number]>(
+    `select kind, status, started_at as "startedAt", finished_at as "finishedAt"
+       from sync_run where shop_key = $1 order by started_at`,
+    [shopKey],
+  );
+  return rows;
+}
+
+async function rowsOf({ pool }: Scene, { shopKey }: Shop): Promise<Record<string, string[]>> {
+  const entries: [string, string[]][] = [];
+  for (const table of TABLES) {
+    const { rows } = await pool.query<{ row: string }>(
+      `select (to_jsonb(t) - 'shop_key')::text as row from ${table} t where shop_key = $1 order by 1`,
+      [shopKey],
+    );
+    entries.push([table, rows.map(({ row }) => row)]);
+  }
+  return Object.fromEntries(entries);
+}
+
+async function alertsOf({ pool }: Scene, { shopKey }: Shop): Promise<string[]> {
+  const { rows } = await pool.query<{ told: string }>(
+    `select concat_ws(' | ', category, severity, title, body, metadata) as told
+       from alert where shop_key = $1 order by 1`,
+    [shopKey],
+  );
+  return rows.map(({ told }) => told);
+}
+
+/** Something in each round: new orders, a deleted one, a product of another type, and touched orders that stay. */
+function changesOf(round: number): Change[] {
+  return [
+    { do: "placeOrder", lines: [{ product: (round % 20) + 1, units: round }] },
+    { do: "placeOrder", lines: [{ product: 3, units: 2 }], processedAt: "2026-01-15T10:00:00Z" },
+    {
+      do: "changeProduct",
+      product: (round % 20) + 1,
+      set: { productType: `Type ${round}`, category: "Home > Lamps" },
+    },
+    { do: "deleteOrder", order: deletedIn(round) },
+    { do: "touchOrders", count: 60, seed: round },
+  ];
+}
+
+const deletedIn = (round: number): number => 10 + round;

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import { putConnection } from "../../src/store/queries/data-source.ts";
+import type { SourceKind } from "../../src/store/queries/data-source.ts";
+import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
+import type { Connector } from "../../src/sync/connector.ts";
+import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
+import { startWorker } from "../../src/worker/worker.ts";
+import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
+import type { ControlDatabase } from "./control.ts";
+
+export const TEST_SEALING_KEY = Buffer.alloc(32, 7);
+
+/** A worker's options with waits that suit a test; `logs` gets every line. */
+export function workerOptions(
+  control: ControlDatabase,
+  connectors: readonly Connector[],
+  logs: string[] = [],
+): WorkerOptions {
+  return {
+    databaseUrl: control.url,
+    database: control.database,
+    lookDatabase: control.database,
+    connectors,
+    openCredentials: (shopKey, source) =>
+      openCredentials({ database: control.database, sealingKey: TEST_SEALING_KEY, shopKey, source }),
+    now: () => new Date(),
+    log: pino({ level: "trace" }, { write: (line: string) => void logs.push(line) }),
+    firstRetryMs: 200,
+    concurrency: 3,
+    hasSchedule: false,
+    lookMs: 100,
+    graceMs: 200,
+    longestStopMs: 5000,
+  };
+}
+
+export async function withWorker(options: WorkerOptions, use: (worker: Worker) => Promise<void>) {
+  const worker = await startWorker(options);
+  try {
+    await use(worker);
+  } finally {
+    await worker.stop();
+  }
+}
+
+let shopNumber = 0;
+
+/** A new workspace that is connected to these sources; its key. */
+export async function connectedShop(
+  { database }: Pick<ControlDatabase, "database">,
+  sources: readonly (readonly [string, SourceKind])[],
+): Promise<{ shopKey: number; domain: string }> {
+  const domain = `worker-${++shopNumber}.example`;
+  await createWorkspace(database, { domain, currency: "EUR" });
+  const { shop_key: shopKey } = await requireWorkspace(database, domain);
+  for (const [source, kind] of sources) await connect({ database }, shopKey, source, kind);
+  return { shopKey, domain };
+}
+
+export async function connect(
+  { database }: Pick<ControlDatabase, "database">,
+  shopKey: number,
+  source: string,
+  kind: SourceKind,
+): Promise<void> {
+  const place = { sealingKey: TEST_SEALING_KEY, shopKey, source };
+  const sealedCredentials = sealSecrets(place, { token: "a token" });
+  await putConnection(database, { shopKey, source, kind, settings: {}, sealedCredentials });
+}
+
+/** Asks again and again until the answer is not null; fails after `seconds`. */
+export async function eventually<Result>(
+  ask: () => Promise<Result | null | undefined | false>,
+  what: string,
+  seconds = 10,
+): Promise<Result> {
+  const endMs = performance.now() + seconds * 1000;
+  for (;;) {
+    const result = await ask();
+    if (result !== null && result !== undefined && result !== false) return result;
+    if (performance.now() > endMs) throw new Error(`It did not happen within ${seconds} s: ${what}`);
+    await sleep(25);
+  }
+}
+
+/** Connects a workspace to a simulated shop, by the lasting token of a custom app. */
+export async function putShopifyConnection(
+  { database }: Pick<ControlDatabase, "database">,
+  shopKey: number,
+  shop: { url: string; accessToken: string; sealingKey: Buffer },
+): Promise<void> {
+  const place = { sealingKey: shop.sealingKey, shopKey, source: "shopify" };
+  await putConnection(database, {
+    shopKey,
+    source: "shopify",
+    kind: "store",
+    settings: { url: shop.url },
+    sealedCredentials: sealSecrets(place, { accessToken: shop.accessToken }),
+  });
+}

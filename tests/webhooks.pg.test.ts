@@ -1,0 +1,295 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { COMMON_HEADERS } from "../src/http/headers.ts";
+import { answerRequest } from "../src/store/queries/sync-request.ts";
+import { requestRun } from "../src/sync/run-request.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+import { APP_OPTIONS, connectShop, messageOf, rowsOf, sendWebhook } from "./support/webhooks.ts";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService(APP_OPTIONS);
+});
+after(() => service.stop());
+
+let shops = 0;
+
+/** A workspace that is connected to a shop of its own. */
+async function connectedShop(secrets: Record<string, string> = {}) {
+  shops += 1;
+  const shop = `shop-${shops}.myshopify.com`;
+  const { shopKey } = await createTenant(service.database);
+  await connectShop(service, shopKey, shop, secrets);
+  return { shop, shopKey };
+}
+
+const pendingOf = async (shopKey: number): Promise<string[]> => {
+  const rows = await rowsOf<{ kind: string; record_id: string }>(
+    service,
+    "pending_record",
+    shopKey,
+    "kind, record_id",
+  );
+  return rows.map(({ kind, record_id: id }) => `${kind} ${id}`);
+};
+
+const requestsOf = async (shopKey: number): Promise<string[]> => {
+  const rows = await rowsOf<{ kind: string; asked: string; requested_by: string }>(
+    service,
+    "sync_request",
+    shopKey,
+    "kind, asked, requested_by",
+  );
+  return rows.map(({ kind, asked, requested_by: by }) => `${kind} ${asked} ${by}`);
+};
+
+const ORDER = { id: 1001, admin_graphql_api_id: "gid://shopify/Order/1001" };
+const PRODUCT = { id: 7, admin_graphql_api_id: "gid://shopify/Product/7" };
+const RETURN = { id: 5, admin_graphql_api_id: "gid://shopify/Return/5", order: ORDER };
+
+describe("signature and shop", () => {
+  test("a delivery that is not signed by the app is refused and changes nothing", async () => {
+    const { shop, shopKey } = await connectedShop();
+    const forgeries = [{ secret: "guessed" }, { signature: "" }, { signature: "bm90IGEgc2lnbmF0dXJl" }];
+    for (const forgery of forgeries) {
+      const response = await sendWebhook(service, {
+        topic: "orders/updated",
+        shop,
+        payload: ORDER,
+        ...forgery,
+      });
+      assert.equal(response.status, 401);
+      assert.equal(await messageOf(response), "The signature of this delivery is not that of the app.");
+    }
+    assert.deepEqual(await pendingOf(shopKey), []);
+    assert.deepEqual(await rowsOf(service, "webhook_delivery", shopKey, "webhook_id, topic"), []);
+  });
+
+  test("a connection's own client secret signs for its shop alone", async () => {
+    const own = await connectedShop({ clientSecret: "own-secret" });
+    const other = await connectedShop();
+    const delivery = { topic: "orders/updated", payload: ORDER, secret: "own-secret" };
+    assert.equal((await sendWebhook(service, { ...delivery, shop: own.shop })).status, 200);
+    assert.equal((await sendWebhook(service, { ...delivery, shop: other.shop })).status, 401);
+    assert.deepEqual(await pendingOf(own.shopKey), ["order gid://shopify/Order/1001"]);
+  });
+
+  test("a shop that no workspace is connected to is told so, behind the signature only", async () => {
+    const delivery = { topic: "orders/updated", shop: "stranger.myshopify.com", payload: ORDER };
+    const response = await sendWebhook(service, delivery);
+    assert.equal(response.status, 404);
+    assert.equal(await messageOf(response), "No workspace is connected to stranger.myshopify.com.");
+    assert.equal((await sendWebhook(service, { ...delivery, secret: "guessed" })).status, 401);
+  });
+
+  test("answers carry the common headers, and other methods are refused with the allowed one", async () => {
+    const { shop } = await connectedShop();
+    const taken = await sendWebhook(service, { topic: "orders/updated", shop, payload: ORDER });
+    const refused = await sendWebhook(service, {
+      topic: "orders/updated",
+      shop,
+      payload: ORDER,
+      secret: "x",
+    });
+    for (const response of [taken, refused]) {
+      for (const [name, value] of Object.entries(COMMON_HEADERS)) {
+        assert.equal(response.headers.get(name), value);
+      }
+      assert.ok(response.headers.has("X-Request-ID"));
+    }
+    const get = await fetch(`${service.address}/webhooks/shopify`);
+    assert.deepEqual([get.status, get.headers.get("Allow")], [405, "POST"]);
+  });
+
+  test("a body of ten megabytes is refused, and one without a payload too", async () => {
+    const { shop } = await connectedShop();
+    const large = await sendWebhook(service, { topic: "orders/updated", shop, payload: "x".repeat(10e6) });
+    assert.equal(large.status, 413);
+    for (const payload of [
+      null,
+      [],
+      "text",
+      {},
+      { id: "not a number" },
+      { admin_graphql_api_id: "gid://x" },
+    ]) {
+      const response = await sendWebhook(service, { topic: "orders/updated", shop, payload });
+      assert.equal(response.status, 400, JSON.stringify(payload));
+      assert.equal(await messageOf(response), "The payload is not one of the topic orders/updated.");
+    }
+  });
+});
+
+describe("what is fetched again", () => {
+  const order = "order gid://shopify/Order/1001";
+  const product = "product gid://shopify/Product/7";
+  const cases: [topic: string, payload: object, pending: string[]][] = [
+    ["orders/updated", ORDER, [order]],
+    ["orders/cancelled", ORDER, [order]],
+    ["orders/delete", { id: 1001 }, ["deleted_order gid://shopify/Order/1001"]],
+    ["orders/delete", ORDER, [order]],
+    ["refunds/create", { id: 3, order_id: 1001 }, [order]],
+    ["products/update", PRODUCT, [product]],
+    ["products/delete", { id: 7 }, [product]],
+    [
+      "returns/update",
+      { admin_graphql_api_id: RETURN.admin_graphql_api_id },
+      ["return gid://shopify/Return/5"],
+    ],
+    ["bulk_operations/finish", { admin_graphql_api_id: "gid://shopify/BulkOperation/1" }, []],
+  ];
+  for (const event of ["request", "approve", "decline", "cancel", "close", "reopen", "process"]) {
+    cases.push([`returns/${event}`, RETURN, [order]]);
+  }
+
+  for (const [topic, payload, pending] of cases) {
+    test(`${topic} of ${Object.keys(payload).join()} asks for ${pending.join() || "a run"}`, async () => {
+      const { shop, shopKey } = await connectedShop();
+      assert.equal((await sendWebhook(service, { topic, shop, payload })).status, 200);
+      assert.deepEqual(await pendingOf(shopKey), pending);
+      assert.deepEqual(await requestsOf(shopKey), ["refresh 1 webhook"]);
+    });
+  }
+
+  test("the run waits a quarter of a minute, however many deliveries follow", async () => {
+    const { shop, shopKey } = await connectedShop();
+    const waitOf = async (): Promise<number> => {
+      const { rows } = await service.database.query<{ seconds: number }>(
+        `select extract(epoch from run_after - requested_at)::float8 as seconds from sync_request
+          where shop_key = $1`,
+        [shopKey],
+      );
+      return rows[0]?.seconds ?? NaN;
+    };
+    await sendWebhook(service, { topic: "orders/updated", shop, payload: ORDER });
+    assert.ok(Math.abs((await waitOf()) - 15) < 0.1, String(await waitOf()));
+    const runAfter = await rowsOf(service, "sync_request", shopKey, "run_after, kind");
+    await sendWebhook(service, { topic: "products/update", shop, payload: PRODUCT });
+    assert.deepEqual(await rowsOf(service, "sync_request", shopKey, "run_after, kind"), runAfter);
+    const request = { shop_key: shopKey, source: "shopify", kind: "refresh", asked: 1 } as const;
+    await answerRequest(service.installation.database, request);
+    assert.ok((await waitOf()) > 14, "what was told during a run waits as long again");
+    const { database } = service.installation;
+    await requestRun(database, { shopKey, source: "shopify", kind: "refresh", requestedBy: "operator" });
+    assert.ok((await waitOf()) < 0.1, "a person does not wait");
+  });
+
+  test("a topic that nobody asked for is taken and changes nothing", async () => {
+    const { shop, shopKey } = await connectedShop();
+    assert.equal((await sendWebhook(service, { topic: "carts/create", shop, payload: {} })).status, 200);
+    assert.deepEqual([await pendingOf(shopKey), await requestsOf(shopKey)], [[], []]);
+  });
+
+  test("a delivery that comes five times at once has its effect once", async () => {
+    const { shop, shopKey } = await connectedShop();
+    const delivery = { topic: "orders/updated", shop, payload: ORDER, webhookId: "the-same" };
+    const answers = await Promise.all(Array.from({ length: 5 }, () => sendWebhook(service, delivery)));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.deepEqual(await requestsOf(shopKey), ["refresh 1 webhook"]);
+    await service.database.query("delete from pending_record where shop_key = $1", [shopKey]);
+    await sendWebhook(service, delivery);
+    assert.deepEqual(await pendingOf(shopKey), []);
+    await sendWebhook(service, { ...delivery, webhookId: "another" });
+    assert.deepEqual(await pendingOf(shopKey), [order]);
+    assert.deepEqual(await requestsOf(shopKey), ["refresh 2 webhook"]);
+  });
+});
+
+describe("the app's installation", () => {
+  const stateOf = async (shopKey: number) => {
+    const { rows } = await service.database.query<Record<string, unknown>>(
+      `select w.readiness, w.billing_status, s.status, s.last_error, s.sealed_credentials is not null as has_secrets
+         from workspace w join data_source s on s.shop_key = w.shop_key and s.source = 'shopify'
+        where w.shop_key = $1`,
+      [shopKey],
+    );
+    return rows[0];
+  };
+
+  test("app/uninstalled deletes the credentials, and the workspace waits to be connected again", async () => {
+    const { shop, shopKey } = await connectedShop();
+    await sendWebhook(service, { topic: "orders/updated", shop, payload: ORDER });
+    const uninstalled = { topic: "app/uninstalled", shop, payload: { id: 1, myshopify_domain: shop } };
+    assert.equal((await sendWebhook(service, uninstalled)).status, 200);
+    assert.deepEqual(await stateOf(shopKey), {
+      readiness: "reconnecting",
+      billing_status: "active",
+      status: "disconnected",
+      last_error: "The app was uninstalled from the shop: connect it again.",
+      has_secrets: false,
+    });
+    assert.deepEqual(await requestsOf(shopKey), []);
+    await sendWebhook(service, { topic: "orders/updated", shop, payload: ORDER });
+    assert.deepEqual(await requestsOf(shopKey), []);
+    const audit = await rowsOf(service, "audit_event", shopKey, "action, actor");
+    assert.deepEqual(audit, [{ action: "source.uninstalled", actor: "shopify" }]);
+  });
+
+  test("one of before the shop was connected again ends nothing", async () => {
+    const { shop, shopKey } = await connectedShop();
+    const payload = { id: 1, myshopify_domain: shop };
+    const late = { topic: "app/uninstalled", shop, payload, triggeredAt: "2026-06-30T23:59:59.123456789Z" };
+    assert.equal((await sendWebhook(service, late)).status, 200);
+    assert.equal((await stateOf(shopKey))?.["has_secrets"], true);
+    await sendWebhook(service, { ...late, triggeredAt: "2026-07-01T00:00:01Z" });
+    assert.equal((await stateOf(shopKey))?.["has_secrets"], false);
+  });
+
+  test("a payload of another shop than the header's is refused", async () => {
+    const { shop, shopKey } = await connectedShop();
+    const payload = { id: 1, myshopify_domain: "other.myshopify.com" };
+    const response = await sendWebhook(service, { topic: "app/uninstalled", shop, payload });
+    assert.equal(response.status, 401);
+    assert.equal((await stateOf(shopKey))?.["has_secrets"], true);
+  });
+
+  test("a signed payload of another topic, which names no shop, ends no installation", async () => {
+    const { shop, shopKey } = await connectedShop();
+    for (const payload of [ORDER, { shop_domain: shop }, { myshopify_domain: null }, {}]) {
+      const response = await sendWebhook(service, { topic: "app/uninstalled", shop, payload });
+      assert.equal(response.status, 401, JSON.stringify(payload));
+      assert.equal(await messageOf(response), `The payload does not name the shop ${shop}.`);
+    }
+    assert.equal((await stateOf(shopKey))?.["has_secrets"], true);
+    assert.deepEqual(await rowsOf(service, "webhook_delivery", shopKey, "webhook_id, topic"), []);
+  });
+
+  test("a changed subscription is asked for, whatever the delivery says of it", async () => {
+    const { shop, shopKey } = await connectedShop();
+    const subscription = { admin_graphql_api_id: "gid://shopify/AppSubscription/9", status: "CANCELLED" };
+    const payload = { app_subscription: subscription };
+    await sendWebhook(service, { topic: "app_subscriptions/update", shop, payload });
+    assert.deepEqual(await pendingOf(shopKey), ["subscription gid://shopify/AppSubscription/9"]);
+    assert.deepEqual(await requestsOf(shopKey), ["refresh 1 webhook"]);
+    assert.equal((await stateOf(shopKey))?.["billing_status"], "active");
+  });
+
+  test("without a connection nothing is believed: subscription and deletions wait for the next one", async () => {
+    const { shop, shopKey } = await connectedShop();
+    const uninstalled = { topic: "app/uninstalled", shop, payload: { myshopify_domain: shop } };
+    await sendWebhook(service, uninstalled);
+    const subscription = { admin_graphql_api_id: "gid://shopify/AppSubscription/9", status: "CANCELLED" };
+    const payload = { app_subscription: subscription };
+    await sendWebhook(service, { topic: "app_subscriptions/update", shop, payload });
+    await sendWebhook(service, { topic: "orders/updated", shop, payload: ORDER });
+    await sendWebhook(service, { topic: "orders/delete", shop, payload: { id: 1001 } });
+    assert.equal((await stateOf(shopKey))?.["billing_status"], "active");
+    assert.deepEqual(await pendingOf(shopKey), [
+      "deleted_order gid://shopify/Order/1001",
+      "subscription gid://shopify/AppSubscription/9",
+    ]);
+    assert.deepEqual(await requestsOf(shopKey), []);
+  });
+
+  test("a shop that refuses our credentials is not asked again, but what it tells is kept", async () => {
+    const { shop, shopKey } = await connectedShop();
+    await service.database.query("update data_source set status = 'disconnected' where shop_key = $1", [
+      shopKey,
+    ]);
+    await sendWebhook(service, { topic: "orders/updated", shop, payload: ORDER });
+    assert.deepEqual(await pendingOf(shopKey), ["order gid://shopify/Order/1001"]);
+    assert.deepEqual(await requestsOf(shopKey), []);
+  });
+});

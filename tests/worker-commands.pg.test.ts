@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { startRun } from "../src/store/queries/sync-run.ts";
+import { runCommand, startCommand } from "./support/command.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
+import { pageConnector, startPageSource } from "./support/page-source.ts";
+import type { PageSource } from "./support/page-source.ts";
+import { serviceEnvironment } from "./support/service.ts";
+import { connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+
+let control: ControlDatabase;
+let pages: PageSource;
+before(async () => {
+  control = await openControlDatabase();
+  pages = await startPageSource();
+});
+after(async () => {
+  await pages.stop();
+  await control.stop();
+});
+
+const environment = () => serviceEnvironment(control.url);
+const run = (line: string) => runCommand(line.split(" "), environment());
+const options = () => workerOptions(control, [pageConnector(pages, "shopify", "store")]);
+
+type Shown = { status: string; kind: string; counts: object; error: string | null; requested_by: string };
+
+test("sync asks for a run and says when no worker is there; --wait tells its outcome, runs its history", async () => {
+  const { domain } = await connectedShop(control, [["shopify", "store"]]);
+  const asked = await run(`sync shopify --workspace ${domain}`);
+  assert.equal(asked.code, 0, asked.stderr);
+  assert.match(asked.stdout, /^kind +backfill$/mu);
+  assert.match(asked.stderr, /^No worker is running/u);
+  assert.match(asked.stderr, /^\.\/returns runs shows it\.$/mu);
+  await withWorker(options(), async () => {
+    const waited = await run(`sync shopify --workspace ${domain} --backfill --wait --json`);
+    assert.equal(waited.code, 0, waited.stderr);
+    const outcome = JSON.parse(waited.stdout) as Shown;
+    assert.deepEqual(
+      [outcome.status, outcome.kind, outcome.requested_by, outcome.counts],
+      ["succeeded", "backfill", "operator", { records: 5 }],
+    );
+  });
+  const shown = await run(`runs --workspace ${domain} --source shopify`);
+  assert.match(shown.stdout, /^started +workspace +source +kind +by +state +took +read +remarks\n/u);
+  assert.match(shown.stdout, /backfill +operator +succeeded +\d+\.\d s +5 records +-$/mu);
+  const listed = JSON.parse((await run("runs --limit 1 --json")).stdout) as Shown[];
+  assert.equal(listed.length, 1);
+});
+
+test("sync --wait ends with 1 and the reason when the run fails, and doctor tells it too", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  pages.statusOf.set(String(shopKey), 401);
+  await withWorker(options(), async () => {
+    const waited = await run(`sync shopify --workspace ${domain} --wait`);
+    assert.equal(waited.code, 1);
+    assert.match(waited.stdout, /^status +failed$/mu);
+    assert.match(waited.stderr, /^The source refuses the token: connect it again\.$/mu);
+    const worker = await run("doctor");
+    assert.match(worker.stdout, /^ok +worker +connected$/mu);
+  });
+  const examined = await run("doctor");
+  assert.equal(examined.code, 0);
+  assert.match(
+    examined.stdout,
+    new RegExp(
+      `^${domain}: shopify is disconnected \\(The source refuses the token: connect it again\\); it waits`,
+      "mu",
+    ),
+  );
+  assert.match(examined.stdout, new RegExp(`^${domain} +shopify +disconnected +- +backfill failed +`, "mu"));
+});
+
+test("sync --cancel-backfill takes back a backfill that keeps failing, where something was read before", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  const cancel = `sync shopify --workspace ${domain} --cancel-backfill`;
+  const early = await run(cancel);
+  assert.deepEqual([early.code, early.stdout], [1, ""]);
+  assert.match(
+    early.stderr,
+    /^Nothing of shopify was read yet: it begins with a backfill, or is disconnected\.$/mu,
+  );
+  await withWorker(options(), async () => {
+    assert.equal((await run(`sync shopify --workspace ${domain} --wait`)).code, 0);
+    pages.statusOf.set(String(shopKey), 503);
+    const failed = await run(`sync shopify --workspace ${domain} --backfill --wait`);
+    assert.equal(failed.code, 1);
+    // The first tries may be over before the command looks.
+    assert.match(failed.stderr, /^try \d failed: .+[^.]; tried again at \d\d:\d\d:\d\d UTC$/mu);
+    const canceled = await run(`${cancel} --json`);
+    assert.equal(canceled.code, 0, canceled.stderr);
+    assert.equal((JSON.parse(canceled.stdout) as { was_requested: boolean }).was_requested, true);
+    pages.statusOf.clear();
+    const next = await run(`sync shopify --workspace ${domain} --wait --json`);
+    assert.equal(next.code, 0, next.stderr);
+    assert.equal((JSON.parse(next.stdout) as Shown).kind, "incremental");
+  });
+  const again = await run(`${cancel} --json`);
+  assert.equal((JSON.parse(again.stdout) as { was_requested: boolean }).was_requested, false);
+  assert.equal((await run(`${cancel} --wait`)).code, 2);
+});
+
+test("runs says when a run is marked running but no worker is there, and that a source has none", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  assert.match((await run(`runs --workspace ${domain} --source etsy`)).stdout, /^No run of etsy\.\n$/u);
+  await startRun(control.database, {
+    shopKey,
+    runId: randomUUID(),
+    source: "shopify",
+    kind: "backfill",
+    requestedBy: "operator",
+    attempt: 1,
+  });
+  const shown = await run(`runs --workspace ${domain}`);
+  assert.match(shown.stdout, /running/u);
+  assert.match(shown.stderr, /^No worker is running: .+goes on when/u);
+  await withWorker(options(), async () => {
+    assert.equal((await run(`runs --workspace ${domain}`)).stderr, "");
+  });
+});
+
+test("an unknown source, workspace or limit is one sentence", async () => {
+  const { domain } = await connectedShop(control, [["shopify", "store"]]);
+  const cases: [string, number, RegExp][] = [
+    [
+      `sync loop --workspace ${domain}`,
+      1,
+      /^The workspace .+ is not connected to "loop"; it is connected to shopify\.\n$/u,
+    ],
+    ["sync shopify --workspace none.example", 1, /^There is no workspace for .+\.\n$/u],
+    ["connect etsy --workspace x", 2, /^"etsy" is no source: there are shopify, shipstation, loop\..+\n$/u],
+    ["runs --limit 0", 2, /^--limit must be a whole number from 1 to 1000\.\n$/u],
+  ];
+  for (const [line, code, message] of cases) {
+    const outcome = await run(line);
+    assert.deepEqual([outcome.code, outcome.stdout], [code, ""], line);
+    assert.match(outcome.stderr, message);
+  }
+});
+
+test("the worker is a process of its own, and part of serve unless told not to; both end cleanly", async () => {
+  const hasWorker = async (): Promise<boolean> =>
+    (await run("doctor --json")).stdout.includes('"message": "connected"');
+  const worker = startCommand(["worker"], environment());
+  await worker.printed(/keeps connected sources up to date/u);
+  assert.equal(await hasWorker(), true);
+  worker.child.kill("SIGTERM");
+  const ended = await worker.outcome;
+  assert.equal(ended.code, 0, ended.stderr);
+  assert.match(ended.stderr, /"worker stopped"/u);
+  await eventually(async () => !(await hasWorker()), "the worker is gone");
+  for (const [words, expected] of [
+    [["serve"], true],
+    [["serve", "--no-worker"], false],
+  ] as const) {
+    const serving = startCommand(words, environment());
+    await serving.printed(/http:/u);
+    assert.equal(await hasWorker(), expected);
+    serving.child.kill("SIGINT");
+    assert.equal((await serving.outcome).code, 0);
+  }
+});

@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { findConnection } from "../src/store/queries/data-source.ts";
+import { listRuns } from "../src/store/queries/sync-run.ts";
+import type { RunRow } from "../src/store/queries/sync-run.ts";
+import { requestRun } from "../src/sync/run-request.ts";
+import type { SyncKind } from "../src/sync/connector.ts";
+import { startWorker } from "../src/worker/worker.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
+import { pageConnector, startPageSource } from "./support/page-source.ts";
+import type { PageSource } from "./support/page-source.ts";
+import { connect, connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+
+let control: ControlDatabase;
+let pages: PageSource;
+before(async () => {
+  control = await openControlDatabase();
+  pages = await startPageSource();
+});
+after(async () => {
+  await pages.stop();
+  await control.stop();
+});
+
+const logs: string[] = [];
+const options = () =>
+  workerOptions(
+    control,
+    [pageConnector(pages, "shopify", "store"), pageConnector(pages, "loop", "label_cost")],
+    logs,
+  );
+const ask = (shopKey: number, kind: SyncKind, source = "shopify") =>
+  requestRun(control.database, { shopKey, source, kind, requestedBy: "operator" });
+/** Oldest first. */
+const runsOf = async (shopKey: number, source = "shopify"): Promise<RunRow[]> =>
+  (await listRuns(control.database, { shopKey, source, limit: 1000 })).toReversed();
+const requestsOf = async (shopKey: number): Promise<string[]> =>
+  (
+    await control.database.rows<{ kind: string }>(
+      { name: "test_requests", text: "select kind from sync_request where shop_key = $1 order by kind" },
+      [shopKey],
+    )
+  ).map((row) => row.kind);
+const readinessOf = async (shopKey: number): Promise<string> => {
+  const rows = await control.database.rows<{ readiness: string }>(
+    { name: "test_readiness", text: "select readiness from workspace where shop_key = $1" },
+    [shopKey],
+  );
+  return rows[0]?.readiness ?? "";
+};
+const isIdle = async (shopKey: number): Promise<boolean> =>
+  (await requestsOf(shopKey)).length === 0 &&
+  (await runsOf(shopKey)).every((run) => run.status !== "running");
+const idle = async (shopKey: number): Promise<void> => {
+  await eventually(() => isIdle(shopKey), "the connection has nothing to do");
+};
+
+function assertOneAtATime(runs: readonly RunRow[]): void {
+  runs.slice(1).forEach((run, index) => {
+    const endedAt = runs[index]?.finished_at;
+    assert.ok(endedAt !== null && endedAt !== undefined && endedAt <= run.started_at);
+  });
+}
+
+test("a connection's backfill makes its workspace ready, and its history counts what it read", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  assert.equal(await readinessOf(shopKey), "installing");
+  pages.pageMs = 60;
+  await ask(shopKey, "backfill");
+  await withWorker(options(), async () => {
+    await eventually(async () => (await readinessOf(shopKey)) === "backfilling", "backfilling");
+    assert.equal((await findConnection(control.database, shopKey, "shopify"))?.status, "syncing");
+    await idle(shopKey);
+  });
+  pages.pageMs = 0;
+  const [run, ...others] = await runsOf(shopKey);
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    [run?.shop_domain, run?.kind, run?.requested_by, run?.status, run?.attempt, run?.counts, run?.error],
+    [domain, "backfill", "operator", "succeeded", 1, { records: 5 }, null],
+  );
+  assert.deepEqual([run?.stage, run?.done, run?.total], ["pages", 5, 5]);
+  assert.equal(await readinessOf(shopKey), "ready");
+  const connection = await findConnection(control.database, shopKey, "shopify");
+  assert.deepEqual([connection?.status, connection?.last_error], ["ok", null]);
+});
+
+test("a burst of requests collapses into the run that is active and one after it, and never two at a time", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  pages.pageMs = 60;
+  const second = options();
+  await withWorker(options(), async () => {
+    await withWorker(second, async () => {
+      await ask(shopKey, "incremental");
+      await eventually(async () => (await runsOf(shopKey))[0], "the first run");
+      await Promise.all(Array.from({ length: 50 }, () => ask(shopKey, "incremental")));
+      await idle(shopKey);
+    });
+  });
+  pages.pageMs = 0;
+  const runs = await runsOf(shopKey);
+  assert.deepEqual(
+    runs.map((run) => run.status),
+    ["succeeded", "succeeded"],
+  );
+  assertOneAtATime(runs);
+});
+
+test("kinds that are asked for at once each get their run, the backfill first", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  for (const kind of ["refresh", "incremental", "backfill", "open_returns"] as const)
+    await ask(shopKey, kind);
+  await withWorker(options(), () => idle(shopKey));
+  const runs = await runsOf(shopKey);
+  assert.equal(runs[0]?.kind, "backfill");
+  assert.deepEqual(runs.map((run) => run.kind).toSorted(), [
+    "backfill",
+    "incremental",
+    "open_returns",
+    "refresh",
+  ]);
+  assertOneAtATime(runs);
+});
+
+test("a run that fails is tried again after growing waits, and says why until it succeeds", async () => {
+  const { shopKey } = await connectedShop(control, [
+    ["shopify", "store"],
+    ["loop", "label_cost"],
+  ]);
+  pages.statusOf.set(String(shopKey), 503);
+  await ask(shopKey, "backfill");
+  await withWorker(options(), async () => {
+    await eventually(async () => (await runsOf(shopKey)).length >= 4, "four tries", 20);
+    const connection = await findConnection(control.database, shopKey, "shopify");
+    assert.match(connection?.last_error ?? "", /^The source answered 503/u);
+    pages.statusOf.clear();
+    await eventually(() => isIdle(shopKey), "success", 20);
+  });
+  const runs = await runsOf(shopKey);
+  assert.deepEqual(
+    runs.map((run) => run.attempt),
+    runs.map((_, index) => index + 1),
+  );
+  const failed = runs.slice(0, -1);
+  assert.ok(failed.every((run) => run.status === "failed" && run.error?.startsWith("The source answered")));
+  assert.equal(runs.at(-1)?.status, "succeeded");
+  const waits = runs.slice(1).map((run, index) => Number(run.started_at) - Number(runs[index]?.finished_at));
+  [150, 300, 600].forEach((leastMs, index) => assert.ok((waits[index] ?? 0) >= leastMs, String(waits)));
+  const connection = await findConnection(control.database, shopKey, "shopify");
+  assert.deepEqual([connection?.status, connection?.last_error], ["ok", null]);
+});
+
+test("a refused token disconnects its source alone and is not tried again; connecting anew heals it", async () => {
+  const shop = await connectedShop(control, [["shopify", "store"]]);
+  const other = await connectedShop(control, [["shopify", "store"]]);
+  const { shopKey } = shop;
+  await withWorker(options(), async () => {
+    await ask(shopKey, "backfill");
+    await idle(shopKey);
+    pages.statusOf.set(String(shopKey), 401);
+    await ask(shopKey, "incremental");
+    await ask(shopKey, "refresh");
+    await ask(other.shopKey, "backfill");
+    await idle(shopKey);
+    await idle(other.shopKey);
+    const runs = await runsOf(shopKey);
+    assert.deepEqual(
+      runs.map((run) => [run.status, run.error]),
+      [
+        ["succeeded", null],
+        ["failed", "The source refuses the token: connect it again."],
+      ],
+    );
+    assert.equal(await readinessOf(shopKey), "reconnecting");
+    assert.equal((await findConnection(control.database, shopKey, "shopify"))?.status, "disconnected");
+    assert.equal(await readinessOf(other.shopKey), "ready");
+    pages.statusOf.clear();
+    await connect(control, shopKey, "shopify", "store");
+    await ask(shopKey, "incremental");
+    await idle(shopKey);
+    assert.equal(await readinessOf(shopKey), "ready");
+  });
+});
+
+test("a failing label source hurts neither the store's source nor the workspace", async () => {
+  const { shopKey } = await connectedShop(control, [
+    ["shopify", "store"],
+    ["loop", "label_cost"],
+  ]);
+  const broken = {
+    ...pageConnector(pages, "loop", "label_cost"),
+    sync: () => Promise.reject(new TypeError("a teapot with a secret inside")),
+  };
+  await ask(shopKey, "backfill");
+  await ask(shopKey, "backfill", "loop");
+  await withWorker(
+    { ...options(), connectors: [pageConnector(pages, "shopify", "store"), broken] },
+    async () => {
+      await eventually(async () => (await readinessOf(shopKey)) === "ready", "ready");
+      await eventually(async () => (await runsOf(shopKey, "loop"))[0]?.status === "failed", "failed");
+    },
+  );
+  const [run] = await runsOf(shopKey, "loop");
+  assert.match(run?.error ?? "", /^Something unexpected went wrong in the service/u);
+  const connection = await findConnection(control.database, shopKey, "loop");
+  assert.deepEqual([connection?.status, connection?.last_error], ["failed", run?.error]);
+  const line = logs.find((text) => text.includes(run?.run_id ?? "-") && text.includes("teapot")) ?? "";
+  assert.match(line, /worker-runs\.pg\.test\.ts/u, "the log has the stack");
+});
+
+test("a worker that stops hands its run on: the next one continues where it was", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  pages.pageMs = 100;
+  pages.records = 10;
+  await ask(shopKey, "backfill");
+  const worker = await startWorker(options());
+  const askedOf = (): string[] => pages.asked.filter((page) => page.startsWith(`${shopKey} `));
+  await eventually(async () => askedOf().length >= 4, "some pages");
+  const stoppingAtMs = performance.now();
+  await worker.stop();
+  const stopMs = performance.now() - stoppingAtMs;
+  assert.ok(stopMs < 5000, `it stopped after ${stopMs} ms`);
+  assert.deepEqual(
+    (await runsOf(shopKey)).map((run) => [run.status, run.attempt, run.error]),
+    [["interrupted", 1, null]],
+  );
+  assert.deepEqual(await requestsOf(shopKey), ["backfill"]);
+  await withWorker(options(), () => idle(shopKey));
+  pages.pageMs = 0;
+  pages.records = 5;
+  const runs = await runsOf(shopKey);
+  assert.deepEqual(
+    runs.map((run) => [run.status, run.attempt]),
+    [
+      ["interrupted", 1],
+      ["succeeded", 2],
+    ],
+  );
+  assert.ok(Number(runs[1]?.counts["records"]) <= 7);
+  assert.ok(askedOf().length <= 11, `no page but the one under way was asked for twice: ${askedOf().join()}`);
+});
+
+test("a worker whose connections are killed again and again goes on, and brings every run to its end", async () => {
+  const shops = await Promise.all(
+    Array.from({ length: 3 }, () => connectedShop(control, [["shopify", "store"]])),
+  );
+  pages.pageMs = 40;
+  pages.records = 20;
+  for (const { shopKey } of shops) await ask(shopKey, "backfill");
+  await withWorker(options(), async () => {
+    for (let kills = 0; kills < 5; kills++) {
+      await eventually(
+        async () => (await runsOf(shops[0]?.shopKey ?? 0)).some((run) => run.status === "running"),
+        "a run",
+      );
+      await control.database
+        .rows(
+          {
+            name: "test_kill",
+            text: `select pg_terminate_backend(pid) from pg_stat_activity
+                    where datname = current_database() and pid <> pg_backend_pid()
+                      and application_name like 'returns-%'`,
+          },
+          [],
+        )
+        .catch(() => {});
+      if (await isIdle(shops[0]?.shopKey ?? 0).catch(() => false)) break;
+    }
+    for (const { shopKey } of shops) await eventually(() => isIdle(shopKey).catch(() => false), "done", 20);
+  });
+  pages.pageMs = 0;
+  pages.records = 5;
+  for (const { shopKey } of shops) {
+    const runs = await runsOf(shopKey);
+    assert.equal(runs.at(-1)?.status, "succeeded");
+    assert.ok(runs.slice(0, -1).every((run) => run.status === "interrupted"));
+    assertOneAtATime(runs);
+    assert.equal(await readinessOf(shopKey), "ready");
+  }
+  assert.equal((await runsOf(shops[0]?.shopKey ?? 0)).length > 1, true, "at least one run was cut off");
+});
