@@ -1,6 +1,117 @@
-// npm run bench: each row is measured in one run against a floor measured beside it.
+/**
+ * Measures the service beside its floors and rivals: npm run bench [-- <row>… <options>]
+ * Progress goes to stderr, the table to stdout. Everything happens on an embedded database of its own in the system's
+ * folder for temporary files, and is removed afterwards.
+ */
+import { parseArgs } from "node:util";
+import { measureBackfill } from "./backfill.ts";
+import { withContext } from "./context.ts";
+import type { BenchContext } from "./context.ts";
 import { measureImport } from "./import.ts";
+import { measureQuestions } from "./questions.ts";
+import { measureRebuild } from "./rebuild.ts";
+import { measureRequests } from "./request.ts";
+import { measureSoak } from "./soak.ts";
+import { loadStore } from "./stores/load-store.ts";
 import { formatTable } from "./table.ts";
+import type { BenchRow } from "./table.ts";
+import { measureToolCall } from "./tool-call.ts";
 
-const rows = await measureImport((line) => process.stderr.write(`${line}\n`));
-process.stdout.write(formatTable(rows));
+type Measure = (context: BenchContext, settings: { minutes: number }) => Promise<BenchRow[]>;
+
+/** Rows of one group share a database; other groups get one that holds nothing else. */
+const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
+  { request: measureRequests },
+  { questions: measureQuestions, rebuild: measureRebuild },
+  { import: measureImport },
+  {
+    "tool-call": async ({ installation, environment, tell }) => {
+      const { database, keys } = installation;
+      const store = await loadStore(database, { kind: "typical", tokenPepper: keys.tokenPepper, tell });
+      return measureToolCall(environment, store.workspaces[0].token);
+    },
+  },
+  { backfill: measureBackfill },
+  { soak: (context, { minutes }) => measureSoak(context, minutes) },
+];
+
+const NAMES = GROUPS.flatMap((group) => Object.keys(group));
+/** Only when they are named. */
+const LONG = ["backfill", "soak"];
+/** A quarter of the whole whale, so that all rows take about a quarter of an hour. */
+const WHALE_LINES = 1_500_000;
+const SOAK_MINUTES = 10;
+const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--minutes <number>]
+
+  Rows: ${NAMES.join(", ")}; all but ${LONG.join(" and ")} unless some are named.
+  --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES}; 6000000 is the whole)
+  --minutes      of the soak (default ${SOAK_MINUTES})
+`;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const settings = readSettings(args);
+  if (settings === null) {
+    process.stderr.write(USAGE);
+    return 2;
+  }
+  const { named, whaleLines, minutes } = settings;
+  const isChosen = (name: string): boolean =>
+    named.length > 0 ? named.includes(name) : !LONG.includes(name);
+  const started = performance.now();
+  const tell = (line: string): void => {
+    const seconds = Math.round((performance.now() - started) / 1000);
+    process.stderr.write(`${String(seconds).padStart(5)} s  ${line}\n`);
+  };
+  const rows: BenchRow[] = [];
+  let failures = 0;
+  for (const group of GROUPS) {
+    const chosen = Object.entries(group).filter(([name]) => isChosen(name));
+    if (chosen.length === 0) continue;
+    await withContext({ whaleLines: Math.floor(whaleLines), tell }, async (context) => {
+      for (const [name, measure] of chosen) {
+        try {
+          rows.push(...(await measure(context, { minutes })));
+        } catch (error) {
+          failures += 1;
+          tell(`${name} failed: ${(error as Error).stack}`);
+        }
+      }
+    });
+  }
+  process.stdout.write(formatTable(rows));
+  return failures > 0 ? 1 : 0;
+}
+
+/** Null for what is not understood. */
+function readSettings(args: string[]): { named: string[]; whaleLines: number; minutes: number } | null {
+  const parsed = tryParse(args);
+  if (parsed === null) return null;
+  const { values, positionals } = parsed;
+  const named = [...positionals, ...values.only];
+  const whaleLines = Number(values["whale-lines"]);
+  const minutes = Number(values.minutes);
+  const isKnown = named.every((name) => NAMES.includes(name));
+  return isKnown && whaleLines >= 100_000 && minutes > 0 ? { named, whaleLines, minutes } : null;
+}
+
+function tryParse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        only: { type: "string", multiple: true, default: [] },
+        "whale-lines": { type: "string", default: String(WHALE_LINES) },
+        minutes: { type: "string", default: String(SOAK_MINUTES) },
+      },
+    });
+  } catch {
+    return null;
+  }
+}

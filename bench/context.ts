@@ -1,0 +1,76 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { migrateInstallation, openInstallation } from "../src/app.ts";
+import type { Installation } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
+import { loadStore } from "./stores/load-store.ts";
+import type { LoadedStore } from "./stores/load-store.ts";
+
+/** What the rows of one run share: a database of its own, in a folder that is gone afterwards. */
+export type BenchContext = {
+  installation: Installation;
+  /** Of a process of the service on this installation. */
+  environment: Record<string, string>;
+  /** For files; gone afterwards. */
+  folder: string;
+  tell: (line: string) => void;
+  /** The large store, loaded when first asked for. */
+  whale(): Promise<LoadedStore>;
+};
+
+export type ContextOptions = { whaleLines: number; tell: (line: string) => void };
+
+/** Runs `work` on an embedded database with the service's own settings. */
+export async function withContext<Result>(
+  { whaleLines, tell }: ContextOptions,
+  work: (context: BenchContext) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), "returns-bench-"));
+  // The database's own user passes through when this runs as root.
+  chmodSync(folder, 0o711);
+  const dataFolder = join(folder, "data");
+  const environment = { RETURNS_DATA_DIR: dataFolder, PORT: "0", LOG_LEVEL: "warn" };
+  let installation: Installation | undefined;
+  let leaving: Promise<void> | undefined;
+  const leave = (): Promise<void> =>
+    (leaving ??= (async () => {
+      await installation?.close();
+      rmSync(folder, { recursive: true, force: true });
+    })());
+  const removeSignals = onSignals(leave);
+  try {
+    const opened = await openInstallation(readConfig(environment), tell);
+    installation = opened;
+    await migrateInstallation(opened, tell);
+    let whale: Promise<LoadedStore> | undefined;
+    return await work({
+      installation: opened,
+      environment: { ...environment, DATABASE_URL: opened.databaseUrl },
+      folder,
+      tell,
+      whale: () =>
+        (whale ??= loadStore(opened.database, {
+          kind: "whale",
+          tokenPepper: opened.keys.tokenPepper,
+          change: { lines: whaleLines },
+          tell,
+        })),
+    });
+  } finally {
+    await leave();
+    removeSignals();
+  }
+}
+
+/** An interrupted run leaves nothing behind. */
+function onSignals(leave: () => Promise<void>): () => void {
+  const stop = (): void => {
+    void leave().finally(() => process.exit(130));
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.once(signal, stop);
+  return () => {
+    for (const signal of signals) process.off(signal, stop);
+  };
+}

@@ -1,0 +1,107 @@
+import type { BenchContext } from "../context.ts";
+import { loadStore } from "../stores/load-store.ts";
+import type { LoadedStore } from "../stores/load-store.ts";
+import type { BenchRow } from "../table.ts";
+import { startFloor } from "./floor.ts";
+import { putLoad, shownSpread, spreadOf } from "./load.ts";
+import type { LoadRequest, Outcome } from "./load.ts";
+import { ask, dashboardMix, questionsOf } from "./questions.ts";
+import { SPREAD, startService } from "./server-process.ts";
+import type { MeasuredServer } from "./server-process.ts";
+
+const CONNECTIONS = 32;
+const ROUNDS = 5;
+const SECONDS = 4;
+const CROWD_RATE_PER_SECOND = 400;
+/** Small stores: a thousand of them are loaded in minutes. */
+const CROWD_STORE = { lines: 1000, skus: 20, families: 4, categories: 3, vendors: 4 };
+
+/**
+ * p99 of a dashboard's mix of questions at half of the load that the server can take, from the appointed time on. The
+ * floor at the same rate tells how much of it is the machine's.
+ */
+export async function measureHalfLoad(
+  context: BenchContext,
+  store: LoadedStore,
+  limitMs: number,
+): Promise<BenchRow> {
+  const service = await startService(context.environment);
+  const floor = await startFloor(context, service, questionsOf(store));
+  const requests = dashboardMix(store, store.workspaces[0].token);
+  try {
+    context.tell(`Finding the full load of the ${store.kind} store.`);
+    await putLoad(loadOf(service, requests, { seconds: 2, ratePerSecond: null }));
+    const full = await putLoad(loadOf(service, requests, { seconds: SECONDS, ratePerSecond: null }));
+    const timing = { seconds: SECONDS, ratePerSecond: Math.floor(full.perSecond / 2) };
+    const own: Outcome[] = [];
+    const floors: Outcome[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      own.push(await putLoad(loadOf(service, requests, timing)));
+      floors.push(await putLoad(loadOf(floor, requests, timing)));
+    }
+    const p50 = (outcomes: Outcome[]): string => shownSpread(spreadOf(outcomes.map(({ p50Ms }) => p50Ms)), 1);
+    const p99 = (outcomes: Outcome[]): string => shownSpread(spreadOf(outcomes.map(({ p99Ms }) => p99Ms)), 1);
+    return {
+      name: `p99 at half load, ${store.kind} store of ${store.plan.lines.toLocaleString("en")} lines; ${SPREAD}`,
+      value: `${p99(own)} ms, p50 ${p50(own)} ms`,
+      floor: `${p99(floors)} ms, p50 ${p50(floors)} ms: fixed bytes, no checks`,
+      ratio: `${timing.ratePerSecond.toLocaleString("en")} of ${Math.round(full.perSecond).toLocaleString("en")} requests/s`,
+      target: `≤ ${limitMs} ms`,
+    };
+  } finally {
+    await Promise.all([service.stop(), floor.stop()]);
+  }
+}
+
+/** The same rate over one workspace and over a thousand of its kind, in turn. */
+export async function measureCrowd(context: BenchContext): Promise<BenchRow[]> {
+  const crowd = await loadStore(context.installation.database, {
+    kind: "crowd",
+    tokenPepper: context.installation.keys.tokenPepper,
+    change: CROWD_STORE,
+    withFacts: false,
+    tell: context.tell,
+  });
+  const service = await startService(context.environment);
+  try {
+    const summaryOf = ({ token }: { token: string }): LoadRequest[] => [
+      ask(token, "/api/v1/summary", {
+        start_month: "2025-01",
+        end_month: "2025-11",
+        sku: crowd.examples.sku,
+      }),
+    ];
+    const one = summaryOf(crowd.workspaces[0]);
+    const many = crowd.workspaces.flatMap(summaryOf);
+    const timing = { seconds: SECONDS, ratePerSecond: CROWD_RATE_PER_SECOND };
+    for (const requests of [one, many]) await putLoad(loadOf(service, requests, timing));
+    const rounds: { one: Outcome; many: Outcome }[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      rounds.push({
+        one: await putLoad(loadOf(service, one, timing)),
+        many: await putLoad(loadOf(service, many, timing)),
+      });
+    }
+    const row = (name: "p50" | "p99", target: string): BenchRow => {
+      const valueOf = (outcome: Outcome): number => (name === "p50" ? outcome.p50Ms : outcome.p99Ms);
+      return {
+        name: `${name} with ${crowd.workspaces.length.toLocaleString("en")} workspaces, ${CROWD_RATE_PER_SECOND} requests/s; ${SPREAD}`,
+        value: `${shownSpread(spreadOf(rounds.map(({ many: outcome }) => valueOf(outcome))), 2)} ms`,
+        floor: `${shownSpread(spreadOf(rounds.map(({ one: outcome }) => valueOf(outcome))), 2)} ms with one`,
+        ratio: shownSpread(spreadOf(rounds.map((round) => valueOf(round.many) / valueOf(round.one))), 2),
+        target,
+      };
+    };
+    return [row("p50", "≤ 1.5"), row("p99", "≤ 1.5")];
+  } finally {
+    await service.stop();
+  }
+}
+
+function loadOf(
+  { address }: MeasuredServer,
+  requests: readonly LoadRequest[],
+  timing: { seconds: number; ratePerSecond: number | null },
+) {
+  return { address, requests, connections: CONNECTIONS, ...timing };
+}

@@ -1,0 +1,67 @@
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../../src/contract/registry.ts";
+import type { LoadedStore } from "../stores/load-store.ts";
+import type { LoadRequest } from "./load.ts";
+
+const FIRST_MONTH = "2025-01";
+const LAST_MONTH = "2025-11";
+const SKUS_OF_MIX = 20;
+const REPORTS_OF_MIX = 4;
+
+/** A GET with a token. */
+export function ask(token: string, path: string, parameters: Record<string, string>): LoadRequest {
+  return {
+    method: "GET",
+    path: `${path}?${new URLSearchParams(parameters).toString()}`,
+    headers: { authorization: `Bearer ${token}` },
+  };
+}
+
+/** One question for each endpoint: about the SKU with most sales, where it takes one. */
+export function questionOf(
+  endpoint: Endpoint,
+  { workspaces: [{ token }], examples }: LoadedStore,
+): LoadRequest {
+  const takes = (name: string): boolean => name in endpoint.parameters.properties;
+  return ask(token, endpoint.path, {
+    ...(takes("start_month") ? { start_month: FIRST_MONTH, end_month: LAST_MONTH } : {}),
+    ...(takes("sku") && !endpoint.path.includes("leaderboards") ? { sku: examples.sku } : {}),
+  });
+}
+
+/** One question for each endpoint, by its name. */
+export function questionsOf(store: LoadedStore): Map<string, LoadRequest> {
+  return new Map(
+    (ENDPOINTS as readonly Endpoint[]).map((endpoint) => [endpoint.name, questionOf(endpoint, store)]),
+  );
+}
+
+/** What dashboards of one workspace ask in turn: mostly rates of its SKUs, then groups, rankings, reports and lists. */
+export function dashboardMix({ examples, plan }: LoadedStore, token: string): LoadRequest[] {
+  const months = { start_month: FIRST_MONTH, end_month: LAST_MONTH };
+  const group = { product_group_type: "family", product_group_key: examples.family };
+  const pathOf = Object.fromEntries(ENDPOINTS.map(({ name, path }) => [name, path as string]));
+  const question = (name: string, parameters: Record<string, string>): LoadRequest =>
+    ask(token, pathOf[name] ?? "", parameters);
+  const skus = Array.from({ length: SKUS_OF_MIX }, (_, index) =>
+    skuName(Math.floor((index * plan.skus) / SKUS_OF_MIX)),
+  );
+  return [
+    ...skus.flatMap((sku) => [
+      question("summary", { ...months, sku }),
+      question("timeseries", { ...months, sku }),
+    ]),
+    question("summary", months),
+    question("timeseries", { ...months, ...group }),
+    question("return-rate-leaderboard", { period: "year" }),
+    question("return-cost-leaderboard", { ...months, vendor: examples.vendor }),
+    ...skus.slice(0, REPORTS_OF_MIX).map((sku) => question("report", { ...months, sku })),
+    question("entities", { q: "product 1" }),
+    question("alerts", {}),
+  ];
+}
+
+/** As the generated stores name their SKUs. */
+function skuName(number: number): string {
+  return `SK${String(number).padStart(6, "0")}`;
+}

@@ -1,0 +1,64 @@
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../../src/contract/registry.ts";
+import type { BenchContext } from "../context.ts";
+import type { LoadedStore } from "../stores/load-store.ts";
+import type { BenchRow } from "../table.ts";
+import { compare } from "./alternate.ts";
+import type { Comparison, Rounds } from "./alternate.ts";
+import { shownSpread } from "./load.ts";
+import type { LoadRequest } from "./load.ts";
+import { questionsOf } from "./questions.ts";
+import { startFloor } from "./floor.ts";
+import { SPREAD, startService } from "./server-process.ts";
+
+const FIRST_ROW: Rounds = { rounds: 7, seconds: 3, connections: 32 };
+const OTHER_ROWS: Rounds = { rounds: 3, seconds: 2, connections: 32 };
+
+/**
+ * Requests a second of each endpoint beside the same HTTP server answering the same bytes with no checks: once with
+ * the answer remembered, once made anew each time. Every request's token, billing, entitlement, scope, readiness and
+ * daily quota are checked in PostgreSQL.
+ */
+export async function measureThroughput(context: BenchContext, store: LoadedStore): Promise<BenchRow[]> {
+  const service = await startService(context.environment);
+  const forgetful = await startService({ ...context.environment, ANSWER_MEMORY_MB: "0" });
+  const endpoints = ENDPOINTS as readonly Endpoint[];
+  const questions = questionsOf(store);
+  const floor = await startFloor(context, service, questions);
+  try {
+    const rows: BenchRow[] = [];
+    for (const { name } of endpoints) {
+      const requests = [questions.get(name) as LoadRequest];
+      const isFirst = name === "summary";
+      const floorSide = { server: floor, requests };
+      context.tell(`Loading ${name}.`);
+      const remembered = await compare(
+        { server: service, requests },
+        floorSide,
+        isFirst ? FIRST_ROW : OTHER_ROWS,
+      );
+      const isRemembered = name !== "alerts" && name !== "export-report";
+      if (isRemembered) rows.push(rowOf(`${name}, remembered`, remembered, isFirst ? "≥ 0.5" : ""));
+      const anew = isRemembered
+        ? await compare({ server: forgetful, requests }, floorSide, OTHER_ROWS)
+        : remembered;
+      rows.push(rowOf(`${name}, made anew`, anew, ""));
+    }
+    return rows;
+  } finally {
+    await Promise.all([service.stop(), forgetful.stop(), floor.stop()]);
+  }
+}
+
+function rowOf(name: string, comparison: Comparison, target: string): BenchRow {
+  const { perSecond, floorPerSecond, ratio, cpuMicroseconds, floorCpuMicroseconds } = comparison;
+  const cpu = `${Math.round(cpuMicroseconds.median)} µs of CPU`;
+  const floorCpu = `${Math.round(floorCpuMicroseconds.median)} µs`;
+  return {
+    name: `requests/s of ${name}; 32 connections, ${SPREAD}`,
+    value: `${shownSpread(perSecond, 0)}, ${cpu}`,
+    floor: `${shownSpread(floorPerSecond, 0)}, ${floorCpu}: same server and bytes, no checks`,
+    ratio: shownSpread(ratio, 2),
+    target,
+  };
+}

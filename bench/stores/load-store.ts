@@ -1,0 +1,117 @@
+import type { Connection, Database } from "../../src/store/database.ts";
+import { listCohortMonths } from "../../src/store/queries/cohort-rebuild.ts";
+import { createStage } from "../../src/store/queries/import-stage.ts";
+import { analyzeData } from "../../src/store/queries/publish.ts";
+import { deriveCatalogue } from "../../src/sync/catalogue.ts";
+import { rebuildCohorts } from "../../src/sync/cohorts.ts";
+import { copyWorkspace } from "./crowd.ts";
+import { writeStoreLines } from "./store-lines.ts";
+import { AS_OF, CROWD_WORKSPACES, CURRENCY, FIRST_MONTH, LAST_MONTH, planOf } from "./store-plan.ts";
+import type { StoreKind, StorePlan } from "./store-plan.ts";
+import { addWorkspace, openWorkspace } from "./workspaces.ts";
+import type { LoadedWorkspace } from "./workspaces.ts";
+
+export type StoreOptions = {
+  kind: StoreKind;
+  /** Of the installation that will serve the store: `installation.keys.tokenPepper`. */
+  tokenPepper: Buffer;
+  /** Default: enterprise, which counts no requests. */
+  planKey?: string;
+  /** Another size than the kind's own, another seed. */
+  change?: Partial<StorePlan>;
+  /** crowd only; 1000 unless told. */
+  workspaces?: number;
+  /** crowd only; false leaves the copies without lines and events, which requests hardly need. */
+  withFacts?: boolean;
+  tell?: (line: string) => void;
+};
+
+export type LoadedStore = {
+  kind: StoreKind;
+  plan: StorePlan;
+  /** The first of a crowd is the original. */
+  workspaces: [LoadedWorkspace, ...LoadedWorkspace[]];
+  /** YYYY-MM; the last but one is the latest complete month of the primary window. */
+  firstMonth: string;
+  lastMonth: string;
+  asOf: Date;
+  currencyCode: string;
+  /** The entities with the most lines, which cost a query most; `tailSku` sells about once a month or less. */
+  examples: {
+    sku: string;
+    productGid: string;
+    family: string;
+    category: string;
+    vendor: string;
+    tailSku: string;
+  };
+};
+
+/**
+ * Loads a store into a migrated database: catalogue, facts, prepared answers, a token for each workspace. There are no
+ * order documents, so `rebuild` would empty it. The same options give the same rows. All or nothing but the crowd's
+ * copies.
+ */
+export async function loadStore(database: Database, options: StoreOptions): Promise<LoadedStore> {
+  const { kind, tokenPepper, planKey = "enterprise", tell = () => {} } = options;
+  const plan = planOf(kind, options.change ?? {});
+  const original = await database.transaction((connection) =>
+    loadWorkspace(connection, plan, { domain: `${kind}.example`, planKey, tokenPepper }, tell),
+  );
+  const copies =
+    kind === "crowd"
+      ? await copyWorkspace(database, original, {
+          planKey,
+          tokenPepper,
+          tell,
+          count: (options.workspaces ?? CROWD_WORKSPACES) - 1,
+          withFacts: options.withFacts ?? true,
+        })
+      : [];
+  await analyzeData(database);
+  return {
+    kind,
+    plan,
+    workspaces: [original, ...copies],
+    firstMonth: FIRST_MONTH,
+    lastMonth: LAST_MONTH,
+    asOf: AS_OF,
+    currencyCode: CURRENCY,
+    examples: {
+      sku: "SK000000",
+      productGid: "gid://shopify/Product/7000000000000",
+      family: "Family 00",
+      category: "Category 00",
+      vendor: "Vendor 00",
+      tailSku: `SK${String(plan.skus - 2).padStart(6, "0")}`,
+    },
+  };
+}
+
+async function loadWorkspace(
+  connection: Connection,
+  plan: StorePlan,
+  options: { domain: string; planKey: string; tokenPepper: Buffer },
+  tell: (line: string) => void,
+): Promise<LoadedWorkspace> {
+  const workspace = await addWorkspace(connection, options);
+  const { shopKey } = workspace;
+  tell(`Writing ${plan.lines.toLocaleString("en")} order lines of ${options.domain}.`);
+  await writeStoreLines(connection, shopKey, plan);
+  await analyzeData(connection);
+  tell("Deriving the catalogue.");
+  await createStage(connection);
+  await connection.client.query(TOUCH_CATALOGUE, [shopKey]);
+  await deriveCatalogue(connection, shopKey);
+  tell("Preparing the answers.");
+  await rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey));
+  await openWorkspace(connection, shopKey);
+  return workspace;
+}
+
+/** Every line names a product and a SKU of the catalogue, so the lines need not be read for them. */
+const TOUCH_CATALOGUE = `
+  with product_touched as (
+    insert into touched_product (product_gid) select product_gid from product where shop_key = $1
+  )
+  insert into touched_sku (sku) select sku from variant where shop_key = $1`;
