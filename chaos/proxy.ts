@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { createConnection, createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+
+/** forward: a plain relay. refuse: nothing listens, open connections are cut. blackhole: all is taken, nothing passes. */
+export type ProxyMode = "forward" | "refuse" | "blackhole";
+
+export type FaultProxy = {
+  port: number;
+  set(mode: ProxyMode): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** A TCP relay on loopback to a port there, whose faults can be switched while connections are open. */
+export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
+  let mode: ProxyMode = "forward";
+  let server: Server | null = null;
+  const pairs = new Set<readonly [Socket, Socket]>();
+
+  const relay = (client: Socket): void => {
+    const upstream = createConnection({ host: "127.0.0.1", port: targetPort });
+    const pair = [client, upstream] as const;
+    pairs.add(pair);
+    for (const [from, to] of [pair, pair.toReversed() as [Socket, Socket]]) {
+      from.on("data", (bytes) => {
+        if (mode === "forward") to.write(bytes);
+      });
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        pairs.delete(pair);
+        // A black hole does not tell either side that the other one left.
+        if (mode !== "blackhole") to.destroy();
+      });
+    }
+  };
+  const listen = async (port: number): Promise<void> => {
+    server = createServer({ noDelay: true }, relay).listen(port, "127.0.0.1");
+    await once(server, "listening");
+  };
+  const cut = async (): Promise<void> => {
+    const closing = server;
+    server = null;
+    const closed = closing === null ? null : new Promise((done) => closing.close(done));
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+    await closed;
+  };
+
+  await listen(0);
+  const { port } = (server as unknown as Server).address() as AddressInfo;
+  return {
+    port,
+    set: async (next) => {
+      const before = mode;
+      mode = next;
+      if (next === "refuse") await cut();
+      else if (server === null) await listen(port);
+      // What was swallowed is gone for good: connections of that time are of no more use.
+      if (before === "blackhole") for (const pair of pairs) for (const socket of pair) socket.destroy();
+    },
+    close: cut,
+  };
+}

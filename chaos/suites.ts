@@ -1,0 +1,35 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Finding } from "./finding.ts";
+
+const TEST_RUNNER = join(import.meta.dirname, "../scripts/test.ts");
+
+/** Faults that tests cause with every run; here they are told beside the long ones. */
+const SUITES: readonly { name: string; files: readonly string[] }[] = [
+  { name: "quota race: 100 left, 500 at once, 3 servers; midnight", files: ["tests/quota.pg.test.ts"] },
+  { name: "connections killed, SIGTERM under load", files: ["tests/faults.pg.test.ts"] },
+  { name: "generated and corpus inputs", files: ["tests/input-corpus.pg.test.ts"] },
+  { name: "every byte of a cursor flipped", files: ["tests/cursors.pg.test.ts"] },
+  { name: "tenants never meet", files: ["tests/tenants.pg.test.ts"] },
+];
+
+/** Runs the test files of each fault and tells how many of their tests passed. */
+export async function runSuites(log: (line: string) => void): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, files } of SUITES) {
+    log(name);
+    const child = spawn(process.execPath, [TEST_RUNNER, ...files], { stdio: ["ignore", "pipe", "ignore"] });
+    const [output, [code]] = await Promise.all([text(child.stdout), once(child, "exit")]);
+    const count = (word: string): number =>
+      Number(new RegExp(`^ℹ ${word} (\\d+)`, "mu").exec(output)?.[1] ?? 0);
+    const [passed, failed] = [count("pass"), count("fail")];
+    findings.push({
+      name,
+      held: code === 0 && passed > 0,
+      observed: `${passed} tests passed, ${failed} failed`,
+    });
+  }
+  return findings;
+}
