@@ -6,6 +6,7 @@ import type { Installation } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { loadStore } from "./stores/load-store.ts";
 import type { LoadedStore } from "./stores/load-store.ts";
+import type { StoreKind, StorePlan } from "./stores/store-plan.ts";
 
 /** What the rows of one run share: a database of its own, in a folder that is gone afterwards. */
 export type BenchContext = {
@@ -15,11 +16,21 @@ export type BenchContext = {
   /** For files; gone afterwards. */
   folder: string;
   tell: (line: string) => void;
+  /** A store of 60,000 lines, loaded when first asked for. */
+  typical(): Promise<LoadedStore>;
   /** The large store, loaded when first asked for. */
   whale(): Promise<LoadedStore>;
 };
 
 export type ContextOptions = { whaleLines: number; tell: (line: string) => void };
+
+/** A plan with a daily quota, so that every request is counted, that no run can use up. */
+export const COUNTED_PLAN = "bench";
+const ADD_PLAN = {
+  name: "bench_add_plan",
+  text: `insert into plan (plan_key, entitlements, daily_quota)
+         values ($1, '{api_access,data_export,full_leaderboards}', 2000000000)`,
+};
 
 /** Runs `work` on an embedded database with the service's own settings. */
 export async function withContext<Result>(
@@ -43,19 +54,23 @@ export async function withContext<Result>(
     const opened = await openInstallation(readConfig(environment), tell);
     installation = opened;
     await migrateInstallation(opened, tell);
-    let whale: Promise<LoadedStore> | undefined;
+    const { database, keys } = opened;
+    await database.rows(ADD_PLAN, [COUNTED_PLAN]);
+    const stores = new Map<StoreKind, Promise<LoadedStore>>();
+    const load = (kind: StoreKind, change: Partial<StorePlan> = {}): Promise<LoadedStore> => {
+      const tokenPepper = keys.tokenPepper;
+      const loaded =
+        stores.get(kind) ?? loadStore(database, { kind, tokenPepper, planKey: COUNTED_PLAN, change, tell });
+      stores.set(kind, loaded);
+      return loaded;
+    };
     return await work({
       installation: opened,
       environment: { ...environment, DATABASE_URL: opened.databaseUrl },
       folder,
       tell,
-      whale: () =>
-        (whale ??= loadStore(opened.database, {
-          kind: "whale",
-          tokenPepper: opened.keys.tokenPepper,
-          change: { lines: whaleLines },
-          tell,
-        })),
+      typical: () => load("typical"),
+      whale: () => load("whale", { lines: whaleLines }),
     });
   } finally {
     await leave();

@@ -10,27 +10,27 @@ import type { BenchContext } from "./context.ts";
 import { measureImport } from "./import.ts";
 import { measureQuestions } from "./questions.ts";
 import { measureRebuild } from "./rebuild.ts";
-import { measureRequests } from "./request.ts";
-import { measureSoak } from "./soak.ts";
-import { loadStore } from "./stores/load-store.ts";
+import { measureCrowd, measureLatency } from "./request/latency.ts";
+import { measureMemory } from "./request/memory.ts";
+import { measureSoak } from "./request/soak.ts";
+import { measureThroughput } from "./request/throughput.ts";
+import { measureToolCalls } from "./request/tool-call.ts";
 import { formatTable } from "./table.ts";
 import type { BenchRow } from "./table.ts";
-import { measureToolCall } from "./tool-call.ts";
 
 type Measure = (context: BenchContext, settings: { minutes: number }) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
 const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
-  { request: measureRequests },
+  {
+    throughput: measureThroughput,
+    "tool-call": measureToolCalls,
+    latency: measureLatency,
+    memory: measureMemory,
+  },
+  { crowd: measureCrowd },
   { questions: measureQuestions, rebuild: measureRebuild },
   { import: measureImport },
-  {
-    "tool-call": async ({ installation, environment, tell }) => {
-      const { database, keys } = installation;
-      const store = await loadStore(database, { kind: "typical", tokenPepper: keys.tokenPepper, tell });
-      return measureToolCall(environment, store.workspaces[0].token);
-    },
-  },
   { backfill: measureBackfill },
   { soak: (context, { minutes }) => measureSoak(context, minutes) },
 ];
@@ -69,6 +69,8 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`${String(seconds).padStart(5)} s  ${line}\n`);
   };
   const rows: BenchRow[] = [];
+  // What was measured before an interruption is not lost.
+  process.once("exit", () => process.stdout.write(formatTable(rows)));
   let failures = 0;
   for (const group of GROUPS) {
     const chosen = Object.entries(group).filter(([name]) => isChosen(name));
@@ -76,6 +78,7 @@ async function main(args: string[]): Promise<number> {
     await withContext({ whaleLines: Math.floor(whaleLines), tell }, async (context) => {
       for (const [name, measure] of chosen) {
         try {
+          tell(`Measuring ${name}.`);
           rows.push(...(await measure(context, { minutes })));
         } catch (error) {
           failures += 1;
@@ -84,7 +87,6 @@ async function main(args: string[]): Promise<number> {
       }
     });
   }
-  process.stdout.write(formatTable(rows));
   return failures > 0 ? 1 : 0;
 }
 

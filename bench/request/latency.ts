@@ -1,3 +1,4 @@
+import { COUNTED_PLAN } from "../context.ts";
 import type { BenchContext } from "../context.ts";
 import { loadStore } from "../stores/load-store.ts";
 import type { LoadedStore } from "../stores/load-store.ts";
@@ -9,6 +10,8 @@ import { ask, dashboardMix, questionsOf } from "./questions.ts";
 import { SPREAD, startService } from "./server-process.ts";
 import type { MeasuredServer } from "./server-process.ts";
 
+const TYPICAL_P99_LIMIT_MS = 10;
+const WHALE_P99_LIMIT_MS = 25;
 const CONNECTIONS = 32;
 const ROUNDS = 5;
 const SECONDS = 4;
@@ -20,7 +23,14 @@ const CROWD_STORE = { lines: 1000, skus: 20, families: 4, categories: 3, vendors
  * p99 of a dashboard's mix of questions at half of the load that the server can take, from the appointed time on. The
  * floor at the same rate tells how much of it is the machine's.
  */
-export async function measureHalfLoad(
+export async function measureLatency(context: BenchContext): Promise<BenchRow[]> {
+  return [
+    await measureHalfLoad(context, await context.typical(), TYPICAL_P99_LIMIT_MS),
+    await measureHalfLoad(context, await context.whale(), WHALE_P99_LIMIT_MS),
+  ];
+}
+
+async function measureHalfLoad(
   context: BenchContext,
   store: LoadedStore,
   limitMs: number,
@@ -58,10 +68,12 @@ export async function measureCrowd(context: BenchContext): Promise<BenchRow[]> {
   const crowd = await loadStore(context.installation.database, {
     kind: "crowd",
     tokenPepper: context.installation.keys.tokenPepper,
+    planKey: COUNTED_PLAN,
     change: CROWD_STORE,
     withFacts: false,
     tell: context.tell,
   });
+  context.tell("Asking one workspace, and all.");
   const service = await startService(context.environment);
   try {
     const summaryOf = ({ token }: { token: string }): LoadRequest[] => [

@@ -3,10 +3,11 @@
  * Without a rate every connection asks as fast as it is answered. With one, requests start at their appointed times
  * whatever the answers take, and a latency runs from the appointed time.
  */
-import { Agent, request as send } from "node:http";
+import { createHistogram } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
 import autocannon from "autocannon";
-import type { Load, Outcome } from "./load.ts";
+import { openConnections } from "./connections.ts";
+import type { Load, LoadRequest, Outcome } from "./load.ts";
 
 const load = JSON.parse(await text(process.stdin)) as Load;
 const outcome =
@@ -28,49 +29,43 @@ async function askPaced(
   { address, requests, connections, seconds }: Load,
   ratePerSecond: number,
 ): Promise<Outcome> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const { hostname, port } = new URL(address);
+  const texts = requests.map((request) => textOf(request, hostname));
+  const pool = await openConnections({ hostname, port: Number(port), connections });
   const total = Math.round(ratePerSecond * seconds);
-  const latenciesMs: number[] = [];
-  let failures = 0;
+  const latencies = createHistogram();
+  const failed = { count: 0 };
   const startedMs = performance.now();
-  const ask = (number: number): Promise<void> =>
-    new Promise((done) => {
-      const { method, path, headers, body } = requests[number % requests.length] as Load["requests"][number];
-      const appointedMs = startedMs + (number / ratePerSecond) * 1000;
-      const asked = send(`${address}${path}`, { method, headers, agent }, (response) => {
-        response.resume();
-        response.on("end", () => {
-          latenciesMs.push(performance.now() - appointedMs);
-          if (response.statusCode !== 200) failures += 1;
-          done();
-        });
-      });
-      asked.on("error", () => {
-        failures += 1;
-        done();
-      });
-      asked.end(body);
-    });
-  const asked: Promise<void>[] = [];
+  let asked = 0;
   await new Promise<void>((finished) => {
     const timer = setInterval(() => {
       const due = Math.min(total, ((performance.now() - startedMs) / 1000) * ratePerSecond);
-      while (asked.length < due) asked.push(ask(asked.length));
-      if (asked.length < total) return;
-      clearInterval(timer);
-      finished();
+      for (; asked < due; asked += 1) {
+        const appointedMs = startedMs + (asked / ratePerSecond) * 1000;
+        pool.ask(texts[asked % texts.length] ?? "", (status) => {
+          latencies.record(Math.max(1, Math.round((performance.now() - appointedMs) * 1000)));
+          if (status !== 200) failed.count += 1;
+          if (latencies.count === total) finished();
+        });
+      }
+      if (asked >= total) clearInterval(timer);
     }, 1);
   });
-  await Promise.all(asked);
-  agent.destroy();
-  latenciesMs.sort((left, right) => left - right);
-  const quantile = (share: number): number =>
-    latenciesMs[Math.floor(latenciesMs.length * share)] ?? Number.NaN;
+  const perSecond = total / ((performance.now() - startedMs) / 1000);
+  pool.close();
   return {
-    perSecond: latenciesMs.length / ((performance.now() - startedMs) / 1000),
+    perSecond,
     requests: total,
-    failures,
-    p50Ms: quantile(0.5),
-    p99Ms: quantile(0.99),
+    failures: failed.count,
+    p50Ms: latencies.percentile(50) / 1000,
+    p99Ms: latencies.percentile(99) / 1000,
   };
+}
+
+function textOf({ method, path, headers, body }: LoadRequest, hostname: string): string {
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const lines = Object.entries({ host: hostname, ...headers, ...length }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  return `${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n${body ?? ""}`;
 }

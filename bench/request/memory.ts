@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { exportReport } from "../../src/contract/export-report.ts";
 import { summary } from "../../src/contract/summary.ts";
 import type { BenchContext } from "../context.ts";
-import type { LoadedStore } from "../stores/load-store.ts";
 import type { BenchRow } from "../table.ts";
 import { putLoad } from "./load.ts";
 import { ask, dashboardMix, questionOf } from "./questions.ts";
@@ -14,7 +13,8 @@ const LOAD_SECONDS = 15;
 const EXPORTS = 5;
 
 /** Resident memory of a server process: idle, after loads of the large store, and what its whole report as CSV adds. */
-export async function measureMemory(context: BenchContext, store: LoadedStore): Promise<BenchRow[]> {
+export async function measureMemory(context: BenchContext): Promise<BenchRow[]> {
+  const store = await context.whale();
   const service = await startService(context.environment);
   const { token } = store.workspaces[0];
   try {

@@ -1,7 +1,6 @@
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
 import type { BenchContext } from "../context.ts";
-import type { LoadedStore } from "../stores/load-store.ts";
 import type { BenchRow } from "../table.ts";
 import { compare } from "./alternate.ts";
 import type { Comparison, Rounds } from "./alternate.ts";
@@ -19,7 +18,8 @@ const OTHER_ROWS: Rounds = { rounds: 3, seconds: 2, connections: 32 };
  * the answer remembered, once made anew each time. Every request's token, billing, entitlement, scope, readiness and
  * daily quota are checked in PostgreSQL.
  */
-export async function measureThroughput(context: BenchContext, store: LoadedStore): Promise<BenchRow[]> {
+export async function measureThroughput(context: BenchContext): Promise<BenchRow[]> {
+  const store = await context.typical();
   const service = await startService(context.environment);
   const forgetful = await startService({ ...context.environment, ANSWER_MEMORY_MB: "0" });
   const endpoints = ENDPOINTS as readonly Endpoint[];

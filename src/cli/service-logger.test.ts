@@ -21,11 +21,9 @@ test("the last lines of a process that ends are written, however busy its backgr
     process.once("exit", () => pbkdf2("", "", 100_000, 32, "sha256", () => {}));
     const log = createServiceLogger("info");
     for (const line of [1, 2, 3]) log.info({ line }, "said at the end");`;
-  const { stderr } = await promisify(execFile)(
-    process.execPath,
-    ["--input-type=module", "--eval", program],
-    { env: { UV_THREADPOOL_SIZE: "1" } },
-  );
+  const { stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], {
+    env: { UV_THREADPOOL_SIZE: "1" },
+  });
   const lines = stderr.trimEnd().split("\n");
   assert.deepEqual(
     lines.map((line) => (JSON.parse(line) as { line: number }).line),

@@ -1,0 +1,103 @@
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+
+export type Connections = {
+  /** Sends a request as soon as a connection is free, in the order of asking; `answered` gets the status, 0 = none came. */
+  ask(request: string, answered: (status: number) => void): void;
+  close(): void;
+};
+
+type Asked = { request: string; answered: (status: number) => void };
+
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+
+/**
+ * HTTP/1.1 over connections that stay open, for answers with a Content-Length: as little work for each request as can
+ * be, so that what is measured is the server and not who asks.
+ */
+export async function openConnections(target: {
+  hostname: string;
+  port: number;
+  connections: number;
+}): Promise<Connections> {
+  const waiting: Asked[] = [];
+  const free: Connection[] = [];
+  const isAnswered = (connection: Connection): void => {
+    const next = waiting.shift();
+    if (next === undefined) free.push(connection);
+    else connection.send(next);
+  };
+  const all = await Promise.all(
+    Array.from({ length: target.connections }, () => Connection.open(target, isAnswered)),
+  );
+  free.push(...all);
+  return {
+    ask: (request, answered) => {
+      const connection = free.pop();
+      if (connection === undefined) waiting.push({ request, answered });
+      else connection.send({ request, answered });
+    },
+    close: () => {
+      for (const connection of all) connection.close();
+    },
+  };
+}
+
+class Connection {
+  readonly #socket: Socket;
+  readonly #isFree: (connection: Connection) => void;
+  #asked: Asked | null = null;
+  #received: Buffer = Buffer.alloc(0);
+
+  static async open(
+    { hostname, port }: { hostname: string; port: number },
+    isFree: (connection: Connection) => void,
+  ): Promise<Connection> {
+    const socket = connect({ host: hostname, port, noDelay: true });
+    await new Promise((done, fail) => socket.once("connect", done).once("error", fail));
+    return new Connection(socket, isFree);
+  }
+
+  private constructor(socket: Socket, isFree: (connection: Connection) => void) {
+    this.#socket = socket;
+    this.#isFree = isFree;
+    socket.on("data", (bytes) => this.#receive(bytes as Buffer));
+    socket.on("error", () => socket.destroy());
+    // Every request that it still gets fails at once.
+    socket.on("close", () => this.#answer(0));
+  }
+
+  send(asked: Asked): void {
+    this.#asked = asked;
+    if (this.#socket.destroyed) setImmediate(() => this.#answer(0));
+    else this.#socket.write(asked.request);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(bytes: Buffer): void {
+    this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes]);
+    const headLength = this.#received.indexOf(END_OF_HEAD);
+    if (headLength === -1) return;
+    const head = this.#received.toString("latin1", 0, headLength);
+    const bodyLength = Number(/content-length: (\d+)/iu.exec(head)?.[1]);
+    if (Number.isNaN(bodyLength)) {
+      this.#socket.destroy();
+      return;
+    }
+    const length = headLength + END_OF_HEAD.length + bodyLength;
+    if (this.#received.length < length) return;
+    this.#received = this.#received.subarray(length);
+    this.#answer(Number(head.slice(9, 12)));
+  }
+
+  #answer(status: number): void {
+    const asked = this.#asked;
+    if (asked === null) return;
+    this.#asked = null;
+    asked.answered(status);
+    this.#isFree(this);
+  }
+}

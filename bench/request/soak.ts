@@ -1,0 +1,74 @@
+import type { BenchContext } from "../context.ts";
+import { shownNumber } from "../measure.ts";
+import { loadStore } from "../stores/load-store.ts";
+import type { BenchRow } from "../table.ts";
+import { putLoad } from "./load.ts";
+import { dashboardMix } from "./questions.ts";
+import { startService } from "./server-process.ts";
+
+const CONNECTIONS = 32;
+const WORKSPACES = 10;
+const FULL_LOAD_SECONDS = 15;
+const SAMPLE_MS = 2000;
+/** Of the samples: caches and the garbage collector's first growth. */
+const SETTLING_SHARE = 0.25;
+
+/** A server process at half of the load it can take, for minutes: whether its memory grows, whether requests fail. */
+export async function measureSoak(context: BenchContext, minutes: number): Promise<BenchRow[]> {
+  const { database, keys } = context.installation;
+  const store = await loadStore(database, {
+    kind: "crowd",
+    tokenPepper: keys.tokenPepper,
+    workspaces: WORKSPACES,
+    tell: context.tell,
+  });
+  const service = await startService(context.environment);
+  try {
+    const requests = store.workspaces.flatMap(({ token }) => dashboardMix(store, token));
+    const load = { address: service.address, connections: CONNECTIONS, requests };
+    context.tell(`Finding the full load, ${FULL_LOAD_SECONDS} s.`);
+    const full = await putLoad({ ...load, seconds: FULL_LOAD_SECONDS, ratePerSecond: null });
+    const rate = Math.max(1, Math.floor(full.perSecond / 2));
+    context.tell(`Soaking at ${rate} requests a second for ${minutes} minutes.`);
+    const samples: { minute: number; mb: number }[] = [];
+    const startedMs = performance.now();
+    const watch = setInterval(() => {
+      samples.push({
+        minute: (performance.now() - startedMs) / 60_000,
+        mb: service.usage().residentMb,
+      });
+    }, SAMPLE_MS);
+    const half = await putLoad({ ...load, seconds: minutes * 60, ratePerSecond: rate }).finally(() =>
+      clearInterval(watch),
+    );
+    const settled = samples.slice(Math.floor(samples.length * SETTLING_SHARE));
+    return [
+      {
+        name: `soak of ${minutes} minutes at half load, memory`,
+        value: `${shownNumber(settled[0]?.mb ?? 0)} MB settled, ${shownNumber(settled.at(-1)?.mb ?? 0)} MB at last`,
+        floor: `${shownNumber(rate)} requests/s of ${shownNumber(full.perSecond)}`,
+        ratio: `${shownNumber(slopeOf(settled))} MB/min after settling`,
+        target: "no growth",
+      },
+      {
+        name: "its failed requests",
+        value: `${half.failures} of ${half.requests.toLocaleString("en")}`,
+        floor: `p50 ${half.p50Ms.toFixed(1)} ms, p99 ${half.p99Ms.toFixed(1)} ms`,
+        ratio: "",
+        target: "0",
+      },
+    ];
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Least squares. */
+function slopeOf(samples: readonly { minute: number; mb: number }[]): number {
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length;
+  const minute = mean(samples.map((sample) => sample.minute));
+  const mb = mean(samples.map((sample) => sample.mb));
+  const covariance = mean(samples.map((sample) => (sample.minute - minute) * (sample.mb - mb)));
+  return covariance / mean(samples.map((sample) => (sample.minute - minute) ** 2));
+}
