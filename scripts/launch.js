@@ -227,11 +227,11 @@ function runningNode(platform) {
 
 /**
  * Compiled code is kept beside the packages: a start is faster and needs no compiler in memory. What serves for months
- * takes little memory: its garbage is short-lived, so that a small space for the young does no harm.
+ * takes little memory.
  */
 function run(node, args) {
   const serves = args[1] === "serve";
-  const flags = serves ? ["--max-semi-space-size=4"] : [];
+  const flags = serves ? ["--max-semi-space-size=16"] : [];
   const environment = {
     NODE_COMPILE_CACHE: join(modules, ".cache", "node"),
     ...(serves ? { MALLOC_ARENA_MAX: "2" } : {}),

@@ -16,7 +16,8 @@ export type Comparison = {
 
 export type Rounds = { rounds: number; seconds: number; connections: number };
 
-const WARM_UP_SECONDS = 1;
+/** Until the engine has compiled what is asked often. */
+const WARM_UP_SECONDS = 5;
 
 /** Loads both sides in turn, so that what else the machine does meets both. */
 export async function compare(side: Side, floor: Side, rounds: Rounds): Promise<Comparison> {

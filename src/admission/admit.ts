@@ -1,6 +1,7 @@
 import { ApiError } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import type { Entitlement, Scope } from "../contract/endpoint.ts";
+import { rememberLast } from "../lib/remember-last.ts";
 import type { Queryable } from "../store/database.ts";
 import type { AdmitRow } from "../store/queries/admit.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -25,19 +26,14 @@ const LONGEST_WAIT_MS = 3000;
  */
 export function createAdmit(options: { database: Queryable; pepper: Buffer }): Admit {
   const judge = createAdmissionQueue({ ...options, longestWaitMs: LONGEST_WAIT_MS });
-  const workspaces = new WeakMap<AdmitRow, Workspace>();
+  // One for all that were checked together: they come one after another.
+  const workspaceOfRow = rememberLast(workspaceOf);
   return async (authorization, need, now) => {
     const { shopKey, tokenId, secret } = readBearer(authorization);
     const { scope, entitlements, counted } = need;
     const judgement = await judge({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
     refuse(judgement, now ?? new Date());
-    // One for all that were checked together.
-    let workspace = workspaces.get(judgement.row);
-    if (workspace === undefined) {
-      workspace = workspaceOf(judgement.row, Number(shopKey));
-      workspaces.set(judgement.row, workspace);
-    }
-    return { workspace, quota: quotaOf(judgement), tokenId };
+    return { workspace: workspaceOfRow(judgement.row), quota: quotaOf(judgement), tokenId };
   };
 }
 
@@ -104,9 +100,9 @@ function quotaOf({ row, usedRequests }: Judgement): QuotaState | null {
   };
 }
 
-function workspaceOf(row: AdmitRow, shopKey: number): Workspace {
+function workspaceOf(row: AdmitRow): Workspace {
   return {
-    shopKey,
+    shopKey: row.shop_key,
     organizationId: row.organization_id,
     shopId: row.shop_id,
     shopDomain: row.shop_domain,

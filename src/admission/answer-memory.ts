@@ -1,7 +1,7 @@
 /** What an answer's text is around its freshness, which every request tells anew. */
 export type AnswerText = { before: string; after: string };
 
-/** Answers by key, the least recently used forgotten first. */
+/** Answers by key; those that nobody has asked for since the last look are forgotten first, oldest first. */
 export type AnswerMemory = {
   get(key: string): AnswerText | undefined;
   set(key: string, answer: AnswerText): void;
@@ -15,34 +15,46 @@ const BYTES_PER_CHARACTER = 2;
 /** One answer may take this part of the limit at most: no answer pushes out all others. */
 const LARGEST_PART = 1 / 8;
 
-/** Makes a memory of at most `limitBytes`; 0 remembers nothing. */
+type Entry = { answer: AnswerText; bytes: number; wasAsked: boolean };
+
+/**
+ * Makes a memory of at most `limitBytes`; 0 remembers nothing. An entry that was asked for gets a second chance when
+ * its turn to be forgotten comes, so that asking changes no order and costs no memory.
+ */
 export function createAnswerMemory(limitBytes: number): AnswerMemory {
-  // A map keeps the order of insertion: the first entry is the least recently used.
-  const entries = new Map<string, AnswerText>();
+  // A map keeps the order of insertion.
+  const entries = new Map<string, Entry>();
   let used = 0;
-  const remove = (key: string, entry: AnswerText): void => {
+  const remove = (key: string, entry: Entry): void => {
     entries.delete(key);
-    used -= entryBytes(key, entry);
+    used -= entry.bytes;
+  };
+  const makeRoom = (): void => {
+    for (const [key, entry] of entries) {
+      if (used <= limitBytes) return;
+      if (entry.wasAsked) {
+        entries.delete(key);
+        entries.set(key, { ...entry, wasAsked: false });
+      } else {
+        remove(key, entry);
+      }
+    }
   };
   return {
     get: (key) => {
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
-      entries.delete(key);
-      entries.set(key, entry);
-      return entry;
+      entry.wasAsked = true;
+      return entry.answer;
     },
-    set: (key, entry) => {
+    set: (key, answer) => {
       const known = entries.get(key);
       if (known !== undefined) remove(key, known);
-      const bytes = entryBytes(key, entry);
+      const bytes = entryBytes(key, answer);
       if (bytes > limitBytes * LARGEST_PART) return;
-      entries.set(key, entry);
+      entries.set(key, { answer, bytes, wasAsked: false });
       used += bytes;
-      for (const [oldKey, oldEntry] of entries) {
-        if (used <= limitBytes) return;
-        remove(oldKey, oldEntry);
-      }
+      makeRoom();
     },
     usedBytes: () => used,
   };

@@ -1,6 +1,7 @@
 import type { Answer } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { jsonText } from "../contract/wire.ts";
+import { rememberLast } from "../lib/remember-last.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAnswerMemory } from "./answer-memory.ts";
 import type { AnswerText } from "./answer-memory.ts";
@@ -57,40 +58,25 @@ export function createAnswers(options: AnswersOptions): Answers {
     }
     return making;
   };
-  /** Requests that were admitted together in one millisecond have one freshness. */
-  const freshnessTexts = new WeakMap<Workspace, { atMs: number; text: string }>();
-  const freshnessText = ({ workspace, now }: AnswerRequest): string => {
-    const atMs = now.getTime();
-    const known = freshnessTexts.get(workspace);
-    if (known?.atMs === atMs) return known.text;
-    const text = JSON.stringify(options.freshness(workspace, now));
-    freshnessTexts.set(workspace, { atMs, text });
-    return text;
-  };
+  // Requests that were admitted together come one after another, with one workspace.
+  const keyOf = rememberLast(workspaceKey);
+  const freshnessAt = rememberLast((workspace: Workspace) =>
+    rememberLast((atMs: number) => JSON.stringify(options.freshness(workspace, new Date(atMs)))),
+  );
   return async (request) => {
     if (request.endpoint.response === null) return makeCurrent(request) as Promise<ReadyAnswer | null>;
-    const key = answerKey(request);
+    const { endpoint, workspace, input, now } = request;
+    const key = `${keyOf(workspace)}${endpoint.name} ${JSON.stringify(input)}`;
     const text = memory.get(key) ?? (await shareMaking(key, request));
     if (text === null) return null;
-    return { kind: "json", text: text.before + freshnessText(request) + text.after };
+    return { kind: "json", text: text.before + freshnessAt(workspace)(now.getTime()) + text.after };
   };
 }
 
-function answerKey({ endpoint, workspace, input }: AnswerRequest): string {
-  return `${workspaceKey(workspace)}${endpoint.name} ${JSON.stringify(input)}`;
-}
-
-const workspaceKeys = new WeakMap<Workspace, string>();
-
 /** The shop, its data version, and all else of a workspace but the times that only freshness tells. */
-function workspaceKey(workspace: Workspace): string {
-  const known = workspaceKeys.get(workspace);
-  if (known !== undefined) return known;
-  const { shopKey, dataVersion, sources, ...settings } = workspace;
+function workspaceKey({ shopKey, dataVersion, sources, ...settings }: Workspace): string {
   const states = sources.map((source) => ({ ...source, lastSyncedAt: source.lastSyncedAt !== null }));
-  const key = `${shopKey} ${dataVersion} ${JSON.stringify([settings, states])} `;
-  workspaceKeys.set(workspace, key);
-  return key;
+  return `${shopKey} ${dataVersion} ${JSON.stringify([settings, states])} `;
 }
 
 /** The text of an answer as `jsonText` writes it, cut where its freshness stands. */

@@ -50,8 +50,16 @@ export type DatabaseOptions = {
 
 const CONNECT_TIMEOUT_MS = 3000;
 
-/** A request reads little: starting parallel workers takes longer than what they save, and takes them from others. */
-const READING_SETTINGS = "-c default_transaction_read_only=on -c max_parallel_workers_per_gather=0";
+/**
+ * A request reads little and is asked often: starting parallel workers, compiling, or planning anew for its values
+ * takes longer than what it saves, and takes it from others.
+ */
+const READING_SETTINGS = [
+  "-c default_transaction_read_only=on",
+  "-c max_parallel_workers_per_gather=0",
+  "-c plan_cache_mode=force_generic_plan",
+  "-c jit=off",
+].join(" ");
 
 /** Opens a pool. Nothing connects until the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {

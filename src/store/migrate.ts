@@ -1,6 +1,5 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { runner } from "node-pg-migrate";
 import pg from "pg";
 
 const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
@@ -13,6 +12,8 @@ const MIGRATIONS_TABLE = "schema_migration";
 export async function migrate(options: { url: string; log?: (line: string) => void }): Promise<void> {
   await refuseNewerSchema(options.url);
   const log = options.log ?? (() => {});
+  // It brings a compiler along, which a server that has nothing to migrate need not hold in memory.
+  const { runner } = await import("node-pg-migrate");
   await runner({
     databaseUrl: options.url,
     dir: fileURLToPath(MIGRATIONS_FOLDER),

@@ -26,6 +26,7 @@ export type AdmitRow = {
   /** One for each asker, in their order; `missing` says which entitlement or scope. */
   verdicts: Verdict[];
   missing: (string | null)[];
+  shop_key: number;
   organization_id: string;
   shop_id: string | null;
   shop_domain: string;
@@ -54,7 +55,7 @@ export type AdmitRow = {
 
 const ADMIT_MANY = defineStatement({
   name: "admit_many",
-  text: `select verdicts, missing, organization_id, shop_id, shop_domain, currency_code, entitlements, daily_quota,
+  text: `select $1::bigint as shop_key, verdicts, missing, organization_id, shop_id, shop_domain, currency_code, entitlements, daily_quota,
                 used_requests, granted_requests, usage_day, readiness, primary_window_days, min_sold_units,
                 visible_card_size, data_version, data_as_of, sources
            from admit_many($1, $2, $3, $4, $5, $6, $7, $8)`,
