@@ -250,10 +250,9 @@ function openServingDatabases(config: Config, url: string, logger: FastifyBaseLo
   };
 }
 
-/** Every endpoint of the contract with its handler. Alerts come and go without a new data version. */
+/** Every endpoint of the contract with its handler. */
 function createOperations(gate: Gate, reading: Database, keys: Keys): Operation[] {
   const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
-  const unremembered = { ...gate, answers: null };
   return [
     createOperation(entitiesContract, (call) => entities(paged, call), gate),
     createOperation(summaryContract, (call) => summary(reading, call), gate),
@@ -261,7 +260,7 @@ function createOperations(gate: Gate, reading: Database, keys: Keys): Operation[
     createOperation(timeseriesContract, (call) => timeseries(reading, call), gate),
     createOperation(returnRateLeaderboardContract, (call) => returnRateLeaderboard(reading, call), gate),
     createOperation(returnCostLeaderboardContract, (call) => returnCostLeaderboard(reading, call), gate),
-    createOperation(alertsContract, (call) => alerts(paged, call), unremembered),
+    createOperation(alertsContract, (call) => alerts(paged, call), gate),
     createOperation(exportReportContract, (call) => exportReport(reading, call), gate),
   ];
 }

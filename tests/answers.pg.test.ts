@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { report } from "../src/contract/report.ts";
@@ -8,6 +9,8 @@ import { returnCostLeaderboard } from "../src/contract/return-cost-leaderboard.t
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { summary } from "../src/contract/summary.ts";
 import { timeseries } from "../src/contract/timeseries.ts";
+import { openDatabase } from "../src/store/database.ts";
+import type { Database } from "../src/store/database.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
@@ -21,16 +24,28 @@ const TIMESERIES = timeseries.path;
 const RANKING = returnRateLeaderboard.path;
 const MONTHS = { start_month: "2025-01", end_month: "2026-06" };
 
-const REMEMBERED = (ENDPOINTS as readonly Endpoint[]).filter(
-  ({ name, response }) => response !== null && name !== "alerts",
+const OF_COHORTS = (ENDPOINTS as readonly Endpoint[]).filter(
+  ({ name }) => name !== "alerts" && name !== "entities",
 );
 
 let service: TestService;
+let writing: Database;
 
 before(async () => {
   service = await startTestService();
+  writing = openDatabase({
+    url: service.databaseUrl,
+    maxConnections: 1,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "returns-test",
+    onConnectionError: () => {},
+  });
 });
-after(() => service.stop());
+after(async () => {
+  await writing.close();
+  await service.stop();
+});
 
 async function seededTenant(options: Parameters<typeof createTenant>[1] = {}): Promise<Tenant> {
   const tenant = await createTenant(service.database, options);
@@ -74,7 +89,7 @@ describe("a remembered answer", () => {
     }
   });
 
-  for (const endpoint of REMEMBERED.filter(({ name }) => name !== "entities")) {
+  for (const endpoint of OF_COHORTS) {
     test(`${endpoint.name}: is given until the data version changes, and never after`, async () => {
       const tenant = await seededTenant();
       const params = { ...leastParameters(endpoint) };
@@ -97,11 +112,19 @@ describe("a remembered answer", () => {
     assert.notEqual(await textOf(tenant, "/api/v1/entities", {}), old);
   });
 
-  test("alerts are never remembered: they come without a new data version", async () => {
+  test("alerts: is given until one is raised, which raises the data version", async () => {
     const tenant = await seededTenant();
     const old = await textOf(tenant, "/api/v1/alerts", {});
     await service.database.query("update alert set title = 'Another' where shop_key = $1", [tenant.shopKey]);
-    assert.notEqual(await textOf(tenant, "/api/v1/alerts", {}), old);
+    assert.equal(await textOf(tenant, "/api/v1/alerts", {}), old, "it was not remembered");
+    const now = new Date("2026-07-01T00:00:00Z");
+    const evaluation = { database: writing, shopKey: tenant.shopKey, now };
+    assert.notEqual((await evaluateAlerts(evaluation)).written, 0);
+    const anew = await textOf(tenant, "/api/v1/alerts", {});
+    assert.match(anew, /Another/u);
+    assert.ok(anew.length > old.length);
+    assert.equal((await evaluateAlerts(evaluation)).written, 0);
+    assert.equal(await textOf(tenant, "/api/v1/alerts", {}), anew);
   });
 
   test("tells its freshness anew each time", async () => {
@@ -156,7 +179,7 @@ describe("a remembered answer", () => {
     for (const tenant of [one, other])
       await changeWorkspace(service.database, tenant, { ...alike, plan_key });
     await halveCohorts(other);
-    for (const endpoint of REMEMBERED.filter(({ name }) => name !== "entities")) {
+    for (const endpoint of OF_COHORTS) {
       const params = { ...leastParameters(endpoint) };
       const texts = [await textOf(one, endpoint.path, params), await textOf(other, endpoint.path, params)];
       assert.notEqual(texts[0], texts[1]);

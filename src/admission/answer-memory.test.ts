@@ -2,14 +2,17 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createAnswerMemory } from "./answer-memory.ts";
+import type { AnswerText } from "./answer-memory.ts";
 
-const answer = (length: number) => ({ before: "x".repeat(length), after: "" });
+const answer = (length: number) => ({ kind: "json" as const, before: "x".repeat(length), after: "" });
+
+const lengthOf = (held: AnswerText | undefined) => (held?.kind === "json" ? held.before.length : undefined);
 
 describe("the memory of answers", () => {
   test("gives back what it was given, and nothing under another key", () => {
     const memory = createAnswerMemory(1_000_000);
-    memory.set("a", { before: "1", after: "2" });
-    assert.deepEqual(memory.get("a"), { before: "1", after: "2" });
+    memory.set("a", { kind: "json", before: "1", after: "2" });
+    assert.deepEqual(memory.get("a"), { kind: "json", before: "1", after: "2" });
     assert.equal(memory.get("A"), undefined);
   });
 
@@ -26,7 +29,7 @@ describe("the memory of answers", () => {
           else memory.set(String(key), answer(length));
           assert.ok(memory.usedBytes() <= limit);
         }
-        const held = Array.from({ length: 41 }, (_, key) => memory.get(String(key))?.before.length);
+        const held = Array.from({ length: 41 }, (_, key) => lengthOf(memory.get(String(key))));
         const characters = held.reduce<number>((sum, length) => sum + (length ?? 0), 0);
         assert.ok(memory.usedBytes() >= 2 * characters);
         assert.equal(
@@ -53,6 +56,19 @@ describe("the memory of answers", () => {
     memory.set("b", answer(9000));
     assert.notEqual(memory.get("a"), undefined);
     assert.equal(memory.get("b"), undefined);
+  });
+
+  test("takes an answer as long as it says, and none that is longer", () => {
+    const memory = createAnswerMemory(20_000);
+    memory.set("a", answer(memory.longest - "a".length));
+    memory.set("b", answer(memory.longest));
+    memory.set("c", { kind: "csv", filename: "f", text: "x".repeat(memory.longest - 2) });
+    memory.set("d", { kind: "csv", filename: "f", text: "x".repeat(memory.longest - 1) });
+    assert.deepEqual(
+      ["a", "b", "c", "d"].map((key) => memory.get(key) !== undefined),
+      [true, false, true, false],
+    );
+    assert.ok(memory.usedBytes() > 2 * 2 * (memory.longest - 2));
   });
 
   test("of no size remembers nothing", () => {

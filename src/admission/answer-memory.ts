@@ -1,10 +1,16 @@
-/** What an answer's text is around its freshness, which every request tells anew. */
-export type AnswerText = { before: string; after: string };
+/**
+ * The text of a JSON answer around its freshness, which every request tells anew, or a CSV file, which tells none.
+ */
+export type AnswerText =
+  | { kind: "json"; before: string; after: string }
+  | { kind: "csv"; filename: string; text: string };
 
 /** Answers by key; those that nobody has asked for since the last look are forgotten first, oldest first. */
 export type AnswerMemory = {
   get(key: string): AnswerText | undefined;
   set(key: string, answer: AnswerText): void;
+  /** The most characters that an answer and its key may have: no answer pushes out all others. */
+  longest: number;
   /** Never above the limit. */
   usedBytes(): number;
 };
@@ -12,7 +18,7 @@ export type AnswerMemory = {
 // What the map and the objects of an entry cost beside its characters.
 const ENTRY_BYTES = 200;
 const BYTES_PER_CHARACTER = 2;
-/** One answer may take this part of the limit at most: no answer pushes out all others. */
+/** The part of the limit that one answer may take at most. */
 const LARGEST_PART = 1 / 8;
 
 type Entry = { answer: AnswerText; bytes: number; wasAsked: boolean };
@@ -24,6 +30,7 @@ type Entry = { answer: AnswerText; bytes: number; wasAsked: boolean };
 export function createAnswerMemory(limitBytes: number): AnswerMemory {
   // A map keeps the order of insertion.
   const entries = new Map<string, Entry>();
+  const longest = Math.floor((limitBytes * LARGEST_PART - ENTRY_BYTES) / BYTES_PER_CHARACTER);
   let used = 0;
   const remove = (key: string, entry: Entry): void => {
     entries.delete(key);
@@ -50,16 +57,20 @@ export function createAnswerMemory(limitBytes: number): AnswerMemory {
     set: (key, answer) => {
       const known = entries.get(key);
       if (known !== undefined) remove(key, known);
-      const bytes = entryBytes(key, answer);
-      if (bytes > limitBytes * LARGEST_PART) return;
+      const characters = key.length + charactersOf(answer);
+      if (characters > longest) return;
+      const bytes = ENTRY_BYTES + BYTES_PER_CHARACTER * characters;
       entries.set(key, { answer, bytes, wasAsked: false });
       used += bytes;
       makeRoom();
     },
+    longest,
     usedBytes: () => used,
   };
 }
 
-function entryBytes(key: string, { before, after }: AnswerText): number {
-  return ENTRY_BYTES + BYTES_PER_CHARACTER * (key.length + before.length + after.length);
+function charactersOf(answer: AnswerText): number {
+  return answer.kind === "json"
+    ? answer.before.length + answer.after.length
+    : answer.filename.length + answer.text.length;
 }

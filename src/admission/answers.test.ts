@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import type { Answer } from "../contract/call.ts";
 import { exportReport } from "../contract/export-report.ts";
 import { summary } from "../contract/summary.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAnswers } from "./answers.ts";
-import type { AnswerRequest, Answers } from "./answers.ts";
+import type { AnswerRequest, Answers, ReadyAnswer } from "./answers.ts";
 
 const NOW = new Date("2026-07-01T00:00:00Z");
 
@@ -145,22 +146,67 @@ describe("answers", () => {
     assert.equal(await makingOf(answers, request()), makings);
   });
 
-  test("in CSV are made for each request, and not given either when the data changed", async () => {
-    const { answers, version } = openAnswers();
-    const file: Answer = { kind: "csv", filename: "report.csv", chunks: (async function* () {})() };
-    const asked = (): AnswerRequest =>
+  describe("in CSV", () => {
+    const pieces = ["section,value\r\n", "summary,1\r\n"];
+    const filename = "report.csv";
+    const asked = (chunks = pieces): AnswerRequest =>
       request({
         endpoint: exportReport,
         make: () => {
           makings += 1;
-          return Promise.resolve(file);
+          return Promise.resolve({ kind: "csv", filename, chunks: Readable.from(chunks) });
         },
       });
-    const before = makings;
-    assert.equal(await answers(asked()), file);
-    assert.equal(await answers(asked()), file);
-    assert.equal(makings, before + 2);
-    version.present = 2;
-    assert.equal(await answers(asked()), null);
+    const piecesOf = async (ready: ReadyAnswer | null): Promise<string[]> => {
+      if (ready?.kind !== "csv") throw new Error("no file");
+      assert.equal(ready.filename, filename);
+      return typeof ready.content === "string" ? [ready.content] : Array.fromAsync(ready.content);
+    };
+
+    test("come in pieces as they are made, and whole from then on", async () => {
+      const { answers } = openAnswers();
+      const before = makings;
+      const first = await answers(asked());
+      assert.notEqual(await answers(asked()), null, "a file that nobody has read is not remembered");
+      assert.deepEqual(await piecesOf(first), pieces);
+      assert.equal(makings, before + 2);
+      assert.deepEqual(await piecesOf(await answers(asked())), [pieces.join("")]);
+      assert.equal(makings, before + 2);
+    });
+
+    test("are not remembered where they are too long, fail, or nobody reads them to their end", async () => {
+      const { answers } = openAnswers(1000);
+      const long = ["x".repeat(50), "y".repeat(100)];
+      for (let time = 0; time < 2; time += 1)
+        assert.deepEqual(await piecesOf(await answers(asked(long))), long);
+      const broken = request({
+        endpoint: exportReport,
+        make: () =>
+          Promise.resolve({
+            kind: "csv",
+            filename,
+            chunks: (async function* () {
+              yield "a";
+              throw new Error("the database is away");
+            })(),
+          }),
+      });
+      await assert.rejects(async () => piecesOf(await answers(broken)), /away/u);
+      const left = await openAnswers().answers(asked());
+      if (left?.kind !== "csv" || typeof left.content === "string") throw new Error("no pieces");
+      for await (const piece of left.content) {
+        assert.equal(piece, pieces[0]);
+        break;
+      }
+      const before = makings;
+      assert.deepEqual(await piecesOf(await answers(asked())), pieces);
+      assert.equal(makings, before + 1);
+    });
+
+    test("are not given either when the data changed", async () => {
+      const { answers, version } = openAnswers();
+      version.present = 2;
+      assert.equal(await answers(asked()), null);
+    });
   });
 });

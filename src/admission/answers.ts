@@ -6,8 +6,12 @@ import type { Workspace } from "../store/workspace.ts";
 import { createAnswerMemory } from "./answer-memory.ts";
 import type { AnswerText } from "./answer-memory.ts";
 
-/** An answer as it is sent: JSON text, or a CSV file in pieces. */
-export type ReadyAnswer = { kind: "json"; text: string } | Extract<Answer, { kind: "csv" }>;
+type CsvAnswer = Extract<Answer, { kind: "csv" }>;
+
+/** An answer as it is sent: JSON text, or a CSV file, whole or in pieces. */
+export type ReadyAnswer =
+  | { kind: "json"; text: string }
+  | { kind: "csv"; filename: string; content: string | AsyncIterable<string> };
 
 /** One request for an answer; `input` is validated, its members in the order of the contract. */
 export type AnswerRequest = {
@@ -31,8 +35,9 @@ export type AnswersOptions = {
 
 /**
  * Makes answers that depend on nothing but the data version, the workspace's settings and the input, and remembers
- * the JSON ones under exactly these, the shop first. None mixes the facts of one version with the as-of of another:
- * the version is read again after the facts. Requests for the same answer at once wait for one making of it.
+ * them under exactly these, the shop first. None mixes the facts of one version with the as-of of another: the version
+ * is read again after the facts. Requests for the same JSON at once wait for one making of it; a CSV file is sent as it
+ * is made, and remembered when all of it was.
  */
 export function createAnswers(options: AnswersOptions): Answers {
   const memory = createAnswerMemory(options.memoryBytes);
@@ -58,19 +63,44 @@ export function createAnswers(options: AnswersOptions): Answers {
     }
     return making;
   };
+  const makeFile = async (key: string, request: AnswerRequest): Promise<ReadyAnswer | null> => {
+    const answer = (await makeCurrent(request)) as CsvAnswer | null;
+    if (answer === null) return null;
+    const { kind, filename, chunks } = answer;
+    const remember = (text: string): void => memory.set(key, { kind, filename, text });
+    return { kind, filename, content: tellWhole(chunks, memory.longest, remember) };
+  };
   // Requests that were admitted together come one after another, with one workspace.
   const keyOf = rememberLast(workspaceKey);
   const freshnessAt = rememberLast((workspace: Workspace) =>
     rememberLast((atMs: number) => JSON.stringify(options.freshness(workspace, new Date(atMs)))),
   );
   return async (request) => {
-    if (request.endpoint.response === null) return makeCurrent(request) as Promise<ReadyAnswer | null>;
     const { endpoint, workspace, input, now } = request;
     const key = `${keyOf(workspace)}${endpoint.name} ${JSON.stringify(input)}`;
-    const text = memory.get(key) ?? (await shareMaking(key, request));
+    const known = memory.get(key);
+    if (known === undefined && endpoint.response === null) return makeFile(key, request);
+    const text = known ?? (await shareMaking(key, request));
     if (text === null) return null;
+    if (text.kind === "csv") return { kind: "csv", filename: text.filename, content: text.text };
     return { kind: "json", text: text.before + freshnessAt(workspace)(now.getTime()) + text.after };
   };
+}
+
+/** Passes the pieces on, and tells their whole text at the end unless it has become longer than `longest`. */
+async function* tellWhole(
+  pieces: AsyncIterable<string>,
+  longest: number,
+  tell: (text: string) => void,
+): AsyncGenerator<string> {
+  let text = "";
+  let length = 0;
+  for await (const piece of pieces) {
+    length += piece.length;
+    text = length <= longest ? text + piece : "";
+    yield piece;
+  }
+  if (length <= longest) tell(text);
 }
 
 /** The shop, its data version, and all else of a workspace but the times that only freshness tells. */
@@ -89,6 +119,7 @@ function splitAtFreshness(answer: Answer): AnswerText {
   const before = jsonText({ data, meta: Object.fromEntries(members.slice(0, place)) });
   const rest = JSON.stringify(Object.fromEntries(members.slice(place + 1)));
   return {
+    kind: "json",
     before: `${before.slice(0, -"}}".length)},"freshness":`,
     after: rest === "{}" ? "}}" : `,${rest.slice(1)}}`,
   };

@@ -3,7 +3,6 @@ import { invalidRequest } from "../contract/errors.ts";
 import type { Endpoint, Input } from "../contract/endpoint.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import { compileInput } from "../contract/input.ts";
-import { jsonText } from "../contract/wire.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
@@ -32,8 +31,7 @@ export type Operation = {
 
 export type Gate = {
   admit: Admit;
-  /** null = the endpoint's answers depend on more than the data version and are made for each request. */
-  answers: Answers | null;
+  answers: Answers;
 };
 
 const MOST_ATTEMPTS = 3;
@@ -48,11 +46,8 @@ export function createOperation<E extends Endpoint>(
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
   const uncountedNeed = { ...need, counted: false };
   const parameterNames = Object.keys(endpoint.parameters.properties);
-  const answer = async (call: Call<E, Workspace>): Promise<ReadyAnswer | null> => {
-    if (answers !== null) return answers({ endpoint, ...call, make: () => handler(call) });
-    const made = await handler(call);
-    return made.kind === "json" ? { kind: "json", text: jsonText(made.body) } : made;
-  };
+  const answer = (call: Call<E, Workspace>): Promise<ReadyAnswer | null> =>
+    answers({ endpoint, ...call, make: () => handler(call) });
   return {
     endpoint,
     perform: async (request, onAdmitted) => {

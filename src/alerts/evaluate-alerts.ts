@@ -6,6 +6,7 @@ import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store
 import type { AlertSettingsRow, MonthUnitsRow } from "../store/queries/alert-load.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
+import { raiseVersion } from "../store/queries/publish.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { reportAlerts } from "./report-alert.ts";
 import { SPIKE_MONTHS, spikeAlert } from "./spike-alert.ts";
@@ -19,7 +20,7 @@ const RANKED_MONTHS = 12;
 
 /**
  * Writes every alert that a workspace's present state calls for and that was never written before, in one
- * transaction; returns how many. It waits for a run that writes the shop's data, and sees all of it or nothing.
+ * transaction, and raises the data version if there is one; returns how many. It waits for a run that writes the shop's data, and sees all of it or nothing.
  * Throws when there is no such workspace.
  */
 export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ written: number }> {
@@ -32,7 +33,9 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
       ...alertsOfSources(settings, now),
     ];
     const alerts = drafts.map((draft) => ({ ...draft, alertId: randomUUIDv7() }));
-    return { written: await insertAlerts(connection, shopKey, alerts) };
+    const written = await insertAlerts(connection, shopKey, alerts);
+    if (written > 0) await raiseVersion(connection, shopKey);
+    return { written };
   });
 }
 

@@ -8,10 +8,11 @@ import { JSON_TYPE, jsonText, quotaHeaders } from "../contract/wire.ts";
 /** Sends an endpoint's answer. */
 export function sendAnswer(reply: FastifyReply, answer: ReadyAnswer): FastifyReply {
   if (answer.kind === "json") return reply.type(JSON_TYPE).send(answer.text);
+  const { filename, content } = answer;
   return reply
     .type("text/csv; charset=utf-8")
-    .header("Content-Disposition", `attachment; filename="${answer.filename}"`)
-    .send(Readable.from(answer.chunks, { objectMode: false }));
+    .header("Content-Disposition", `attachment; filename="${filename}"`)
+    .send(typeof content === "string" ? content : Readable.from(content, { objectMode: false }));
 }
 
 /** Sends a refusal of the closed list. */
