@@ -225,6 +225,30 @@ describe("data that changes under a request", () => {
     }
   });
 
+  test("is not answered at all when the shop is not ready any more, and nothing of it is remembered", async () => {
+    const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
+    const params = { start_month: "2026-01", end_month: "2026-02" };
+    const holder = await service.database.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("lock table cohort in access exclusive mode");
+      const asked = service.call(TIMESERIES, { token: tenant.token, params });
+      await untilLoadWaits();
+      await holder.query("delete from cohort where shop_key = $1", [tenant.shopKey]);
+      await holder.query(
+        "update workspace set readiness = 'backfilling', data_version = data_version + 1 where shop_key = $1",
+        [tenant.shopKey],
+      );
+      await holder.query("commit");
+      const answer = await asked;
+      assert.equal(answer.status, 409, answer.text);
+      assert.match(answer.text, /"not_ready"/u);
+      assert.equal(await countedRequests(service.database, tenant), 1);
+    } finally {
+      holder.release(true);
+    }
+  });
+
   async function untilLoadWaits(): Promise<void> {
     for (let attempt = 0; attempt < 200; attempt += 1) {
       const { rowCount } = await service.database.query(

@@ -51,6 +51,7 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
   /** Shops with a statement under way or about to be, and who waits for the next. */
   const waitingByShop = new Map<string, Waiting[]>();
   const runNext = async (shopKey: string, waiting: Waiting[]): Promise<void> => {
+    refuseLate(waiting, longestWaitMs);
     const batch = waiting.splice(0, LARGEST_BATCH);
     const guard = setInterval(() => refuseLate(waiting, longestWaitMs), longestWaitMs / 4);
     const tell = await judge(options, shopKey, batch);

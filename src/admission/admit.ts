@@ -9,8 +9,15 @@ import { createAdmissionQueue } from "./admission-queue.ts";
 import type { Judgement } from "./admission-queue.ts";
 import { parseToken } from "./token.ts";
 
-/** What a request needs of its token and plan; `counted` false = no request of the daily quota (MCP's own methods). */
-export type Need = { scope: Scope | null; entitlements: readonly Entitlement[]; counted: boolean };
+/** What a request needs of its token, plan and shop. */
+export type Need = {
+  scope: Scope | null;
+  entitlements: readonly Entitlement[];
+  /** Whether it is a request of the daily quota; MCP's own methods are not. One that is needs a shop that is ready. */
+  counted: boolean;
+  /** Whether it needs a shop that is ready, though it is not counted. */
+  readsData?: boolean;
+};
 
 export type Admission = { workspace: Workspace; quota: QuotaState | null; tokenId: string };
 
@@ -30,9 +37,10 @@ export function createAdmit(options: { database: Queryable; pepper: Buffer }): A
   const workspaceOfRow = rememberLast(workspaceOf);
   return async (authorization, need, now) => {
     const { shopKey, tokenId, secret } = readBearer(authorization);
-    const { scope, entitlements, counted } = need;
+    const { scope, entitlements, counted, readsData = counted } = need;
     const judgement = await judge({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
     refuse(judgement, now ?? new Date());
+    if (readsData && judgement.row.readiness !== "ready") throw notReady(judgement);
     return { workspace: workspaceOfRow(judgement.row), quota: quotaOf(judgement), tokenId };
   };
 }
@@ -72,7 +80,7 @@ function refuse(judgement: Judgement, now: Date): void {
         missingScope: missing,
       });
     case "not_ready":
-      throw new ApiError("not_ready", notReadyMessage(row.readiness), { quota: quotaOf(judgement) });
+      throw notReady(judgement);
     case "over_quota": {
       const quota = quotaOf(judgement);
       const resetsAt = quota?.resetsAt ?? now;
@@ -121,6 +129,11 @@ function workspaceOf(row: AdmitRow): Workspace {
       lastSyncedAt: source.last_synced_at === null ? null : new Date(source.last_synced_at),
     })),
   } as unknown as Workspace;
+}
+
+function notReady(judgement: Judgement): ApiError {
+  const { readiness } = judgement.row;
+  return new ApiError("not_ready", notReadyMessage(readiness), { quota: quotaOf(judgement) });
 }
 
 function notReadyMessage(readiness: string): string {

@@ -44,7 +44,7 @@ export function createOperation<E extends Endpoint>(
 ): Operation {
   const readInput = compileInput(endpoint.parameters);
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
-  const uncountedNeed = { ...need, counted: false };
+  const needAgain = { ...need, counted: false, readsData: true };
   const parameterNames = Object.keys(endpoint.parameters.properties);
   const answer = (call: Call<E, Workspace>): Promise<ReadyAnswer | null> =>
     answers({ endpoint, ...call, make: () => handler(call) });
@@ -64,7 +64,7 @@ export function createOperation<E extends Endpoint>(
         const ready = await answer({ workspace, input, now: new Date() });
         if (ready !== null) return ready;
         // The data changed under the request: it is asked anew what it has changed to, and not counted again.
-        ({ workspace } = await admit(request.authorization, uncountedNeed));
+        ({ workspace } = await admit(request.authorization, needAgain));
       }
       throw new Error("the data changed faster than an answer could be made");
     },

@@ -54,7 +54,8 @@ export function makeReportStore(seed: number): ReportStore {
         label: "Socks\nonly",
         starts_on: "2024-11-20",
         ends_on: "2024-12-05",
-        skus: ["SOCK", "GONE"],
+        // A SKU that is named twice counts once.
+        skus: ["SOCK", "GONE", "SOCK"],
       },
       {
         slug: "late",

@@ -26,7 +26,7 @@ const LIST_ENTITIES = defineStatement({
   name: "list_entities",
   text: `select ${COLUMNS}
            from entity
-          where shop_key = $1 and ($2::smallint is null or type_rank = $2) and ($3::text is null or vendor = $3)
+          where shop_key = $1 and type_rank between coalesce($2::smallint, 1) and coalesce($2, 3) and ($3::text is null or vendor = $3)
             and (type_rank, label, entity_key, product_group_type) > ($4::smallint, $5, $6, $7)
           order by type_rank, label, entity_key, product_group_type
           limit $8`,
@@ -49,7 +49,7 @@ export async function listEntities(
   ]);
 }
 
-const IS_CANDIDATE = `shop_key = $1 and ($2::smallint is null or type_rank = $2) and ($3::text is null or vendor = $3)`;
+const IS_CANDIDATE = `shop_key = $1 and type_rank between coalesce($2::smallint, 1) and coalesce($2, 3) and ($3::text is null or vendor = $3)`;
 
 // 0.45: a name with one or two wrong letters still matches, an unrelated one does not. Similarity takes ten times as
 // long as looking for the text itself, so the rest is only asked for it when there is room for what is similar.

@@ -50,7 +50,7 @@ export type SaleFiguresRow = { period: SalePeriod; sold_units: number; returned_
 const ENTITIES = `${CHOSEN}, entity as (
     select entity_kind, entity_key from chosen where $2 <> 'skus'
     union all
-    select 'sku', s.sku from unnest($11::text[]) s (sku) where $2 = 'skus'
+    select distinct 'sku', s.sku from unnest($11::text[]) s (sku) where $2 = 'skus'
   ), days as (
     select d.period, date '1970-01-01' + d.month as cohort_month, date '1970-01-01' + d.starts_on as starts_on,
            date '1970-01-01' + d.ends_on as ends_on, d.is_whole

@@ -237,7 +237,7 @@ function readCurrency(row: CsvRow): string | null {
 /** As an array literal of PostgreSQL; null = no SKUs of its own. */
 function readSkus(row: CsvRow): string | null {
   const skus = (row.text("skus", 1024 * 1024) ?? "").split(";").map((sku) => sku.trim());
-  const named = skus.filter((sku) => sku !== "");
+  const named = [...new Set(skus)].filter((sku) => sku !== "");
   if (named.length === 0) return null;
   return `{${named.map((sku) => `"${sku.replaceAll(/["\\]/g, (found) => `\\${found}`)}"`).join(",")}}`;
 }

@@ -124,11 +124,11 @@ test("M1, M2, M4, M9, M10, M13: the facts add up to the cohort rows of every win
   assert.deepEqual(figures["workspace: lifetime 2026-02"], [5, 1, 1, 0, 0, 1, 1, 1500, 0]);
 });
 
-test("sale events keep their SKUs, told apart by semicolons; none are the whole workspace", async () => {
+test("sale events keep their SKUs, each once, told apart by semicolons; none are the whole workspace", async () => {
   const shopKey = await shop.open();
   const events = csv(
     "slug,label,starts_on,ends_on,skus",
-    'q,Quotes,2026-01-01,2026-01-02,"A ""b"";C\\,d"',
+    'q,Quotes,2026-01-01,2026-01-02,"A ""b"";C\\,d; A ""b"""',
     "all,All,2026-01-01,2026-01-01,",
   );
   await shop.import(shopKey, { ...STORE, "sale_events.csv": events });
