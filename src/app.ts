@@ -39,6 +39,7 @@ import { defaultDataFolder } from "./store/embedded-cluster.ts";
 import { joinEmbedded } from "./store/embedded.ts";
 import { migrate, schemaLevel } from "./store/migrate.ts";
 import { loadDataVersion } from "./store/queries/data-version.ts";
+import { hasCitus } from "./store/queries/distribute.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
 import { openCredentials } from "./sync/credentials.ts";
@@ -122,7 +123,7 @@ export async function startService(
   installation: Installation,
   logger: FastifyBaseLogger,
 ): Promise<Service> {
-  const databases = openServingDatabases(config, installation.databaseUrl, logger);
+  const databases = await openServingDatabases(config, installation, logger);
   const metrics = createHttpMetrics();
   let draining = false;
   const registerOperations = (server: FastifyInstance): void =>
@@ -220,19 +221,30 @@ export async function startInstallationWorker(
   }
 }
 
-type ServingDatabases = { admission: Database; reading: Database; taking: Database; close(): Promise<void> };
+export type ServingDatabases = {
+  admission: Database;
+  reading: Database;
+  taking: Database;
+  close(): Promise<void>;
+};
 
 /**
  * Admission counts requests, and endpoints read on connections that the database itself holds to it. What the store
  * platform tells is taken in by a few connections of its own, opened when it first does, so that no burst of it holds
  * up requests.
  */
-function openServingDatabases(config: Config, url: string, logger: FastifyBaseLogger): ServingDatabases {
+export async function openServingDatabases(
+  config: Config,
+  installation: Installation,
+  logger: FastifyBaseLogger,
+): Promise<ServingDatabases> {
+  const isSpread = await hasCitus(installation.database);
   const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): Database =>
     openDatabase({
-      url,
+      url: installation.databaseUrl,
       maxConnections,
       readOnly,
+      hasCitus: isSpread,
       statementTimeoutMs: SERVING_TIMEOUT_MS,
       applicationName: `returns-${name}`,
       onConnectionError: (error) => logger.warn({ err: error }, "idle database connection lost"),

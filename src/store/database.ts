@@ -41,6 +41,8 @@ export type DatabaseOptions = {
   maxConnections: number;
   /** true: the database itself refuses every write on these connections. */
   readOnly: boolean;
+  /** true: Citus plans the statements of this database, which it can do with their values alone. */
+  hasCitus?: boolean;
   /** Longest run of one statement in milliseconds; 0 = no limit (imports). */
   statementTimeoutMs: number;
   applicationName: string;
@@ -57,9 +59,10 @@ const CONNECT_TIMEOUT_MS = 3000;
 const READING_SETTINGS = [
   "-c default_transaction_read_only=on",
   "-c max_parallel_workers_per_gather=0",
-  "-c plan_cache_mode=force_generic_plan",
   "-c jit=off",
-].join(" ");
+];
+/** Citus finds the node of a join by the values: it has no plan without them, and this forbids any other. */
+const PLAN_ONCE = "-c plan_cache_mode=force_generic_plan";
 
 /** Opens a pool. Nothing connects until the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -73,7 +76,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...(options.statementTimeoutMs > 0
       ? { statement_timeout: options.statementTimeoutMs, query_timeout: options.statementTimeoutMs + 1000 }
       : {}),
-    options: `-c timezone=UTC ${options.readOnly ? READING_SETTINGS : ""}`,
+    options: settingsOf(options),
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   });
   pool.on("error", options.onConnectionError);
@@ -82,6 +85,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: (work, signal) => runTransaction(pool, work, signal),
     close: () => pool.end(),
   };
+}
+
+function settingsOf({ readOnly, hasCitus = false }: DatabaseOptions): string {
+  const reading = readOnly ? READING_SETTINGS : [];
+  const planOnce = readOnly && !hasCitus ? [PLAN_ONCE] : [];
+  return ["-c timezone=UTC", ...reading, ...planOnce].join(" ");
 }
 
 async function runTransaction<Result>(

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pino from "pino";
+import { openInstallation, openServingDatabases } from "../src/app.ts";
+import type { ServingDatabases } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
+import type { Queryable } from "../src/store/database.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { serviceEnvironment } from "./support/service.ts";
+
+let testDatabase: TestDatabase;
+before(async () => {
+  testDatabase = await createTestDatabase();
+});
+after(() => testDatabase.drop());
+
+const READING = {
+  default_transaction_read_only: "on",
+  max_parallel_workers_per_gather: "0",
+  jit: "off",
+  timezone: "UTC",
+};
+
+test("a request's statements are planned once per connection", async () => {
+  await withServingDatabases(async ({ reading, admission }) => {
+    assert.deepEqual(await settingsOf(reading), { ...READING, plan_cache_mode: "force_generic_plan" });
+    assert.equal((await settingsOf(admission)).plan_cache_mode, "auto");
+  });
+});
+
+/** Citus itself is no package of this project: its function of that name is what tells it. */
+test("Citus plans a request's statements with their values; the other settings stay", async () => {
+  await withServingDatabases(async ({ admission }) => {
+    await admission.transaction(
+      async ({ client }) =>
+        void (await client.query(
+          "create function create_distributed_table(t regclass, c text) returns void return null",
+        )),
+    );
+  });
+  await withServingDatabases(async ({ reading }) => {
+    assert.deepEqual(await settingsOf(reading), { ...READING, plan_cache_mode: "auto" });
+  });
+});
+
+async function withServingDatabases(work: (databases: ServingDatabases) => Promise<void>): Promise<void> {
+  const config = readConfig(serviceEnvironment(testDatabase.url));
+  const installation = await openInstallation(config, () => {});
+  const databases = await openServingDatabases(config, installation, pino({ level: "silent" }));
+  try {
+    await work(databases);
+  } finally {
+    await databases.close();
+    await installation.close();
+  }
+}
+
+async function settingsOf(database: Queryable): Promise<Record<string, string>> {
+  const names = [...Object.keys(READING), "plan_cache_mode"];
+  const text = `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(", ")}`;
+  const [row] = await database.rows<Record<string, string>>({ name: "settings", text }, []);
+  return { ...row };
+}
