@@ -65,12 +65,12 @@ export function ownTotal(subject: Subject, months: OwnMonths): OwnQuestion {
   };
 }
 
-export function ownReturnRate(vendor: string | undefined): OwnQuestion {
+export function ownReturnRate(period: "month" | "year", vendor: string | undefined): OwnQuestion {
   return {
     ask: (database, workspace) =>
       returnRateLeaderboard(
         database,
-        call(workspace, { period: "year" as const, ...(vendor === undefined ? {} : { vendor }) }),
+        call(workspace, { period, ...(vendor === undefined ? {} : { vendor }) }),
       ),
     answerOf: ({ data }) =>
       (data as { rows: OwnRow[] }).rows.map((row) => [row.sku, row.sold_units, row.returned_units]),
@@ -95,9 +95,9 @@ export function ownReturnCost(vendor: string | undefined, months: OwnMonths): Ow
   };
 }
 
-export function ownReport(months: OwnMonths): OwnQuestion {
+export function ownReport(subject: Subject, months: OwnMonths): OwnQuestion {
   return {
-    ask: (database, workspace) => report(database, call(workspace, months)),
+    ask: (database, workspace) => report(database, call(workspace, { ...months, ...selectorOf(subject) })),
     answerOf: ({ data }) => reportAnswer(data as Required<ReportData>),
   };
 }

@@ -121,7 +121,7 @@ export type ReportMonths = {
   counted: Months;
 };
 
-/** The whole report: six statements, as each of its parts groups by something else. */
+/** The whole report: a statement for each part; labels of no line are the whole workspace's only (M10). */
 export function reportQuestion(name: string, subject: Subject, months: ReportMonths): Question {
   const counted = (dialect: Dialect, select: string): string =>
     `${dialect.lines(subject, months.counted)} ${select}`;
@@ -136,7 +136,7 @@ export function reportQuestion(name: string, subject: Subject, months: ReportMon
       ),
       counted(dialect, "select status, sum(units) as units from requested group by status"),
       counted(dialect, MISMATCH),
-      dialect.unmatchedLabels(months.counted),
+      ...(subject.kind === "workspace" ? [dialect.unmatchedLabels(months.counted)] : []),
     ],
     answerOf: (results) => reportAnswer(results, months.counted.from.slice(0, 7)),
   };
@@ -196,7 +196,7 @@ function reportAnswer(results: readonly Row[][], firstMonth: string): ReportAnsw
     requests: totalsBy(requests, (row) => String(row["status"])),
     mismatch: [Number(mismatch["returned_not_refunded"]), Number(mismatch["refunded_not_returned"])],
     withLabel: Number(mismatch["with_label"]),
-    unmatchedMinor: Number(unmatched["label_minor"]),
+    unmatchedMinor: Number(unmatched["label_minor"] ?? 0),
   };
 }
 
