@@ -11,7 +11,7 @@ import { issueToken } from "../src/control/token.ts";
 import type { Database } from "../src/store/database.ts";
 import type { BenchContext } from "./context.ts";
 import { filesOf, headerOf, openBytes, writeImportFolder, writePartOfMonth } from "./import-folder.ts";
-import { shownNumber, shownTiming, timed, timingOf } from "./measure.ts";
+import { shownMegabytes, shownNumber, shownTiming, timed, timingOf } from "./measure.ts";
 import { loadStore } from "./stores/load-store.ts";
 import type { BenchRow } from "./table.ts";
 
@@ -87,7 +87,7 @@ async function measureSource(context: BenchContext, address: string, source: Sou
       ratio: shownNumber(copied.medianMs / imported.medianMs),
       target: "≥ 0.2",
     },
-    { name: "its peak memory", value: `${peakMb} MB`, floor: "", ratio: "", target: "≤ 400 MB" },
+    { name: "its peak memory", value: shownMegabytes(peakMb), floor: "", ratio: "", target: "≤ 400 MB" },
     {
       name: `a folder touching ${CHANGED_LINES} lines of one month of it`,
       value: `${shownNumber(changed.tookMs / 1000)} s`,
@@ -106,7 +106,7 @@ async function runImport(
   domain: string,
 ): Promise<{ tookMs: number; peakMb: number }> {
   const token = await tokenOf(context, domain);
-  let peakMb = 0;
+  let peakMb = Number.NaN;
   const tookMs = await timed(async () => {
     const main = join(PROJECT, "src/cli/main.ts");
     const child = spawn(
@@ -115,7 +115,7 @@ async function runImport(
       { env: { ...process.env, ...context.environment }, stdio: ["ignore", "ignore", "inherit"] },
     );
     const watch = setInterval(() => {
-      peakMb = Math.max(peakMb, peakMemoryMb(child.pid));
+      peakMb = peakMemoryMb(child.pid) ?? peakMb;
     }, 50);
     const code = await new Promise((done) => {
       child.on("exit", done);
@@ -141,13 +141,14 @@ async function tokenOf(context: BenchContext, domain: string): Promise<string> {
   return (await issueToken(database, workspace, keys.tokenPepper, request)).token;
 }
 
-/** The kernel's high-water mark of a process's resident memory; 0 where /proc is not there. */
-function peakMemoryMb(pid: number | undefined): number {
+/** The kernel's high-water mark of a process's resident memory; null where /proc is not there, or the process. */
+function peakMemoryMb(pid: number | undefined): number | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    return Math.round(Number(/VmHWM:\s+(\d+)/u.exec(status)?.[1] ?? 0) / 1024);
+    const kilobytes = /VmHWM:\s+(\d+)/u.exec(status)?.[1];
+    return kilobytes === undefined ? null : Math.round(Number(kilobytes) / 1024);
   } catch {
-    return 0;
+    return null;
   }
 }
 

@@ -51,6 +51,11 @@ export function shownTiming({ medianMs, leastMs, mostMs }: Timing): string {
   return `${median} ${unit} (${least}–${most})`;
 }
 
+/** "123 MB"; "unknown" for what is not a number, as where /proc is not there. */
+export function shownMegabytes(value: number): string {
+  return Number.isNaN(value) ? "unknown" : `${shownNumber(value)} MB`;
+}
+
 /** Three significant digits, all of a whole number. */
 export function shownNumber(value: number): string {
   return Math.abs(value) >= 100

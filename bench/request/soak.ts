@@ -1,8 +1,11 @@
+import { COUNTED_PLAN } from "../context.ts";
 import type { BenchContext } from "../context.ts";
-import { shownNumber } from "../measure.ts";
+import { shownMegabytes, shownNumber } from "../measure.ts";
 import { loadStore } from "../stores/load-store.ts";
 import type { BenchRow } from "../table.ts";
-import { putLoad } from "./load.ts";
+import { tryLoad } from "./load.ts";
+import { watchMemory } from "./memory-samples.ts";
+import type { MemorySample } from "./memory-samples.ts";
 import { dashboardMix } from "./questions.ts";
 import { startService } from "./server-process.ts";
 
@@ -13,12 +16,16 @@ const SAMPLE_MS = 2000;
 /** Of the samples: caches and the garbage collector's first growth. */
 const SETTLING_SHARE = 0.25;
 
-/** A server process at half of the load it can take, for minutes: whether its memory grows, whether requests fail. */
+/**
+ * A server process at half of the load it can take, for minutes: whether its memory grows, whether requests fail. Every
+ * request is counted in the daily quota.
+ */
 export async function measureSoak(context: BenchContext, minutes: number): Promise<BenchRow[]> {
   const { database, keys } = context.installation;
   const store = await loadStore(database, {
     kind: "crowd",
     tokenPepper: keys.tokenPepper,
+    planKey: COUNTED_PLAN,
     workspaces: WORKSPACES,
     tell: context.tell,
   });
@@ -27,32 +34,24 @@ export async function measureSoak(context: BenchContext, minutes: number): Promi
     const requests = store.workspaces.flatMap(({ token }) => dashboardMix(store, token));
     const load = { address: service.address, connections: CONNECTIONS, requests };
     context.tell(`Finding the full load, ${FULL_LOAD_SECONDS} s.`);
-    const full = await putLoad({ ...load, seconds: FULL_LOAD_SECONDS, ratePerSecond: null });
+    const full = await tryLoad({ ...load, seconds: FULL_LOAD_SECONDS, ratePerSecond: null });
     const rate = Math.max(1, Math.floor(full.perSecond / 2));
     context.tell(`Soaking at ${rate} requests a second for ${minutes} minutes.`);
-    const samples: { minute: number; mb: number }[] = [];
-    const startedMs = performance.now();
-    const watch = setInterval(() => {
-      samples.push({
-        minute: (performance.now() - startedMs) / 60_000,
-        mb: service.usage().residentMb,
-      });
-    }, SAMPLE_MS);
-    const half = await putLoad({ ...load, seconds: minutes * 60, ratePerSecond: rate }).finally(() =>
-      clearInterval(watch),
+    const { result: half, samples } = await watchMemory(service, SAMPLE_MS, () =>
+      tryLoad({ ...load, seconds: minutes * 60, ratePerSecond: rate }),
     );
     const settled = samples.slice(Math.floor(samples.length * SETTLING_SHARE));
     return [
       {
         name: `soak of ${minutes} minutes at half load, memory`,
-        value: `${shownNumber(settled[0]?.mb ?? 0)} MB settled, ${shownNumber(settled.at(-1)?.mb ?? 0)} MB at last`,
+        value: `${shownMegabytes(settled[0]?.mb ?? Number.NaN)} settled, ${shownMegabytes(settled.at(-1)?.mb ?? Number.NaN)} at last`,
         floor: `${shownNumber(rate)} requests/s of ${shownNumber(full.perSecond)}`,
-        ratio: `${shownNumber(slopeOf(settled))} MB/min after settling`,
+        ratio: `${shownMegabytes(slopeOf(settled))} a minute after settling`,
         target: "no growth",
       },
       {
         name: "its failed requests",
-        value: `${half.failures} of ${half.requests.toLocaleString("en")}`,
+        value: `${half.failures} of ${half.requests.toLocaleString("en")}; ${full.failures} of ${full.requests.toLocaleString("en")} at full load`,
         floor: `p50 ${half.p50Ms.toFixed(1)} ms, p99 ${half.p99Ms.toFixed(1)} ms`,
         ratio: "",
         target: "0",
@@ -64,7 +63,7 @@ export async function measureSoak(context: BenchContext, minutes: number): Promi
 }
 
 /** Least squares. */
-function slopeOf(samples: readonly { minute: number; mb: number }[]): number {
+function slopeOf(samples: readonly MemorySample[]): number {
   const mean = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / values.length;
   const minute = mean(samples.map((sample) => sample.minute));
