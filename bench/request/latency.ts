@@ -15,13 +15,14 @@ const WHALE_P99_LIMIT_MS = 25;
 const CONNECTIONS = 32;
 const ROUNDS = 5;
 const SECONDS = 4;
+const WARM_UP_SECONDS = 2;
 const CROWD_RATE_PER_SECOND = 400;
 /** Small stores: a thousand of them are loaded in minutes. */
 const CROWD_STORE = { lines: 1000, skus: 20, families: 4, categories: 3, vendors: 4 };
 
 /**
  * p99 of a dashboard's mix of questions at half of the load that the server can take, from the appointed time on. The
- * floor at the same rate tells how much of it is the machine's.
+ * floor, as warm and at the same rate, tells how much of it is the machine's.
  */
 export async function measureLatency(context: BenchContext): Promise<BenchRow[]> {
   return [
@@ -40,8 +41,8 @@ async function measureHalfLoad(
   const requests = dashboardMix(store, store.workspaces[0].token);
   try {
     context.tell(`Finding the full load of the ${store.kind} store.`);
-    await putLoad(loadOf(service, requests, { seconds: 2, ratePerSecond: null }));
-    const full = await putLoad(loadOf(service, requests, { seconds: SECONDS, ratePerSecond: null }));
+    const full = await fullLoad(service, requests);
+    await fullLoad(floor, requests);
     const timing = { seconds: SECONDS, ratePerSecond: Math.floor(full.perSecond / 2) };
     const own: Outcome[] = [];
     const floors: Outcome[] = [];
@@ -61,6 +62,12 @@ async function measureHalfLoad(
   } finally {
     await Promise.all([service.stop(), floor.stop()]);
   }
+}
+
+/** Warms the server up, then finds what it can take. */
+async function fullLoad(server: MeasuredServer, requests: readonly LoadRequest[]): Promise<Outcome> {
+  await putLoad(loadOf(server, requests, { seconds: WARM_UP_SECONDS, ratePerSecond: null }));
+  return putLoad(loadOf(server, requests, { seconds: SECONDS, ratePerSecond: null }));
 }
 
 /** The same rate over one workspace and over a thousand of its kind, in turn. */
@@ -94,10 +101,11 @@ export async function measureCrowd(context: BenchContext): Promise<BenchRow[]> {
         many: await putLoad(loadOf(service, many, timing)),
       });
     }
+    const size = `${crowd.workspaces.length.toLocaleString("en")} workspaces of ${crowd.plan.lines.toLocaleString("en")} lines, ${crowd.plan.skus} SKUs, the copies without facts`;
     const row = (name: "p50" | "p99", target: string): BenchRow => {
       const valueOf = (outcome: Outcome): number => (name === "p50" ? outcome.p50Ms : outcome.p99Ms);
       return {
-        name: `${name} with ${crowd.workspaces.length.toLocaleString("en")} workspaces, ${CROWD_RATE_PER_SECOND} requests/s; ${SPREAD}`,
+        name: `${name} with ${size}, ${CROWD_RATE_PER_SECOND} requests/s; ${SPREAD}`,
         value: `${shownSpread(spreadOf(rounds.map(({ many: outcome }) => valueOf(outcome))), 2)} ms`,
         floor: `${shownSpread(spreadOf(rounds.map(({ one: outcome }) => valueOf(outcome))), 2)} ms with one`,
         ratio: shownSpread(spreadOf(rounds.map((round) => valueOf(round.many) / valueOf(round.one))), 2),
