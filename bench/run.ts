@@ -38,12 +38,12 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
 const NAMES = GROUPS.flatMap((group) => Object.keys(group));
 /** Only when they are named. */
 const LONG = ["backfill", "soak"];
-/** A quarter of the whole whale, so that all rows take about a quarter of an hour. */
+/** A quarter of the whole whale, so that all rows take about half an hour. */
 const WHALE_LINES = 1_500_000;
 const SOAK_MINUTES = 10;
 const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--minutes <number>]
 
-  Rows: ${NAMES.join(", ")}; all but ${LONG.join(" and ")} unless some are named.
+  Rows: ${NAMES.join(", ")}; all but ${LONG.join(" and ")} unless some are named, about half an hour.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES}; 6000000 is the whole)
   --minutes      of the soak (default ${SOAK_MINUTES})
 `;
