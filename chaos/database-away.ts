@@ -62,20 +62,26 @@ async function endure(subject: Subject, fault: (typeof FAULTS)[number]): Promise
   });
 }
 
-/** How long readiness went on saying yes, and the highest memory of the fault's second half above that of its first. */
+/**
+ * How long readiness went on saying yes, and the highest memory of the fault's second half above that of its first,
+ * null where the system does not tell it.
+ */
 async function watch(
   subject: Subject,
   durationMs: number,
-): Promise<[untoldMs: number, memoryGrowth: number]> {
+): Promise<[untoldMs: number, memoryGrowth: number | null]> {
   const start = performance.now();
   const highest: [number, number] = [0, 0];
+  let isKnown = true;
   const told = untilReadiness(subject, false);
   for (let elapsedMs = 0; elapsedMs < durationMs; elapsedMs = performance.now() - start) {
     const half = elapsedMs < durationMs / 2 ? 0 : 1;
-    highest[half] = Math.max(highest[half], subject.residentMegabytes() ?? 0);
+    const megabytes = subject.residentMegabytes();
+    isKnown &&= megabytes !== null;
+    highest[half] = Math.max(highest[half], megabytes ?? 0);
     await sleep(200);
   }
-  return [await told, highest[1] - highest[0]];
+  return [await told, isKnown ? highest[1] - highest[0] : null];
 }
 
 async function ask(subject: Subject, asked: Asked[], isOver: () => boolean): Promise<void> {
@@ -115,7 +121,7 @@ type Evidence = {
   untoldMs: number;
   readyMs: number;
   /** Growth in MB from the fault's first half to its second: the collector's saw teeth are in both. */
-  memory: number;
+  memory: number | null;
 };
 
 function judge(evidence: Evidence): Finding {
@@ -131,13 +137,19 @@ function judge(evidence: Evidence): Finding {
     [untoldMs > READINESS_LIMIT_MS, "readiness did not tell"],
     [readyMs > RECOVERY_LIMIT_MS, "readiness came back late"],
     [late.length === 0 || late.some((request) => request.status !== 200), "errors after the recovery"],
-    [memory > MEMORY_LIMIT_MB, "memory grew"],
+    [memory === null, "memory was not measured"],
+    [memory !== null && memory > MEMORY_LIMIT_MB, "memory grew"],
   ];
   const broken = failures.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
   const observed =
     `${asked.length} requests, longest ${seconds(longestMs)}, not ready after ${seconds(untoldMs)}, ` +
-    `ready again after ${seconds(readyMs)}, memory ${memory >= 0 ? "+" : ""}${memory} MB`;
+    `ready again after ${seconds(readyMs)}, memory ${shownGrowth(memory)}`;
   return { name: fault.name, held: broken.length === 0, observed: [observed, ...broken].join("; ") };
+}
+
+function shownGrowth(megabytes: number | null): string {
+  if (megabytes === null) return "unknown";
+  return `${megabytes >= 0 ? "+" : ""}${megabytes} MB`;
 }
 
 function seconds(milliseconds: number): string {
