@@ -14,7 +14,11 @@ type Part = { name: string; does: string; run: (log: (line: string) => void) => 
 const PARTS: readonly Part[] = [
   { name: "suites", does: "runs the tests that cause faults: quota race, inputs, tenants", run: runSuites },
   { name: "database", does: "stops and black-holes the database of a server under load", run: breakDatabase },
-  { name: "worker-database", does: "the same to a worker during a backfill", run: takeDatabaseFromWorker },
+  {
+    name: "worker-database",
+    does: "the same to a worker during a backfill; compares its rows",
+    run: takeDatabaseFromWorker,
+  },
   { name: "worker-kill", does: "kills workers at random points of their runs (SIGKILL)", run: killWorkers },
 ];
 

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
 import { openDatabase } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
@@ -12,14 +14,16 @@ import { findRunSince, listRuns } from "../src/store/queries/sync-run.ts";
 import { requestRun } from "../src/sync/run-request.ts";
 import { startCommand } from "../tests/support/command.ts";
 import type { RunningCommand } from "../tests/support/command.ts";
-import { serviceEnvironment, TEST_SECRET } from "../tests/support/service.ts";
+import { countRows, rowProblems, servedRows } from "../tests/support/served-rows.ts";
+import type { ServedRows } from "../tests/support/served-rows.ts";
+import { openTestPool, serviceEnvironment, TEST_SECRET } from "../tests/support/service.ts";
 import { connectedShop, eventually, putShopifyConnection } from "../tests/support/worker.ts";
 import type { Finding } from "./finding.ts";
 import { startFaultProxy } from "./proxy.ts";
 import type { FaultProxy, ProxyMode } from "./proxy.ts";
 
 const ORDERS = 5000;
-const LONGEST_RECOVERY_SECONDS = 90;
+const LONGEST_RUN_SECONDS = 90;
 
 const FAULTS: readonly { mode: ProxyMode; seconds: number }[] = [
   { mode: "refuse", seconds: 5 },
@@ -27,9 +31,18 @@ const FAULTS: readonly { mode: ProxyMode; seconds: number }[] = [
   { mode: "blackhole", seconds: 30 },
 ];
 
-type Scene = { database: Database; proxy: FaultProxy; worker: RunningCommand; shopKey: number };
+type Scene = {
+  database: Database;
+  pool: pg.Pool;
+  simulator: ShopifySimulator;
+  proxy: FaultProxy;
+  worker: RunningCommand;
+};
 
-/** Takes the database from a worker in the middle of a backfill, and gives it back. */
+/**
+ * Takes the database from a worker in the middle of a backfill, and gives it back: each time of another workspace, whose
+ * rows must be those of one that was read undisturbed.
+ */
 export async function run(log: (line: string) => void): Promise<Finding[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
   const embedded = await joinEmbedded({ dataFolder, log });
@@ -42,6 +55,7 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
     applicationName: "returns-control",
     onConnectionError: () => {},
   });
+  const pool = openTestPool(embedded.url);
   const url = new URL(embedded.url);
   const proxy = await startFaultProxy(Number(url.port));
   url.port = String(proxy.port);
@@ -54,16 +68,19 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
   const worker = startCommand(["worker"], { ...serviceEnvironment(url.href), LOG_LEVEL: "warn" });
   try {
     await worker.printed(/keeps connected sources/u);
-    const { shopKey } = await connectedShop({ database }, []);
-    await putShopifyConnection({ database }, shopKey, {
-      url: simulator.url,
-      accessToken: simulator.token,
-      sealingKey: deriveKeys(TEST_SECRET).sealingKey,
-    });
+    const scene = { database, pool, simulator, proxy, worker };
+    log("worker: undisturbed");
+    const calm = await startBackfill(scene);
+    await eventually(
+      async () => (await calm.newest())?.status === "succeeded",
+      "the undisturbed run",
+      LONGEST_RUN_SECONDS,
+    );
+    const undisturbed = await servedRows(pool, calm.shopKey);
     const findings: Finding[] = [];
     for (const fault of FAULTS) {
       log(`worker: ${fault.mode} for ${fault.seconds} s`);
-      findings.push(await cause({ database, proxy, worker, shopKey }, fault));
+      findings.push(await cause(scene, fault, undisturbed));
     }
     return findings;
   } finally {
@@ -71,15 +88,23 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
     await worker.outcome;
     await simulator.stop();
     await proxy.close();
+    await pool.end();
     await database.close();
     await embedded.release();
     rmSync(dataFolder, { recursive: true, force: true });
   }
 }
 
-async function cause(scene: Scene, fault: (typeof FAULTS)[number]): Promise<Finding> {
-  const { database, proxy, worker, shopKey } = scene;
-  const name = `worker, database ${fault.mode} ${fault.seconds} s`;
+type Backfill = { shopKey: number; newest: () => ReturnType<typeof findRunSince> };
+
+/** Connects a new workspace to the simulated shop; returns once its backfill runs. */
+async function startBackfill({ database, simulator }: Scene): Promise<Backfill> {
+  const { shopKey } = await connectedShop({ database }, []);
+  await putShopifyConnection({ database }, shopKey, {
+    url: simulator.url,
+    accessToken: simulator.token,
+    sealingKey: deriveKeys(TEST_SECRET).sealingKey,
+  });
   const since = await requestRun(database, {
     shopKey,
     source: "shopify",
@@ -88,30 +113,42 @@ async function cause(scene: Scene, fault: (typeof FAULTS)[number]): Promise<Find
   });
   if (since === null) throw new Error("the shop is not connected");
   const newest = () => findRunSince(database, shopKey, "shopify", "backfill", since);
-  await eventually(newest, "the run", LONGEST_RECOVERY_SECONDS);
+  await eventually(newest, "the run", LONGEST_RUN_SECONDS);
+  return { shopKey, newest };
+}
+
+async function cause(
+  scene: Scene,
+  fault: (typeof FAULTS)[number],
+  undisturbed: ServedRows,
+): Promise<Finding> {
+  const { database, pool, proxy, worker } = scene;
+  const name = `worker, database ${fault.mode} ${fault.seconds} s`;
+  const { shopKey, newest } = await startBackfill(scene);
   await sleep(1000);
+  const before = await newest();
   await proxy.set(fault.mode);
   await sleep(fault.seconds * 1000);
   await proxy.set("forward");
   const backAtMs = performance.now();
   const hasEnded = async (): Promise<boolean> => (await newest())?.status === "succeeded";
-  const isDone = await eventually(hasEnded, "the end of the run", LONGEST_RECOVERY_SECONDS).catch(
-    () => false,
-  );
+  const isDone = await eventually(hasEnded, "the end of the run", LONGEST_RUN_SECONDS).catch(() => false);
   const seconds = (performance.now() - backAtMs) / 1000;
-  const isAlive = worker.child.exitCode === null && worker.child.signalCode === null;
   const runs = (await listRuns(database, { shopKey, source: "shopify", limit: 50 })).toReversed();
   const isOneAtATime = runs.slice(1).every((later, index) => {
     const endedAt = runs[index]?.finished_at ?? null;
     return endedAt !== null && endedAt <= later.started_at;
   });
-  return {
-    name,
-    held: isDone && isAlive && isOneAtATime,
-    observed: [
-      isDone ? `its run ended ${seconds.toFixed(1)} s after` : `no end within ${LONGEST_RECOVERY_SECONDS} s`,
-      isAlive ? "the process lived" : "the process ended",
-      isOneAtATime ? "one run at a time" : "two runs at a time",
-    ].join(", "),
-  };
+  const isAlive = worker.child.exitCode === null && worker.child.signalCode === null;
+  const problems = [
+    ...(before?.status === "running" ? [] : [`its run was ${before?.status} before the fault`]),
+    ...(isDone ? [] : [`no end within ${LONGEST_RUN_SECONDS} s`]),
+    ...(isAlive ? [] : ["the process ended"]),
+    ...(isOneAtATime ? [] : ["two runs at a time"]),
+    ...rowProblems(undisturbed, await servedRows(pool, shopKey)),
+  ];
+  const observed =
+    `broken in stage ${before?.stage}, ${isDone ? `its run ended ${seconds.toFixed(1)} s after` : "no end"}; ` +
+    `${countRows(undisturbed).toLocaleString("en")} rows compared`;
+  return { name, held: problems.length === 0, observed: [observed, ...problems].join("; ") };
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { openDatabase } from "../src/store/database.ts";
 import { joinEmbedded } from "../src/store/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
+import { countRows } from "../tests/support/served-rows.ts";
 import { killProblems, killWorkers } from "../tests/support/worker-kill.ts";
 import type { Finding } from "./finding.ts";
 
@@ -27,7 +28,7 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
     const control = { database, url: embedded.url };
     const report = await killWorkers({ control, orders: ORDERS, kills: KILLS, log });
     const problems = killProblems(report);
-    const rows = Object.values(report.undisturbed).reduce((sum, { length }) => sum + length, 0);
+    const rows = countRows(report.undisturbed);
     const observed = `${report.killsInRun} of ${KILLS} kills within a run; ${rows.toLocaleString("en")} rows compared`;
     return [
       {

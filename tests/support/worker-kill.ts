@@ -10,6 +10,8 @@ import { requestRun } from "../../src/sync/run-request.ts";
 import { startCommand } from "./command.ts";
 import type { RunningCommand } from "./command.ts";
 import type { ControlDatabase } from "./control.ts";
+import { rowProblems, servedRows } from "./served-rows.ts";
+import type { ServedRows } from "./served-rows.ts";
 import { openTestPool, serviceEnvironment, TEST_SECRET } from "./service.ts";
 import { connectedShop, eventually, putShopifyConnection } from "./worker.ts";
 
@@ -26,9 +28,8 @@ export type KillReport = {
   kills: number;
   /** Kills that found a run under way. */
   killsInRun: number;
-  /** Every row that is served or that served rows are made from, by table. */
-  disturbed: Record<string, string[]>;
-  undisturbed: Record<string, string[]>;
+  disturbed: ServedRows;
+  undisturbed: ServedRows;
   /** Alerts, without what names a moment or a version. */
   disturbedAlerts: string[];
   undisturbedAlerts: string[];
@@ -44,19 +45,6 @@ type Scene = {
   log: (line: string) => void;
 };
 
-const TABLES = [
-  "cohort",
-  "order_document",
-  "order_line",
-  "return_event",
-  "return_request",
-  "order_reference",
-  "return_tracking",
-  "product",
-  "variant",
-  "sku",
-  "entity",
-];
 /** Left alone, a run of either kind ends within this time. */
 const LONGEST_RUN_SECONDS = 120;
 
@@ -84,12 +72,7 @@ export async function killWorkers(plan: KillPlan): Promise<KillReport> {
 
 /** What the kills changed that they must not change, one sentence each. */
 export function killProblems(report: KillReport): string[] {
-  const problems = Object.entries(report.undisturbed).flatMap(([table, rows]) => {
-    const others = report.disturbed[table] ?? [];
-    const different = rows.filter((row) => !others.includes(row)).length;
-    if (different === 0 && others.length === rows.length) return [];
-    return [`${table}: ${different} of ${rows.length} rows differ, ${others.length} are there`];
-  });
+  const problems = rowProblems(report.undisturbed, report.disturbed);
   if (report.disturbedAlerts.join("\n") !== report.undisturbedAlerts.join("\n")) {
     problems.push(
       `alerts: ${report.disturbedAlerts.join("; ")} instead of ${report.undisturbedAlerts.join("; ")}`,
@@ -129,8 +112,8 @@ async function play(scene: Scene, kills: number): Promise<KillReport> {
   return {
     kills,
     killsInRun: ofBackfill + ofIncremental,
-    disturbed: await rowsOf(scene, killed),
-    undisturbed: await rowsOf(scene, calm),
+    disturbed: await servedRows(scene.pool, killed.shopKey),
+    undisturbed: await servedRows(scene.pool, calm.shopKey),
     disturbedAlerts: await alertsOf(scene, killed),
     undisturbedAlerts: await alertsOf(scene, calm),
     runs: await runsOf(scene, killed),
@@ -224,18 +207,6 @@ async function runsOf({ pool }: Scene, { shopKey }: Shop): Promise<KillReport["r
     [shopKey],
   );
   return rows;
-}
-
-async function rowsOf({ pool }: Scene, { shopKey }: Shop): Promise<Record<string, string[]>> {
-  const entries: [string, string[]][] = [];
-  for (const table of TABLES) {
-    const { rows } = await pool.query<{ row: string }>(
-      `select (to_jsonb(t) - 'shop_key')::text as row from ${table} t where shop_key = $1 order by 1`,
-      [shopKey],
-    );
-    entries.push([table, rows.map(({ row }) => row)]);
-  }
-  return Object.fromEntries(entries);
 }
 
 async function alertsOf({ pool }: Scene, { shopKey }: Shop): Promise<string[]> {
