@@ -48,6 +48,8 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
     let worker: Worker | null = null;
     try {
       if (options.worker) worker = await startInstallationWorker(config, installation, logger);
+      // What the start took and nobody needs any more goes back to the system; the launcher makes `gc` known.
+      globalThis.gc?.({ type: "major", flavor: "last-resort" });
       claim?.announce(service.address);
       await printWelcome(session, service.address, demo);
       await interruption.arrived();
