@@ -8,7 +8,7 @@ const ADD_PENDING = defineStatement({
   name: "add_pending_records",
   text: `insert into pending_record (shop_key, source, kind, record_id)
          select $1, $2, $3, id from unnest($4::text[]) id group by id
-         on conflict (shop_key, source, kind, record_id) do update set requested_at = clock_timestamp()`,
+         on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
 });
 
 /** Asks for records to be fetched again; one that is asked for already is asked for anew. */

@@ -127,7 +127,7 @@ const ANSWER_REQUEST = defineStatement({
             where r.shop_key = $1 and r.source = $2 and r.kind = $3 and r.asked = $4
          )
          update sync_request r set attempt = 1, failures = 0,
-                run_after = clock_timestamp() + ${delayOf("r.requested_by")}
+                run_after = statement_timestamp() + ${delayOf("r.requested_by")}
           where r.shop_key = $1 and r.source = $2 and r.kind = $3 and r.asked <> $4`,
 });
 
@@ -143,7 +143,7 @@ const POSTPONE_REQUEST = defineStatement({
   name: "postpone_request",
   text: `update sync_request r
             set attempt = r.attempt + 1, failures = case when $5 then r.failures + 1 else r.failures end,
-                run_after = clock_timestamp() + $4 * interval '1 millisecond'
+                run_after = statement_timestamp() + $4 * interval '1 millisecond'
           where r.shop_key = $1 and r.source = $2 and r.kind = $3`,
 });
 

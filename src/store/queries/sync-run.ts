@@ -46,7 +46,7 @@ export async function updateRunProgress(
 const FINISH_RUN = defineStatement({
   name: "finish_run",
   text: `update sync_run
-            set status = $3, counts = $4, notes = $5, error = $6, finished_at = clock_timestamp()
+            set status = $3, counts = $4, notes = $5, error = $6, finished_at = statement_timestamp()
           where shop_key = $1 and run_id = $2 and status = 'running'
           returning 1 as finished`,
 });

@@ -14,7 +14,7 @@ const RECORD_DELIVERY = defineStatement({
            insert into pending_record (shop_key, source, kind, record_id)
            select taken.shop_key, $2, named.kind, named.record_id
              from taken, unnest($5::text[], $6::text[]) named (kind, record_id)
-           on conflict (shop_key, source, kind, record_id) do update set requested_at = clock_timestamp()
+           on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at
          )
          select count(*)::integer as taken from taken`,
 });
