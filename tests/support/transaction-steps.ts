@@ -1,0 +1,30 @@
+import type { Connection, Database } from "../../src/store/database.ts";
+
+type Step = (connection: Connection) => Promise<void>;
+
+/** The same database, whose transactions take a step of their own when they begin and before they commit. */
+export function withSteps(database: Database, steps: { first?: Step; last?: Step }): Database {
+  return {
+    ...database,
+    transaction: (work, signal) =>
+      database.transaction(async (connection) => {
+        await steps.first?.(connection);
+        const result = await work(connection);
+        await steps.last?.(connection);
+        return result;
+      }, signal),
+  };
+}
+
+/** Rows and index entries that this transaction has read so far, of all tables. */
+export async function countRowsRead(connection: Connection): Promise<number> {
+  const [row] = await connection.rows<{ read: number }>(
+    {
+      name: "test_rows_read",
+      text: `select coalesce(sum(pg_stat_get_xact_tuples_returned(c.oid)), 0)::bigint as read
+               from pg_class c where c.relkind in ('r', 'i')`,
+    },
+    [],
+  );
+  return row?.read ?? 0;
+}
