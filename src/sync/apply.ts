@@ -1,7 +1,6 @@
 import type { Connection } from "../store/database.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
 import { putLabels } from "../store/queries/label-write.ts";
-import { analyzeData } from "../store/queries/publish.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { rebuildDirtyCohorts } from "./cohorts.ts";
 import { mergeOrders } from "./documents.ts";
@@ -9,8 +8,8 @@ import type { MergedOrders, SaidOrders } from "./documents.ts";
 import { splitLabels } from "./labels.ts";
 import type { SplitLabels } from "./labels.ts";
 
-/** So many changed orders may mislead the planner until it has looked at them. */
-export const MANY_ORDERS = 1000;
+/** So many changed rows may mislead the planner until it has looked at them. */
+export const MANY_ROWS = 1000;
 
 export type StagedRun = {
   connection: Connection;
@@ -46,9 +45,8 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
   onProgress("labels", 0);
   const labelChanges = run.labelSource === null ? 0 : await putLabels(connection, shopKey, run.labelSource);
-  // Statistics that know only other shops make the planner expect a single row of this one.
-  if (merged.changedOrders >= MANY_ORDERS) await analyzeData(connection);
-  const split = await splitLabels(connection, shopKey, currencyCode);
+  const size = Math.max(merged.changedOrders, labelChanges) >= MANY_ROWS ? "large" : "small";
+  const split = await splitLabels(connection, shopKey, currencyCode, size);
   onProgress("cohorts", 0);
   const months = await rebuildDirtyCohorts(connection, shopKey);
   onProgress("cohorts", 1);

@@ -10,7 +10,7 @@ import {
 import { lockShop } from "../store/queries/import-stage.ts";
 import { raiseVersion, setPrimaryWindow } from "../store/queries/publish.ts";
 import { putSkuQuarters, quarterOf, removeEmptySkuQuarters } from "../store/queries/sku-quarter.ts";
-import { refreshAllUnmatched, refreshTouchedUnmatched } from "../store/queries/unmatched-label.ts";
+import { refreshAllUnmatched } from "../store/queries/unmatched-label.ts";
 
 /** From here on reading a whole quarter is faster than looking up its changed SKUs. */
 const MANY_SKUS = 2000;
@@ -36,14 +36,10 @@ export async function rebuildCohorts(
   await clearDirtyMonths(connection, shopKey, months);
 }
 
-/**
- * Makes what is prepared from the months whose facts changed, and from the labels that the run touched, anew; needs
- * the run's stage. Returns those months as YYYY-MM-DD.
- */
+/** Makes what is prepared from the months whose facts changed anew. Returns those months as YYYY-MM-DD. */
 export async function rebuildDirtyCohorts(connection: Connection, shopKey: number): Promise<string[]> {
   const months = await listDirtyMonths(connection, shopKey);
   await replaceCohorts(connection, shopKey, months, "all");
-  await refreshTouchedUnmatched(connection, shopKey);
   await clearDirtyMonths(connection, shopKey, months);
   return months;
 }

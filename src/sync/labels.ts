@@ -9,18 +9,40 @@ import {
   removeShares,
 } from "../store/queries/label-write.ts";
 import type { LabelCandidate, TouchedLabelRow } from "../store/queries/label-write.ts";
+import { refreshTouchedUnmatched } from "../store/queries/unmatched-label.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
 
 const LABELS_PER_FETCH = 2000;
 
+// Statistics know nothing of rows that this transaction wrote, and `analyze` here would keep the runs of all other
+// shops waiting until its end. The planner expects a single row of a new shop: no loop over it may follow from that.
+const PLANNED_FOR_MANY_ROWS = "set local enable_nestloop = off";
+const PLANNED_AS_USUAL = "set local enable_nestloop to default";
+
 export type SplitLabels = { unmatched: number; foreign: number };
 
 /**
- * M10: finds what every touched label belongs to, splits it over the lines of that, and marks the months that carried or carry a part. Voided
- * labels and those in another currency than the shop's have no parts. Needs the facts in place.
+ * M10: finds what every touched label belongs to, splits it over the lines of that, and marks the months that carried
+ * or carry a part; what belongs to nothing becomes unmatched. Voided labels and those in another currency than the
+ * shop's have no parts. Needs the facts in place. `run` is large when it may have
+ * touched a thousand labels or more.
  */
 export async function splitLabels(
+  connection: Connection,
+  shopKey: number,
+  currencyCode: string,
+  run: "large" | "small",
+): Promise<SplitLabels> {
+  if (run === "large") await connection.client.query(PLANNED_FOR_MANY_ROWS);
+  await matchLabels(connection, shopKey);
+  const counts = await replaceShares(connection, shopKey, currencyCode);
+  await refreshTouchedUnmatched(connection, shopKey);
+  if (run === "large") await connection.client.query(PLANNED_AS_USUAL);
+  return counts;
+}
+
+async function replaceShares(
   connection: Connection,
   shopKey: number,
   currencyCode: string,
@@ -30,7 +52,6 @@ export async function splitLabels(
     connection,
     "fact_share (order_id, line_id, source, label_id, lag_days, label_minor)",
   );
-  await matchLabels(connection, shopKey);
   await openTouchedLabels(connection, shopKey, currencyCode);
   let rows = await nextTouchedLabels(connection, LABELS_PER_FETCH);
   while (rows.length > 0) {

@@ -29,7 +29,7 @@ export async function rebuildWorkspace(database: Database, shopKey: number): Pro
     await projectStoredOrders(connection, shopKey);
     await touchWholeCatalogue(connection, shopKey);
     await deriveCatalogue(connection, shopKey);
-    await splitLabels(connection, shopKey, await findCurrency(connection, shopKey));
+    await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large");
     await rebuildCohorts(connection, shopKey, oldMonths);
     await rebuildDirtyCohorts(connection, shopKey);
     return raiseVersion(connection, shopKey);

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
-import { countRowsRead, withSteps } from "../../tests/support/transaction-steps.ts";
+import { putSaidLabels } from "../../tests/support/label-shop.ts";
+import { countRowsRead, listKeptTables, withSteps } from "../../tests/support/transaction-steps.ts";
 import type { Connection, Database } from "../store/database.ts";
+import { MANY_ROWS } from "./apply.ts";
 
-const ORDERS = 1200;
+const ORDERS = MANY_ROWS + 200;
 /** A run reads each of its rows some 60 times; a loop of all rows over all rows reads each once per order. */
 const READS_PER_ORDER = 150;
 
@@ -26,6 +28,32 @@ test("a second large shop reads its rows some times, not once for every other of
   assert.equal(result.counts.changed_orders, ORDERS);
   assert.equal(await countShares(shopKey), ORDERS);
   assert.ok(reads.perOrder() < READS_PER_ORDER, `${reads.perOrder()} reads per order`);
+});
+
+test("nor do the first labels of a shop whose orders are known", async () => {
+  const shopKey = await shop.open();
+  const { "return_labels.csv": _, ...files } = largeStore();
+  await shop.import(shopKey, files);
+  const reads = countingReads(shop.database);
+  const labels = numbers().map((number) => ({ labelId: `b${number}`, returnId: `r${number}` }));
+  await putSaidLabels({ database: reads.database }, shopKey, labels);
+  assert.equal(await countShares(shopKey), ORDERS);
+  assert.ok(reads.perOrder() < READS_PER_ORDER, `${reads.perOrder()} reads per order`);
+});
+
+test("large imports of two shops do not wait for each other", async () => {
+  const [first, second] = [await shop.open(), await shop.open()];
+  // Where the first kept the second waiting, both would wait for ever.
+  const impatient = withSteps(shop.database, {
+    first: async ({ client }) => void (await client.query("set local lock_timeout = '10s'")),
+  });
+  const beforeCommit = async (connection: Connection): Promise<void> => {
+    assert.deepEqual(await listKeptTables(connection), []);
+    await shop.import(second, largeStore(), { database: impatient });
+    assert.equal(await countShares(second), ORDERS);
+  };
+  await shop.import(first, largeStore(), { database: withSteps(shop.database, { last: beforeCommit }) });
+  assert.equal(await countShares(first), ORDERS);
 });
 
 function numbers(): number[] {

@@ -16,6 +16,21 @@ export function withSteps(database: Database, steps: { first?: Step; last?: Step
   };
 }
 
+/** The tables that others may not analyze, vacuum or change before this transaction ends. */
+export async function listKeptTables(connection: Connection): Promise<string[]> {
+  const kept = await connection.rows<{ table: string }>(
+    {
+      name: "test_kept_tables",
+      text: `select distinct c.relname as table from pg_locks l join pg_class c on c.oid = l.relation
+              where l.pid = pg_backend_pid() and c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+                and l.mode not in ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
+              order by c.relname`,
+    },
+    [],
+  );
+  return kept.map(({ table }) => table);
+}
+
 /** Rows and index entries that this transaction has read so far, of all tables. */
 export async function countRowsRead(connection: Connection): Promise<number> {
   const [row] = await connection.rows<{ read: number }>(

@@ -95,8 +95,8 @@ export type TouchedLabelRow = {
 };
 
 /**
- * Opens the cursor over the touched labels. return_request_by_return and the primary keys of order_line and
- * return_event.
+ * Opens the cursor over the touched labels: sets joined two at a time, since one that is taken for a single row would
+ * be made again for each row of the others. return_request_by_return and the primary keys of return_label, order_line and return_event.
  */
 export async function openTouchedLabels(
   connection: Connection,
@@ -105,25 +105,44 @@ export async function openTouchedLabels(
 ): Promise<void> {
   await connection.client.query(
     `declare touched_label_row no scroll cursor for
-     select l.source, l.label_id, l.amount_minor, l.voided_at is not null as is_voided,
-            l.currency_code <> $2 as is_foreign,
-            (select json_agg(json_build_array(o.order_id, o.line_id, r.units,
-                                              greatest(0, charged.charged_on - o.ordered_on)))
-               from return_request r
-               join order_line o on o.shop_key = $1 and o.order_id = r.order_id and o.line_id = r.line_id
-              where r.shop_key = $1 and r.return_id = l.return_id and r.units > 0 and o.sold_units > 0) as by_return,
-            (select json_agg(json_build_array(o.order_id, o.line_id, e.units,
-                                              greatest(0, charged.charged_on - o.ordered_on)))
-               from (select line_id, sum(returned_units) as units from return_event
-                      where shop_key = $1 and order_id = l.order_id
-                      group by line_id having sum(returned_units) > 0) e
-               join order_line o on o.shop_key = $1 and o.order_id = l.order_id and o.line_id = e.line_id
-              where o.sold_units > 0) as by_order
-       from touched_label t
-       join return_label l on l.shop_key = $1 and l.source = t.source and l.label_id = t.label_id
-      cross join lateral (select (l.charged_at at time zone 'UTC')::date as charged_on) charged`,
+     with label as materialized (
+       select l.source, l.label_id, l.amount_minor, l.voided_at is not null as is_voided,
+              l.currency_code <> $2 as is_foreign, l.return_id, l.order_id,
+              (l.charged_at at time zone 'UTC')::date as charged_on
+         from touched_label t
+         join return_label l on l.shop_key = $1 and l.source = t.source and l.label_id = t.label_id
+     ), requested as materialized (
+       select b.source, b.label_id, b.charged_on, r.order_id, r.line_id, r.units
+         from label b
+         join return_request r on r.shop_key = $1 and r.return_id = b.return_id
+        where r.units > 0
+     ), returned as materialized (
+       select b.source, b.label_id, b.charged_on, e.order_id, e.line_id, sum(e.returned_units) as units
+         from label b
+         join return_event e on e.shop_key = $1 and e.order_id = b.order_id
+        group by b.source, b.label_id, b.charged_on, e.order_id, e.line_id having sum(e.returned_units) > 0
+     ), by_return as materialized (${candidatesOf("requested")}
+     ), by_order as materialized (${candidatesOf("returned")}
+     )
+     select b.source, b.label_id, b.amount_minor, b.is_voided, b.is_foreign,
+            r.candidates as by_return, o.candidates as by_order
+       from label b
+       left join by_return r on r.source = b.source and r.label_id = b.label_id
+       left join by_order o on o.source = b.source and o.label_id = b.label_id`,
     [shopKey, currencyCode],
   );
+}
+
+/** One row per label: the lines of `units` that sold something, as `LabelCandidate`s. */
+function candidatesOf(units: string): string {
+  return `
+       select u.source, u.label_id,
+              json_agg(json_build_array(o.order_id, o.line_id, u.units,
+                                        greatest(0, u.charged_on - o.ordered_on))) as candidates
+         from ${units} u
+         join order_line o on o.shop_key = $1 and o.order_id = u.order_id and o.line_id = u.line_id
+        where o.sold_units > 0
+        group by u.source, u.label_id`;
 }
 
 /** The next touched labels, in no particular order; empty at the end. */

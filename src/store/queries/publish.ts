@@ -69,9 +69,10 @@ export async function putStoreSource(
 const PUT_LABEL_SOURCE = defineStatement({
   name: "put_label_source",
   text: `insert into data_source as s (shop_key, source, kind, status, currency_code, last_synced_at)
-         select $1, $2, 'label_cost', 'ok',
+         select w.shop_key, $2, 'label_cost', 'ok',
                 coalesce((select min(l.currency_code) from return_label l
                            where l.shop_key = $1 and l.source = $2 and l.currency_code <> $4), $4), $3
+           from workspace w where w.shop_key = $1
          on conflict (shop_key, source) do update
             set kind = 'label_cost', currency_code = excluded.currency_code,
                 last_synced_at = excluded.last_synced_at, ${PUBLISHED_STATE}`,
@@ -208,7 +209,10 @@ const ANALYZE_DATA = defineStatement({
                  label_share, cohort, sku_quarter, unmatched_label`,
 });
 
-/** Gives the planner the new sizes at once, where autovacuum would come to it later. */
+/**
+ * Gives the planner the new sizes at once, where autovacuum would come to it later. Belongs outside a transaction: its
+ * locks would keep other shops' runs waiting until the end of that.
+ */
 export async function analyzeData(database: Queryable): Promise<void> {
   await database.rows(ANALYZE_DATA, []);
 }

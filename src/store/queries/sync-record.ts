@@ -1,5 +1,5 @@
 import { defineStatement } from "../database.ts";
-import type { Connection, Queryable } from "../database.ts";
+import type { Database, Queryable } from "../database.ts";
 
 /** Where fetched records go: the target of a COPY. */
 export const SYNC_RECORD_COLUMNS = "sync_record (shop_key, source, part, record_id, parent_id, record)";
@@ -33,7 +33,12 @@ export async function countRecords(
   return row?.records ?? 0;
 }
 
-/** Gives the planner the size of what was fetched; autovacuum would come to it too late. */
-export async function analyzeRecords(connection: Connection): Promise<void> {
-  await connection.client.query("analyze sync_record");
+const ANALYZE_RECORDS = defineStatement({ name: "analyze_sync_records", text: "analyze sync_record" });
+
+/**
+ * Gives the planner the size of what was fetched; autovacuum would come to it too late. Belongs outside a transaction:
+ * its lock would keep other shops' runs waiting until the end of that.
+ */
+export async function analyzeRecords(database: Database): Promise<void> {
+  await database.rows(ANALYZE_RECORDS, []);
 }

@@ -16,7 +16,7 @@ import {
   putStoreSource,
   raiseVersion,
 } from "../../../store/queries/publish.ts";
-import { applyStage, MANY_ORDERS } from "../../apply.ts";
+import { applyStage, MANY_ROWS } from "../../apply.ts";
 import type { SaidOrders } from "../../documents.ts";
 import { checkStage, removeRepetitions } from "./check-stage.ts";
 import { findFolderFiles } from "./folder-files.ts";
@@ -82,7 +82,7 @@ export async function importFolder(options: ImportOptions): Promise<ImportResult
     (connection) => importFiles(options, files, connection),
     options.signal,
   );
-  if (result.counts.changed_orders >= MANY_ORDERS) await analyzeData(options.database);
+  if (result.counts.changed_orders >= MANY_ROWS) await analyzeData(options.database);
   return result;
 }
 

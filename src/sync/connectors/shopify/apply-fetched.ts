@@ -5,7 +5,7 @@ import { analyzeStage, createStage, lockShop } from "../../../store/queries/impo
 import { analyzeData } from "../../../store/queries/publish.ts";
 import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
 import { analyzeRecords, clearRecords } from "../../../store/queries/sync-record.ts";
-import { applyStage, MANY_ORDERS } from "../../apply.ts";
+import { applyStage, MANY_ROWS } from "../../apply.ts";
 import { openCopyBuffer } from "../../copy.ts";
 import { replaceDocument } from "../../document-merge.ts";
 import type { SaidOrder, SaidOrders } from "../../documents.ts";
@@ -42,6 +42,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
   const { backfill } = run.cursor;
   const limit = limitAfter(run.cursor, run.access, asOf);
   const cursor: ShopifyCursor = { watermark: asOf.toISOString(), listedAt: null, backfill: null, limit };
+  if (backfill !== null) await analyzeRecords(run.database);
   const applied = await run.database.transaction(async (connection) => {
     const { shopKey, currencyCode } = run;
     await lockShop(connection, shopKey);
@@ -49,7 +50,6 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
     if (backfill !== null) {
       const visibleFrom = backfill.hasAllOrders ? null : surelyVisibleFrom(asOf);
       await addGoneOrders(connection, shopKey, SHOPIFY, visibleFrom);
-      await analyzeRecords(connection);
     }
     const tally = newTally();
     await stageProducts(run, connection, tally);
@@ -74,7 +74,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
     return { counts, oddities: tally.oddities, warnings: merged.warnings };
   }, run.signal);
   run.cursor = cursor;
-  if (applied.counts.changed_orders >= MANY_ORDERS) await analyzeData(run.database);
+  if (applied.counts.changed_orders >= MANY_ROWS) await analyzeData(run.database);
   return applied;
 }
 
