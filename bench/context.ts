@@ -78,13 +78,13 @@ export async function withContext<Result>(
   }
 }
 
-/** An interrupted run leaves nothing behind. */
+/** An interrupted run leaves nothing behind; npm and the launcher may pass the same signal on again. */
 function onSignals(leave: () => Promise<void>): () => void {
   const stop = (): void => {
     void leave().finally(() => process.exit(130));
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.once(signal, stop);
+  for (const signal of signals) process.on(signal, stop);
   return () => {
     for (const signal of signals) process.off(signal, stop);
   };
