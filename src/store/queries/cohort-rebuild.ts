@@ -116,21 +116,25 @@ export async function putMonthCohorts(
 
 type CohortSource = { windows: readonly CohortWindow[]; columns: readonly string[]; fresh: string };
 
-/** Those side by side that a leaderboard reads together. */
+/**
+ * Rows in the order that leaves side by side what a leaderboard reads together. The key comes from `workspace`, and the
+ * whole query belongs to the select: so Citus runs all of it on the node of the shop.
+ */
 function putCohorts({ windows, columns, fresh }: CohortSource): string {
   const key = ["entity_kind", "entity_key", "observation_window"];
   const listOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ");
   const value = (column: string) => (MEASURES.includes(column) ? `coalesce(f.${column}, 0)` : `f.${column}`);
-  return `with ${fresh}, old as (
+  return `insert into cohort (shop_key, cohort_month, ${[...key, ...columns].join(", ")})
+  with ${fresh}, old as (
     select ${[...key, ...columns].join(", ")}
       from cohort
      where shop_key = $1 and entity_kind in ${ENTITY_KINDS} and cohort_month = $2
        and observation_window in (${windows.map((window) => `'${window}'`).join(", ")})
   )
-  insert into cohort (shop_key, cohort_month, ${[...key, ...columns].join(", ")})
-  select $1, $2, ${key.map((column) => `coalesce(f.${column}, o.${column})`).join(", ")}, ${columns.map(value).join(", ")}
+  select w.shop_key, $2, ${key.map((column) => `coalesce(f.${column}, o.${column})`).join(", ")}, ${columns.map(value).join(", ")}
     from fresh f
     full join old o on ${key.map((column) => `o.${column} = f.${column}`).join(" and ")}
+    join workspace w on w.shop_key = $1
    where (${listOf("f")}) is distinct from (${listOf("o")})
    order by 3, 5, 4
   on conflict (shop_key, entity_kind, entity_key, observation_window, cohort_month) do update

@@ -118,7 +118,7 @@ export async function askForTrackings(
 const ADD_GONE_ORDERS = defineStatement({
   name: "add_gone_shopify_orders",
   text: `insert into sync_record (shop_key, source, part, record_id, record)
-         select $1, $2, 'whole_order', d.order_id, 'null' from order_document d
+         select d.shop_key, $2, 'whole_order', d.order_id, 'null' from order_document d
           where d.shop_key = $1 and d.order_id like 'gid://shopify/Order/%'
             and not exists (select from sync_record r
                              where r.shop_key = $1 and r.source = $2 and r.part = 'order'
@@ -182,7 +182,7 @@ const ASK_FOR_OPEN_RETURNS = defineStatement({
   text: `insert into pending_record (shop_key, source, kind, record_id)
          select distinct q.shop_key, $2, $3, q.order_id from return_request q
           where q.shop_key = $1 and q.status in ('REQUESTED', 'OPEN') and q.order_id like 'gid://shopify/Order/%'
-         on conflict (shop_key, source, kind, record_id) do update set requested_at = clock_timestamp()`,
+         on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
 });
 
 /** Asks for every order of which a return is stored as under way: a scan of the shop's return requests. */

@@ -27,9 +27,11 @@ export async function putSkuQuarters(
   else await connection.rows(PUT_LISTED_SKU_QUARTERS, [...values, skus]);
 }
 
+/** Key and place of the query as in `putCohorts`. */
 function putSkuQuartersOf(ofCohort: string, ofQuarter: string): string {
   const listOf = (row: string) => RANKING.map((column) => `${row}.${column}`).join(", ");
-  return `with fresh as (
+  return `insert into sku_quarter (shop_key, quarter, observation_window, sku, ${RANKING.join(", ")})
+  with fresh as (
     select c.observation_window, c.entity_key as sku,
            ${RANKING.map((column) => `sum(c.${column})::bigint as ${column}`).join(", ")}
       from cohort c
@@ -41,10 +43,10 @@ function putSkuQuartersOf(ofCohort: string, ofQuarter: string): string {
       from sku_quarter
      where shop_key = $1 and observation_window = any($3::text[]) and quarter = $2 ${ofQuarter}
   )
-  insert into sku_quarter (shop_key, quarter, observation_window, sku, ${RANKING.join(", ")})
-  select $1, $2, coalesce(f.observation_window, o.observation_window), coalesce(f.sku, o.sku),
+  select w.shop_key, $2, coalesce(f.observation_window, o.observation_window), coalesce(f.sku, o.sku),
          ${RANKING.map((column) => `coalesce(f.${column}, 0)`).join(", ")}
     from fresh f full join old o on o.observation_window = f.observation_window and o.sku = f.sku
+    join workspace w on w.shop_key = $1
    where (${listOf("f")}) is distinct from (${listOf("o")})
    order by 3, 4
   on conflict (shop_key, observation_window, quarter, sku) do update

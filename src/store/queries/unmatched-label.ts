@@ -2,7 +2,7 @@ import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
 
 const INSERT_UNMATCHED = `insert into unmatched_label (shop_key, source, label_id, charged_on, amount_minor)
-  select $1, b.source, b.label_id, (b.charged_at at time zone 'UTC')::date, b.amount_minor
+  select b.shop_key, b.source, b.label_id, (b.charged_at at time zone 'UTC')::date, b.amount_minor
     from return_label b
     join workspace w on w.shop_key = $1 and w.currency_code = b.currency_code
    where b.shop_key = $1 and b.voided_at is null
