@@ -38,12 +38,15 @@ export async function publishStoreRun(connection: Connection, run: StoreRun): Pr
     category: "backfill_completed",
     severity: "info",
     title: "Backfill completed",
-    body:
-      backfilledOrders === 1
-        ? "1 order was new or changed."
-        : `${backfilledOrders.toLocaleString("en")} orders were new or changed.`,
+    body: changedOrdersSentence(backfilledOrders),
     metadata: { source, orders: backfilledOrders },
   });
+}
+
+/** For people: how many orders a run brought that are new or different. */
+export function changedOrdersSentence(orders: number): string {
+  if (orders === 1) return "1 order was new or changed.";
+  return `${orders.toLocaleString("en")} orders were new or changed.`;
 }
 
 export type LabelRun = {

@@ -168,13 +168,23 @@ test("an import that changed something raises one backfill_completed alert", asy
   const changed = csv("order_id,line_id,ordered_at,units", "o6,l1,2026-04-01T00:00:00Z,1");
   await shop.import(shopKey, { "order_lines.csv": changed });
   const alerts = await shop.rows(
-    `select event_key, category, severity, recipient, metadata from alert where shop_key = $1 order by alert_id`,
+    `select event_key, category, severity, recipient, body, metadata from alert where shop_key = $1 order by alert_id`,
     [shopKey],
   );
   const common = { category: "backfill_completed", severity: "info", recipient: null };
   assert.deepEqual(alerts, [
-    { event_key: "backfill:csv:1", ...common, metadata: { source: "csv", orders: 5 } },
-    { event_key: "backfill:csv:2", ...common, metadata: { source: "csv", orders: 1 } },
+    {
+      event_key: "backfill:csv:1",
+      ...common,
+      body: "5 orders were new or changed.",
+      metadata: { source: "csv", orders: 5 },
+    },
+    {
+      event_key: "backfill:csv:2",
+      ...common,
+      body: "1 order was new or changed.",
+      metadata: { source: "csv", orders: 1 },
+    },
   ]);
 });
 

@@ -18,6 +18,7 @@ import {
 } from "../../../store/queries/publish.ts";
 import { applyStage, MANY_ROWS } from "../../apply.ts";
 import type { SaidOrders } from "../../documents.ts";
+import { changedOrdersSentence } from "../../publish.ts";
 import { checkStage, removeRepetitions } from "./check-stage.ts";
 import { findFolderFiles } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
@@ -251,7 +252,7 @@ async function announce(
     category: "backfill_completed",
     severity: "info",
     title: "Import completed",
-    body: `${orders.toLocaleString("en")} orders were new or changed.`,
+    body: changedOrdersSentence(orders),
     metadata: { source: STORE_SOURCE, orders },
   });
 }
