@@ -163,6 +163,23 @@ test("M10: labels in another currency make the source unusable; the run says so,
   }
 });
 
+test("M10: labels in another currency that were voided leave the source usable, and the run says nothing of them", async () => {
+  const { tenant, simulator } = await openServed("usd", "2026-01-11T00:00:00.000Z");
+  try {
+    const outcome = await syncLabels(
+      { database: service.installation.database },
+      tenant.shopKey,
+      createShipStationConnector(QUICK),
+      simulator,
+    );
+    assert.deepEqual([outcome.counts["voided"], outcome.counts["foreign"]], [2, 0]);
+    assert.deepEqual(outcome.notes, []);
+    assert.deepEqual(await costsOf(tenant), { included: true, label: 0, unmatched: 0 });
+  } finally {
+    await simulator.stop();
+  }
+});
+
 test("a source whose key was revoked keeps its labels served until it is said to have failed", async () => {
   const { tenant, simulator } = await openServed("eur");
   const { database } = service.installation;
@@ -209,15 +226,16 @@ async function assertTwins(synced: number, imported: number): Promise<void> {
 }
 
 /** A served shop with one return and two labels, one of which is nobody's. */
-async function openServed(currency: string) {
+async function openServed(currency: string, voidedAt: string | null = null) {
   const tenant = await createTenant(service.database, { dataAsOf: AS_OF });
   const store = { database: service.installation.database };
   await connectLabels(store, tenant.shopKey, "shipstation");
   await putOrders(store, tenant.shopKey, [orderWithReturn(1, tracking(1, "T1"))]);
+  const common = voidedAt === null ? { currency } : { currency, voidedAt, status: "voided" as const };
   const simulator = await startShipStationSimulator({
     labels: [
-      shipStationLabel({ labelId: "se-1", trackingNumber: "T1", amount: 5, currency }),
-      shipStationLabel({ labelId: "se-2", trackingNumber: "T2", amount: 7.5, currency }),
+      shipStationLabel({ labelId: "se-1", trackingNumber: "T1", amount: 5, ...common }),
+      shipStationLabel({ labelId: "se-2", trackingNumber: "T2", amount: 7.5, ...common }),
     ],
   });
   return { tenant, simulator };

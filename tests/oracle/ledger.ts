@@ -49,7 +49,8 @@ export function ledgerOf(store: Store): Ledger {
     }),
   );
   const labels = files.return_labels && latestRows(files.return_labels, (row) => [row.label_id]);
-  const currencies = (labels ?? []).map((label) => label.currency ?? settings.currency_code);
+  const spend = (labels ?? []).filter((label) => label.voided_at === undefined);
+  const currencies = spend.map((label) => label.currency ?? settings.currency_code);
   return {
     lines,
     catalogue,

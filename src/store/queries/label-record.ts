@@ -160,7 +160,7 @@ export async function findFirstMonth(database: Queryable, shopKey: number): Prom
   return row?.first_month ?? null;
 }
 
-/** All stored labels of one source; unmatched_minor in the shop's currency, foreign ones are in another. */
+/** All stored labels of one source; unmatched_minor in the shop's currency, foreign ones are spend in another. */
 export type LabelTotals = {
   staged: number;
   voided: number;
@@ -175,7 +175,7 @@ const COUNT_LABELS = defineStatement({
   text: `select (select count(*) from staged_label) as staged,
                 count(*) filter (where l.voided_at is not null) as voided,
                 count(*) filter (where l.voided_at is null and l.currency_code <> $3) as foreign,
-                min(l.currency_code) filter (where l.currency_code <> $3) as foreign_currency_code,
+                min(l.currency_code) filter (where l.voided_at is null and l.currency_code <> $3) as foreign_currency_code,
                 count(*) filter (where m.is_unmatched) as unmatched,
                 coalesce(sum(l.amount_minor) filter (where m.is_unmatched), 0) as unmatched_minor
            from return_label l

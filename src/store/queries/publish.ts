@@ -71,7 +71,8 @@ const PUT_LABEL_SOURCE = defineStatement({
   text: `insert into data_source as s (shop_key, source, kind, status, currency_code, last_synced_at)
          select w.shop_key, $2, 'label_cost', 'ok',
                 coalesce((select min(l.currency_code) from return_label l
-                           where l.shop_key = $1 and l.source = $2 and l.currency_code <> $4), $4), $3
+                           where l.shop_key = $1 and l.source = $2 and l.voided_at is null
+                             and l.currency_code <> $4), $4), $3
            from workspace w where w.shop_key = $1
          on conflict (shop_key, source) do update
             set kind = 'label_cost', currency_code = excluded.currency_code,
@@ -79,8 +80,8 @@ const PUT_LABEL_SOURCE = defineStatement({
 });
 
 /**
- * Records a successful run of a label source (M10): one label in a foreign currency makes it the source's. What was
- * disconnected while it was read stays so.
+ * Records a successful run of a label source (M10): one label in a foreign currency makes it the source's, unless it
+ * is voided. What was disconnected while it was read stays so.
  */
 export async function putLabelSource(
   connection: Connection,
