@@ -118,7 +118,8 @@ type CohortSource = { windows: readonly CohortWindow[]; columns: readonly string
 
 /**
  * Rows in the order that leaves side by side what a leaderboard reads together. The key comes from `workspace`, and the
- * whole query belongs to the select: so Citus runs all of it on the node of the shop.
+ * whole query belongs to the select: so Citus runs all of it on the node of the shop. The left join reads it once, where
+ * a plain one might look it up again for every row.
  */
 function putCohorts({ windows, columns, fresh }: CohortSource): string {
   const key = ["entity_kind", "entity_key", "observation_window"];
@@ -132,10 +133,9 @@ function putCohorts({ windows, columns, fresh }: CohortSource): string {
        and observation_window in (${windows.map((window) => `'${window}'`).join(", ")})
   )
   select w.shop_key, $2, ${key.map((column) => `coalesce(f.${column}, o.${column})`).join(", ")}, ${columns.map(value).join(", ")}
-    from fresh f
-    full join old o on ${key.map((column) => `o.${column} = f.${column}`).join(" and ")}
-    join workspace w on w.shop_key = $1
-   where (${listOf("f")}) is distinct from (${listOf("o")})
+    from workspace w
+    left join (fresh f full join old o on ${key.map((column) => `o.${column} = f.${column}`).join(" and ")}) on true
+   where w.shop_key = $1 and (${listOf("f")}) is distinct from (${listOf("o")})
    order by 3, 5, 4
   on conflict (shop_key, entity_kind, entity_key, observation_window, cohort_month) do update
      set ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}

@@ -45,9 +45,9 @@ function putSkuQuartersOf(ofCohort: string, ofQuarter: string): string {
   )
   select w.shop_key, $2, coalesce(f.observation_window, o.observation_window), coalesce(f.sku, o.sku),
          ${RANKING.map((column) => `coalesce(f.${column}, 0)`).join(", ")}
-    from fresh f full join old o on o.observation_window = f.observation_window and o.sku = f.sku
-    join workspace w on w.shop_key = $1
-   where (${listOf("f")}) is distinct from (${listOf("o")})
+    from workspace w
+    left join (fresh f full join old o on o.observation_window = f.observation_window and o.sku = f.sku) on true
+   where w.shop_key = $1 and (${listOf("f")}) is distinct from (${listOf("o")})
    order by 3, 4
   on conflict (shop_key, observation_window, quarter, sku) do update
      set ${RANKING.map((column) => `${column} = excluded.${column}`).join(", ")}`;
