@@ -172,19 +172,12 @@ test("an import that changed something raises one backfill_completed alert", asy
     [shopKey],
   );
   const common = { category: "backfill_completed", severity: "info", recipient: null };
+  const alert = (version: number, orders: number, body: string) => {
+    return { event_key: `backfill:csv:${version}`, ...common, body, metadata: { source: "csv", orders } };
+  };
   assert.deepEqual(alerts, [
-    {
-      event_key: "backfill:csv:1",
-      ...common,
-      body: "5 orders were new or changed.",
-      metadata: { source: "csv", orders: 5 },
-    },
-    {
-      event_key: "backfill:csv:2",
-      ...common,
-      body: "1 order was new or changed.",
-      metadata: { source: "csv", orders: 1 },
-    },
+    alert(1, 5, "5 orders were new or changed."),
+    alert(2, 1, "1 order was new or changed."),
   ]);
 });
 
