@@ -8,6 +8,7 @@ import { startShipStationSimulator } from "../simulators/shipstation/server.ts";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { putLabelSource } from "../src/store/queries/publish.ts";
 import { runCommand } from "./support/command.ts";
 import type { Outcome } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
@@ -251,7 +252,7 @@ test("connections shows every source, and disconnect deletes the credentials of 
   const table = (await run(["connections", "--workspace", "lamps.example"])).stdout;
   const none = (await run(["connections", "--workspace", "other.example"])).stdout;
   assert.equal(none, "No source is connected to other.example: ./returns connect --help shows how.\n");
-  assert.match(table, /^workspace +source +account/u);
+  assert.match(table, /^workspace +source +account +currency/u);
   assert.match(table, /simulated-shop\.myshopify\.com/u);
 
   const words = ["disconnect", "shopify", "--workspace", "lamps.example", "--yes"];
@@ -268,4 +269,24 @@ test("connections shows every source, and disconnect deletes the credentials of 
     ["disconnect", "loop", "--workspace", "lamps.example", "--yes"],
     /^The workspace lamps\.example is not connected to "loop"/u,
   );
+});
+
+test("connections shows the currency of each source: a store has its workspace's, labels have their own once they are read", async () => {
+  const currencies = async (): Promise<unknown[]> => {
+    const { stdout } = await run(["connections", "--json"]);
+    const rows = JSON.parse(stdout) as Record<string, unknown>[];
+    return rows.map((row) => [row["workspace"], row["source"], row["currency_code"]]);
+  };
+  const others = [
+    ["lamps.example", "shopify", "EUR"],
+    ["labels.example", "loop", null],
+  ];
+  assert.deepEqual(await currencies(), [...others, ["labels.example", "shipstation", null]]);
+  const { shop_key: shopKey } = await requireWorkspace(control.database, "labels.example");
+  await control.database.transaction((connection) =>
+    putLabelSource(connection, shopKey, "shipstation", new Date("2026-06-01T00:00:00Z"), "USD"),
+  );
+  assert.deepEqual(await currencies(), [...others, ["labels.example", "shipstation", "USD"]]);
+  const table = (await run(["connections", "--workspace", "labels.example"])).stdout;
+  assert.match(table, /^labels\.example +shipstation +\S+ +USD +ok/mu);
 });

@@ -42,7 +42,7 @@ function sentenceOf({ source, was_connected: was, last_synced_at: syncedAt }: Di
 function addConnections(program: Command, context: CommandContext): void {
   program
     .command("connections")
-    .description("Show which sources are connected, and how their last sync went.")
+    .description("Show which sources are connected, in which currency, and how their last sync went.")
     .option("--workspace <domain>", "of this workspace only")
     .action((options: { workspace?: string }, command: Command) =>
       inSession(context, command, async ({ database, terminal }) => {
@@ -53,11 +53,12 @@ function addConnections(program: Command, context: CommandContext): void {
           shown.workspace,
           shown.source,
           shown.account ?? shown.url,
+          shown.currency_code,
           shown.status,
           shown.last_synced_at,
           shown.last_error,
         ]);
-        const headings = ["workspace", "source", "account", "status", "last sync", "last error"];
+        const headings = ["workspace", "source", "account", "currency", "status", "last sync", "last error"];
         const text = rows.length === 0 ? noneText(domain) : formatTable(headings, rows);
         terminal.print(connections, text);
       }),

@@ -12,6 +12,8 @@ export type ShownConnection = {
   status: string;
   account: string | null;
   url: string | null;
+  /** Of a store its workspace's; of a label source that of its labels, null before its first sync (M10). */
+  currency_code: string | null;
   last_synced_at: Date | null;
   last_error: string | null;
 };
@@ -31,6 +33,7 @@ export async function showConnections(
       status: row.sealed_credentials === null ? "disconnected" : (row.status ?? "waiting"),
       account: textOf(row, "shop"),
       url: textOf(row, "url"),
+      currency_code: row.kind === "store" ? row.shop_currency_code : row.currency_code,
       last_synced_at: row.last_synced_at,
       last_error: row.last_error,
     }));
