@@ -203,7 +203,8 @@ describe("refusals and failures of the endpoint", () => {
   test("an unexpected failure is internal_error in a result, with its cause in the log alone", async () => {
     await service.database.query("alter table alert rename to alert_away");
     try {
-      const answer = await ask(toolCall("list_alerts"));
+      // Of another length than any before, which would be remembered.
+      const answer = await ask(toolCall("list_alerts", { limit: 13 }));
       assert.equal(toolError(answer).code, "internal_error");
       assert.doesNotMatch(answer.text, /alert_away|relation|does not exist/u);
       const id = answer.headers.get("x-request-id") ?? "";
