@@ -56,13 +56,15 @@ export async function measureQuestions(context: BenchContext): Promise<BenchRow[
         columnar: () => timed(() => columnar.ask(question)),
       });
       const factor = (ms: number): string => `${shownNumber(ms / timings.own.medianMs)}×`;
-      rows.push({
+      const row = {
         name: `${question.name}, ${store.plan.lines.toLocaleString("en")} lines`,
         value: shownTiming(timings.own),
         floor: `SQL ${shownTiming(timings.normalized)}; DuckDB ${shownTiming(timings.columnar)}`,
         ratio: `SQL ${factor(timings.normalized.medianMs)}; DuckDB ${factor(timings.columnar.medianMs)}`,
         target: "faster than both",
-      });
+      };
+      tell(`${row.value}; ${row.floor}`);
+      rows.push(row);
     }
     return rows;
   } finally {
