@@ -35,6 +35,15 @@ export const PATIENCE: Patience = {
   maxSlowdownMs: 120_000,
 };
 
+/** For one request while the operator waits. */
+export const CHECK_PATIENCE: Patience = {
+  ...PATIENCE,
+  tries: 2,
+  slowdowns: 1,
+  timeoutMs: 10_000,
+  maxSlowdownMs: 10_000,
+};
+
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**

@@ -1,5 +1,5 @@
 import { SourceFailed } from "../../connector.ts";
-import { getJson, PATIENCE, readApiKey, readBaseUrl } from "../http-json.ts";
+import { CHECK_PATIENCE, getJson, PATIENCE, readApiKey, readBaseUrl } from "../http-json.ts";
 import type { JsonSource, Patience } from "../http-json.ts";
 import { readFields } from "../said-fields.ts";
 import type { SaidFields } from "../said-fields.ts";
@@ -61,10 +61,9 @@ export async function checkLoop(place: {
   apiKey: string;
   signal: AbortSignal;
 }): Promise<void> {
-  const patience = { ...PATIENCE, tries: 2, slowdowns: 1, timeoutMs: 10_000, maxSlowdownMs: 10_000 };
   const client = openLoop(
     { url: place.url, apiKey: place.apiKey, signal: place.signal },
-    { pageSize: 1, patience },
+    { pageSize: 1, patience: CHECK_PATIENCE },
   );
   const to = new Date();
   await client.listReturns({ from: new Date(to.getTime() - 86_400_000), to }, null);
