@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { join } from "node:path";
 import { createAdmit } from "../src/admission/admit.ts";
-import { openDatabase } from "../src/store/database.ts";
-import type { Database } from "../src/store/database.ts";
 import type { BenchContext } from "./context.ts";
+import { openPool } from "./pool.ts";
 import { alternate, shownNumber, shownTiming, timed } from "./measure.ts";
 import { openColumnar } from "./rivals/columnar.ts";
 import { askNormalized, loadNormalized } from "./rivals/normalized.ts";
@@ -71,18 +70,6 @@ export async function measureQuestions(context: BenchContext): Promise<BenchRow[
     await Promise.all([reading.close(), plain.close()]);
     columnar.close();
   }
-}
-
-/** One connection: read-only like the service's own, or with parallel and custom plans as PostgreSQL has them by default. */
-function openPool(url: string, { readOnly }: { readOnly: boolean }): Database {
-  return openDatabase({
-    url,
-    maxConnections: 1,
-    readOnly,
-    statementTimeoutMs: 0,
-    applicationName: "returns-bench",
-    onConnectionError: () => {},
-  });
 }
 
 function requireSame(name: string, own: unknown, other: unknown, whose: string): void {

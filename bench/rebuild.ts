@@ -1,12 +1,12 @@
 import { createAdmit } from "../src/admission/admit.ts";
 import { summary } from "../src/endpoints/summary.ts";
-import { openDatabase } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
 import type { Workspace } from "../src/store/workspace.ts";
 import { createStage } from "../src/store/queries/import-stage.ts";
 import { rebuildDirtyCohorts, rebuildPrimaryWindow } from "../src/sync/cohorts.ts";
 import type { BenchContext } from "./context.ts";
 import { shownNumber, shownTiming, timed, timingOf } from "./measure.ts";
+import { openPool } from "./pool.ts";
 import { admittedWorkspace } from "./rivals/own.ts";
 import { AS_OF } from "./stores/store-plan.ts";
 import type { BenchRow } from "./table.ts";
@@ -40,14 +40,7 @@ export async function measureRebuild(context: BenchContext): Promise<BenchRow[]>
     });
   }
 
-  const reading = openDatabase({
-    url: databaseUrl,
-    maxConnections: 1,
-    readOnly: true,
-    statementTimeoutMs: 0,
-    applicationName: "returns-bench",
-    onConnectionError: () => {},
-  });
+  const reading = openPool(databaseUrl, { readOnly: true });
   try {
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
     const workspace = await admittedWorkspace(admit, token);
