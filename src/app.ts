@@ -38,7 +38,7 @@ import type { Database } from "./store/database.ts";
 import { defaultDataFolder } from "./store/embedded-cluster.ts";
 import { joinEmbedded } from "./store/embedded.ts";
 import { migrate, schemaLevel } from "./store/migrate.ts";
-import { loadDataVersion } from "./store/queries/data-version.ts";
+import { findDataVersion } from "./store/queries/data-version.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
@@ -135,7 +135,7 @@ export async function startService(
   const answers = createAnswers({
     memoryBytes: config.answerMemoryMegabytes * 1_048_576,
     freshness,
-    loadDataVersion: (workspace) => loadDataVersion(databases.reading, workspace),
+    findDataVersion: ({ shopKey }) => findDataVersion(databases.reading, shopKey),
   });
   const operations = createOperations({ admit, answers }, databases.reading, installation.keys);
   const server = createServer({

@@ -70,7 +70,7 @@ async function halveCohorts({ shopKey }: Tenant): Promise<void> {
   ]);
 }
 
-async function raiseVersion({ shopKey }: Tenant): Promise<void> {
+async function raiseDataVersion({ shopKey }: Tenant): Promise<void> {
   await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
     shopKey,
   ]);
@@ -96,7 +96,7 @@ describe("a remembered answer", () => {
       const old = await textOf(tenant, endpoint.path, params);
       await halveCohorts(tenant);
       assert.equal(await textOf(tenant, endpoint.path, params), old, "it was not remembered");
-      await raiseVersion(tenant);
+      await raiseDataVersion(tenant);
       assert.notEqual(await textOf(tenant, endpoint.path, params), old);
     });
   }
@@ -108,7 +108,7 @@ describe("a remembered answer", () => {
       tenant.shopKey,
     ]);
     assert.equal(await textOf(tenant, "/api/v1/entities", {}), old);
-    await raiseVersion(tenant);
+    await raiseDataVersion(tenant);
     assert.notEqual(await textOf(tenant, "/api/v1/entities", {}), old);
   });
 

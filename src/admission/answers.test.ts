@@ -52,7 +52,7 @@ function openAnswers(memoryBytes = 1_000_000): Opened {
   const answers = createAnswers({
     memoryBytes,
     freshness: (workspace, now) => ({ sources: workspace.sources.length, at: now.getTime() }),
-    loadDataVersion: () => Promise.resolve(version.present),
+    findDataVersion: () => Promise.resolve(version.present),
   });
   return { answers, version };
 }

@@ -30,7 +30,7 @@ export type AnswersOptions = {
   memoryBytes: number;
   /** `meta.freshness` of a workspace: the one part of an answer that time changes. */
   freshness: (workspace: Workspace, now: Date) => unknown;
-  loadDataVersion: (workspace: Workspace) => Promise<number | null>;
+  findDataVersion: (workspace: Workspace) => Promise<number | null>;
 };
 
 /**
@@ -45,7 +45,7 @@ export function createAnswers(options: AnswersOptions): Answers {
 
   const makeCurrent = async ({ workspace, make }: AnswerRequest): Promise<Answer | null> => {
     const answer = await make();
-    return (await options.loadDataVersion(workspace)) === workspace.dataVersion ? answer : null;
+    return (await options.findDataVersion(workspace)) === workspace.dataVersion ? answer : null;
   };
   const makeText = async (key: string, request: AnswerRequest): Promise<AnswerText | null> => {
     const answer = await makeCurrent(request);

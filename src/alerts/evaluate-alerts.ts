@@ -2,11 +2,11 @@ import { randomUUIDv7 } from "node:crypto";
 import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { dayOfInstant, monthFromText, monthToText } from "../metrics/month.ts";
 import type { Connection, Database } from "../store/database.ts";
+import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store/queries/alert-load.ts";
 import type { AlertSettingsRow, MonthUnitsRow } from "../store/queries/alert-load.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
-import { raiseVersion } from "../store/queries/publish.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { reportAlerts } from "./report-alert.ts";
 import { SPIKE_MONTHS, spikeAlert } from "./spike-alert.ts";
@@ -34,7 +34,7 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
     ];
     const alerts = drafts.map((draft) => ({ ...draft, alertId: randomUUIDv7() }));
     const written = await insertAlerts(connection, shopKey, alerts);
-    if (written > 0) await raiseVersion(connection, shopKey);
+    if (written > 0) await raiseDataVersion(connection, shopKey);
     return { written };
   });
 }

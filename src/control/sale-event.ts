@@ -7,7 +7,7 @@ import {
 } from "../store/queries/sale-event-write.ts";
 import type { SaleEventRow } from "../store/queries/sale-event-write.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { raiseDataVersion } from "../store/queries/workspace-write.ts";
+import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { recordAction } from "./audit.ts";
 import { quoted, readDay, readText } from "./input.ts";
 import { impossible, invalid } from "./refusal.ts";

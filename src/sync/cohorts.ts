@@ -1,4 +1,5 @@
 import type { Connection, Database } from "../store/database.ts";
+import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { COHORT_WINDOWS } from "../store/queries/cohort-facts.ts";
 import {
   clearDirtyMonths,
@@ -8,7 +9,7 @@ import {
   removeEmptyCohorts,
 } from "../store/queries/cohort-rebuild.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
-import { raiseVersion, setPrimaryWindow } from "../store/queries/publish.ts";
+import { setPrimaryWindow } from "../store/queries/publish.ts";
 import { putSkuQuarters, quarterOf, removeEmptySkuQuarters } from "../store/queries/sku-quarter.ts";
 import { refreshAllUnmatched } from "../store/queries/unmatched-label.ts";
 
@@ -58,7 +59,7 @@ export async function rebuildPrimaryWindow(
     await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     const months = await listCohortMonths(connection, shopKey);
     await replaceCohorts(connection, shopKey, months, "primary");
-    return raiseVersion(connection, shopKey);
+    return raiseDataVersion(connection, shopKey);
   });
 }
 

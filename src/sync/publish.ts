@@ -1,12 +1,12 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Connection } from "../store/database.ts";
+import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { setReadiness } from "../store/queries/data-source.ts";
 import {
   insertBroadcastAlert,
   publishImport,
   putLabelSource,
   putStoreSource,
-  raiseVersion,
 } from "../store/queries/publish.ts";
 
 export type StoreRun = {
@@ -61,5 +61,5 @@ export type LabelRun = {
 /** The last step of a run of a label source; the store's as-of stays as it is. */
 export async function publishLabelRun(connection: Connection, run: LabelRun): Promise<void> {
   await putLabelSource(connection, run.shopKey, run.source, run.asOf, run.currencyCode);
-  if (run.isChanged) await raiseVersion(connection, run.shopKey);
+  if (run.isChanged) await raiseDataVersion(connection, run.shopKey);
 }

@@ -1,12 +1,13 @@
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
+import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { touchWholeCatalogue } from "../store/queries/catalogue.ts";
 import { listCohortMonths, listDirtyMonths, listShopsToRebuild } from "../store/queries/cohort-rebuild.ts";
 import { removeAllFacts } from "../store/queries/facts.ts";
 import { createStage, lockShop } from "../store/queries/import-stage.ts";
 import { touchAllLabels } from "../store/queries/label-write.ts";
 import { nextStoredOrders, openStoredOrders } from "../store/queries/order-document.ts";
-import { findCurrency, raiseVersion } from "../store/queries/publish.ts";
+import { findCurrency } from "../store/queries/publish.ts";
 import { deriveCatalogue } from "./catalogue.ts";
 import { rebuildCohorts, rebuildDirtyCohorts } from "./cohorts.ts";
 import { splitLabels } from "./labels.ts";
@@ -32,7 +33,7 @@ export async function rebuildWorkspace(database: Database, shopKey: number): Pro
     await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large");
     await rebuildCohorts(connection, shopKey, oldMonths);
     await rebuildDirtyCohorts(connection, shopKey);
-    return raiseVersion(connection, shopKey);
+    return raiseDataVersion(connection, shopKey);
   });
 }
 
@@ -48,7 +49,7 @@ export async function rebuildMarkedShops(database: Database, log: (line: string)
       const months = await listDirtyMonths(connection, shopKey);
       if (months.length === 0) return;
       await rebuildCohorts(connection, shopKey, months);
-      await raiseVersion(connection, shopKey);
+      await raiseDataVersion(connection, shopKey);
     });
   }
 }

@@ -93,30 +93,6 @@ export async function putLabelSource(
   await connection.rows(PUT_LABEL_SOURCE, [shopKey, source, asOf, currencyCode]);
 }
 
-const RAISE_VERSION = defineStatement({
-  name: "raise_version",
-  text: "update workspace set data_version = data_version + 1 where shop_key = $1 returning data_version",
-});
-
-/** What is served has changed; returns the new data version. */
-export async function raiseVersion(connection: Connection, shopKey: number): Promise<number> {
-  const [row] = await connection.rows<{ data_version: number }>(RAISE_VERSION, [shopKey]);
-  if (row === undefined) throw new Error("the workspace does not exist");
-  return row.data_version;
-}
-
-const FIND_VERSION = defineStatement({
-  name: "find_version",
-  text: "select data_version from workspace where shop_key = $1",
-});
-
-/** The data version as it is; throws when there is no such workspace. */
-export async function findVersion(connection: Connection, shopKey: number): Promise<number> {
-  const [row] = await connection.rows<{ data_version: number }>(FIND_VERSION, [shopKey]);
-  if (row === undefined) throw new Error("the workspace does not exist");
-  return row.data_version;
-}
-
 const PUBLISH_IMPORT = defineStatement({
   name: "publish_import",
   text: `update workspace

@@ -76,13 +76,3 @@ export async function updateWorkspace(
     change.visibleCardSize,
   ]);
 }
-
-const RAISE_DATA_VERSION = defineStatement({
-  name: "raise_data_version",
-  text: "update workspace set data_version = data_version + 1 where shop_key = $1",
-});
-
-/** What is served has changed. */
-export async function raiseDataVersion(database: Queryable, shopKey: number): Promise<void> {
-  await database.rows(RAISE_DATA_VERSION, [shopKey]);
-}

@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Connection, Database } from "../../../store/database.ts";
+import { raiseDataVersion, requireDataVersion } from "../../../store/queries/data-version.ts";
 import { findConnectedStore } from "../../../store/queries/data-source.ts";
 import { insertAuditEvent } from "../../../store/queries/audit.ts";
 import { analyzeStage, countStaged, createStage, lockShop } from "../../../store/queries/import-stage.ts";
@@ -8,13 +9,11 @@ import { hasOrders, withSavepoint } from "../../../store/queries/ordered-import.
 import {
   analyzeData,
   countUnknownSaleSkus,
-  findVersion,
   insertBroadcastAlert,
   publishImport,
   putLabelSource,
   putSaleEvents,
   putStoreSource,
-  raiseVersion,
 } from "../../../store/queries/publish.ts";
 import { applyStage, MANY_ROWS } from "../../apply.ts";
 import type { SaidOrders } from "../../documents.ts";
@@ -155,7 +154,7 @@ async function importStaged(run: Run): Promise<ImportResult> {
   const rows = { invalid: problems.list(), invalidCount: problems.count(), warnings };
   if (problems.count() > 0 && !run.skipInvalid) {
     const counts = { ...staged, changed_orders: 0, unchanged_orders: 0 };
-    const dataVersion = await findVersion(connection, shopKey);
+    const dataVersion = await requireDataVersion(connection, shopKey);
     return { imported: false, counts, ...rows, dirtyMonths: [], dataVersion };
   }
   const orders = await readStagedOrders(connection, shopKey);
@@ -230,7 +229,7 @@ async function publish({ connection, shopKey, asOf, files }: Run, isChanged: boo
     await putStoreSource(connection, shopKey, STORE_SOURCE, asOf);
     return publishImport(connection, shopKey, asOf, isChanged);
   }
-  return isChanged ? raiseVersion(connection, shopKey) : findVersion(connection, shopKey);
+  return isChanged ? raiseDataVersion(connection, shopKey) : requireDataVersion(connection, shopKey);
 }
 
 /** Unknown columns by file; what was found among all rows stays behind them. */
