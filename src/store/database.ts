@@ -1,4 +1,5 @@
 import pg from "pg";
+import { endSilentConnections } from "./silent-connections.ts";
 
 /** A statement that the server prepares once per connection. `name` is unique over the query registry. */
 export type Statement = { name: string; text: string };
@@ -43,7 +44,10 @@ export type DatabaseOptions = {
   readOnly: boolean;
   /** true: Citus plans the statements of this database, which it can do with their values alone. */
   hasCitus?: boolean;
-  /** Longest run of one statement in milliseconds; 0 = no limit (imports). */
+  /**
+   * Longest run of one statement in milliseconds, after which the server cancels it; 0 = no limit (imports). A connection that
+   * is held for a second longer than that is cut: the server is silent.
+   */
   statementTimeoutMs: number;
   applicationName: string;
   /** Called when an idle connection breaks; the pool replaces it by itself. */
@@ -51,6 +55,8 @@ export type DatabaseOptions = {
 };
 
 const CONNECT_TIMEOUT_MS = 3000;
+/** For the server's own word that it canceled a statement to arrive. */
+const SILENCE_GRACE_MS = 1000;
 
 /**
  * A request reads little and is asked often: starting parallel workers, compiling, or planning anew for its values
@@ -66,6 +72,7 @@ const PLAN_ONCE = "-c plan_cache_mode=force_generic_plan";
 
 /** Opens a pool. Nothing connects until the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
+  const { statementTimeoutMs } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
@@ -73,17 +80,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     application_name: options.applicationName,
-    ...(options.statementTimeoutMs > 0
-      ? { statement_timeout: options.statementTimeoutMs, query_timeout: options.statementTimeoutMs + 1000 }
-      : {}),
+    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
     options: settingsOf(options),
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   });
   pool.on("error", options.onConnectionError);
+  const silence =
+    statementTimeoutMs > 0 ? endSilentConnections(pool, statementTimeoutMs + SILENCE_GRACE_MS) : null;
   return {
     rows: (statement, values) => runOn(pool, statement, values),
     transaction: (work, signal) => runTransaction(pool, work, signal),
-    close: () => pool.end(),
+    close: async () => {
+      await pool.end();
+      silence?.stop();
+    },
   };
 }
 
