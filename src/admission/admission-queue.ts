@@ -40,6 +40,7 @@ type Waiting = {
 };
 
 const LARGEST_BATCH = 256;
+const LOOKS_PER_WAIT = 4;
 
 /**
  * Checks the requests of a shop that arrive together in one statement. While it runs, later ones of the same shop
@@ -50,12 +51,15 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
   const { longestWaitMs } = options;
   /** Shops with a statement under way or about to be, and who waits for the next. */
   const waitingByShop = new Map<string, Waiting[]>();
+  const watch = startedWhenNeeded(longestWaitMs / LOOKS_PER_WAIT, () => {
+    for (const waiting of waitingByShop.values()) refuseLate(waiting, longestWaitMs);
+    return waitingByShop.size > 0;
+  });
   const runNext = async (shopKey: string, waiting: Waiting[]): Promise<void> => {
     refuseLate(waiting, longestWaitMs);
     const batch = waiting.splice(0, LARGEST_BATCH);
-    const guard = setInterval(() => refuseLate(waiting, longestWaitMs), longestWaitMs / 4);
+    watch();
     const tell = await judge(options, shopKey, batch);
-    clearInterval(guard);
     if (waiting.length > 0) void runNext(shopKey, waiting);
     else waitingByShop.delete(shopKey);
     // Once the next statement is on its way, so that the database does not wait for these answers.
@@ -78,6 +82,21 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
         waiting.push(entry);
       }
     });
+}
+
+/**
+ * Returns what sees to it that `look` is called now and then, for as long as it returns true. One timer for all: behind one for each
+ * statement, the statement's garbage grows old (docs/decisions/0013).
+ */
+function startedWhenNeeded(everyMs: number, look: () => boolean): () => void {
+  let timer: NodeJS.Timeout | null = null;
+  return () => {
+    timer ??= setInterval(() => {
+      if (look() || timer === null) return;
+      clearInterval(timer);
+      timer = null;
+    }, everyMs).unref();
+  };
 }
 
 async function judgeAlone(
