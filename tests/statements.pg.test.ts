@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openDatabase, STATEMENTS } from "../src/store/database.ts";
@@ -7,7 +7,7 @@ import type { Connection, Database, Statement } from "../src/store/database.ts";
 import { createStage } from "../src/store/queries/import-stage.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
-import { firstOutputs, nodesOf, planOf } from "./support/statement-plan.ts";
+import { firstOutputs, importStatements, nodesOf, planOf } from "./support/statement-plan.ts";
 import type { PlanNode } from "./support/statement-plan.ts";
 
 /**
@@ -15,8 +15,6 @@ import type { PlanNode } from "./support/statement-plan.ts";
  * shop_key, so that it runs on one machine alone. Every statement of the registry is planned, and the plan must look
  * for shop_key wherever it touches a table of workspaces.
  */
-
-const QUERIES = join(import.meta.dirname, "../src/store/queries");
 
 /** Statements over all workspaces, and who runs them. */
 const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
@@ -65,9 +63,7 @@ before(async () => {
     applicationName: "statements test",
     onConnectionError: () => {},
   });
-  for (const file of readdirSync(QUERIES)) {
-    if (!file.endsWith(".test.ts")) await import(join(QUERIES, file));
-  }
+  await importStatements();
   const rows = await ask<{ table: string }>(
     `select c.relname as table from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'shop_key'
       where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> 'shop_directory'`,
@@ -176,14 +172,6 @@ test("the check finds an insert that selects a parameter as its key", async () =
     /before/u,
   );
   assert.equal(await check(`${into} values ($1, $2)`), null);
-});
-
-test("no statement sets a column to a volatile time, which Citus refuses in an update", () => {
-  const refused = [...STATEMENTS.values()].filter(({ text }) => /\bset\b.*clock_timestamp\(\)/su.test(text));
-  assert.deepEqual(
-    refused.map(({ name }) => name),
-    [],
-  );
 });
 
 test("the check finds a statement that forgets its workspace", async () => {

@@ -59,14 +59,10 @@ const CONNECT_TIMEOUT_MS = 3000;
 const SILENCE_GRACE_MS = 1000;
 
 /**
- * A request reads little and is asked often: starting parallel workers, compiling, or planning anew for its values
- * takes longer than what it saves, and takes it from others.
+ * A request reads little and is asked often: starting parallel workers, or planning anew for its values takes longer
+ * than what it saves, and takes it from others.
  */
-const READING_SETTINGS = [
-  "-c default_transaction_read_only=on",
-  "-c max_parallel_workers_per_gather=0",
-  "-c jit=off",
-];
+const READING_SETTINGS = ["-c default_transaction_read_only=on", "-c max_parallel_workers_per_gather=0"];
 /** Citus finds the node of a join by the values: it has no plan without them, and this forbids any other. */
 const PLAN_ONCE = "-c plan_cache_mode=force_generic_plan";
 
@@ -100,7 +96,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 function settingsOf({ readOnly, hasCitus = false }: DatabaseOptions): string {
   const reading = readOnly ? READING_SETTINGS : [];
   const planOnce = readOnly && !hasCitus ? [PLAN_ONCE] : [];
-  return ["-c timezone=UTC", ...reading, ...planOnce].join(" ");
+  // Our statements are long, and over before their compilation would be.
+  return ["-c timezone=UTC", "-c jit=off", ...reading, ...planOnce].join(" ");
 }
 
 async function runTransaction<Result>(
@@ -141,7 +138,8 @@ async function runTransaction<Result>(
 /** Without it, the server would run the statement to its end, holding the transaction's locks. */
 async function cancelStatement(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
   const { processID } = client as pg.PoolClient & { processID: number };
-  await pool.query("select pg_cancel_backend($1)", [processID]).catch(() => {});
+  // Citus has another function of this name, for its own numbers.
+  await pool.query("select pg_cancel_backend($1::integer)", [processID]).catch(() => {});
 }
 
 async function runOn<Row>(

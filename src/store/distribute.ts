@@ -9,6 +9,7 @@ import {
   listForeignKeys,
   listTenantTables,
   makeReferenceTable,
+  workOnOneShardAtATime,
 } from "./queries/distribute.ts";
 
 /** Tables that one call distributed (none when all were already), and the functions that run on their nodes. */
@@ -36,6 +37,7 @@ export async function distributeInstallation(database: Database): Promise<Distri
         'The database has no Citus: run "create extension citus" there as its administrator, and add its nodes.',
       );
     }
+    await workOnOneShardAtATime(connection);
     const distributed = new Set(await listDistributed(connection));
     const referenceTables = REFERENCE_TABLES.filter((table) => !distributed.has(table));
     const tenantTables = (await listTenantTables(connection)).filter((table) => !distributed.has(table));

@@ -17,8 +17,10 @@ import { refreshAllUnmatched } from "../store/queries/unmatched-label.ts";
 const MANY_SKUS = 2000;
 
 // What is cheapest depends on how a month's order ids lie among all, so the planner has to see them each time; and an
-// estimate of one row where there are thousands must not end in a loop of all rows over all rows.
-const PLANNED_FOR_MANY_ROWS = `set local work_mem = '64MB'; set local hash_mem_multiplier = 8;
+// estimate of one row where there are thousands must not end in a loop of all rows over all rows. Compiling these
+// statements takes seconds. The first setting has Citus tell the others to the node of the shop; to others it says nothing.
+const PLANNED_FOR_MANY_ROWS = `set local citus.propagate_set_commands = 'local'; set local jit = off;
+  set local work_mem = '64MB'; set local hash_mem_multiplier = 8;
   set local plan_cache_mode = force_custom_plan; set local enable_nestloop = off`;
 const PLANNED_AS_USUAL = `set local hash_mem_multiplier to default; set local plan_cache_mode to default;
   set local enable_nestloop to default`;

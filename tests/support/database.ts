@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { distributeInstallation } from "../../src/store/distribute.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { openDatabase } from "../../src/store/database.ts";
 
 export type TestDatabase = { url: string; drop(): Promise<void> };
 
@@ -10,14 +13,19 @@ export const templateName = "template_returns";
 const attempts = 50;
 const retryMs = 100;
 
-/** A migrated, empty database of its own for a test file; `drop` cuts off connections that are still open. */
+/**
+ * A migrated, empty database of its own for a test file; `drop` cuts off connections that are still open. With
+ * RETURNS_TEST_CITUS=1 the server is a Citus, and its tables are distributed over that one node.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"];
   if (serverUrl === undefined) throw new Error("Tests that need PostgreSQL run through: npm test");
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await copyTemplate(serverUrl, name);
+  const url = urlOfDatabase(serverUrl, name);
+  if (process.env["RETURNS_TEST_CITUS"] === "1") await createDistributed(serverUrl, name, url);
+  else await copyTemplate(serverUrl, name);
   return {
-    url: urlOfDatabase(serverUrl, name),
+    url,
     drop: () => execute(serverUrl, `drop database if exists ${name} with (force)`),
   };
 }
@@ -37,6 +45,30 @@ export async function execute(url: string, statement: string): Promise<void> {
     await client.query(statement);
   } finally {
     await client.end();
+  }
+}
+
+/** Not from the template: Citus keeps a connection of its own to each database, and PostgreSQL copies none that has one. */
+async function createDistributed(serverUrl: string, name: string, url: string): Promise<void> {
+  await execute(serverUrl, `create database ${name}`);
+  await execute(serverUrl, `alter database ${name} set citus.shard_count = 2`);
+  await execute(url, "create extension citus");
+  const { hostname, port } = new URL(url);
+  await execute(url, `select citus_set_coordinator_host('${hostname}', ${port})`);
+  await execute(url, `select citus_set_node_property('${hostname}', ${port}, 'shouldhaveshards', true)`);
+  await migrate({ url });
+  const database = openDatabase({
+    url,
+    maxConnections: 1,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "returns-test",
+    onConnectionError: () => {},
+  });
+  try {
+    await distributeInstallation(database);
+  } finally {
+    await database.close();
   }
 }
 

@@ -1,4 +1,15 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Connection, Statement } from "../../src/store/database.ts";
+
+const QUERIES = join(import.meta.dirname, "../../src/store/queries");
+
+/** Loads every query module, so that STATEMENTS holds all statements. */
+export async function importStatements(): Promise<void> {
+  for (const file of readdirSync(QUERIES)) {
+    if (!file.endsWith(".test.ts")) await import(join(QUERIES, file));
+  }
+}
 
 /** A node of a plan, as EXPLAIN's verbose JSON has it. */
 export type PlanNode = {
@@ -33,4 +44,15 @@ export function firstOutputs(node: PlanNode): string[] {
     ["Outer", "Subquery", "Member"].includes(plan["Parent Relationship"] ?? ""),
   );
   return rows === undefined ? [] : [rows.Output?.[0] ?? "", ...firstOutputs(rows)];
+}
+
+/** Whether a plan updates or deletes rows of a session's own table by what it reads of `tables`. */
+export function changesSessionBy(plan: PlanNode, tables: ReadonlySet<string>): boolean {
+  const changes = nodesOf(plan).filter(
+    (node) =>
+      node["Node Type"] === "ModifyTable" &&
+      node.Operation !== "Insert" &&
+      node.Schema?.startsWith("pg_temp") === true,
+  );
+  return changes.some((change) => nodesOf(change).some((node) => tables.has(node["Relation Name"] ?? "")));
 }

@@ -11,6 +11,14 @@ export async function hasCitus(database: Queryable): Promise<boolean> {
   return row?.has_citus === true;
 }
 
+/**
+ * Lets one transaction distribute tables and then functions: by default Citus works on several shards at once, and
+ * refuses to go on with anything that has to be the same on all nodes (citus.multi_shard_modify_mode).
+ */
+export async function workOnOneShardAtATime(connection: Connection): Promise<void> {
+  await connection.client.query("set local citus.multi_shard_modify_mode to 'sequential'");
+}
+
 const LIST_DISTRIBUTED = defineStatement({
   name: "list_distributed",
   text: "select logicalrelid::text as table_name from pg_dist_partition order by 1",

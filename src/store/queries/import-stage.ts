@@ -26,6 +26,7 @@ create temp table staged_label (
 create temp table staged_sale_event (
   line_number integer, slug text collate "C", label text, starts_on date, ends_on date, skus text[]
 ) on commit drop;
+create temp table refused_row (kind text collate "C", line_number integer, order_id text, line_id text) on commit drop;
 create temp table changed_document (order_id text collate "C", document jsonb) on commit drop;
 create temp table changed_order (order_id text collate "C" primary key, existed boolean) on commit drop;
 create temp table fact_line (
@@ -50,6 +51,7 @@ create temp table fact_share (
 create temp table touched_variant (variant_id text collate "C" primary key) on commit drop;
 create temp table touched_product (product_gid text collate "C" primary key) on commit drop;
 create temp table touched_sku (sku text collate "C" primary key) on commit drop;
+create temp table unnamed_label (label_id text collate "C") on commit drop;
 create temp table touched_label (
   source text collate "C", label_id text collate "C", primary key (source, label_id)
 ) on commit drop;
@@ -146,18 +148,20 @@ export type RefusedRow = {
   total: number;
 };
 
-const REFUSE_UNKNOWN_LINES = defineStatement({
-  name: "refuse_unknown_lines",
-  text: `with gone as (
-           delete from staged_order_row s
+const FIND_UNKNOWN_LINES = defineStatement({
+  name: "find_unknown_lines",
+  text: `insert into refused_row (kind, line_number, order_id, line_id)
+         with unstaged as materialized (
+           select s.kind, s.line_number, s.order_id, s.line_id
+             from staged_order_row s
             where s.kind <> 'line'
               and not exists (select from staged_order_row l
                                where l.kind = 'line' and l.order_id = s.order_id and l.line_id = s.line_id)
-              and not exists (select from order_line l
-                               where l.shop_key = $1 and l.order_id = s.order_id and l.line_id = s.line_id)
-           returning s.kind, s.line_number, s.order_id, s.line_id
-         ) select kind, line_number, order_id, line_id, count(*) over () as total
-             from gone order by kind, line_number limit $2`,
+         )
+         select u.kind, u.line_number, u.order_id, u.line_id
+           from unstaged u
+          where not exists (select from order_line l
+                             where l.shop_key = $1 and l.order_id = u.order_id and l.line_id = u.line_id)`,
 });
 
 /** Takes returns and refunds of lines that neither this run nor an earlier one knows out of the stage. */
@@ -166,29 +170,29 @@ export async function refuseUnknownLines(
   shopKey: number,
   limit: number,
 ): Promise<RefusedRow[]> {
-  return connection.rows(REFUSE_UNKNOWN_LINES, [shopKey, limit]);
+  await connection.rows(FIND_UNKNOWN_LINES, [shopKey]);
+  return removeRefusedRows(connection, limit);
 }
 
-const REFUSE_EXCESSIVE_REFUNDS = defineStatement({
-  name: "refuse_excessive_refunds",
-  text: `with gone as (
-           delete from staged_order_row s using (
-             select r.line_number, coalesce(l.units, stored.units) as units
-               from staged_order_row r
-               left join staged_order_row l
-                 on l.kind = 'line' and l.order_id = r.order_id and l.line_id = r.line_id
-               left join lateral (
-                 select (line ->> 'units')::integer as units
-                   from order_document d, jsonb_array_elements(d.document -> 'lines') line
-                  where l.units is null and d.shop_key = $1 and d.order_id = r.order_id
-                    and line ->> 'lineId' = r.line_id
-               ) stored on true
-              where r.kind = 'refund'
-           ) ordered
-            where s.kind = 'refund' and s.line_number = ordered.line_number and s.units > ordered.units
-           returning s.kind, s.line_number, s.order_id, s.line_id
-         ) select kind, line_number, order_id, line_id, count(*) over () as total
-             from gone order by line_number limit $2`,
+const FIND_EXCESSIVE_REFUNDS = defineStatement({
+  name: "find_excessive_refunds",
+  text: `insert into refused_row (kind, line_number, order_id, line_id)
+         with refund as materialized (
+           select r.kind, r.line_number, r.order_id, r.line_id, r.units, l.units as ordered_units
+             from staged_order_row r
+             left join staged_order_row l
+               on l.kind = 'line' and l.order_id = r.order_id and l.line_id = r.line_id
+            where r.kind = 'refund'
+         ), unstaged as materialized (
+           select * from refund where ordered_units is null
+         )
+         select r.kind, r.line_number, r.order_id, r.line_id from refund r where r.units > r.ordered_units
+         union all
+         select u.kind, u.line_number, u.order_id, u.line_id
+           from unstaged u
+           join order_document d on d.shop_key = $1 and d.order_id = u.order_id
+          cross join lateral jsonb_array_elements(d.document -> 'lines') line
+          where line ->> 'lineId' = u.line_id and u.units > (line ->> 'units')::integer`,
 });
 
 /** Takes refunds of more units than their line ever had out of the stage; the line as staged, else as stored. */
@@ -197,7 +201,25 @@ export async function refuseExcessiveRefunds(
   shopKey: number,
   limit: number,
 ): Promise<RefusedRow[]> {
-  return connection.rows(REFUSE_EXCESSIVE_REFUNDS, [shopKey, limit]);
+  await connection.rows(FIND_EXCESSIVE_REFUNDS, [shopKey]);
+  return removeRefusedRows(connection, limit);
+}
+
+const REMOVE_REFUSED_ROWS = defineStatement({
+  name: "remove_refused_rows",
+  text: `with refused as (
+           delete from refused_row returning kind, line_number
+         ), gone as (
+           delete from staged_order_row s using refused r
+            where s.kind = r.kind and s.line_number = r.line_number
+           returning s.kind, s.line_number, s.order_id, s.line_id
+         ) select kind, line_number, order_id, line_id, count(*) over () as total
+             from gone order by kind, line_number limit $1`,
+});
+
+/** By themselves: Citus takes no statement that reads its tables and removes from the session's. */
+async function removeRefusedRows(connection: Connection, limit: number): Promise<RefusedRow[]> {
+  return connection.rows(REMOVE_REFUSED_ROWS, [limit]);
 }
 
 /** Rows that stay in the stage, for the report of the run. */

@@ -89,12 +89,13 @@ export async function stageRecords(connection: Connection, shopKey: number, sour
   await connection.rows(STAGE_RECORDS, [shopKey, source]);
 }
 
-const REMOVE_UNNAMED_LABELS = defineStatement({
-  name: "remove_unnamed_labels",
-  text: `with record as (
+const FIND_UNNAMED_LABELS = defineStatement({
+  name: "find_unnamed_labels",
+  text: `insert into unnamed_label (label_id)
+         with record as (
            select distinct r.record_id from sync_record r
             where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
-         ), unnamed as (
+         ), stored as (
            select l.label_id
              from record r
             cross join lateral (
@@ -105,26 +106,35 @@ const REMOVE_UNNAMED_LABELS = defineStatement({
                where b.shop_key = $1 and b.source = $2
                  and b.label_id >= r.record_id || ':' and b.label_id < r.record_id || ';'
             ) l
-            where not exists (select from staged_label s where s.label_id = l.label_id)
-         ), touched as (
-           insert into touched_label (source, label_id) select $2, label_id from unnamed on conflict do nothing
-         ), gone as (
-           delete from return_label b using unnamed u
-            where b.shop_key = $1 and b.source = $2 and b.label_id = u.label_id
-           returning 1
+         ), named as materialized (select s.label_id from staged_label s)
+         select distinct l.label_id from stored l
+          where not exists (select from named n where n.label_id = l.label_id)`,
+});
+const REMOVE_UNNAMED_LABELS = defineStatement({
+  name: "remove_unnamed_labels",
+  text: `delete from return_label b using (select u.label_id from unnamed_label u) gone
+          where b.shop_key = $1 and b.source = $2 and b.label_id = gone.label_id`,
+});
+const TOUCH_UNNAMED_LABELS = defineStatement({
+  name: "touch_unnamed_labels",
+  text: `with gone as (delete from unnamed_label returning label_id), touched as (
+           insert into touched_label (source, label_id) select $1, label_id from gone on conflict do nothing
          ) select count(*) as removed from gone`,
 });
 
 /**
  * Removes stored labels that the run's records no longer name: those whose id is the record's, or begins with it and a
- * colon. Returns how many; their parts go when the labels are split. Primary key of return_label.
+ * colon. Returns how many; their parts go when the labels are split. Primary key of return_label. In three statements:
+ * Citus takes none that changes its own tables and the session's.
  */
 export async function removeUnnamedLabels(
   connection: Connection,
   shopKey: number,
   source: string,
 ): Promise<number> {
-  const [row] = await connection.rows<{ removed: number }>(REMOVE_UNNAMED_LABELS, [shopKey, source]);
+  await connection.rows(FIND_UNNAMED_LABELS, [shopKey, source]);
+  await connection.rows(REMOVE_UNNAMED_LABELS, [shopKey, source]);
+  const [row] = await connection.rows<{ removed: number }>(TOUCH_UNNAMED_LABELS, [source]);
   return row?.removed ?? 0;
 }
 

@@ -23,9 +23,9 @@ export async function putSaleEvents(connection: Connection, shopKey: number): Pr
 
 const COUNT_UNKNOWN_SALE_SKUS = defineStatement({
   name: "count_unknown_sale_skus",
-  text: `select count(distinct said.sku) as unknown
-           from staged_sale_event e, unnest(e.skus) said (sku)
-          where not exists (select from sku k where k.shop_key = $1 and k.sku = said.sku)`,
+  text: `with said as materialized (select distinct s.sku from staged_sale_event e, unnest(e.skus) s (sku))
+         select count(*) as unknown
+           from said s where not exists (select from sku k where k.shop_key = $1 and k.sku = s.sku)`,
 });
 
 /** How many SKUs the staged sale events name that the workspace has never had. Primary key of sku. */

@@ -21,8 +21,8 @@ export function selectionValues(
  * others cost nothing, their `$2 =` being tested once. Served by the primary keys of sku, product and entity, and
  * sku_by_counterpart. $1 shop_key, $2 kind, $3 key, $4 include used.
  */
-export const CHOSEN = `chosen (entity_kind, entity_key) as (
-    select 'workspace', '' where $2 = 'workspace'
+export const CHOSEN = `chosen as (
+    select 'workspace' as entity_kind, '' as entity_key where $2 = 'workspace'
     union all
     select 'sku', s.sku from sku s where $2 = 'sku' and s.shop_key = $1 and s.sku = $3
     union all

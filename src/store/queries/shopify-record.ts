@@ -87,7 +87,7 @@ export async function closeProductRecords(connection: Connection): Promise<void>
 const ASK_FOR_REFUNDS = defineStatement({
   name: "ask_for_shopify_refunds",
   text: `insert into pending_record (shop_key, source, kind, record_id)
-         select distinct r.shop_key, r.source, 'refunds', r.record_id from sync_record r
+         select r.shop_key, r.source, 'refunds', r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'order' and r.record::json ->> 'hasRefunds' = 'true'
          on conflict do nothing`,
 });
@@ -100,7 +100,7 @@ export async function askForRefunds(connection: Connection, shopKey: number, sou
 const ASK_FOR_TRACKINGS = defineStatement({
   name: "ask_for_shopify_trackings",
   text: `insert into pending_record (shop_key, source, kind, record_id)
-         select distinct r.shop_key, r.source, 'tracking', r.record_id from sync_record r
+         select r.shop_key, r.source, 'tracking', r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'return'
             and r.record::json ->> 'status' in ('OPEN', 'CLOSED')
          on conflict do nothing`,
@@ -121,11 +121,11 @@ const ADD_GONE_ORDERS = defineStatement({
          select d.shop_key, $2, 'whole_order', d.order_id, 'null' from order_document d
           where d.shop_key = $1 and d.order_id like 'gid://shopify/Order/%'
             and not exists (select from sync_record r
-                             where r.shop_key = $1 and r.source = $2 and r.part = 'order'
+                             where r.shop_key = d.shop_key and r.source = $2 and r.part = 'order'
                                and r.record_id = d.order_id)
-            and ($3::date is null
-                 or not exists (select from order_line l
-                                 where l.shop_key = $1 and l.order_id = d.order_id and l.ordered_on < $3))`,
+            and not exists (select from order_line l
+                             where l.shop_key = d.shop_key and l.order_id = d.order_id
+                               and l.ordered_on < coalesce($3::date, '-infinity'))`,
 });
 
 /**
@@ -144,7 +144,7 @@ export async function addGoneOrders(
 const ASK_ABOUT_GONE_ORDERS = defineStatement({
   name: "ask_about_gone_shopify_orders",
   text: `insert into pending_record (shop_key, source, kind, record_id)
-         select distinct r.shop_key, r.source, $3, r.record_id from sync_record r
+         select r.shop_key, r.source, $3, r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'whole_order' and r.record = 'null'
          on conflict do nothing`,
 });
@@ -179,9 +179,12 @@ export async function listOrdersSince(
 
 const ASK_FOR_OPEN_RETURNS = defineStatement({
   name: "ask_for_stored_open_returns",
+  // The distinct rows by themselves: to those of the insert Citus adds their times.
   text: `insert into pending_record (shop_key, source, kind, record_id)
-         select distinct q.shop_key, $2, $3, q.order_id from return_request q
-          where q.shop_key = $1 and q.status in ('REQUESTED', 'OPEN') and q.order_id like 'gid://shopify/Order/%'
+         select o.shop_key, $2, $3, o.order_id
+           from (select distinct q.shop_key, q.order_id from return_request q
+                  where q.shop_key = $1 and q.status in ('REQUESTED', 'OPEN')
+                    and q.order_id like 'gid://shopify/Order/%') o
          on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
 });
 

@@ -75,11 +75,12 @@ export async function lockToken(
 
 const REVOKE_TOKEN = defineStatement({
   name: "revoke_token",
-  text: `update api_token set revoked_at = coalesce(revoked_at, now())
-          where shop_key = $1 and token_id = $2 returning revoked_at`,
+  // Not "coalesce(revoked_at, now())", which Citus refuses.
+  text: `update api_token set revoked_at = now()
+          where shop_key = $1 and token_id = $2 and revoked_at is null returning revoked_at`,
 });
 
-/** Ends a token now; the first revocation's time stays. */
+/** Ends a token now; null = there is none that was not revoked before. */
 export async function revokeToken(
   database: Queryable,
   shopKey: number,
