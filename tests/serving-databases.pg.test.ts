@@ -29,6 +29,16 @@ test("a request's statements are planned once per connection", async () => {
   });
 });
 
+test("no connection of the service compiles statements, whatever the server's default", async () => {
+  await withServingDatabases(async ({ reading, admission, taking }) => {
+    for (const database of [reading, admission, taking]) {
+      const text = "select setting, source from pg_settings where name = 'jit'";
+      const [row] = await database.rows<object>({ name: "jit", text }, []);
+      assert.deepEqual({ ...row }, { setting: "off", source: "client" });
+    }
+  });
+});
+
 /** Citus itself is no package of this project: its function of that name is what tells it. */
 test("Citus plans a request's statements with their values; the other settings stay", async () => {
   await withServingDatabases(async ({ admission }) => {

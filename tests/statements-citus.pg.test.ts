@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openDatabase, STATEMENTS } from "../src/store/database.ts";
-import type { Database } from "../src/store/database.ts";
+import type { Connection, Database, Statement } from "../src/store/database.ts";
 import { createStage } from "../src/store/queries/import-stage.ts";
 import { listTenantTables } from "../src/store/queries/distribute.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -41,13 +41,22 @@ const REFUSED_TEXTS: Readonly<Record<string, RegExp>> = {
     /\bset\b.*\b(?:coalesce|case|least|greatest)\b[^;]*\bnow\(\)/su,
 };
 
+function refusalsOf(text: string): string[] {
+  return Object.entries(REFUSED_TEXTS).flatMap(([problem, pattern]) => (pattern.test(text) ? [problem] : []));
+}
+
 test("no statement is of a kind that Citus refuses", () => {
   const refused = [...STATEMENTS.values()].flatMap(({ name, text }) =>
-    Object.entries(REFUSED_TEXTS)
-      .filter(([, pattern]) => pattern.test(text))
-      .map(([problem]) => `${name} ${problem}`),
+    refusalsOf(text).map((problem) => `${name} ${problem}`),
   );
   assert.deepEqual(refused, []);
+});
+
+test("the check finds updates that Citus refuses", () => {
+  const update = (value: string): string => `update api_token set revoked_at = ${value} where shop_key = $1`;
+  assert.equal(refusalsOf(update("clock_timestamp()")).length, 1);
+  assert.equal(refusalsOf(update("coalesce(revoked_at, now())")).length, 1);
+  assert.equal(refusalsOf(update("now()")).length, 0);
 });
 
 test("no statement inserts distinct rows that get a time or number each, which Citus adds before it compares", async () => {
@@ -55,13 +64,24 @@ test("no statement inserts distinct rows that get a time or number each, which C
   await database.transaction(async (connection) => {
     await createStage(connection);
     for (const statement of STATEMENTS.values()) {
-      if (!/^\s*insert into \w+ \([^)]*\)\s*select distinct/su.test(statement.text)) continue;
-      const plan = JSON.stringify(await planOf(connection, statement));
-      if (/clock_timestamp\(\)|nextval\(/u.test(plan)) wrong.push(statement.name);
+      if (await addsToDistinct(connection, statement)) wrong.push(statement.name);
     }
+    const ask = "insert into pending_record (shop_key, source, kind, record_id)";
+    const records =
+      "select distinct r.shop_key, r.source, 'x', r.record_id from sync_record r where r.shop_key = $1";
+    assert.equal(await addsToDistinct(connection, { name: "distinct", text: `${ask} ${records}` }), true);
+    assert.equal(
+      await addsToDistinct(connection, { name: "inside", text: `${ask} select * from (${records}) r` }),
+      false,
+    );
   });
   assert.deepEqual(wrong, []);
 });
+
+async function addsToDistinct(connection: Connection, statement: Statement): Promise<boolean> {
+  if (!/^\s*insert into \w+ \([^)]*\)\s*select distinct/su.test(statement.text)) return false;
+  return /clock_timestamp\(\)|nextval\(/u.test(JSON.stringify(await planOf(connection, statement)));
+}
 
 test("no statement removes or changes rows of its session by those of a workspace", async () => {
   const refused: string[] = [];

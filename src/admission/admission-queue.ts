@@ -85,8 +85,8 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
 }
 
 /**
- * Returns what sees to it that `look` is called now and then, for as long as it returns true. One timer for all: behind one for each
- * statement, the statement's garbage grows old (docs/decisions/0013).
+ * Returns what sees to it that `look` is called now and then, for as long as it returns true. One timer for all: behind
+ * one for each statement, the statement's garbage grows old (docs/decisions/0013).
  */
 function startedWhenNeeded(everyMs: number, look: () => boolean): () => void {
   let timer: NodeJS.Timeout | null = null;

@@ -1,5 +1,6 @@
 import pg from "pg";
-import { endSilentConnections } from "./silent-connections.ts";
+import { watchSilence } from "./silent-connections.ts";
+import type { SilenceWatch } from "./silent-connections.ts";
 
 /** A statement that the server prepares once per connection. `name` is unique over the query registry. */
 export type Statement = { name: string; text: string };
@@ -45,8 +46,8 @@ export type DatabaseOptions = {
   /** true: Citus plans the statements of this database, which it can do with their values alone. */
   hasCitus?: boolean;
   /**
-   * Longest run of one statement in milliseconds, after which the server cancels it; 0 = no limit (imports). A connection that
-   * is held for a second longer than that is cut: the server is silent.
+   * Longest run of one statement in milliseconds, after which the server cancels it; 0 = no limit (imports). A
+   * connection on which not even that is answered is cut a second later.
    */
   statementTimeoutMs: number;
   applicationName: string;
@@ -81,14 +82,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   });
   pool.on("error", options.onConnectionError);
-  const silence =
-    statementTimeoutMs > 0 ? endSilentConnections(pool, statementTimeoutMs + SILENCE_GRACE_MS) : null;
+  const watch = watchSilence(pool, statementTimeoutMs > 0 ? statementTimeoutMs + SILENCE_GRACE_MS : Infinity);
   return {
     rows: (statement, values) => runOn(pool, statement, values),
-    transaction: (work, signal) => runTransaction(pool, work, signal),
+    transaction: (work, signal) => runTransaction({ pool, watch, signal }, work),
     close: async () => {
       await pool.end();
-      silence?.stop();
+      watch.stop();
     },
   };
 }
@@ -100,13 +100,15 @@ function settingsOf({ readOnly, hasCitus = false }: DatabaseOptions): string {
   return ["-c timezone=UTC", "-c jit=off", ...reading, ...planOnce].join(" ");
 }
 
+type TransactionOptions = { pool: pg.Pool; watch: SilenceWatch; signal: AbortSignal | undefined };
+
 async function runTransaction<Result>(
-  pool: pg.Pool,
+  { pool, watch, signal }: TransactionOptions,
   work: (connection: Connection) => Promise<Result>,
-  signal?: AbortSignal,
 ): Promise<Result> {
   signal?.throwIfAborted();
   const client = await pool.connect();
+  watch.answered(client);
   // Without a listener, a connection that dies between two statements would end the process.
   let broken: Error | undefined;
   const onError = (error: Error): void => {
@@ -115,16 +117,23 @@ async function runTransaction<Result>(
   client.on("error", onError);
   const cancel = (): void => void cancelStatement(pool, client);
   signal?.addEventListener("abort", cancel);
+  const watched = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+    watch.asked(client);
+    return ask().finally(() => watch.answered(client));
+  };
   try {
-    await client.query("begin");
-    const result = await work({ client, rows: (statement, values) => runOn(client, statement, values) });
+    await watched(() => client.query("begin"));
+    const result = await work({
+      client,
+      rows: (statement, values) => watched(() => runOn(client, statement, values)),
+    });
     signal?.throwIfAborted();
     signal?.removeEventListener("abort", cancel);
-    await client.query("commit");
+    await watched(() => client.query("commit"));
     return result;
   } catch (error) {
     signal?.removeEventListener("abort", cancel);
-    await client.query("rollback").catch((rollbackError: Error) => {
+    await watched(() => client.query("rollback")).catch((rollbackError: Error) => {
       broken = rollbackError;
     });
     signal?.throwIfAborted();

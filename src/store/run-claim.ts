@@ -1,7 +1,7 @@
-import type { Socket } from "node:net";
 import pg from "pg";
 import { defineStatement } from "./database.ts";
 import type { Connection } from "./database.ts";
+import { streamOf } from "./silent-connections.ts";
 
 /** The right to run one source of one shop, held by one process at a time. */
 export type RunClaim = {
@@ -70,7 +70,7 @@ export async function claimRun(
 
 /** A connection into nowhere never confirms its end. */
 async function endSoon(client: pg.Client): Promise<void> {
-  const { stream } = (client as pg.Client & { connection: { stream: Socket } }).connection;
+  const stream = streamOf(client);
   const timer = setTimeout(() => stream.destroy(), LONGEST_END_MS);
   await client.end().catch(() => {});
   clearTimeout(timer);

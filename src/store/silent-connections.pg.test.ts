@@ -84,6 +84,16 @@ test("a transaction on a connection that falls silent is rejected, and the next 
   assert.equal(connections(), 2);
 });
 
+test("a transaction may take longer than a statement: several that are quick enough", async (context) => {
+  const { database, connections } = await openRelayed(context);
+  await database.transaction(async (connection) => {
+    for (let asked = 0; asked < 8; asked += 1) await connection.rows(SLEEP, [0.2]);
+    await sleep(STATEMENT_TIMEOUT_MS + 1500);
+    assert.deepEqual(await connection.rows(ONE, []), [{ one: 1 }]);
+  });
+  assert.equal(connections(), 1);
+});
+
 test("a statement that is only slow is canceled by the server, whose word of it arrives", async (context) => {
   const { database } = await openRelayed(context);
   await assert.rejects(database.rows(SLEEP, [5]), { code: "57014" });

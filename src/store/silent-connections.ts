@@ -1,26 +1,46 @@
+import type { Socket } from "node:net";
 import type pg from "pg";
 
 const LOOK_MS = 250;
 
+/** Which connections of a pool wait for the server: those of single statements by themselves, others as they say. */
+export type SilenceWatch = {
+  asked(this: void, client: pg.PoolClient): void;
+  answered(this: void, client: pg.PoolClient): void;
+  stop(this: void): void;
+};
+
 /**
- * Ends connections that have been held for longer than `longestMs`: PostgreSQL ends a statement by itself before
- * that, so that the server or the way to it is gone. Whatever waits on such a connection is rejected, and the pool
- * opens another. All are looked at together now and then, because pg's own `query_timeout` costs a timer for each statement,
- * behind which the statement's garbage grows old (docs/decisions/0013).
+ * Cuts connections on which the server has left a statement unanswered for longer than `longestMs` (Infinity = none).
+ * One look at all now and then: behind a timer for each statement, as pg's `query_timeout` sets it, the statement's
+ * garbage grows old (docs/decisions/0013).
  */
-export function endSilentConnections(pool: pg.Pool, longestMs: number): { stop: () => void } {
-  const heldSince = new Map<pg.PoolClient, number>();
-  pool.on("acquire", (client) => heldSince.set(client, performance.now()));
-  pool.on("release", (_error, client) => heldSince.delete(client));
+export function watchSilence(pool: pg.Pool, longestMs: number): SilenceWatch {
+  const askedMs = new Map<pg.PoolClient, number>();
+  const asked = (client: pg.PoolClient): void => void askedMs.set(client, performance.now());
+  const answered = (client: pg.PoolClient): void => void askedMs.delete(client);
   const look = (): void => {
     const latestMs = performance.now() - longestMs;
-    for (const [client, sinceMs] of heldSince) {
+    for (const [client, sinceMs] of askedMs) {
       if (sinceMs > latestMs) continue;
-      heldSince.delete(client);
-      // A connection that waits for an answer is cut at once. The pool's own clients have `end`, their type has not.
-      void (client as pg.PoolClient & pg.Client).end();
+      answered(client);
+      cut(client);
     }
   };
+  if (longestMs === Infinity) return { asked: () => {}, answered: () => {}, stop: () => {} };
+  pool.on("acquire", asked);
+  pool.on("release", (_error, client) => answered(client));
   const timer = setInterval(look, LOOK_MS).unref();
-  return { stop: () => clearInterval(timer) };
+  return { asked, answered, stop: () => clearInterval(timer) };
+}
+
+/** Rejects what waits on a connection and has the pool open another; `end` first, so that its end is no surprise. */
+function cut(client: pg.PoolClient): void {
+  void (client as pg.PoolClient & pg.Client).end();
+  streamOf(client).destroy();
+}
+
+/** The socket of a connection, which pg's types leave out. */
+export function streamOf(client: pg.ClientBase): Socket {
+  return (client as pg.ClientBase & { connection: { stream: Socket } }).connection.stream;
 }

@@ -53,7 +53,8 @@ async function createDistributed(serverUrl: string, name: string, url: string): 
   await execute(serverUrl, `create database ${name}`);
   await execute(serverUrl, `alter database ${name} set citus.shard_count = 2`);
   await execute(url, "create extension citus");
-  const { hostname, port } = new URL(url);
+  const { hostname, port: given } = new URL(url);
+  const port = given === "" ? 5432 : Number(given);
   await execute(url, `select citus_set_coordinator_host('${hostname}', ${port})`);
   await execute(url, `select citus_set_node_property('${hostname}', ${port}, 'shouldhaveshards', true)`);
   await migrate({ url });

@@ -184,7 +184,7 @@ const FIND_EXCESSIVE_REFUNDS = defineStatement({
                on l.kind = 'line' and l.order_id = r.order_id and l.line_id = r.line_id
             where r.kind = 'refund'
          ), unstaged as materialized (
-           select * from refund where ordered_units is null
+           select kind, line_number, order_id, line_id, units from refund where ordered_units is null
          )
          select r.kind, r.line_number, r.order_id, r.line_id from refund r where r.units > r.ordered_units
          union all
@@ -217,7 +217,7 @@ const REMOVE_REFUSED_ROWS = defineStatement({
              from gone order by kind, line_number limit $1`,
 });
 
-/** By themselves: Citus takes no statement that reads its tables and removes from the session's. */
+/** What was found is removed by itself: Citus refuses a statement that removes rows of the session by its own tables. */
 async function removeRefusedRows(connection: Connection, limit: number): Promise<RefusedRow[]> {
   return connection.rows(REMOVE_REFUSED_ROWS, [limit]);
 }

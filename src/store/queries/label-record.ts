@@ -125,7 +125,7 @@ const TOUCH_UNNAMED_LABELS = defineStatement({
 /**
  * Removes stored labels that the run's records no longer name: those whose id is the record's, or begins with it and a
  * colon. Returns how many; their parts go when the labels are split. Primary key of return_label. In three statements:
- * Citus takes none that changes its own tables and the session's.
+ * Citus refuses the one that would look for them, remove and note them at once.
  */
 export async function removeUnnamedLabels(
   connection: Connection,

@@ -80,7 +80,7 @@ const REVOKE_TOKEN = defineStatement({
           where shop_key = $1 and token_id = $2 and revoked_at is null returning revoked_at`,
 });
 
-/** Ends a token now; null = there is none that was not revoked before. */
+/** Ends a token now; null = there is no such token, or it was revoked before. */
 export async function revokeToken(
   database: Queryable,
   shopKey: number,
