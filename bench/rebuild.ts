@@ -88,7 +88,8 @@ async function rebuildMonth(
   return timed(() =>
     database.transaction(async (connection) => {
       await createStage(connection);
-      await rebuildDirtyCohorts(connection, shopKey);
+      await connection.client.query(TOUCH_CHANGED, [shopKey, month, changedShare]);
+      await rebuildDirtyCohorts(connection, shopKey, "touched");
     }),
   );
 }
@@ -96,6 +97,17 @@ async function rebuildMonth(
 const CHANGE_LINES = `
   update order_line set sold_units = sold_units + $3
    where shop_key = $1 and cohort_month = $2 and hashtext(line_id) % $4 = 0 and sold_units > 0`;
+
+/** As a run notes it while it changes lines. */
+const TOUCH_CHANGED = `
+  with line as (
+    select sku, product_gid from order_line
+     where shop_key = $1 and cohort_month = $2 and hashtext(line_id) % $3 = 0
+  ), product as (
+    insert into touched_product (product_gid)
+    select distinct product_gid from line where product_gid is not null
+  )
+  insert into touched_sku (sku) select distinct sku from line where sku is not null`;
 
 const READS = 200;
 

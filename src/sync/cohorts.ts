@@ -5,9 +5,12 @@ import {
   clearDirtyMonths,
   listCohortMonths,
   listDirtyMonths,
+  loadTouchedEntities,
   putMonthCohorts,
+  putPrimaryCohorts,
   removeEmptyCohorts,
 } from "../store/queries/cohort-rebuild.ts";
+import type { ChangedCohort, TouchedEntities } from "../store/queries/cohort-rebuild.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
 import { setPrimaryWindow } from "../store/queries/publish.ts";
 import { putSkuQuarters, quarterOf, removeEmptySkuQuarters } from "../store/queries/sku-quarter.ts";
@@ -15,6 +18,8 @@ import { refreshAllUnmatched } from "../store/queries/unmatched-label.ts";
 
 /** From here on reading a whole quarter is faster than looking up its changed SKUs. */
 const MANY_SKUS = 2000;
+/** From here on making all rows of a month anew is hardly slower than those of the touched entities. */
+const MOST_TOUCHED = 5000;
 
 // What is cheapest depends on how a month's order ids lie among all, so the planner has to see them each time; and an
 // estimate of one row where there are thousands must not end in a loop of all rows over all rows. Compiling these
@@ -34,15 +39,23 @@ export async function rebuildCohorts(
   shopKey: number,
   months: readonly string[],
 ): Promise<void> {
-  await replaceCohorts(connection, shopKey, months, "all");
+  await replaceCohorts(connection, shopKey, months, allOf(null));
   await refreshAllUnmatched(connection, shopKey);
   await clearDirtyMonths(connection, shopKey, months);
 }
 
-/** Makes what is prepared from the months whose facts changed anew. Returns those months as YYYY-MM-DD. */
-export async function rebuildDirtyCohorts(connection: Connection, shopKey: number): Promise<string[]> {
+/**
+ * Makes what is prepared from the months whose facts changed anew: of the SKUs and products that the run touched, or of
+ * all, as it must be where months were marked before it. Returns those months as YYYY-MM-DD.
+ */
+export async function rebuildDirtyCohorts(
+  connection: Connection,
+  shopKey: number,
+  entities: "touched" | "all",
+): Promise<string[]> {
   const months = await listDirtyMonths(connection, shopKey);
-  await replaceCohorts(connection, shopKey, months, "all");
+  const touched = entities === "touched" ? await loadTouchedEntities(connection, MOST_TOUCHED) : null;
+  await replaceCohorts(connection, shopKey, months, allOf(touched));
   await clearDirtyMonths(connection, shopKey, months);
   return months;
 }
@@ -60,25 +73,37 @@ export async function rebuildPrimaryWindow(
     await lockShop(connection, shopKey);
     await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     const months = await listCohortMonths(connection, shopKey);
-    await replaceCohorts(connection, shopKey, months, "primary");
+    await replaceCohorts(connection, shopKey, months, { names: ["primary"], put: putPrimaryCohorts });
     return raiseDataVersion(connection, shopKey);
   });
+}
+
+/** The windows that are made anew, and what makes those of a month. */
+type Windows = {
+  names: readonly string[];
+  put: (connection: Connection, shopKey: number, month: string) => Promise<ChangedCohort[]>;
+};
+
+function allOf(touched: TouchedEntities | null): Windows {
+  return {
+    names: COHORT_WINDOWS,
+    put: (connection, shopKey, month) => putMonthCohorts(connection, shopKey, month, touched),
+  };
 }
 
 async function replaceCohorts(
   connection: Connection,
   shopKey: number,
   months: readonly string[],
-  windows: "all" | "primary",
+  { names, put }: Windows,
 ): Promise<void> {
   if (months.length === 0) return;
   await connection.client.query(PLANNED_FOR_MANY_ROWS);
-  const names = windows === "all" ? COHORT_WINDOWS : ["primary"];
   for (const [quarter, monthsOfQuarter] of Map.groupBy(months, quarterOf)) {
     const changedSkus = new Set<string>();
     let emptied = false;
     for (const month of monthsOfQuarter) {
-      for (const row of await putMonthCohorts(connection, shopKey, month, windows)) {
+      for (const row of await put(connection, shopKey, month)) {
         if (row.entity_kind === "sku") changedSkus.add(row.entity_key);
         emptied ||= row.sold_units === 0;
       }

@@ -32,7 +32,7 @@ export async function rebuildWorkspace(database: Database, shopKey: number): Pro
     await deriveCatalogue(connection, shopKey);
     await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large");
     await rebuildCohorts(connection, shopKey, oldMonths);
-    await rebuildDirtyCohorts(connection, shopKey);
+    await rebuildDirtyCohorts(connection, shopKey, "all");
     return raiseDataVersion(connection, shopKey);
   });
 }

@@ -67,11 +67,22 @@ export const RETURNED_MONTH_FACTS = monthFacts(`and (l.order_id, l.line_id) in (
        union all
        select s.order_id, s.line_id from label_share s where s.shop_key = $1 and s.order_id between $3 and $4)`);
 
+/** Conditions on rows `m` of SKUs and of products, each beginning with "and"; none = every SKU and product. */
+export type EntityFilter = { sku: string; product: string };
+
+/** The SKUs of $5 and the products of $6; null = every one. */
+export const LISTED_ENTITIES: EntityFilter = {
+  sku: "and ($5::text[] is null or m.sku = any($5::text[]))",
+  product: "and ($6::text[] is null or m.product_gid = any($6::text[]))",
+};
+export const EVERY_ENTITY: EntityFilter = { sku: "", product: "" };
+
 /**
- * `entity_measure`: one row per entity of the month, the measures of every window side by side. Few SKUs have lines of
- * several products or conditions; the others are added up already. After `MONTH_FACTS`.
+ * `entity_measure`: one row per entity of the month that passes the filter, and per group and the workspace, the
+ * measures of every window side by side. Few SKUs have lines of several products or conditions; the others are added up
+ * already. After `MONTH_FACTS`.
  */
-export function entityMeasures(windows: readonly CohortWindow[]): string {
+export function entityMeasures(windows: readonly CohortWindow[], filter: EntityFilter): string {
   const columns = [...FIXED_MEASURES, ...windows.flatMap((window) => WINDOW_MEASURES.map(columnOf(window)))];
   const sums = columns.map((column) => `sum(m.${column})::bigint as ${column}`).join(", ");
   return `line_return as (
@@ -95,12 +106,13 @@ export function entityMeasures(windows: readonly CohortWindow[]): string {
     select m.sku from sku_measure m where m.sku is not null group by m.sku having count(*) > 1
   ), entity_measure as (
     select 'sku' as kind, m.sku as key, ${columns.join(", ")}
-      from sku_measure m where m.sku is not null and m.sku not in (select sku from split_sku)
+      from sku_measure m where m.sku is not null and m.sku not in (select sku from split_sku) ${filter.sku}
     union all
-    select 'sku', m.sku, ${sums} from sku_measure m where m.sku in (select sku from split_sku) group by m.sku
+    select 'sku', m.sku, ${sums}
+      from sku_measure m where m.sku in (select sku from split_sku) ${filter.sku} group by m.sku
     union all
     select case when m.used then 'product_used' else 'product' end, m.product_gid, ${columns.join(", ")}
-      from product_measure m where m.product_gid is not null
+      from product_measure m where m.product_gid is not null ${filter.product}
     union all
     select g.kind, g.key, ${sums}
       from (select m.*, p.family, p.analytics_category
@@ -120,10 +132,11 @@ export function measuresByWindow(windows: readonly CohortWindow[]): string {
 }
 
 /**
- * `entity_return` and `entity_request`: the arrays of lifetime rows. After `MONTH_FACTS`. SKUs and products are added up
- * apart from the groups: sorting them under one key takes twice as long.
+ * `entity_return` and `entity_request`: the arrays of lifetime rows, of the same entities. After `MONTH_FACTS`. SKUs and
+ * products are added up apart from the groups: sorting them under one key takes twice as long.
  */
-export const ENTITY_RETURNS = `unit as (
+export function entityReturns(filter: EntityFilter): string {
+  return `unit as (
     select e.sku, e.product_gid, e.used, e.family, e.analytics_category, e.reason, e.lag_days,
            e.returned_units as units
       from event e where e.returned_units > 0
@@ -132,8 +145,7 @@ export const ENTITY_RETURNS = `unit as (
       from unit group by family, analytics_category, reason, lag_days
   ), entity_return as (
     ${atEachLevel(
-      "unit",
-      "group_unit",
+      { detail: "unit", grouped: "group_unit", filter },
       ["reason", "lag_days"],
       (rows) => `array_agg(reason order by reason, lag_days) as return_reasons,
            array_agg(lag_days order by reason, lag_days) as return_lag_days,
@@ -150,14 +162,14 @@ export const ENTITY_RETURNS = `unit as (
       from request group by family, analytics_category, status
   ), entity_request as (
     ${atEachLevel(
-      "request",
-      "group_request",
+      { detail: "request", grouped: "group_request", filter },
       ["status"],
       (rows) => `array_agg(status order by status) as request_states,
            array_agg(units order by status) as request_units
       from ${rows}`,
     )}
   )`;
+}
 
 /** `entity_day`: the days of groups and the workspace, returned units by window side by side. After `MONTH_FACTS`. */
 export function entityDays(windows: readonly CohortWindow[]): string {
@@ -196,10 +208,11 @@ export function dayReturned(windows: readonly CohortWindow[]): string {
   return `case w.observation_window ${cases.join(" ")} end`;
 }
 
+type UnitRows = { detail: string; grouped: string; filter: EntityFilter };
+
 /** Units by entity and `key`, added up from the rows of `detail` and, for groups, of `grouped`; then `arrays` of them. */
 function atEachLevel(
-  detail: string,
-  grouped: string,
+  { detail, grouped, filter }: UnitRows,
   key: readonly string[],
   arrays: (rows: string) => string,
 ): string {
@@ -210,8 +223,8 @@ function atEachLevel(
            from ${from} group by 1, 2, ${key.join(", ")}) u group by kind, key`;
   const product = "case when m.used then 'product_used' else 'product' end as kind, m.product_gid as key";
   return [
-    unit("'sku' as kind, m.sku as key", `${detail} m where m.sku is not null`),
-    unit(product, `${detail} m where m.product_gid is not null`),
+    unit("'sku' as kind, m.sku as key", `${detail} m where m.sku is not null ${filter.sku}`),
+    unit(product, `${detail} m where m.product_gid is not null ${filter.product}`),
     unit("g.kind, g.key", `${grouped} m cross join lateral ${GROUPS} g (kind, key) where g.key is not null`),
   ]
     .map((rows) => `select kind, key, ${arrays(rows)}`)

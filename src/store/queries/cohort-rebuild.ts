@@ -2,8 +2,9 @@ import { defineStatement } from "../database.ts";
 import type { Connection, Queryable } from "../database.ts";
 import {
   COHORT_WINDOWS,
-  ENTITY_RETURNS,
+  EVERY_ENTITY,
   FIXED_MEASURES,
+  LISTED_ENTITIES,
   MEASURES,
   MONTH_FACTS,
   RETURNED_MONTH_FACTS,
@@ -12,6 +13,7 @@ import {
   entityDayColumns,
   entityDays,
   entityMeasures,
+  entityReturns,
   measuresByWindow,
 } from "./cohort-facts.ts";
 import type { CohortWindow } from "./cohort-facts.ts";
@@ -48,7 +50,10 @@ const PUT_COHORTS = defineStatement({
   text: putCohorts({
     windows: COHORT_WINDOWS,
     columns: [...MEASURES, ...RETURN_ARRAYS, ...DAY_ARRAYS],
-    fresh: `${MONTH_FACTS}, ${entityMeasures(COHORT_WINDOWS)}, ${ENTITY_RETURNS}, ${entityDays(COHORT_WINDOWS)}, entity as (
+    isOld: `$5::text[] is null or entity_kind in ('family', 'analytics_category', 'workspace')
+        or entity_kind = 'sku' and entity_key = any($5::text[])
+        or entity_kind in ('product', 'product_used') and entity_key = any($6::text[])`,
+    fresh: `${MONTH_FACTS}, ${entityMeasures(COHORT_WINDOWS, LISTED_ENTITIES)}, ${entityReturns(LISTED_ENTITIES)}, ${entityDays(COHORT_WINDOWS)}, entity as (
     select m.*, ${RETURN_ARRAYS.join(", ")}, ${entityDayColumns(COHORT_WINDOWS, "d")}
       from entity_measure m
       left join entity_day d on d.kind = m.kind and d.key = m.key
@@ -71,7 +76,8 @@ const PUT_PRIMARY_COHORTS = defineStatement({
   text: putCohorts({
     windows: ["primary"],
     columns: [...MEASURES, ...DAY_ARRAYS],
-    fresh: `${RETURNED_MONTH_FACTS}, ${entityMeasures(["primary"])}, ${entityDays(["primary"])}, group_day as (
+    isOld: "true",
+    fresh: `${RETURNED_MONTH_FACTS}, ${entityMeasures(["primary"], EVERY_ENTITY)}, ${entityDays(["primary"])}, group_day as (
     select c.entity_kind, c.entity_key,
            array_agg(coalesce(r.returned_units, 0) order by s.sold_on) as day_returned_units
       from cohort c
@@ -99,29 +105,45 @@ const PUT_PRIMARY_COHORTS = defineStatement({
 export type ChangedCohort = { entity_kind: string; entity_key: string; sold_units: number };
 
 /**
- * Brings the cohort rows of a month, in all windows or the primary one, to what the facts say (M1–M4, M7–M11, M13,
- * M15): rows that are right stay untouched, rows of entities that sold nothing become zeros. order_line_by_month,
- * ranges of the primary keys of the other facts, cohort_leaderboard.
+ * Brings the cohort rows of a month to what the facts say (M1–M4, M7–M11, M13, M15), those of the touched SKUs and
+ * products (null = all) and of all groups: rows that are right stay untouched, rows of entities that sold nothing become
+ * zeros. order_line_by_month, ranges of the primary keys of the other facts, cohort_leaderboard.
  */
 export async function putMonthCohorts(
   connection: Connection,
   shopKey: number,
   month: string,
-  windows: "all" | "primary",
+  touched: TouchedEntities | null,
 ): Promise<ChangedCohort[]> {
   const range = await findOrderRange(connection, shopKey, month);
-  const statement = windows === "all" ? PUT_COHORTS : PUT_PRIMARY_COHORTS;
-  return connection.rows(statement, [shopKey, month, range.first_order_id, range.last_order_id]);
+  const lists = touched === null ? [null, null] : [touched.skus, touched.product_gids];
+  return connection.rows(PUT_COHORTS, [shopKey, month, range.first_order_id, range.last_order_id, ...lists]);
 }
 
-type CohortSource = { windows: readonly CohortWindow[]; columns: readonly string[]; fresh: string };
+/** The same of the primary window alone, and of every entity (M4). */
+export async function putPrimaryCohorts(
+  connection: Connection,
+  shopKey: number,
+  month: string,
+): Promise<ChangedCohort[]> {
+  const range = await findOrderRange(connection, shopKey, month);
+  return connection.rows(PUT_PRIMARY_COHORTS, [shopKey, month, range.first_order_id, range.last_order_id]);
+}
+
+type CohortSource = {
+  windows: readonly CohortWindow[];
+  columns: readonly string[];
+  /** Which stored rows are compared with the fresh ones. */
+  isOld: string;
+  fresh: string;
+};
 
 /**
  * Rows in the order that leaves side by side what a leaderboard reads together. The key comes from `workspace`, and the
  * whole query belongs to the select: so Citus runs all of it on the node of the shop. The left join reads it once, where
  * a plain one might look it up again for every row.
  */
-function putCohorts({ windows, columns, fresh }: CohortSource): string {
+function putCohorts({ windows, columns, isOld, fresh }: CohortSource): string {
   const key = ["entity_kind", "entity_key", "observation_window"];
   const listOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ");
   const value = (column: string) => (MEASURES.includes(column) ? `coalesce(f.${column}, 0)` : `f.${column}`);
@@ -130,7 +152,7 @@ function putCohorts({ windows, columns, fresh }: CohortSource): string {
     select ${[...key, ...columns].join(", ")}
       from cohort
      where shop_key = $1 and entity_kind in ${ENTITY_KINDS} and cohort_month = $2
-       and observation_window in (${windows.map((window) => `'${window}'`).join(", ")})
+       and observation_window in (${windows.map((window) => `'${window}'`).join(", ")}) and (${isOld})
   )
   select w.shop_key, $2, ${key.map((column) => `coalesce(f.${column}, o.${column})`).join(", ")}, ${columns.map(value).join(", ")}
     from workspace w
@@ -140,6 +162,25 @@ function putCohorts({ windows, columns, fresh }: CohortSource): string {
   on conflict (shop_key, entity_kind, entity_key, observation_window, cohort_month) do update
      set ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}
   returning entity_kind, entity_key, sold_units`;
+}
+
+/** SKUs and products whose facts a run changed, moved or removed; what they belong to now and belonged to before. */
+export type TouchedEntities = { skus: string[]; product_gids: string[] };
+
+const LOAD_TOUCHED_ENTITIES = defineStatement({
+  name: "load_touched_entities",
+  text: `select array(select sku from touched_sku limit $1) as skus,
+                array(select product_gid from touched_product limit $1) as product_gids`,
+});
+
+/** What the run has touched; null = more than `most` SKUs or products. */
+export async function loadTouchedEntities(
+  connection: Connection,
+  most: number,
+): Promise<TouchedEntities | null> {
+  const [row] = await connection.rows<TouchedEntities>(LOAD_TOUCHED_ENTITIES, [most + 1]);
+  const { skus, product_gids: productGids } = row as TouchedEntities;
+  return skus.length > most || productGids.length > most ? null : (row as TouchedEntities);
 }
 
 const REMOVE_EMPTY_COHORTS = defineStatement({

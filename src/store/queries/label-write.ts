@@ -152,15 +152,22 @@ export async function nextTouchedLabels(connection: Connection, limit: number): 
 
 const MARK_LABEL_MONTHS = defineStatement({
   name: "mark_label_months",
-  text: `insert into dirty_cohort (shop_key, cohort_month)
-         select distinct $1::bigint, o.cohort_month
-           from touched_label t
-           join label_share h on h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id
-           join order_line o on o.shop_key = $1 and o.order_id = h.order_id and o.line_id = h.line_id
-         on conflict do nothing`,
+  text: `with line as (
+           select o.cohort_month, o.product_gid, o.sku
+             from touched_label t
+             join label_share h on h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id
+             join order_line o on o.shop_key = $1 and o.order_id = h.order_id and o.line_id = h.line_id
+         ), product as (
+           insert into touched_product (product_gid)
+           select distinct product_gid from line where product_gid is not null on conflict do nothing
+         ), sku as (
+           insert into touched_sku (sku) select distinct sku from line where sku is not null on conflict do nothing
+         )
+         insert into dirty_cohort (shop_key, cohort_month)
+         select distinct $1::bigint, cohort_month from line on conflict do nothing`,
 });
 
-/** Marks the months that carry parts of touched labels. Index label_share_by_label. */
+/** Marks the months, products and SKUs that carry parts of touched labels. Index label_share_by_label. */
 export async function markLabelMonths(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(MARK_LABEL_MONTHS, [shopKey]);
 }

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { csv, startImportShop } from "../../tests/support/import-shop.ts";
+import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+import { rebuildWorkspace } from "./rebuild.ts";
+
+/** A run makes the rows of what it touched anew, not those of whole months (docs/decisions/0014). */
+
+const PRODUCTS = "product_id,title,family,analytics_category";
+const VARIANTS = "variant_id,product_id,sku,condition,unit_cost";
+const LINES = "order_id,line_id,ordered_at,variant_id,product_id,sku,units";
+const RETURNS = "return_id,order_id,line_id,status,units,closed_at,reason";
+const REFUNDS = "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type";
+const LABELS = "label_id,order_id,charged_at,amount,voided_at";
+
+const STORE = {
+  "products.csv": csv(PRODUCTS, "p1,Hat,Tops,Wool", "p2,Shoe,Feet,Skin", "p3,Belt,Tops,Skin"),
+  "variants.csv": csv(
+    VARIANTS,
+    "v1,p1,HAT-S,new,2.00",
+    "v2,p1,HAT-M,new,2.50",
+    "v3,p2,SHOE,new,9.00",
+    "v4,p3,BELT,used,1.00",
+  ),
+  "order_lines.csv": csv(
+    LINES,
+    "o1,l1,2026-01-05T10:00:00Z,v1,,,3",
+    "o1,l2,2026-01-05T10:00:00Z,v2,,,2",
+    "o2,l1,2026-01-06T10:00:00Z,v3,,,4",
+    "o3,l1,2026-02-07T10:00:00Z,v4,,,5",
+    "o3,l2,2026-02-07T10:00:00Z,,p2,SHOE-X,1",
+    "o4,l1,2026-02-08T10:00:00Z,,,CAP,2",
+  ),
+  "returns.csv": csv(RETURNS, "r1,o2,l1,CLOSED,1,2026-01-20T00:00:00Z,SIZE"),
+  "refunds.csv": csv(
+    REFUNDS,
+    "f1,o1,l1,2026-01-20T00:00:00Z,1,5.00,RETURN",
+    "f2,o3,l1,2026-02-20T00:00:00Z,2,8.00,NO_RESTOCK",
+  ),
+  "return_labels.csv": csv(LABELS, "b1,o1,2026-01-22T00:00:00Z,4.00,", "b2,o3,2026-02-22T00:00:00Z,3.00,"),
+};
+
+const NOTHING = csv(LINES);
+
+/** One change each; what it must reach is what a rebuild of everything gives. */
+const CHANGES: Readonly<Record<string, FolderFiles>> = {
+  "a refund more": { "refunds.csv": csv(REFUNDS, "f3,o2,l1,2026-02-20T00:00:00Z,1,9.00,RETURN") },
+  "another reason of a return": {
+    "returns.csv": csv(RETURNS, "r1,o2,l1,CLOSED,1,2026-01-20T00:00:00Z,COLOR"),
+  },
+  "a return that closed later": {
+    "returns.csv": csv(RETURNS, "r1,o2,l1,CLOSED,1,2026-04-20T00:00:00Z,SIZE"),
+  },
+  "a return under way": { "returns.csv": csv(RETURNS, "r2,o4,l1,OPEN,1,,SIZE") },
+  "more units of a line": { "order_lines.csv": csv(LINES, "o1,l1,2026-01-05T10:00:00Z,v1,,,7") },
+  "an order in another month": {
+    "order_lines.csv": csv(LINES, "o1,l1,2026-03-05T10:00:00Z,v1,,,3", "o1,l2,2026-03-05T10:00:00Z,v2,,,2"),
+  },
+  "a line of another variant": { "order_lines.csv": csv(LINES, "o2,l1,2026-01-06T10:00:00Z,v4,,,4") },
+  "a line of a SKU that nothing names": {
+    "order_lines.csv": csv(LINES, "o4,l1,2026-02-08T10:00:00Z,,,BEANIE,2"),
+  },
+  "a line that sells nothing any more": {
+    "order_lines.csv": csv(`${LINES},canceled_at`, "o4,l1,2026-02-08T10:00:00Z,,,CAP,2,2026-02-09T00:00:00Z"),
+  },
+  "a new order": { "order_lines.csv": csv(LINES, "o5,l1,2026-01-09T10:00:00Z,v2,,,2") },
+  "another cost of a variant": { "variants.csv": csv(VARIANTS, "v1,p1,HAT-S,new,3.00") },
+  "a variant that is used now": { "variants.csv": csv(VARIANTS, "v3,p2,SHOE,used,9.00") },
+  "a variant of another product": { "variants.csv": csv(VARIANTS, "v2,p3,HAT-M,new,2.50") },
+  "a variant of another SKU": { "variants.csv": csv(VARIANTS, "v2,p1,HAT-L,new,2.50") },
+  "a variant of a SKU that only lines named": { "variants.csv": csv(VARIANTS, "v5,p3,CAP,new,1.50") },
+  "a product of another family and category": { "products.csv": csv(PRODUCTS, "p1,Hat,Feet,Silk") },
+  "a label more": { "return_labels.csv": csv(LABELS, "b3,o2,2026-01-25T00:00:00Z,6.00,") },
+  "another amount of a label": { "return_labels.csv": csv(LABELS, "b1,o1,2026-01-22T00:00:00Z,7.00,") },
+  "a label charged later": { "return_labels.csv": csv(LABELS, "b1,o1,2026-04-22T00:00:00Z,4.00,") },
+  "a label of another order": { "return_labels.csv": csv(LABELS, "b1,o3,2026-02-23T00:00:00Z,4.00,") },
+  "a label that is void now": {
+    "return_labels.csv": csv(LABELS, "b2,o3,2026-02-22T00:00:00Z,3.00,2026-03-01T00:00:00Z"),
+  },
+};
+
+let shop: ImportShop;
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(() => shop.stop());
+
+async function openStore(): Promise<number> {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, STORE);
+  return shopKey;
+}
+
+for (const [title, files] of Object.entries(CHANGES)) {
+  test(`M7: after ${title}, every prepared row is what a rebuild of everything makes`, async () => {
+    const shopKey = await openStore();
+    const unchanged = await shop.dump(shopKey);
+    await shop.import(shopKey, { "order_lines.csv": NOTHING, ...files });
+    const changed = await shop.dump(shopKey);
+    assert.notDeepEqual(changed["cohort"], unchanged["cohort"]);
+    await rebuildWorkspace(shop.database, shopKey);
+    assert.deepEqual(await shop.dump(shopKey), changed);
+  });
+}
+
+const SPOIL =
+  "update cohort set sold_units = 77 where shop_key = $1 and entity_kind = 'sku' and entity_key = $2";
+const SPOILED = "select 1 from cohort where shop_key = $1 and entity_key = $2 and sold_units = 77";
+
+test("rows of what a run did not touch are not made anew", async () => {
+  const shopKey = await openStore();
+  await shop.rows(SPOIL, [shopKey, "SHOE"]);
+  await shop.import(shopKey, { "order_lines.csv": csv(LINES, "o1,l1,2026-01-05T10:00:00Z,v1,,,7") });
+  assert.equal((await shop.rows(SPOILED, [shopKey, "SHOE"])).length, 4);
+});
+
+test("months that were marked before a run are made anew whole", async () => {
+  const shopKey = await openStore();
+  await shop.rows(SPOIL, [shopKey, "SHOE"]);
+  await shop.rows("insert into dirty_cohort (shop_key, cohort_month) values ($1, '2026-01-01')", [shopKey]);
+  await shop.import(shopKey, { "order_lines.csv": csv(LINES, "o1,l1,2026-01-05T10:00:00Z,v1,,,7") });
+  assert.equal((await shop.rows(SPOILED, [shopKey, "SHOE"])).length, 0);
+});
