@@ -179,8 +179,8 @@ export async function loadTouchedEntities(
   most: number,
 ): Promise<TouchedEntities | null> {
   const [row] = await connection.rows<TouchedEntities>(LOAD_TOUCHED_ENTITIES, [most + 1]);
-  const { skus, product_gids: productGids } = row as TouchedEntities;
-  return skus.length > most || productGids.length > most ? null : (row as TouchedEntities);
+  const touched = row as TouchedEntities;
+  return touched.skus.length > most || touched.product_gids.length > most ? null : touched;
 }
 
 const REMOVE_EMPTY_COHORTS = defineStatement({

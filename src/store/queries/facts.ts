@@ -16,6 +16,14 @@ export const VARIANT_OF_LINE = `
 export const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), coalesce(l.sku, v.sku),
   coalesce(v.used, s.used, false), coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
 
+/** `product` and `sku`: note what the rows of `line` are of (docs/decisions/0014). */
+export const TOUCH_ENTITIES_OF_LINE = `product as (
+           insert into touched_product (product_gid)
+           select distinct product_gid from line where product_gid is not null on conflict do nothing
+         ), sku as (
+           insert into touched_sku (sku) select distinct sku from line where sku is not null on conflict do nothing
+         )`;
+
 const MARK_CHANGED_ORDERS = defineStatement({
   name: "mark_changed_orders",
   text: `with line as (
@@ -25,12 +33,7 @@ const MARK_CHANGED_ORDERS = defineStatement({
          ), dirty as (
            insert into dirty_cohort (shop_key, cohort_month)
            select distinct $1::bigint, cohort_month from line on conflict do nothing
-         ), product as (
-           insert into touched_product (product_gid)
-           select distinct product_gid from line where product_gid is not null on conflict do nothing
-         ), sku as (
-           insert into touched_sku (sku) select distinct sku from line where sku is not null on conflict do nothing
-         )
+         ), ${TOUCH_ENTITIES_OF_LINE}
          insert into touched_label (source, label_id)
          select l.source, l.label_id from return_label l join changed_order c on c.order_id = l.order_id
           where l.shop_key = $1

@@ -1,5 +1,6 @@
 import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { TOUCH_ENTITIES_OF_LINE } from "./facts.ts";
 
 const PUT_LABELS = defineStatement({
   name: "put_labels",
@@ -157,12 +158,7 @@ const MARK_LABEL_MONTHS = defineStatement({
              from touched_label t
              join label_share h on h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id
              join order_line o on o.shop_key = $1 and o.order_id = h.order_id and o.line_id = h.line_id
-         ), product as (
-           insert into touched_product (product_gid)
-           select distinct product_gid from line where product_gid is not null on conflict do nothing
-         ), sku as (
-           insert into touched_sku (sku) select distinct sku from line where sku is not null on conflict do nothing
-         )
+         ), ${TOUCH_ENTITIES_OF_LINE}
          insert into dirty_cohort (shop_key, cohort_month)
          select distinct $1::bigint, cohort_month from line on conflict do nothing`,
 });
