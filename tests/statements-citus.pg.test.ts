@@ -1,38 +1,23 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { openDatabase, STATEMENTS } from "../src/store/database.ts";
+import { STATEMENTS } from "../src/store/database.ts";
 import type { Connection, Database, Statement } from "../src/store/database.ts";
-import { createStage } from "../src/store/queries/import-stage.ts";
-import { listTenantTables } from "../src/store/queries/distribute.ts";
-import { createTestDatabase } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
-import { changesSessionBy, importStatements, planOf } from "./support/statement-plan.ts";
+import {
+  changesSessionBy,
+  forEachStatement,
+  openStatementDatabase,
+  planOf,
+} from "./support/statement-plan.ts";
 import type { PlanNode } from "./support/statement-plan.ts";
 
-/** They ask a Citus about itself. */
-const OF_CITUS = /^(?:list_distributed|make_reference_table|distribute_table|distribute_function)$/u;
-
-let testDatabase: TestDatabase;
+let stop: () => Promise<void>;
 let database: Database;
 let tenantTables: ReadonlySet<string>;
 
 before(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({
-    url: testDatabase.url,
-    maxConnections: 1,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "statements test",
-    onConnectionError: () => {},
-  });
-  await importStatements();
-  tenantTables = new Set(await listTenantTables(database));
+  ({ database, tenantTables, stop } = await openStatementDatabase());
 });
-after(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
+after(() => stop());
 
 /** What a Citus refused or got wrong when the tests ran on one (CONTRIBUTING.md), as far as a text shows it. */
 const REFUSED_TEXTS: Readonly<Record<string, RegExp>> = {
@@ -61,11 +46,14 @@ test("the check finds updates that Citus refuses", () => {
 
 test("no statement inserts distinct rows that get a time or number each, which Citus adds before it compares", async () => {
   const wrong: string[] = [];
+  await forEachStatement(database, async (connection, statement) => {
+    if (await addsToDistinct(connection, statement)) wrong.push(statement.name);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test("the check finds distinct rows that get a time each", async () => {
   await database.transaction(async (connection) => {
-    await createStage(connection);
-    for (const statement of STATEMENTS.values()) {
-      if (await addsToDistinct(connection, statement)) wrong.push(statement.name);
-    }
     const ask = "insert into pending_record (shop_key, source, kind, record_id)";
     const records =
       "select distinct r.shop_key, r.source, 'x', r.record_id from sync_record r where r.shop_key = $1";
@@ -75,7 +63,6 @@ test("no statement inserts distinct rows that get a time or number each, which C
       false,
     );
   });
-  assert.deepEqual(wrong, []);
 });
 
 async function addsToDistinct(connection: Connection, statement: Statement): Promise<boolean> {
@@ -85,13 +72,9 @@ async function addsToDistinct(connection: Connection, statement: Statement): Pro
 
 test("no statement removes or changes rows of its session by those of a workspace", async () => {
   const refused: string[] = [];
-  await database.transaction(async (connection) => {
-    await createStage(connection);
-    for (const statement of STATEMENTS.values()) {
-      if (OF_CITUS.test(statement.name)) continue;
-      const plan = await planOf(connection, statement);
-      if (plan !== null && changesSessionBy(plan, tenantTables)) refused.push(statement.name);
-    }
+  await forEachStatement(database, async (connection, statement) => {
+    const plan = await planOf(connection, statement);
+    if (plan !== null && changesSessionBy(plan, tenantTables)) refused.push(statement.name);
   });
   assert.deepEqual(refused, []);
 });

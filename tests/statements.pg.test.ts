@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { openDatabase, STATEMENTS } from "../src/store/database.ts";
+import { STATEMENTS } from "../src/store/database.ts";
 import type { Connection, Database, Statement } from "../src/store/database.ts";
-import { createStage } from "../src/store/queries/import-stage.ts";
-import { createTestDatabase } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
-import { firstOutputs, importStatements, nodesOf, planOf } from "./support/statement-plan.ts";
+import {
+  firstOutputs,
+  forEachStatement,
+  nodesOf,
+  openStatementDatabase,
+  planOf,
+} from "./support/statement-plan.ts";
 import type { PlanNode } from "./support/statement-plan.ts";
 
 /**
@@ -46,34 +49,14 @@ const COMPUTED_APART: Readonly<Record<string, string>> = {
   record_webhook_delivery: "each row has a time of its own",
 };
 
-/** They ask a Citus about itself. */
-const OF_CITUS = /^(?:list_distributed|make_reference_table|distribute_table|distribute_function)$/u;
-
-let testDatabase: TestDatabase;
+let stop: () => Promise<void>;
 let database: Database;
 let tenantTables: ReadonlySet<string>;
 
 before(async () => {
-  testDatabase = await createTestDatabase();
-  database = openDatabase({
-    url: testDatabase.url,
-    maxConnections: 2,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "statements test",
-    onConnectionError: () => {},
-  });
-  await importStatements();
-  const rows = await ask<{ table: string }>(
-    `select c.relname as table from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'shop_key'
-      where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> 'shop_directory'`,
-  );
-  tenantTables = new Set(rows.map((row) => row.table));
+  ({ database, tenantTables, stop } = await openStatementDatabase());
 });
-after(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
+after(() => stop());
 
 let asked = 0;
 const ask = <Row>(text: string): Promise<Row[]> =>
@@ -117,13 +100,9 @@ test("foreign keys between workspaces' tables go by shop_key", async () => {
 test("every statement names the one workspace it is for, but those of the operator over all of them", async () => {
   assert.ok(STATEMENTS.size > 80, `only ${STATEMENTS.size} statements are registered`);
   const offenders: string[] = [];
-  await database.transaction(async (connection) => {
-    await createStage(connection);
-    for (const statement of STATEMENTS.values()) {
-      if (OF_CITUS.test(statement.name)) continue;
-      const problem = await problemOf(connection, statement);
-      if (problem !== null) offenders.push(`${statement.name}: ${problem}`);
-    }
+  await forEachStatement(database, async (connection, statement) => {
+    const problem = await problemOf(connection, statement);
+    if (problem !== null) offenders.push(`${statement.name}: ${problem}`);
   });
   const unexpected = offenders.filter((line) => OVER_ALL_SHOPS[line.split(":")[0] ?? ""] === undefined);
   assert.deepEqual(unexpected, []);
@@ -138,14 +117,10 @@ test("every statement names the one workspace it is for, but those of the operat
 test("the rows of an insert have their shop_key from a workspace's table, so that Citus selects them on its node", async () => {
   const apart: Record<string, string> = {};
   const ofSession: string[] = [];
-  await database.transaction(async (connection) => {
-    await createStage(connection);
-    for (const statement of STATEMENTS.values()) {
-      if (OF_CITUS.test(statement.name)) continue;
-      const obstacle = await obstacleOf(connection, statement);
-      if (obstacle === OF_SESSION) ofSession.push(statement.name);
-      else if (obstacle !== null) apart[statement.name] = obstacle;
-    }
+  await forEachStatement(database, async (connection, statement) => {
+    const obstacle = await obstacleOf(connection, statement);
+    if (obstacle === OF_SESSION) ofSession.push(statement.name);
+    else if (obstacle !== null) apart[statement.name] = obstacle;
   });
   assert.deepEqual(apart, COMPUTED_APART);
   const guide = readFileSync(join(import.meta.dirname, "../docs/scaling.md"), "utf8");

@@ -1,14 +1,58 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Connection, Statement } from "../../src/store/database.ts";
+import { openDatabase, STATEMENTS } from "../../src/store/database.ts";
+import type { Connection, Database, Statement } from "../../src/store/database.ts";
+import { listTenantTables } from "../../src/store/queries/distribute.ts";
+import { createStage } from "../../src/store/queries/import-stage.ts";
+import { createTestDatabase } from "./database.ts";
 
 const QUERIES = join(import.meta.dirname, "../../src/store/queries");
 
-/** Loads every query module, so that STATEMENTS holds all statements. */
-export async function importStatements(): Promise<void> {
+/** They ask a Citus about itself. */
+const OF_CITUS = /^(?:list_distributed|make_reference_table|distribute_table|distribute_function)$/u;
+
+export type StatementDatabase = {
+  database: Database;
+  /** The tables that hold rows of workspaces. */
+  tenantTables: ReadonlySet<string>;
+  stop(this: void): Promise<void>;
+};
+
+/** A database of its own to plan statements in; STATEMENTS then holds those of every query module. */
+export async function openStatementDatabase(): Promise<StatementDatabase> {
+  const testDatabase = await createTestDatabase();
+  const database = openDatabase({
+    url: testDatabase.url,
+    maxConnections: 2,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "statements test",
+    onConnectionError: () => {},
+  });
   for (const file of readdirSync(QUERIES)) {
     if (!file.endsWith(".test.ts")) await import(join(QUERIES, file));
   }
+  return {
+    database,
+    tenantTables: new Set(await listTenantTables(database)),
+    stop: async () => {
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}
+
+/** Looks at every statement but those that only a Citus can plan, in one transaction with the tables of a run. */
+export async function forEachStatement(
+  database: Database,
+  look: (connection: Connection, statement: Statement) => Promise<void>,
+): Promise<void> {
+  await database.transaction(async (connection) => {
+    await createStage(connection);
+    for (const statement of STATEMENTS.values()) {
+      if (!OF_CITUS.test(statement.name)) await look(connection, statement);
+    }
+  });
 }
 
 /** A node of a plan, as EXPLAIN's verbose JSON has it. */
