@@ -5,8 +5,8 @@
  */
 import { createHistogram } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
-import autocannon from "autocannon";
 import { openConnections } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import type { Load, LoadRequest, Outcome } from "./load.ts";
 
 const load = JSON.parse(await text(process.stdin)) as Load;
@@ -15,26 +15,39 @@ const outcome =
 console.log(JSON.stringify(outcome));
 
 async function askFreely({ address, requests, connections, seconds }: Load): Promise<Outcome> {
-  const result = await autocannon({ url: address, connections, duration: seconds, requests: [...requests] });
-  return {
-    perSecond: result.requests.total / result.duration,
-    requests: result.requests.total,
-    failures: result.non2xx + result.errors + result.timeouts,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
+  const texts = textsOf(requests, address);
+  const pool = await openPool(address, connections);
+  const answers = openTally();
+  const startedMs = performance.now();
+  const endMs = startedMs + seconds * 1000;
+  let asked = 0;
+  const askUntilEnd = (answered: () => void): void => {
+    const askedMs = performance.now();
+    if (askedMs >= endMs) {
+      answered();
+      return;
+    }
+    const request = texts[asked % texts.length] ?? "";
+    asked += 1;
+    pool.ask(request, (status) => {
+      answers.add(status, askedMs);
+      askUntilEnd(answered);
+    });
   };
+  await Promise.all(Array.from({ length: connections }, () => new Promise<void>(askUntilEnd)));
+  const tookMs = performance.now() - startedMs;
+  pool.close();
+  return answers.outcome(tookMs);
 }
 
 async function askPaced(
   { address, requests, connections, seconds }: Load,
   ratePerSecond: number,
 ): Promise<Outcome> {
-  const { hostname, port } = new URL(address);
-  const texts = requests.map((request) => textOf(request, hostname));
-  const pool = await openConnections({ hostname, port: Number(port), connections });
+  const texts = textsOf(requests, address);
+  const pool = await openPool(address, connections);
   const total = Math.round(ratePerSecond * seconds);
-  const latencies = createHistogram();
-  const failed = { count: 0 };
+  const answers = openTally();
   const startedMs = performance.now();
   let asked = 0;
   await new Promise<void>((finished) => {
@@ -43,23 +56,51 @@ async function askPaced(
       for (; asked < due; asked += 1) {
         const appointedMs = startedMs + (asked / ratePerSecond) * 1000;
         pool.ask(texts[asked % texts.length] ?? "", (status) => {
-          latencies.record(Math.max(1, Math.round((performance.now() - appointedMs) * 1000)));
-          if (status !== 200) failed.count += 1;
-          if (latencies.count === total) finished();
+          answers.add(status, appointedMs);
+          if (answers.count() === total) finished();
         });
       }
       if (asked >= total) clearInterval(timer);
     }, 1);
   });
-  const perSecond = total / ((performance.now() - startedMs) / 1000);
+  const tookMs = performance.now() - startedMs;
   pool.close();
+  return answers.outcome(tookMs);
+}
+
+type Tally = {
+  add(status: number, startedMs: number): void;
+  count(): number;
+  outcome(tookMs: number): Outcome;
+};
+
+function openTally(): Tally {
+  const latencies = createHistogram();
+  let failures = 0;
   return {
-    perSecond,
-    requests: total,
-    failures: failed.count,
-    p50Ms: latencies.percentile(50) / 1000,
-    p99Ms: latencies.percentile(99) / 1000,
+    add: (status, startedMs) => {
+      latencies.record(Math.max(1, Math.round((performance.now() - startedMs) * 1000)));
+      if (status !== 200) failures += 1;
+    },
+    count: () => latencies.count,
+    outcome: (tookMs) => ({
+      perSecond: latencies.count / (tookMs / 1000),
+      requests: latencies.count,
+      failures,
+      p50Ms: latencies.percentile(50) / 1000,
+      p99Ms: latencies.percentile(99) / 1000,
+    }),
   };
+}
+
+function openPool(address: string, connections: number): Promise<Connections> {
+  const { hostname, port } = new URL(address);
+  return openConnections({ hostname, port: Number(port), connections });
+}
+
+function textsOf(requests: readonly LoadRequest[], address: string): string[] {
+  const { hostname } = new URL(address);
+  return requests.map((request) => textOf(request, hostname));
 }
 
 function textOf({ method, path, headers, body }: LoadRequest, hostname: string): string {
