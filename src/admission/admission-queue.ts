@@ -42,6 +42,9 @@ type Waiting = {
 const LARGEST_BATCH = 256;
 const LOOKS_PER_WAIT = 4;
 
+/** The requests of a shop that wait for its next statement, and how many went with the one before. */
+type Line = { waiting: Waiting[]; before: number };
+
 /**
  * Checks the requests of a shop that arrive together in one statement. While it runs, later ones of the same shop
  * wait for the next: they would wait for the same row's lock. Shops do not wait for each other, an error fails only
@@ -49,21 +52,26 @@ const LOOKS_PER_WAIT = 4;
  */
 export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQueue {
   const { longestWaitMs } = options;
-  /** Shops with a statement under way or about to be, and who waits for the next. */
-  const waitingByShop = new Map<string, Waiting[]>();
+  /** Shops with a statement under way or about to be. */
+  const lines = new Map<string, Line>();
   const watch = startedWhenNeeded(longestWaitMs / LOOKS_PER_WAIT, () => {
-    for (const waiting of waitingByShop.values()) refuseLate(waiting, longestWaitMs);
-    return waitingByShop.size > 0;
+    for (const { waiting } of lines.values()) refuseLate(waiting, longestWaitMs);
+    return lines.size > 0;
   });
-  const runNext = async (shopKey: string, waiting: Waiting[]): Promise<void> => {
-    refuseLate(waiting, longestWaitMs);
-    const batch = waiting.splice(0, LARGEST_BATCH);
+  const runNext = async (shopKey: string, line: Line): Promise<void> => {
+    refuseLate(line.waiting, longestWaitMs);
+    const batch = takeBatch(line);
+    if (batch.length === 0) {
+      lines.delete(shopKey);
+      return;
+    }
     watch();
     const tell = await judge(options, shopKey, batch);
-    if (waiting.length > 0) void runNext(shopKey, waiting);
-    else waitingByShop.delete(shopKey);
-    // Once the next statement is on its way, so that the database does not wait for these answers.
-    process.nextTick(tell);
+    afterArrivals(() => {
+      void runNext(shopKey, line);
+      // Once the next statement is on its way, so that the database does not wait for these answers.
+      process.nextTick(tell);
+    });
   };
   return (request, now) =>
     new Promise((resolve, reject) => {
@@ -72,16 +80,34 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
         return;
       }
       const entry = { request, sinceMs: performance.now(), resolve, reject };
-      const waiting = waitingByShop.get(request.shopKey);
-      if (waiting === undefined) {
-        const first = [entry];
-        waitingByShop.set(request.shopKey, first);
-        // After this turn's arrivals, so that they come along.
-        setImmediate(() => void runNext(request.shopKey, first));
+      const line = lines.get(request.shopKey);
+      if (line === undefined) {
+        const first = { waiting: [entry], before: 0 };
+        lines.set(request.shopKey, first);
+        afterArrivals(() => void runNext(request.shopKey, first));
       } else {
-        waiting.push(entry);
+        line.waiting.push(entry);
       }
     });
+}
+
+/** After what else arrives in this turn of the event loop, so that it comes along. */
+function afterArrivals(run: () => void): void {
+  setImmediate(run);
+}
+
+/**
+ * Takes who goes with the next statement: all that wait, or half of them and of those who went before. Callers who ask
+ * again once they are answered would else come in a large and a small batch by turns, and neither server nor database
+ * would have enough to do while it waits for the other.
+ */
+function takeBatch(line: Line): Waiting[] {
+  const { waiting, before } = line;
+  const most =
+    before === 0 ? LARGEST_BATCH : Math.min(LARGEST_BATCH, Math.ceil((waiting.length + before) / 2));
+  const batch = waiting.splice(0, most);
+  line.before = batch.length;
+  return batch;
 }
 
 /**

@@ -33,10 +33,11 @@ const LONGEST_WAIT_MS = 3000;
  */
 export function createAdmit(options: { database: Queryable; pepper: Buffer }): Admit {
   const judge = createAdmissionQueue({ ...options, longestWaitMs: LONGEST_WAIT_MS });
-  // One for all that were checked together: they come one after another.
+  // One for all that were checked together: they come one after another, and most with one token.
   const workspaceOfRow = rememberLast(workspaceOf);
+  const bearerOf = rememberLast(readBearer);
   return async (authorization, need, now) => {
-    const { shopKey, tokenId, secret } = readBearer(authorization);
+    const { shopKey, tokenId, secret } = bearerOf(authorization);
     const { scope, entitlements, counted, readsData = counted } = need;
     const judgement = await judge({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
     refuse(judgement, now ?? new Date());
