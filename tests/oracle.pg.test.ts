@@ -78,15 +78,16 @@ test("the same rows in any order, twice or in pieces give the same tables, and s
       const inPieces = await ingest(store, piecesOf(store.files, seedOfOrder));
       assert.deepEqual(await dumpTables(inPieces), expected, "in pieces");
 
-      await rebuildWorkspace(service.installation.database, inPieces.shopKey);
+      const { database } = service.installation;
+      await rebuildWorkspace(database, inPieces.shopKey);
       assert.deepEqual(await dumpTables(inPieces), expected, "after a rebuild");
 
-      await rebuildPrimaryWindow(service.installation.database, inPieces.shopKey, 60);
-      await rebuildPrimaryWindow(
-        service.installation.database,
-        inPieces.shopKey,
-        store.settings.primary_window_days,
-      );
+      const otherDays = 1 + (seedOfOrder % 150);
+      await rebuildPrimaryWindow(database, inPieces.shopKey, otherDays);
+      const otherWindow = await dumpTables(inPieces);
+      await rebuildWorkspace(database, inPieces.shopKey);
+      assert.deepEqual(otherWindow, await dumpTables(inPieces), `with a primary window of ${otherDays} days`);
+      await rebuildPrimaryWindow(database, inPieces.shopKey, store.settings.primary_window_days);
       assert.deepEqual(await dumpTables(inPieces), expected, "after another primary window and back");
     }),
     limits,

@@ -38,9 +38,10 @@ export function createMcpSurface(options: McpOptions) {
         scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) =>
           done(null, body),
         );
-        scope.addHook("onRequest", async (request, reply) => {
+        scope.addHook("onRequest", (request, reply, done) => {
           const refusal = refuseForeign(request, origins);
-          return refusal === null ? undefined : sendRpc(reply, refusal);
+          if (refusal === null) done();
+          else sendRpc(reply, refusal);
         });
         scope.setErrorHandler((error, request, reply) =>
           sendRpc(reply, failureAnswer(error, request, reply, null)),

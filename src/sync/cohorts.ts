@@ -73,7 +73,10 @@ export async function rebuildPrimaryWindow(
     await lockShop(connection, shopKey);
     await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     const months = await listCohortMonths(connection, shopKey);
-    await replaceCohorts(connection, shopKey, months, { names: ["primary"], put: putPrimaryCohorts });
+    await replaceCohorts(connection, shopKey, months, {
+      names: ["primary"],
+      put: (_connection, _shopKey, month) => putPrimaryCohorts(connection, shopKey, month, primaryWindowDays),
+    });
     return raiseDataVersion(connection, shopKey);
   });
 }

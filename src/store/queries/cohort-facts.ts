@@ -61,11 +61,22 @@ function monthFacts(condition: string): string {
 
 export const MONTH_FACTS = monthFacts("");
 
-/** The same of the lines alone of which something came back. */
-export const RETURNED_MONTH_FACTS = monthFacts(`and (l.order_id, l.line_id) in (
-       select e.order_id, e.line_id from return_event e where e.shop_key = $1 and e.order_id between $3 and $4
+/**
+ * The same of the lines alone of which something came back on the days by which the primary window and `base` differ:
+ * what the two windows hold of all other lines is the same.
+ */
+export function movedMonthFacts(base: CohortWindow): string {
+  const [shorter, longer] = ["least", "greatest"].map(
+    (pick) => `${pick}(${LAST_LAG_DAYS[base]}, ${LAST_LAG_DAYS.primary})`,
+  );
+  const isBetween = (row: string) => `${row}.lag_days > ${shorter} and ${row}.lag_days <= ${longer}`;
+  return monthFacts(`and (l.order_id, l.line_id) in (
+       select e.order_id, e.line_id from return_event e
+        where e.shop_key = $1 and e.order_id between $3 and $4 and ${isBetween("e")}
        union all
-       select s.order_id, s.line_id from label_share s where s.shop_key = $1 and s.order_id between $3 and $4)`);
+       select s.order_id, s.line_id from label_share s
+        where s.shop_key = $1 and s.order_id between $3 and $4 and ${isBetween("s")})`);
+}
 
 /** Conditions on rows `m` of SKUs and of products, each beginning with "and"; none = every SKU and product. */
 export type EntityFilter = { sku: string; product: string };

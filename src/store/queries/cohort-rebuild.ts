@@ -1,13 +1,11 @@
 import { defineStatement } from "../database.ts";
-import type { Connection, Queryable } from "../database.ts";
+import type { Connection, Queryable, Statement } from "../database.ts";
 import {
   COHORT_WINDOWS,
   EVERY_ENTITY,
-  FIXED_MEASURES,
   LISTED_ENTITIES,
   MEASURES,
   MONTH_FACTS,
-  RETURNED_MONTH_FACTS,
   WINDOW_MEASURES,
   dayReturned,
   entityDayColumns,
@@ -15,10 +13,11 @@ import {
   entityMeasures,
   entityReturns,
   measuresByWindow,
+  movedMonthFacts,
 } from "./cohort-facts.ts";
-import type { CohortWindow } from "./cohort-facts.ts";
 
 const ENTITY_KINDS = "('sku', 'product', 'product_used', 'family', 'analytics_category', 'workspace')";
+const GROUP_KINDS = "('family', 'analytics_category', 'workspace')";
 const RETURN_ARRAYS = [
   "return_reasons",
   "return_lag_days",
@@ -27,6 +26,8 @@ const RETURN_ARRAYS = [
   "request_units",
 ];
 const DAY_ARRAYS = ["sold_days", "day_sold_units", "day_returned_units"];
+const listOf = (row: string, columns: readonly string[]) =>
+  columns.map((column) => `${row}.${column}`).join(", ");
 const ofLifetime = (column: string) =>
   `case w.observation_window when 'lifetime' then m.${column} end as ${column}`;
 
@@ -45,15 +46,18 @@ async function findOrderRange(connection: Connection, shopKey: number, month: st
   return row ?? { first_order_id: null, last_order_id: null };
 }
 
+const COHORT_KEY = ["entity_kind", "entity_key", "observation_window"];
+const COHORT_COLUMNS = [...MEASURES, ...RETURN_ARRAYS, ...DAY_ARRAYS];
+const freshOrNone = (column: string) =>
+  MEASURES.includes(column) ? `coalesce(f.${column}, 0)` : `f.${column}`;
+
 const PUT_COHORTS = defineStatement({
   name: "put_cohorts",
-  text: putCohorts({
-    windows: COHORT_WINDOWS,
-    columns: [...MEASURES, ...RETURN_ARRAYS, ...DAY_ARRAYS],
-    isOld: `$5::text[] is null or entity_kind in ('family', 'analytics_category', 'workspace')
-        or entity_kind = 'sku' and entity_key = any($5::text[])
-        or entity_kind in ('product', 'product_used') and entity_key = any($6::text[])`,
-    fresh: `${MONTH_FACTS}, ${entityMeasures(COHORT_WINDOWS, LISTED_ENTITIES)}, ${entityReturns(LISTED_ENTITIES)}, ${entityDays(COHORT_WINDOWS)}, entity as (
+  // Rows in the order that leaves side by side what a leaderboard reads together. The key comes from `workspace`, and
+  // the whole query belongs to the select: so Citus runs all of it on the node of the shop. The left join reads it once,
+  // where a plain one might look it up again for every row.
+  text: `insert into cohort (shop_key, cohort_month, ${[...COHORT_KEY, ...COHORT_COLUMNS].join(", ")})
+  with ${MONTH_FACTS}, ${entityMeasures(COHORT_WINDOWS, LISTED_ENTITIES)}, ${entityReturns(LISTED_ENTITIES)}, ${entityDays(COHORT_WINDOWS)}, entity as (
     select m.*, ${RETURN_ARRAYS.join(", ")}, ${entityDayColumns(COHORT_WINDOWS, "d")}
       from entity_measure m
       left join entity_day d on d.kind = m.kind and d.key = m.key
@@ -64,42 +68,74 @@ const PUT_COHORTS = defineStatement({
            ${MEASURES.map((measure) => `w.${measure}`).join(", ")}, ${RETURN_ARRAYS.map(ofLifetime).join(", ")},
            m.sold_days, m.day_sold_units, ${dayReturned(COHORT_WINDOWS)} as day_returned_units
       from entity m cross join lateral ${measuresByWindow(COHORT_WINDOWS)}
-  )`,
-  }),
+  ), old as (
+    select ${[...COHORT_KEY, ...COHORT_COLUMNS].join(", ")}
+      from cohort
+     where shop_key = $1 and entity_kind in ${ENTITY_KINDS} and cohort_month = $2
+       and observation_window in (${COHORT_WINDOWS.map((window) => `'${window}'`).join(", ")})
+       and ($5::text[] is null or entity_kind in ${GROUP_KINDS}
+            or entity_kind = 'sku' and entity_key = any($5::text[])
+            or entity_kind in ('product', 'product_used') and entity_key = any($6::text[]))
+  )
+  select w.shop_key, $2, ${COHORT_KEY.map((column) => `coalesce(f.${column}, o.${column})`).join(", ")},
+         ${COHORT_COLUMNS.map(freshOrNone).join(", ")}
+    from workspace w
+    left join (fresh f full join old o on ${COHORT_KEY.map((column) => `o.${column} = f.${column}`).join(" and ")}) on true
+   where w.shop_key = $1 and (${listOf("f", COHORT_COLUMNS)}) is distinct from (${listOf("o", COHORT_COLUMNS)})
+   order by 3, 5, 4
+  on conflict (shop_key, entity_kind, entity_key, observation_window, cohort_month) do update
+     set ${COHORT_COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}
+  returning entity_kind, entity_key, sold_units`,
 });
 
-const IS_LIFETIME = "c.shop_key = $1 and c.observation_window = 'lifetime' and c.cohort_month = $2";
+/** The windows that every workspace has, and their days. */
+const BASES = { "30d": 30, "90d": 90 } as const;
+type Base = keyof typeof BASES;
 
-// What was sold is the same in every window: it is taken from the lifetime rows, and only what came back is read.
-const PUT_PRIMARY_COHORTS = defineStatement({
-  name: "put_primary_cohorts",
-  text: putCohorts({
-    windows: ["primary"],
-    columns: [...MEASURES, ...DAY_ARRAYS],
-    isOld: "true",
-    fresh: `${RETURNED_MONTH_FACTS}, ${entityMeasures(["primary"], EVERY_ENTITY)}, ${entityDays(["primary"])}, group_day as (
-    select c.entity_kind, c.entity_key,
-           array_agg(coalesce(r.returned_units, 0) order by s.sold_on) as day_returned_units
+const PUT_PRIMARY_COHORTS: Readonly<Record<Base, Statement>> = {
+  "30d": putPrimaryCohortsFrom("30d"),
+  "90d": putPrimaryCohortsFrom("90d"),
+};
+
+/**
+ * What the rows of another window say, and to it what came back between its end and the primary window's: a part of the
+ * facts. An entity has rows of all windows or of none, and what was sold is the same in all of them.
+ */
+function putPrimaryCohortsFrom(base: Base): Statement {
+  const windows = [base, "primary"] as const;
+  const columns = [...WINDOW_MEASURES, "day_returned_units"];
+  const isBase = `c.shop_key = $1 and c.observation_window = '${base}' and c.cohort_month = $2`;
+  const moved = (measure: string) =>
+    `c.${measure} + coalesce(m.${measure}_primary - m.${measure}_${base}, 0) as ${measure}`;
+  return defineStatement({
+    name: `put_primary_cohorts_from_${base}`,
+    text: `with ${movedMonthFacts(base)}, ${entityMeasures(windows, EVERY_ENTITY)}, ${entityDays(windows)}, moved_day as (
+    select d.kind, d.key, s.sold_on, s.returned_primary - s.returned_base as units
+      from entity_day d
+     cross join lateral unnest(d.sold_days, d.returned_primary, d.returned_${base}) s (sold_on, returned_primary, returned_base)
+  ), group_day as (
+    select c.entity_kind as kind, c.entity_key as key,
+           array_agg(s.returned_units + coalesce(d.units, 0) order by s.sold_on) as day_returned_units
       from cohort c
-     cross join lateral unnest(c.sold_days) s (sold_on)
-      left join (
-        select d.kind, d.key, u.sold_on, u.returned_units
-          from entity_day d cross join lateral unnest(d.sold_days, d.returned_primary) u (sold_on, returned_units)
-      ) r on r.kind = c.entity_kind and r.key = c.entity_key and r.sold_on = s.sold_on
-     where ${IS_LIFETIME} and c.entity_kind in ('family', 'analytics_category', 'workspace')
+     cross join lateral unnest(c.sold_days, c.day_returned_units) s (sold_on, returned_units)
+      left join moved_day d on d.kind = c.entity_kind and d.key = c.entity_key and d.sold_on = s.sold_on
+     where ${isBase} and c.entity_kind in ${GROUP_KINDS}
      group by c.entity_kind, c.entity_key
   ), fresh as (
-    select c.entity_kind, c.entity_key, 'primary' collate "C" as observation_window,
-           ${FIXED_MEASURES.map((measure) => `c.${measure}`).join(", ")},
-           ${WINDOW_MEASURES.map((measure) => `coalesce(m.${measure}_primary, 0) as ${measure}`).join(", ")},
-           c.sold_days, c.day_sold_units, d.day_returned_units
+    select c.entity_kind, c.entity_key, ${WINDOW_MEASURES.map(moved).join(", ")}, d.day_returned_units
       from cohort c
       left join entity_measure m on m.kind = c.entity_kind and m.key = c.entity_key
-      left join group_day d on d.entity_kind = c.entity_kind and d.entity_key = c.entity_key
-     where ${IS_LIFETIME} and c.entity_kind in ${ENTITY_KINDS}
-  )`,
-  }),
-});
+      left join group_day d on d.kind = c.entity_kind and d.key = c.entity_key
+     where ${isBase} and c.entity_kind in ${ENTITY_KINDS}
+  )
+  update cohort p set ${columns.map((column) => `${column} = f.${column}`).join(", ")}
+    from fresh f
+   where p.shop_key = $1 and p.entity_kind = f.entity_kind and p.entity_key = f.entity_key
+     and p.entity_kind in ${ENTITY_KINDS} and p.observation_window = 'primary' and p.cohort_month = $2
+     and (${listOf("p", columns)}) is distinct from (${listOf("f", columns)})
+  returning p.entity_kind, p.entity_key, p.sold_units`,
+  });
+}
 
 /** A row that was new or different; without sold units it is to be removed by `removeEmptyCohorts`. */
 export type ChangedCohort = { entity_kind: string; entity_key: string; sold_units: number };
@@ -120,48 +156,21 @@ export async function putMonthCohorts(
   return connection.rows(PUT_COHORTS, [shopKey, month, range.first_order_id, range.last_order_id, ...lists]);
 }
 
-/** The same of the primary window alone, and of every entity (M4). */
+/** The same of the primary window of so many days alone, and of every entity (M4); the other windows have to be right. */
 export async function putPrimaryCohorts(
   connection: Connection,
   shopKey: number,
   month: string,
+  primaryWindowDays: number,
 ): Promise<ChangedCohort[]> {
   const range = await findOrderRange(connection, shopKey, month);
-  return connection.rows(PUT_PRIMARY_COHORTS, [shopKey, month, range.first_order_id, range.last_order_id]);
-}
-
-type CohortSource = {
-  windows: readonly CohortWindow[];
-  columns: readonly string[];
-  /** Which stored rows are compared with the fresh ones. */
-  isOld: string;
-  fresh: string;
-};
-
-/**
- * Rows in the order that leaves side by side what a leaderboard reads together. The key comes from `workspace`, and the
- * whole query belongs to the select: so Citus runs all of it on the node of the shop. The left join reads it once, where
- * a plain one might look it up again for every row.
- */
-function putCohorts({ windows, columns, isOld, fresh }: CohortSource): string {
-  const key = ["entity_kind", "entity_key", "observation_window"];
-  const listOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ");
-  const value = (column: string) => (MEASURES.includes(column) ? `coalesce(f.${column}, 0)` : `f.${column}`);
-  return `insert into cohort (shop_key, cohort_month, ${[...key, ...columns].join(", ")})
-  with ${fresh}, old as (
-    select ${[...key, ...columns].join(", ")}
-      from cohort
-     where shop_key = $1 and entity_kind in ${ENTITY_KINDS} and cohort_month = $2
-       and observation_window in (${windows.map((window) => `'${window}'`).join(", ")}) and (${isOld})
-  )
-  select w.shop_key, $2, ${key.map((column) => `coalesce(f.${column}, o.${column})`).join(", ")}, ${columns.map(value).join(", ")}
-    from workspace w
-    left join (fresh f full join old o on ${key.map((column) => `o.${column} = f.${column}`).join(" and ")}) on true
-   where w.shop_key = $1 and (${listOf("f")}) is distinct from (${listOf("o")})
-   order by 3, 5, 4
-  on conflict (shop_key, entity_kind, entity_key, observation_window, cohort_month) do update
-     set ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}
-  returning entity_kind, entity_key, sold_units`;
+  const base = primaryWindowDays <= (BASES["30d"] + BASES["90d"]) / 2 ? "30d" : "90d";
+  return connection.rows(PUT_PRIMARY_COHORTS[base], [
+    shopKey,
+    month,
+    range.first_order_id,
+    range.last_order_id,
+  ]);
 }
 
 /** SKUs and products whose facts a run changed, moved or removed; what they belong to now and belonged to before. */
