@@ -12,8 +12,8 @@ type Asked = { request: string; answered: (status: number) => void };
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 
 /**
- * HTTP/1.1 over connections that stay open, for answers with a Content-Length: as little work for each request as can
- * be, so that what is measured is the server and not who asks.
+ * HTTP/1.1 over connections that stay open, for answers with a Content-Length or in chunks: as little work for each
+ * request as can be, so that what is measured is the server and not who asks.
  */
 export async function openConnections(target: {
   hostname: string;
@@ -82,12 +82,11 @@ class Connection {
     const headLength = this.#received.indexOf(END_OF_HEAD);
     if (headLength === -1) return;
     const head = this.#received.toString("latin1", 0, headLength);
-    const bodyLength = Number(/content-length: (\d+)/iu.exec(head)?.[1]);
-    if (Number.isNaN(bodyLength)) {
+    const length = lengthOf(this.#received, head);
+    if (Number.isNaN(length)) {
       this.#socket.destroy();
       return;
     }
-    const length = headLength + END_OF_HEAD.length + bodyLength;
     if (this.#received.length < length) return;
     this.#received = this.#received.subarray(length);
     this.#answer(Number(head.slice(9, 12)));
@@ -99,5 +98,24 @@ class Connection {
     this.#asked = null;
     asked.answered(status);
     this.#isFree(this);
+  }
+}
+
+/** Bytes of the answer at the beginning of what was received; infinite while that cannot be told, NaN if it never can. */
+function lengthOf(received: Buffer, head: string): number {
+  const start = head.length + END_OF_HEAD.length;
+  const bodyLength = /^content-length: (\d+)/imu.exec(head)?.[1];
+  if (bodyLength !== undefined) return start + Number(bodyLength);
+  return /^transfer-encoding: chunked/imu.test(head) ? endOfChunks(received, start) : Number.NaN;
+}
+
+/** RFC 9112, section 7.1: each chunk behind its size in hexadecimal digits, the last one empty. */
+function endOfChunks(received: Buffer, start: number): number {
+  for (let place = start; ;) {
+    const endOfSize = received.indexOf("\r\n", place);
+    if (endOfSize === -1) return Infinity;
+    const size = Number.parseInt(received.toString("latin1", place, endOfSize), 16);
+    place = endOfSize + size + 2 * "\r\n".length;
+    if (!(size > 0)) return place;
   }
 }
