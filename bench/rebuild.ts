@@ -14,7 +14,7 @@ import type { BenchRow } from "./table.ts";
 const DIRTY_MONTHS = ["2023-05-01", "2024-02-01", "2024-09-01", "2025-06-01", "2025-11-01"];
 /** One line in so many: what a sync of a busy hour brings, and a day's. */
 const CHANGED_SHARES = [1000, 50];
-const WINDOWS_DAYS = [45, 14, 30];
+const WINDOWS_DAYS = [60, 14, 75, 365, 30];
 
 /** Making prepared answers of the whale anew: one month whose facts changed, and the primary window of all months. */
 export async function measureRebuild(context: BenchContext): Promise<BenchRow[]> {

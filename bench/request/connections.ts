@@ -9,6 +9,7 @@ export type Connections = {
 
 type Asked = { request: string; answered: (status: number) => void };
 
+const LONGEST_ANSWER_MS = 30_000;
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 
 /**
@@ -63,6 +64,9 @@ class Connection {
     this.#isFree = isFree;
     socket.on("data", (bytes) => this.#receive(bytes as Buffer));
     socket.on("error", () => socket.destroy());
+    socket.setTimeout(LONGEST_ANSWER_MS, () => {
+      if (this.#asked !== null) socket.destroy();
+    });
     // Every request that it still gets fails at once.
     socket.on("close", () => this.#answer(0));
   }

@@ -24,7 +24,7 @@ export type Outcome = { perSecond: number; requests: number; failures: number; p
 
 const LOAD_PROCESS = join(import.meta.dirname, "load-process.ts");
 
-/** Puts a load on a server from a process of its own; throws when a request is not answered with a 2xx. */
+/** Puts a load on a server from a process of its own; throws when a request is not answered with a 200. */
 export async function putLoad(load: Load): Promise<Outcome> {
   const outcome = await tryLoad(load);
   if (outcome.failures > 0) throw new Error(`${outcome.failures} of ${outcome.requests} requests failed`);

@@ -5,6 +5,7 @@ import type { Queryable, Statement } from "../store/database.ts";
 import { createAdmissionQueue } from "./admission-queue.ts";
 
 const REQUEST = { shopKey: "1", tokenId: "t", secret: "s", scope: null, entitlements: [], counted: false };
+const ADMITTED = { verdicts: ["admitted"], missing: [null], used_requests: null, daily_quota: null };
 /** Among the values of admit_many. */
 const REQUESTS_OF_ASKERS = 6;
 
@@ -12,11 +13,15 @@ const REQUESTS_OF_ASKERS = 6;
 function slowDatabase(statementMs: number, tell: (requests: number) => void = () => {}): Queryable {
   return {
     rows: async <Row>(_statement: Statement, values: readonly unknown[]) => {
-      tell((values[REQUESTS_OF_ASKERS] as number[]).reduce((sum, requests) => sum + requests));
+      tell(requestsOf(values));
       await sleep(statementMs);
-      return [{ verdicts: ["admitted"], missing: [null], used_requests: null, daily_quota: null } as Row];
+      return [ADMITTED as Row];
     },
   };
+}
+
+function requestsOf(values: readonly unknown[]): number {
+  return (values[REQUESTS_OF_ASKERS] as number[]).reduce((sum, requests) => sum + requests);
 }
 
 test("a request behind many quick statements waits no longer than behind one that hangs", async () => {
@@ -34,11 +39,39 @@ test("a request behind many quick statements waits no longer than behind one tha
 
 test("what waits is shared out evenly between the next statement and the one after it", async () => {
   const batches: number[] = [];
-  const database = slowDatabase(20, (requests) => batches.push(requests));
-  const queue = createAdmissionQueue({ database, pepper: Buffer.alloc(32), longestWaitMs: 3000 });
+  const ends: (() => void)[] = [];
+  const database: Queryable = {
+    rows: async <Row>(_statement: Statement, values: readonly unknown[]) => {
+      batches.push(requestsOf(values));
+      await new Promise<void>((end) => ends.push(end));
+      return [ADMITTED as Row];
+    },
+  };
+  const queue = createAdmissionQueue({ database, pepper: Buffer.alloc(32), longestWaitMs: 60_000 });
   const ask = (count: number) => Array.from({ length: count }, () => queue(REQUEST));
   const first = ask(4);
-  await sleep(5);
-  await Promise.all([...first, ...ask(20)]);
+  await turn();
+  const later = ask(20);
+  for (const asked of [first, later, later]) {
+    ends.shift()?.();
+    await asked[0];
+    await turn();
+  }
+  await Promise.all(later);
   assert.deepEqual(batches, [4, 12, 8]);
 });
+
+test("behind a statement that took long, all that wait go with the next", async () => {
+  const batches: number[] = [];
+  const database = slowDatabase(100, (requests) => batches.push(requests));
+  const queue = createAdmissionQueue({ database, pepper: Buffer.alloc(32), longestWaitMs: 3000 });
+  const first = queue(REQUEST);
+  await turn();
+  await Promise.all([first, ...Array.from({ length: 20 }, () => queue(REQUEST))]);
+  assert.deepEqual(batches, [1, 20]);
+});
+
+/** Until what was asked is on its way. */
+async function turn(): Promise<void> {
+  for (let turns = 0; turns < 3; turns += 1) await new Promise((done) => setImmediate(done));
+}

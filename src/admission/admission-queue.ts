@@ -41,13 +41,15 @@ type Waiting = {
 
 const LARGEST_BATCH = 256;
 const LOOKS_PER_WAIT = 4;
+/** Of the longest wait; behind a statement that took longer nobody waits for a second one. */
+const QUICK_PART = 1 / 60;
 
-/** The requests of a shop that wait for its next statement, and how many went with the one before. */
+/** The requests of a shop that wait for its next statement, and how many went with the one before if that was quick. */
 type Line = { waiting: Waiting[]; before: number };
 
 /**
  * Checks the requests of a shop that arrive together in one statement. While it runs, later ones of the same shop
- * wait for the next: they would wait for the same row's lock. Shops do not wait for each other, an error fails only
+ * wait for the next or the one after it: they would wait for the same row's lock. Shops do not wait for each other, an error fails only
  * the requests of its own statement, and none waits its turn for longer than `longestWaitMs`.
  */
 export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQueue {
@@ -66,7 +68,9 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
       return;
     }
     watch();
+    const startedMs = performance.now();
     const tell = await judge(options, shopKey, batch);
+    line.before = performance.now() - startedMs < longestWaitMs * QUICK_PART ? batch.length : 0;
     afterArrivals(() => {
       void runNext(shopKey, line);
       // Once the next statement is on its way, so that the database does not wait for these answers.
@@ -97,7 +101,7 @@ function afterArrivals(run: () => void): void {
 }
 
 /**
- * Takes who goes with the next statement: all that wait, or half of them and of those who went before. Callers who ask
+ * Takes who goes with the next statement: all that wait, or as many as half of them and of those who went before. Callers who ask
  * again once they are answered would else come in a large and a small batch by turns, and neither server nor database
  * would have enough to do while it waits for the other.
  */
@@ -105,9 +109,7 @@ function takeBatch(line: Line): Waiting[] {
   const { waiting, before } = line;
   const most =
     before === 0 ? LARGEST_BATCH : Math.min(LARGEST_BATCH, Math.ceil((waiting.length + before) / 2));
-  const batch = waiting.splice(0, most);
-  line.before = batch.length;
-  return batch;
+  return waiting.splice(0, most);
 }
 
 /**

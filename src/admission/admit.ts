@@ -33,11 +33,10 @@ const LONGEST_WAIT_MS = 3000;
  */
 export function createAdmit(options: { database: Queryable; pepper: Buffer }): Admit {
   const judge = createAdmissionQueue({ ...options, longestWaitMs: LONGEST_WAIT_MS });
-  // One for all that were checked together: they come one after another, and most with one token.
+  // One for all that were checked together: they come one after another.
   const workspaceOfRow = rememberLast(workspaceOf);
-  const bearerOf = rememberLast(readBearer);
   return async (authorization, need, now) => {
-    const { shopKey, tokenId, secret } = bearerOf(authorization);
+    const { shopKey, tokenId, secret } = readBearer(authorization);
     const { scope, entitlements, counted, readsData = counted } = need;
     const judgement = await judge({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
     refuse(judgement, now ?? new Date());

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { rememberLast } from "../lib/remember-last.ts";
 
 // rta_live_<token id: 11 digits of shop key, 5 random><secret: 43><crc: 6>, all in base 62. Fixed widths, so that a
 // secret scanner needs one regular expression and the checksum is tested before any look-up.
@@ -37,9 +38,14 @@ export function parseToken(token: string): ParsedToken | null {
 
 /** The shop key in a token id, or null when it is no positive int8. */
 export function shopKeyOfTokenId(tokenId: string): string | null {
-  const shopKey = fromBase62(tokenId.slice(0, SHOP_KEY_DIGITS));
-  return shopKey > 0n && shopKey < 2n ** 63n ? shopKey.toString() : null;
+  return shopKeyOfDigits(tokenId.slice(0, SHOP_KEY_DIGITS));
 }
+
+// Requests of one shop come one after another.
+const shopKeyOfDigits = rememberLast((digits: string): string | null => {
+  const shopKey = fromBase62(digits);
+  return shopKey > 0n && shopKey < 2n ** 63n ? shopKey.toString() : null;
+});
 
 /**
  * What is kept of a secret: HMAC-SHA-256 under the server's pepper. Comparing two such hashes gives no timing signal

@@ -61,8 +61,8 @@ export async function rebuildDirtyCohorts(
 }
 
 /**
- * M4: sets the primary window (1–365 days) and makes its cohort rows anew; reads see the old ones until then.
- * Returns the new data version.
+ * M4: sets the primary window (1–365 days) and makes its cohort rows anew from those of the other windows, which have
+ * to be right first; reads see the old ones until then. Returns the new data version.
  */
 export async function rebuildPrimaryWindow(
   database: Database,
@@ -72,6 +72,8 @@ export async function rebuildPrimaryWindow(
   return database.transaction(async (connection) => {
     await lockShop(connection, shopKey);
     await setPrimaryWindow(connection, shopKey, primaryWindowDays);
+    const dirtyMonths = await listDirtyMonths(connection, shopKey);
+    if (dirtyMonths.length > 0) await rebuildCohorts(connection, shopKey, dirtyMonths);
     const months = await listCohortMonths(connection, shopKey);
     await replaceCohorts(connection, shopKey, months, {
       names: ["primary"],

@@ -21,6 +21,9 @@ const STORE = {
   "return_labels.csv": csv("label_id,order_id,charged_at,amount", "b1,o1,2026-01-22T00:00:00Z,4.00"),
 };
 
+const MARK_ALL =
+  "insert into dirty_cohort (shop_key, cohort_month) select distinct shop_key, cohort_month from cohort where shop_key = $1";
+
 let shop: ImportShop;
 
 before(async () => {
@@ -86,6 +89,17 @@ test("M4: another primary window changes its rows and no others, and back gives 
   assert.deepEqual(await shop.dump(shopKey), imported);
 });
 
+test("M4: months that were marked are made right before another primary window is made from them", async () => {
+  const shopKey = await openStore();
+  const imported = await shop.dump(shopKey);
+  await shop.rows("update cohort set returned_units = 0, label_minor = 7 where shop_key = $1", [shopKey]);
+  await shop.rows(MARK_ALL, [shopKey]);
+  await rebuildPrimaryWindow(shop.database, shopKey, 15);
+  assert.equal((await primaryFigures(shopKey))[0]?.["returned_units"], 1);
+  await rebuildPrimaryWindow(shop.database, shopKey, 30);
+  assert.deepEqual(await shop.dump(shopKey), imported);
+});
+
 test("M4: an import after the primary window changed uses the new one", async () => {
   const shopKey = await shop.open();
   await rebuildPrimaryWindow(shop.database, shopKey, 46);
@@ -121,10 +135,7 @@ test("months that a migration marked are prepared anew, under a new version; not
   const imported = await shop.dump(shopKey);
   await rebuildMarkedShops(shop.database, assert.fail);
   await shop.rows("update cohort set return_units = null, sold_days = null where shop_key = $1", [shopKey]);
-  await shop.rows(
-    "insert into dirty_cohort (shop_key, cohort_month) select distinct shop_key, cohort_month from cohort where shop_key = $1",
-    [shopKey],
-  );
+  await shop.rows(MARK_ALL, [shopKey]);
   const lines: string[] = [];
   await rebuildMarkedShops(shop.database, (line) => void lines.push(line));
   assert.equal(lines.length, 1);

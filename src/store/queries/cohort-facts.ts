@@ -65,7 +65,7 @@ export const MONTH_FACTS = monthFacts("");
  * The same of the lines alone of which something came back on the days by which the primary window and `base` differ:
  * what the two windows hold of all other lines is the same.
  */
-export function movedMonthFacts(base: CohortWindow): string {
+export function movedMonthFacts(base: "30d" | "90d"): string {
   const [shorter, longer] = ["least", "greatest"].map(
     (pick) => `${pick}(${LAST_LAG_DAYS[base]}, ${LAST_LAG_DAYS.primary})`,
   );

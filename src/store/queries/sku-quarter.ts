@@ -27,7 +27,7 @@ export async function putSkuQuarters(
   else await connection.rows(PUT_LISTED_SKU_QUARTERS, [...values, skus]);
 }
 
-/** Key and place of the query as in `putCohorts`. */
+/** Key and place of the query as in `PUT_COHORTS`. */
 function putSkuQuartersOf(ofCohort: string, ofQuarter: string): string {
   const listOf = (row: string) => RANKING.map((column) => `${row}.${column}`).join(", ");
   return `insert into sku_quarter (shop_key, quarter, observation_window, sku, ${RANKING.join(", ")})
