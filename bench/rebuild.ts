@@ -2,6 +2,7 @@ import { createAdmit } from "../src/admission/admit.ts";
 import { summary } from "../src/endpoints/summary.ts";
 import type { Database } from "../src/store/database.ts";
 import type { Workspace } from "../src/store/workspace.ts";
+import { TOUCH_ENTITIES_OF_LINE } from "../src/store/queries/facts.ts";
 import { createStage } from "../src/store/queries/import-stage.ts";
 import { rebuildDirtyCohorts, rebuildPrimaryWindow } from "../src/sync/cohorts.ts";
 import type { BenchContext } from "./context.ts";
@@ -103,11 +104,8 @@ const TOUCH_CHANGED = `
   with line as (
     select sku, product_gid from order_line
      where shop_key = $1 and cohort_month = $2 and hashtext(line_id) % $3 = 0
-  ), product as (
-    insert into touched_product (product_gid)
-    select distinct product_gid from line where product_gid is not null
-  )
-  insert into touched_sku (sku) select distinct sku from line where sku is not null`;
+  ), ${TOUCH_ENTITIES_OF_LINE}
+  select from line`;
 
 const READS = 200;
 

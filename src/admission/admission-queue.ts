@@ -49,8 +49,8 @@ type Line = { waiting: Waiting[]; before: number };
 
 /**
  * Checks the requests of a shop that arrive together in one statement. While it runs, later ones of the same shop
- * wait for the next or the one after it: they would wait for the same row's lock. Shops do not wait for each other, an error fails only
- * the requests of its own statement, and none waits its turn for longer than `longestWaitMs`.
+ * wait for the next or the one after it: they would wait for the same row's lock. Shops do not wait for each other, an
+ * error fails only the requests of its own statement, and none waits its turn for longer than `longestWaitMs`.
  */
 export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQueue {
   const { longestWaitMs } = options;
@@ -101,9 +101,9 @@ function afterArrivals(run: () => void): void {
 }
 
 /**
- * Takes who goes with the next statement: all that wait, or as many as half of them and of those who went before. Callers who ask
- * again once they are answered would else come in a large and a small batch by turns, and neither server nor database
- * would have enough to do while it waits for the other.
+ * Takes who goes with the next statement: all that wait, or as many as half of them and of those who went before.
+ * Callers who ask again once they are answered would else come in a large and a small batch by turns, and neither
+ * server nor database would have enough to do while it waits for the other.
  */
 function takeBatch(line: Line): Waiting[] {
   const { waiting, before } = line;

@@ -182,9 +182,9 @@ export function entityReturns(filter: EntityFilter): string {
   )`;
 }
 
-/** `entity_day`: the days of groups and the workspace, returned units by window side by side. After `MONTH_FACTS`. */
-export function entityDays(windows: readonly CohortWindow[]): string {
-  const returned = windows.map((window) => columnOf(window)("returned"));
+/** `day`: the days of groups and the workspace, returned units by window side by side. After `MONTH_FACTS`. */
+export function groupDays(windows: readonly CohortWindow[]): string {
+  const returned = returnedColumns(windows);
   const sums = windows.map(
     (window, index) => `coalesce(sum(e.returned_units)${inside("e", window)}, 0) as ${returned[index]}`,
   );
@@ -199,7 +199,13 @@ export function entityDays(windows: readonly CohortWindow[]): string {
            ${returned.map((name) => `sum(m.${name})::bigint as ${name}`).join(", ")}
       from day_part m cross join lateral ${GROUPS} g (kind, key)
      where g.key is not null group by g.kind, g.key, m.ordered_on
-  ), entity_day as (
+  )`;
+}
+
+/** `entity_day`: the rows of `day` as arrays. After `MONTH_FACTS`. */
+export function entityDays(windows: readonly CohortWindow[]): string {
+  const returned = returnedColumns(windows);
+  return `${groupDays(windows)}, entity_day as (
     select kind, key, array_agg(ordered_on order by ordered_on) as sold_days,
            array_agg(sold order by ordered_on) as day_sold_units,
            ${returned.map((name) => `array_agg(${name} order by ordered_on) as ${name}`).join(", ")}
@@ -209,7 +215,7 @@ export function entityDays(windows: readonly CohortWindow[]): string {
 
 /** What `entity_day` says, for rows named `row`. */
 export function entityDayColumns(windows: readonly CohortWindow[], row: string): string {
-  const columns = ["sold_days", "day_sold_units", ...windows.map((window) => columnOf(window)("returned"))];
+  const columns = ["sold_days", "day_sold_units", ...returnedColumns(windows)];
   return columns.map((column) => `${row}.${column}`).join(", ");
 }
 
@@ -243,6 +249,10 @@ function atEachLevel(
 }
 
 const columnOf = (window: CohortWindow) => (name: string) => `${name}_${window}`;
+
+function returnedColumns(windows: readonly CohortWindow[]): string[] {
+  return windows.map((window) => columnOf(window)("returned"));
+}
 
 function inside(row: string, window: CohortWindow): string {
   const lastLagDays = LAST_LAG_DAYS[window];

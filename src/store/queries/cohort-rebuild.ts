@@ -12,6 +12,7 @@ import {
   entityDays,
   entityMeasures,
   entityReturns,
+  groupDays,
   measuresByWindow,
   movedMonthFacts,
 } from "./cohort-facts.ts";
@@ -109,16 +110,12 @@ function putPrimaryCohortsFrom(base: Base): Statement {
     `c.${measure} + coalesce(m.${measure}_primary - m.${measure}_${base}, 0) as ${measure}`;
   return defineStatement({
     name: `put_primary_cohorts_from_${base}`,
-    text: `with ${movedMonthFacts(base)}, ${entityMeasures(windows, EVERY_ENTITY)}, ${entityDays(windows)}, moved_day as (
-    select d.kind, d.key, s.sold_on, s.returned_primary - s.returned_base as units
-      from entity_day d
-     cross join lateral unnest(d.sold_days, d.returned_primary, d.returned_${base}) s (sold_on, returned_primary, returned_base)
-  ), group_day as (
+    text: `with ${movedMonthFacts(base)}, ${entityMeasures(windows, EVERY_ENTITY)}, ${groupDays(windows)}, group_day as (
     select c.entity_kind as kind, c.entity_key as key,
-           array_agg(s.returned_units + coalesce(d.units, 0) order by s.sold_on) as day_returned_units
+           array_agg(s.returned_units + coalesce(d.returned_primary - d.returned_${base}, 0) order by s.sold_on) as day_returned_units
       from cohort c
      cross join lateral unnest(c.sold_days, c.day_returned_units) s (sold_on, returned_units)
-      left join moved_day d on d.kind = c.entity_kind and d.key = c.entity_key and d.sold_on = s.sold_on
+      left join day d on d.kind = c.entity_kind and d.key = c.entity_key and d.ordered_on = s.sold_on
      where ${isBase} and c.entity_kind in ${GROUP_KINDS}
      group by c.entity_kind, c.entity_key
   ), fresh as (
