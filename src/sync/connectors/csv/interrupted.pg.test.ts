@@ -14,10 +14,12 @@ before(async () => {
 });
 after(() => shop.stop());
 
-/** Statements that wait for a lock of a shop. */
+/** Statements of this database that wait for a lock of a shop; the server's other databases have their own. */
 async function waitingStatements(): Promise<number> {
   const [row] = await shop.rows<{ waiting: number }>(
-    "select count(*) as waiting from pg_locks where locktype = 'advisory' and not granted",
+    `select count(*) as waiting from pg_locks
+      where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`,
   );
   return row?.waiting ?? 0;
 }
