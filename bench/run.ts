@@ -18,7 +18,10 @@ import { measureToolCalls } from "./request/tool-call.ts";
 import { formatTable } from "./table.ts";
 import type { BenchRow } from "./table.ts";
 
-type Measure = (context: BenchContext, settings: { minutes: number }) => Promise<BenchRow[]>;
+/** `typicalCrowd`: workspaces; null = small ones. */
+type Sizes = { minutes: number; typicalCrowd: number | null };
+type Settings = Sizes & { named: string[]; whaleLines: number };
+type Measure = (context: BenchContext, sizes: Sizes) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
 const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
@@ -28,7 +31,7 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
     latency: measureLatency,
     memory: measureMemory,
   },
-  { crowd: measureCrowd },
+  { crowd: (context, { typicalCrowd }) => measureCrowd(context, typicalCrowd) },
   { questions: measureQuestions, rebuild: measureRebuild },
   { import: measureImport },
   { backfill: measureBackfill },
@@ -41,10 +44,11 @@ const LONG = ["backfill", "soak"];
 /** A quarter of the whole whale, so that all rows take about half an hour. */
 const WHALE_LINES = 1_500_000;
 const SOAK_MINUTES = 10;
-const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--minutes <number>]
+const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--typical-crowd <number>] [--minutes <number>]
 
   Rows: ${NAMES.join(", ")}; all but ${LONG.join(" and ")} unless some are named, about half an hour.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES}; 6000000 is the whole)
+  --typical-crowd  workspaces of typical stores for crowd, instead of 1000 small ones; each takes about 30 MB of disk
   --minutes      of the soak (default ${SOAK_MINUTES})
 `;
 
@@ -60,7 +64,7 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(USAGE);
     return 2;
   }
-  const { named, whaleLines, minutes } = settings;
+  const { named, whaleLines, ...sizes } = settings;
   const isChosen = (name: string): boolean =>
     named.length > 0 ? named.includes(name) : !LONG.includes(name);
   const started = performance.now();
@@ -79,7 +83,7 @@ async function main(args: string[]): Promise<number> {
       for (const [name, measure] of chosen) {
         try {
           tell(`Measuring ${name}.`);
-          rows.push(...(await measure(context, { minutes })));
+          rows.push(...(await measure(context, sizes)));
         } catch (error) {
           failures += 1;
           tell(`${name} failed: ${(error as Error).stack}`);
@@ -91,15 +95,18 @@ async function main(args: string[]): Promise<number> {
 }
 
 /** Null for what is not understood. */
-function readSettings(args: string[]): { named: string[]; whaleLines: number; minutes: number } | null {
+function readSettings(args: string[]): Settings | null {
   const parsed = tryParse(args);
   if (parsed === null) return null;
   const { values, positionals } = parsed;
   const named = [...positionals, ...values.only];
   const whaleLines = Number(values["whale-lines"]);
   const minutes = Number(values.minutes);
+  const typicalCrowd = values["typical-crowd"] === undefined ? null : Number(values["typical-crowd"]);
   const isKnown = named.every((name) => NAMES.includes(name));
-  return isKnown && whaleLines >= 100_000 && minutes > 0 ? { named, whaleLines, minutes } : null;
+  const isCrowd = typicalCrowd === null || (Number.isInteger(typicalCrowd) && typicalCrowd >= 2);
+  const isSound = isKnown && isCrowd && whaleLines >= 100_000 && minutes > 0;
+  return isSound ? { named, whaleLines, minutes, typicalCrowd } : null;
 }
 
 function tryParse(args: string[]) {
@@ -110,6 +117,7 @@ function tryParse(args: string[]) {
       options: {
         only: { type: "string", multiple: true, default: [] },
         "whale-lines": { type: "string", default: String(WHALE_LINES) },
+        "typical-crowd": { type: "string" },
         minutes: { type: "string", default: String(SOAK_MINUTES) },
       },
     });

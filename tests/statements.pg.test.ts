@@ -35,6 +35,14 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_due_sources: "worker: the schedule",
 };
 
+/** The tables that hold nothing of a workspace, and where they lie in a distributed installation. */
+const OF_NO_WORKSPACE: Readonly<Record<string, string>> = {
+  installation: "local: which one this database is of",
+  plan: "reference table",
+  shop_directory: "local: from a domain to its key",
+  schema_migration: "local: the levels of the schema",
+};
+
 /** Inserts of a select that Citus computes apart from the shop's node, beside those that read a session's tables. */
 const COMPUTED_APART: Readonly<Record<string, string>> = {
   add_gone_shopify_orders: "each row has a number of its own",
@@ -61,6 +69,14 @@ after(() => stop());
 let asked = 0;
 const ask = <Row>(text: string): Promise<Row[]> =>
   database.rows<Row>({ name: `statements_test_${(asked += 1)}`, text }, []);
+
+test("every table has a shop_key, but those that hold nothing of a workspace", async () => {
+  const tables = await ask<{ table: string }>(
+    "select relname as table from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace",
+  );
+  const others = tables.map(({ table }) => table).filter((table) => !tenantTables.has(table));
+  assert.deepEqual(others.toSorted(), Object.keys(OF_NO_WORKSPACE).toSorted());
+});
 
 test("shop_key leads every primary key and stands in every unique index of a workspace's table", async () => {
   assert.ok(tenantTables.size > 20);
@@ -156,6 +172,12 @@ test("the check finds a statement that forgets its workspace", async () => {
   assert.match((await check("select s.sku from sku s, product p where s.shop_key = $1")) ?? "", /product/u);
   assert.match((await check("delete from alert where alert_id = $1")) ?? "", /alert/u);
   assert.match(
+    (await check(
+      "select s.sku from sku s join product p on p.product_gid = s.product_gid where s.shop_key = $1 and p.shop_key = $2",
+    )) ?? "",
+    /\$1, \$2/u,
+  );
+  assert.match(
     (await check("insert into dirty_cohort (shop_key, cohort_month) values (7, $1)")) ?? "",
     /insert/u,
   );
@@ -184,10 +206,15 @@ test("functions of the request path name the workspace at every table they touch
   }
 });
 
-/** What in its generic plan does not name the workspace by a parameter; null = nothing. */
+/** What in its generic plan does not name the workspace by one parameter; null = nothing. */
 async function problemOf(connection: Connection, statement: Statement): Promise<string | null> {
   const plan = await planOf(connection, statement);
-  return plan === null ? null : problemOfNode(plan);
+  if (plan === null) return null;
+  const parameters = new Set(
+    nodesOf(plan).flatMap((node) => (node["Relation Name"] === undefined ? [] : keyParametersOf(node))),
+  );
+  if (parameters.size > 1) return `takes its workspace from ${[...parameters].toSorted().join(", ")}`;
+  return problemOfNode(plan);
 }
 
 function problemOfNode(node: PlanNode): string | null {
@@ -202,10 +229,15 @@ function ownProblem(node: PlanNode): string | null {
     const shopKeys = firstOutputs(node);
     return shopKeys.some(isParameter) ? null : `inserts ${shopKeys[0]} into ${table}`;
   }
+  return keyParametersOf(node).length > 0 ? null : `reads all of ${table}`;
+}
+
+/** The parameters ("$1") that a scan compares shop_key with. */
+function keyParametersOf(node: PlanNode): string[] {
   const below =
     node["Node Type"] === "Bitmap Heap Scan" ? (node.Plans ?? []).map((plan) => plan["Index Cond"]) : [];
   const conditions = [node["Index Cond"], node["Recheck Cond"], node.Filter, ...below].join(" ");
-  return /\bshop_key = \(?\$\d+\b/u.test(conditions) ? null : `reads all of ${table}`;
+  return [...conditions.matchAll(/\bshop_key = \(?(\$\d+)\b/gu)].map(([, parameter]) => parameter ?? "");
 }
 
 function isParameter(expression: string): boolean {

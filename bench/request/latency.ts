@@ -70,13 +70,19 @@ async function fullLoad(server: MeasuredServer, requests: readonly LoadRequest[]
   return putLoad(loadOf(server, requests, { seconds: SECONDS, ratePerSecond: null }));
 }
 
-/** The same rate over one workspace and over a thousand of its kind, in turn. */
-export async function measureCrowd(context: BenchContext): Promise<BenchRow[]> {
+/**
+ * The same rate over one workspace and over many of its kind, in turn: a thousand small stores, or as many typical ones
+ * as asked for.
+ */
+export async function measureCrowd(
+  context: BenchContext,
+  typicalWorkspaces: number | null,
+): Promise<BenchRow[]> {
   const crowd = await loadStore(context.installation.database, {
     kind: "crowd",
     tokenPepper: context.installation.keys.tokenPepper,
     planKey: COUNTED_PLAN,
-    change: CROWD_STORE,
+    ...(typicalWorkspaces === null ? { change: CROWD_STORE } : { workspaces: typicalWorkspaces }),
     withFacts: false,
     tell: context.tell,
   });

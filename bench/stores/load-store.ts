@@ -69,6 +69,7 @@ export async function loadStore(database: Database, options: StoreOptions): Prom
         })
       : [];
   await analyzeData(database);
+  await database.rows(WRITE_TO_DISK, []);
   return {
     kind,
     plan,
@@ -87,6 +88,9 @@ export async function loadStore(database: Database, options: StoreOptions): Prom
     },
   };
 }
+
+/** Otherwise the server would write what was loaded in the minutes that follow, while requests are measured. */
+const WRITE_TO_DISK = { name: "bench_write_to_disk", text: "checkpoint" };
 
 async function loadWorkspace(
   connection: Connection,

@@ -28,10 +28,9 @@ export type NewEntityRow = {
   vendor: string | null;
 };
 
-/** Opens the cursor over the entities that belong in the place of the removed ones. */
-export async function openNewEntities(connection: Connection, shopKey: number): Promise<void> {
-  await connection.client.query(
-    `declare new_entity no scroll cursor for
+const OPEN_NEW_ENTITIES = defineStatement({
+  name: "open_new_entity",
+  text: `declare new_entity no scroll cursor for
      select 1 as type_rank, s.sku as label, s.sku as entity_key, '' as product_group_type,
             s.product_title as subtitle, s.product_gid, s.sku, s.product_title, s.vendor
        from sku s join touched_sku t on t.sku = s.sku where s.shop_key = $1
@@ -46,8 +45,11 @@ export async function openNewEntities(connection: Connection, shopKey: number): 
          select distinct analytics_category, 'analytics_category', 'analytics category' from product
           where shop_key = $1 and analytics_category is not null
        ) g (name, type, kind)`,
-    [shopKey],
-  );
+});
+
+/** Opens the cursor over the entities that belong in the place of the removed ones. */
+export async function openNewEntities(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(OPEN_NEW_ENTITIES, [shopKey]);
 }
 
 /** The next new entities, in no particular order; empty at the end. */

@@ -95,17 +95,9 @@ export type TouchedLabelRow = {
   by_order: LabelCandidate[] | null;
 };
 
-/**
- * Opens the cursor over the touched labels: sets joined two at a time, since one that is taken for a single row would
- * be made again for each row of the others. return_request_by_return and the primary keys of return_label, order_line and return_event.
- */
-export async function openTouchedLabels(
-  connection: Connection,
-  shopKey: number,
-  currencyCode: string,
-): Promise<void> {
-  await connection.client.query(
-    `declare touched_label_row no scroll cursor for
+const OPEN_TOUCHED_LABELS = defineStatement({
+  name: "open_touched_label_row",
+  text: `declare touched_label_row no scroll cursor for
      with label as materialized (
        select l.source, l.label_id, l.amount_minor, l.voided_at is not null as is_voided,
               l.currency_code <> $2 as is_foreign, l.return_id, l.order_id,
@@ -130,8 +122,18 @@ export async function openTouchedLabels(
        from label b
        left join by_return r on r.source = b.source and r.label_id = b.label_id
        left join by_order o on o.source = b.source and o.label_id = b.label_id`,
-    [shopKey, currencyCode],
-  );
+});
+
+/**
+ * Opens the cursor over the touched labels: sets joined two at a time, since one that is taken for a single row would
+ * be made again for each row of the others. return_request_by_return and the primary keys of return_label, order_line and return_event.
+ */
+export async function openTouchedLabels(
+  connection: Connection,
+  shopKey: number,
+  currencyCode: string,
+): Promise<void> {
+  await connection.rows(OPEN_TOUCHED_LABELS, [shopKey, currencyCode]);
 }
 
 /** One row per label: the lines of `units` that sold something, as `LabelCandidate`s. */

@@ -10,18 +10,20 @@ export type StagedOrderRow = {
   document: unknown;
 };
 
-/** Opens the cursor over all staged orders; one look-up in order_document's primary key each. */
-export async function openStagedOrders(connection: Connection, shopKey: number): Promise<void> {
-  await connection.client.query(
-    `declare staged_order no scroll cursor for
+const OPEN_STAGED_ORDERS = defineStatement({
+  name: "open_staged_order",
+  text: `declare staged_order no scroll cursor for
      select s.order_id,
             '[' || string_agg(s.record, ',') filter (where s.kind = 'line') || ']' as lines,
             '[' || string_agg(s.record, ',') filter (where s.kind = 'return') || ']' as returns,
             '[' || string_agg(s.record, ',') filter (where s.kind = 'refund') || ']' as refunds,
             (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id) as document
        from staged_order_row s group by s.order_id`,
-    [shopKey],
-  );
+});
+
+/** Opens the cursor over all staged orders; one look-up in order_document's primary key each. */
+export async function openStagedOrders(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(OPEN_STAGED_ORDERS, [shopKey]);
 }
 
 /** The next staged orders, in no particular order; empty at the end. */
@@ -33,13 +35,15 @@ export async function closeStagedOrders(connection: Connection): Promise<void> {
   await connection.client.query("close staged_order");
 }
 
+const OPEN_STORED_ORDERS = defineStatement({
+  name: "open_stored_order",
+  text: `declare stored_order no scroll cursor for
+     select d.order_id, d.document from order_document d where d.shop_key = $1`,
+});
+
 /** Opens the cursor over every stored document of a shop: a range scan of order_document's primary key. */
 export async function openStoredOrders(connection: Connection, shopKey: number): Promise<void> {
-  await connection.client.query(
-    `declare stored_order no scroll cursor for
-     select d.order_id, d.document from order_document d where d.shop_key = $1`,
-    [shopKey],
-  );
+  await connection.rows(OPEN_STORED_ORDERS, [shopKey]);
 }
 
 /** The next stored documents; empty at the end. */

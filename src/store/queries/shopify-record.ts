@@ -8,18 +8,9 @@ export type OrderRecordRow = { order_id: string; part: string; record: string; d
 const ORDER_PARTS = "'order', 'line', 'return', 'refund', 'agreement', 'whole_order'";
 const GRANDCHILD_PARTS = "'return_line', 'tracking', 'sale', 'tip'";
 
-/**
- * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
- * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
- * source's records; one look-up in order_document's primary key for each order.
- */
-export async function openOrderRecords(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<void> {
-  await connection.client.query(
-    `declare shopify_order_record no scroll cursor for
+const OPEN_ORDER_RECORDS = defineStatement({
+  name: "open_shopify_order_record",
+  text: `declare shopify_order_record no scroll cursor for
      with mine as not materialized (
        select r.part, r.record_number, r.record_id, r.parent_id, r.record
          from sync_record r where r.shop_key = $1 and r.source = $2
@@ -43,8 +34,19 @@ export async function openOrderRecords(
               (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id)
             end as document
        from sorted s`,
-    [shopKey, source],
-  );
+});
+
+/**
+ * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
+ * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
+ * source's records; one look-up in order_document's primary key for each order.
+ */
+export async function openOrderRecords(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+): Promise<void> {
+  await connection.rows(OPEN_ORDER_RECORDS, [shopKey, source]);
 }
 
 /** The next records; empty at the end. */
@@ -59,20 +61,22 @@ export async function closeOrderRecords(connection: Connection): Promise<void> {
 /** One fetched record of a product. */
 export type ProductRecordRow = { product_id: string; part: string; record: string };
 
+const OPEN_PRODUCT_RECORDS = defineStatement({
+  name: "open_shopify_product_record",
+  text: `declare shopify_product_record no scroll cursor for
+     select coalesce(r.parent_id, r.record_id) as product_id, r.part, r.record
+       from sync_record r
+      where r.shop_key = $1 and r.source = $2 and r.part in ('product', 'variant', 'whole_product')
+      order by 1, r.record_number`,
+});
+
 /** Opens the cursor over all fetched records of products, those of one product together and in the order they came. */
 export async function openProductRecords(
   connection: Connection,
   shopKey: number,
   source: string,
 ): Promise<void> {
-  await connection.client.query(
-    `declare shopify_product_record no scroll cursor for
-     select coalesce(r.parent_id, r.record_id) as product_id, r.part, r.record
-       from sync_record r
-      where r.shop_key = $1 and r.source = $2 and r.part in ('product', 'variant', 'whole_product')
-      order by 1, r.record_number`,
-    [shopKey, source],
-  );
+  await connection.rows(OPEN_PRODUCT_RECORDS, [shopKey, source]);
 }
 
 /** The next records; empty at the end. */
