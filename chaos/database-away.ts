@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Finding } from "./finding.ts";
-import type { ProxyMode } from "./proxy.ts";
 import { startSubject } from "./subject.ts";
-import type { Subject } from "./subject.ts";
+import type { DatabaseFault, Subject } from "./subject.ts";
 
 const CLIENTS = 20;
 const BEFORE_MS = 3000;
@@ -15,10 +14,10 @@ const MEMORY_LIMIT_MB = 40;
 
 type Asked = { startedAt: number; tookMs: number; status: number };
 
-const FAULTS: readonly { name: string; mode: ProxyMode; seconds: number }[] = [
-  { name: "database stopped for 5 s", mode: "refuse", seconds: 5 },
-  { name: "database stopped for 60 s", mode: "refuse", seconds: 60 },
-  { name: "database black-holed for 30 s", mode: "blackhole", seconds: 30 },
+const FAULTS: readonly { name: string; fault: DatabaseFault; seconds: number }[] = [
+  { name: "database stopped for 5 s", fault: "stop", seconds: 5 },
+  { name: "database stopped for 60 s", fault: "stop", seconds: 60 },
+  { name: "database black-holed for 30 s", fault: "blackhole", seconds: 30 },
 ];
 
 /** Trust: bounded waits, flat memory, readiness tells, recovery by itself, while 20 clients go on asking. */
@@ -36,15 +35,15 @@ export async function breakDatabase(log: (line: string) => void): Promise<Findin
   return findings;
 }
 
-async function endure(subject: Subject, fault: (typeof FAULTS)[number]): Promise<Finding> {
+async function endure(subject: Subject, { name, fault, seconds }: (typeof FAULTS)[number]): Promise<Finding> {
   const asked: Asked[] = [];
   let isOver = false;
   const clients = Promise.all(Array.from({ length: CLIENTS }, () => ask(subject, asked, () => isOver)));
   await sleep(BEFORE_MS);
-  await subject.proxy.set(fault.mode);
   const brokenAt = performance.now();
-  const [untoldMs, memoryGrowth] = await watch(subject, fault.seconds * 1000);
-  await subject.proxy.set("forward");
+  await subject.breakDatabase(fault);
+  const [untoldMs, memoryGrowth] = await watch(subject, seconds * 1000);
+  await subject.mendDatabase();
   const mendedAt = performance.now();
   const readyMs = await untilReadiness(subject, true);
   await sleep(AFTER_MS);
@@ -52,7 +51,7 @@ async function endure(subject: Subject, fault: (typeof FAULTS)[number]): Promise
   await clients;
   return judge({
     subject,
-    fault,
+    name,
     asked,
     brokenAt,
     mendedAt,
@@ -114,7 +113,7 @@ async function untilReadiness(subject: Subject, isReady: boolean): Promise<numbe
 
 type Evidence = {
   subject: Subject;
-  fault: (typeof FAULTS)[number];
+  name: string;
   asked: readonly Asked[];
   brokenAt: number;
   mendedAt: number;
@@ -125,13 +124,15 @@ type Evidence = {
 };
 
 function judge(evidence: Evidence): Finding {
-  const { subject, fault, asked, brokenAt, mendedAt, untoldMs, readyMs, memory } = evidence;
+  const { subject, name, asked, brokenAt, mendedAt, untoldMs, readyMs, memory } = evidence;
   const longestMs = Math.max(...asked.map((request) => request.tookMs));
   const before = asked.filter((request) => request.startedAt + request.tookMs < brokenAt);
+  const during = asked.filter((request) => request.startedAt > brokenAt && request.startedAt < mendedAt);
   const late = asked.filter((request) => request.startedAt > mendedAt + RECOVERY_LIMIT_MS);
   const failures: [boolean, string][] = [
     [!subject.isRunning(), "the process ended"],
     [before.length === 0 || before.some((request) => request.status !== 200), "it failed before the fault"],
+    [during.every((request) => request.status === 200), "the fault had no effect"],
     [asked.some((request) => ![200, 500].includes(request.status)), "answers other than 200 and 500"],
     [longestMs > WAIT_LIMIT_MS, "a request waited too long"],
     [untoldMs > READINESS_LIMIT_MS, "readiness did not tell"],
@@ -141,10 +142,11 @@ function judge(evidence: Evidence): Finding {
     [memory !== null && memory > MEMORY_LIMIT_MB, "memory grew"],
   ];
   const broken = failures.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
+  const failed = asked.filter((request) => request.status !== 200).length;
   const observed =
-    `${asked.length} requests, longest ${seconds(longestMs)}, not ready after ${seconds(untoldMs)}, ` +
-    `ready again after ${seconds(readyMs)}, memory ${shownGrowth(memory)}`;
-  return { name: fault.name, held: broken.length === 0, observed: [observed, ...broken].join("; ") };
+    `${asked.length} requests, ${failed} failed, longest ${shownSeconds(longestMs)}, not ready after ${shownSeconds(untoldMs)}, ` +
+    `ready again after ${shownSeconds(readyMs)}, memory ${shownGrowth(memory)}`;
+  return { name, held: broken.length === 0, observed: [observed, ...broken].join("; ") };
 }
 
 function shownGrowth(megabytes: number | null): string {
@@ -152,6 +154,6 @@ function shownGrowth(megabytes: number | null): string {
   return `${megabytes >= 0 ? "+" : ""}${megabytes} MB`;
 }
 
-function seconds(milliseconds: number): string {
+function shownSeconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
 }

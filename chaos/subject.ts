@@ -10,13 +10,17 @@ import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
 import { seedSmallStore } from "../tests/support/small-store.ts";
 import { createTenant } from "../tests/support/tenants.ts";
 import { startFaultProxy } from "./proxy.ts";
-import type { FaultProxy } from "./proxy.ts";
 
-/** A server process whose way to the database can be broken. */
+/** stop: PostgreSQL is shut down, which cuts its connections off. blackhole: what is sent there and back is lost. */
+export type DatabaseFault = "stop" | "blackhole";
+
+/** A server process whose database can be taken away. */
 export type Subject = {
   address: string;
   token: string;
-  proxy: FaultProxy;
+  breakDatabase(fault: DatabaseFault): Promise<void>;
+  /** Comes back when the database is there again. */
+  mendDatabase(): Promise<void>;
   isRunning(): boolean;
   /** Resident memory in MB; null where the system does not tell. */
   residentMegabytes(): number | null;
@@ -28,14 +32,15 @@ const ENTRY = join(import.meta.dirname, "../tests/support/server-entry.ts");
 /** A store of its own on an embedded PostgreSQL of its own, served by one process through a fault proxy. */
 export async function startSubject(): Promise<Subject> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
-  const embedded = await joinEmbedded({ dataFolder, log: console.error });
+  let embedded = await joinEmbedded({ dataFolder, log: console.error });
   await migrate({ url: embedded.url });
   const pool = openTestPool(embedded.url);
   const tenant = await createTenant(pool);
   await seedSmallStore(pool, tenant.shopKey);
   await pool.end();
   const url = new URL(embedded.url);
-  const proxy = await startFaultProxy(Number(url.port));
+  const { port } = url;
+  const proxy = await startFaultProxy(Number(port));
   url.port = String(proxy.port);
   const child = spawn(process.execPath, [ENTRY], {
     env: { ...serviceEnvironment(url.href), LOG_LEVEL: "silent" },
@@ -46,7 +51,15 @@ export async function startSubject(): Promise<Subject> {
   return {
     address: (JSON.parse(line) as { address: string }).address,
     token: tenant.token,
-    proxy,
+    breakDatabase: async (fault) => {
+      if (fault === "stop") await embedded.release();
+      await proxy.set(fault === "stop" ? "refuse" : "blackhole");
+    },
+    mendDatabase: async () => {
+      embedded = await joinEmbedded({ dataFolder, log: console.error });
+      if (new URL(embedded.url).port !== port) throw new Error("the database came back on another port");
+      await proxy.set("forward");
+    },
     isRunning: () => child.exitCode === null && child.signalCode === null,
     residentMegabytes: () => residentMegabytes(child.pid ?? 0),
     stop: async () => {

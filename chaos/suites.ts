@@ -10,9 +10,20 @@ const TEST_RUNNER = join(import.meta.dirname, "../scripts/test.ts");
 const SUITES: readonly { name: string; files: readonly string[] }[] = [
   { name: "quota race: 100 left, 500 at once, 3 servers; midnight", files: ["tests/quota.pg.test.ts"] },
   { name: "connections killed, SIGTERM under load", files: ["tests/faults.pg.test.ts"] },
-  { name: "generated and corpus inputs", files: ["tests/input-corpus.pg.test.ts"] },
+  {
+    name: "generated and corpus inputs, over REST and as arguments of tools",
+    files: [
+      "tests/input-corpus.pg.test.ts",
+      "tests/mcp-arguments.pg.test.ts",
+      "tests/mcp-transport.pg.test.ts",
+    ],
+  },
   { name: "every byte of a cursor flipped", files: ["tests/cursors.pg.test.ts"] },
   { name: "tenants never meet", files: ["tests/tenants.pg.test.ts"] },
+  {
+    name: "sources: timeouts, 429, 5xx, truncated and duplicated data, changed types",
+    files: ["tests/shopify-faults.pg.test.ts", "tests/label-sources"],
+  },
 ];
 
 /** Runs the test files of each fault and tells how many of their tests passed. */
