@@ -34,6 +34,7 @@ test("each thing that is wrong with a connection is told once, and nothing of on
   assert.deepEqual(problemsOf({ status: "syncing", last_error: "It answered 503." }), [
     "shopify failed (It answered 503)",
   ]);
+  assert.deepEqual(problemsOf({ status: "failed" }), ["shopify failed"]);
   assert.deepEqual(problemsOf({ source: "loop", kind: "label_cost", foreign_currency_code: "USD" }), [
     "loop has labels in USD, which is not the shop's currency: its costs are not used",
   ]);

@@ -23,7 +23,7 @@ function problemsOf(row: ConnectionHealthRow, staleMs: number | null): string[] 
   const problems: string[] = [];
   if (row.status === "disconnected") {
     problems.push(`${source} is disconnected${reasonOf(lastError)}; it waits to be connected again`);
-  } else if (lastError !== null) {
+  } else if (row.status === "failed" || lastError !== null) {
     const failures = Math.max(0, ...waiting.map((request) => request.failures));
     problems.push(
       `${source} failed${failures > 1 ? ` ${failures} times in a row` : ""}${reasonOf(lastError)}`,

@@ -26,8 +26,10 @@ export async function recordStart(
       return null;
     }
     await startRun(transaction, { shopKey, runId, source, kind, requestedBy, attempt });
-    // An error stays to be seen until a run has succeeded.
-    await setSourceStatus(transaction, shopKey, source, "syncing", connection.last_error);
+    // A failure stays until a run has succeeded: trying again makes nothing usable (M10), nor fresh.
+    if (connection.status !== "failed") {
+      await setSourceStatus(transaction, shopKey, source, "syncing", connection.last_error);
+    }
     if (connection.kind === "store" && kind === "backfill") {
       await setReadiness(transaction, shopKey, ["installing"], "backfilling");
     }

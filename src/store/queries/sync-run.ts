@@ -78,10 +78,10 @@ export async function finishRun(
 const SETTLE_SOURCE = defineStatement({
   name: "settle_source",
   text: `update data_source s set status = 'ok', last_error = null
-          where s.shop_key = $1 and s.source = $2 and s.is_connection and s.status = 'syncing'`,
+          where s.shop_key = $1 and s.source = $2 and s.is_connection and s.status in ('syncing', 'failed')`,
 });
 
-/** After a run that succeeded without anything to publish, the source is no longer syncing. */
+/** After a run that succeeded without anything to publish, the source is neither syncing nor failed. */
 export async function settleSource(database: Queryable, shopKey: number, source: string): Promise<void> {
   await database.rows(SETTLE_SOURCE, [shopKey, source]);
 }
