@@ -27,40 +27,35 @@ const LIST_PENDING = defineStatement({
   text: `select p.record_id, p.requested_at::text as requested_at
            from pending_record p
           where p.shop_key = $1 and p.source = $2 and p.kind = $3 and p.record_id > $4
-            and p.requested_at <= $5::timestamptz
-          order by p.record_id limit $6`,
+          order by p.record_id limit $5`,
 });
 
-/** The records of a kind that were asked for until `until`, the first `limit` behind an id. Primary key. */
+/** The first `limit` records of a kind behind an id. Primary key. */
 export async function listPending(
   database: Queryable,
   shopKey: number,
   source: string,
   kind: string,
-  { after, until, limit }: { after: string; until: string; limit: number },
+  { after, limit }: { after: string; limit: number },
 ): Promise<PendingRecord[]> {
-  return database.rows(LIST_PENDING, [shopKey, source, kind, after, until, limit]);
+  return database.rows(LIST_PENDING, [shopKey, source, kind, after, limit]);
 }
 
 const COUNT_PENDING = defineStatement({
   name: "count_pending_records",
-  text: `select count(*) as pending, clock_timestamp()::text as counted_at
-           from pending_record p where p.shop_key = $1 and p.source = $2 and p.kind = $3`,
+  text: `select count(*) as pending from pending_record p
+          where p.shop_key = $1 and p.source = $2 and p.kind = $3`,
 });
 
-/** How many records of a kind are asked for, and the moment that is true of. Primary key. */
+/** How many records of a kind are asked for. Primary key. */
 export async function countPending(
   database: Queryable,
   shopKey: number,
   source: string,
   kind: string,
-): Promise<{ pending: number; counted_at: string }> {
-  const [row] = await database.rows<{ pending: number; counted_at: string }>(COUNT_PENDING, [
-    shopKey,
-    source,
-    kind,
-  ]);
-  return row as { pending: number; counted_at: string };
+): Promise<number> {
+  const [row] = await database.rows<{ pending: number }>(COUNT_PENDING, [shopKey, source, kind]);
+  return row?.pending ?? 0;
 }
 
 const REMOVE_PENDING = defineStatement({

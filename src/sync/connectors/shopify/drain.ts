@@ -7,9 +7,10 @@ import { SHOPIFY, step } from "./run.ts";
 import type { ShopifyRun } from "./run.ts";
 
 /**
- * Fetches every record of a kind that is asked for until now, portion by portion, one while the last one is stored. What
- * a portion brought and that it is no longer asked for is stored together, so that a run that is cut off continues
- * behind it. A record that is asked for anew meanwhile stays asked for.
+ * Fetches every record of a kind that is asked for, by their ids, portion by portion, one while the last one is stored.
+ * What a portion brought and that it is no longer asked for is stored together, so that a run that is cut off continues
+ * behind it. A record that is asked for anew meanwhile is fetched all the same, since the run's as-of (M5) promises it,
+ * and stays asked for.
  */
 export async function drainPending(
   run: ShopifyRun,
@@ -18,10 +19,10 @@ export async function drainPending(
   fetchRecords: (ids: readonly string[]) => Promise<StoredRecord[]>,
 ): Promise<void> {
   const { database, shopKey } = run;
-  const { pending, counted_at: until } = await countPending(database, shopKey, SHOPIFY, kind);
+  const pending = await countPending(database, shopKey, SHOPIFY, kind);
   const fetchAfter = async (after: string): Promise<Portion> => {
     run.signal.throwIfAborted();
-    const asked = await listPending(database, shopKey, SHOPIFY, kind, { after, until, limit: portion() });
+    const asked = await listPending(database, shopKey, SHOPIFY, kind, { after, limit: portion() });
     const ids = asked.map((row) => row.record_id);
     return { asked, fetched: ids.length === 0 ? [] : await fetchRecords(ids) };
   };
@@ -33,7 +34,7 @@ export async function drainPending(
     const [stored] = await Promise.allSettled([storePortion(run, kind, current), next]);
     if (stored.status === "rejected") throw stored.reason;
     done += current.asked.length;
-    run.progress({ stage: kind, done, total: pending });
+    run.progress({ stage: kind, done, total: Math.max(done, pending) });
   }
 }
 

@@ -1,11 +1,6 @@
 import type { Connection, Database } from "../../../store/database.ts";
 import { setBilling } from "../../../store/queries/data-source.ts";
-import {
-  addPending,
-  countPending,
-  listPending,
-  removePending,
-} from "../../../store/queries/pending-record.ts";
+import { addPending, listPending, removePending } from "../../../store/queries/pending-record.ts";
 import type { PendingRecord } from "../../../store/queries/pending-record.ts";
 import { readBilling, SUBSCRIPTION } from "./billing.ts";
 import type { ShopifyClient } from "./client.ts";
@@ -21,8 +16,8 @@ const MOST_NODES = 250;
 
 /**
  * Asks the platform about what webhooks told without telling all: changed returns become orders to fetch again, and a
- * changed subscription becomes the workspace's billing. What is told meanwhile waits for the next call, and without
- * anything told nothing is asked. Throws as the client, and then nothing is lost.
+ * changed subscription becomes the workspace's billing. What is told again meanwhile waits for the next call too, and
+ * without anything told nothing is asked. Throws as the client, and then nothing is lost.
  */
 export async function settleWebhooks(database: Database, place: Place, client: ShopifyClient): Promise<void> {
   await settle(database, place, RETURN, async (returns) => {
@@ -42,17 +37,17 @@ async function settle(
   kind: string,
   ask: (records: readonly PendingRecord[]) => Promise<(connection: Connection) => Promise<void>>,
 ): Promise<void> {
-  const { pending, counted_at: until } = await countPending(database, shopKey, source, kind);
-  let after = "";
-  for (let left = pending; left > 0; left -= MOST_NODES) {
-    const records = await listPending(database, shopKey, source, kind, { after, until, limit: MOST_NODES });
-    if (records.length === 0) return;
-    after = records.at(-1)?.record_id ?? after;
-    const write = await ask(records);
+  const listAfter = (after: string): Promise<PendingRecord[]> =>
+    listPending(database, shopKey, source, kind, { after, limit: MOST_NODES });
+  let records = await listAfter("");
+  while (records.length > 0) {
+    const batch = records;
+    const write = await ask(batch);
     await database.transaction(async (connection) => {
       await write(connection);
-      await removePending(connection, shopKey, source, kind, records);
+      await removePending(connection, shopKey, source, kind, batch);
     });
+    records = await listAfter(batch.at(-1)?.record_id ?? "");
   }
 }
 
