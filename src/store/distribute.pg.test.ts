@@ -29,6 +29,13 @@ const RECORDER = `
     insert into pg_dist_partition values (t);
     insert into call (name, object, colocate_with) values ('distribute', t::text || '.' || c, colocate_with);
   end $$;
+  create function truncate_local_data_after_distributing_table(t regclass) returns void language plpgsql as $$
+  begin
+    if t not in (select logicalrelid from pg_dist_partition) then
+      raise '% is not distributed', t;
+    end if;
+    insert into call (name, object) values ('truncate', t::text);
+  end $$;
   create function create_distributed_function(f regprocedure, argument text, colocate_with text) returns void
   language sql as $$ insert into call (name, object, colocate_with) values ('function', argument, colocate_with) $$`;
 
@@ -66,14 +73,23 @@ test("every table with a shop_key is distributed by it beside workspace, and a s
   const made = await distributeInstallation(database);
   assert.deepEqual(made.distributedTables, tables);
   assert.deepEqual(made.referenceTables, ["plan"]);
-  assert.ok(made.functions.some((signature) => signature.startsWith("admit")));
+  assert.ok(made.functions.some((signature) => signature.startsWith("admit_many(")));
   const calls = await database.rows<{ name: string; object: string; colocate_with: string | null }>(
     { name: "list_calls", text: "select name, object, colocate_with from call order by number" },
     [],
   );
   assert.deepEqual(calls[0], { name: "reference", object: "plan", colocate_with: null });
   assert.deepEqual(calls[1], { name: "distribute", object: "workspace.shop_key", colocate_with: "none" });
-  for (const call of calls.slice(2)) assert.equal(call.colocate_with, "workspace");
+  const named = (name: string) => calls.filter((call) => call.name === name);
+  for (const call of [...named("distribute").slice(1), ...named("function")]) {
+    assert.equal(call.colocate_with, "workspace");
+  }
+  assert.deepEqual(
+    named("truncate")
+      .map(({ object }) => object)
+      .toSorted(),
+    tables.toSorted(),
+  );
   assert.deepEqual(await listForeignKeys(database), keys);
   const again = await distributeInstallation(database);
   assert.deepEqual([again.distributedTables, again.referenceTables], [[], []]);

@@ -9,6 +9,7 @@ import {
   listForeignKeys,
   listTenantTables,
   makeReferenceTable,
+  removeLocalRows,
   workOnOneShardAtATime,
 } from "./queries/distribute.ts";
 
@@ -18,7 +19,7 @@ export type Distribution = { distributedTables: string[]; referenceTables: strin
 const FIRST_TABLE = "workspace";
 const REFERENCE_TABLES = ["plan"];
 /** Their first argument is the shop_key: Citus runs a call whole on the node of that shop. */
-const FUNCTIONS = ["admit", "admit_many"];
+const FUNCTIONS = ["admit_many"];
 
 /** The database lacks the extension. */
 export class CitusMissing extends Error {
@@ -58,6 +59,7 @@ async function distributeTables(connection: Connection, tables: readonly string[
   const otherTables = tables.filter((table) => table !== FIRST_TABLE);
   for (const table of firstTables) await distributeTable(connection, table, "none");
   for (const table of otherTables) await distributeTable(connection, table, FIRST_TABLE);
+  for (const table of tables) await removeLocalRows(connection, table);
   for (const key of foreignKeys) await addForeignKey(connection, key);
 }
 

@@ -9,7 +9,8 @@ import { createTestDatabase } from "./database.ts";
 const QUERIES = join(import.meta.dirname, "../../src/store/queries");
 
 /** They ask a Citus about itself. */
-const OF_CITUS = /^(?:list_distributed|make_reference_table|distribute_table|distribute_function)$/u;
+const OF_CITUS =
+  /^(?:list_distributed|make_reference_table|distribute_table|remove_local_rows|distribute_function)$/u;
 
 export type StatementDatabase = {
   database: Database;

@@ -96,6 +96,16 @@ export async function distributeTable(
   await connection.rows(DISTRIBUTE_TABLE, [table, colocateWith]);
 }
 
+const REMOVE_LOCAL_ROWS = defineStatement({
+  name: "remove_local_rows",
+  text: "select truncate_local_data_after_distributing_table($1::text::regclass) is null as done",
+});
+
+/** Removes what is left on this node of the rows that a distributed table had before, which nothing reads any more. */
+export async function removeLocalRows(connection: Connection, table: string): Promise<void> {
+  await connection.rows(REMOVE_LOCAL_ROWS, [table]);
+}
+
 const DISTRIBUTE_FUNCTION = defineStatement({
   name: "distribute_function",
   text: `select p.oid::regprocedure::text as signature,
