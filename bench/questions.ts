@@ -21,9 +21,10 @@ import {
   reportQuestion,
   returnCostQuestion,
   returnRateQuestion,
+  SHARINGS,
   totalQuestion,
 } from "./rivals/question.ts";
-import type { Question, Subject } from "./rivals/question.ts";
+import type { Question, Row, Sharing, Subject } from "./rivals/question.ts";
 import type { LoadedStore } from "./stores/load-store.ts";
 import type { BenchRow } from "./table.ts";
 
@@ -47,12 +48,17 @@ export async function measureQuestions(context: BenchContext): Promise<BenchRow[
     for (const { own, question } of questionsOf(store)) {
       tell(`Asking ${question.name}.`);
       const mine = (await askOwn(own, reading, workspace)).answer;
-      requireSame(question.name, mine, question.answerOf(await askNormalized(plain, question)), "the SQL");
-      requireSame(question.name, mine, question.answerOf(await columnar.ask(question)), "DuckDB");
+      const askSql: Ask = (sharing) => askNormalized(plain, question, sharing);
+      const askDuckDb: Ask = (sharing) => columnar.ask(question, sharing);
+      for (const sharing of SHARINGS) {
+        requireSame(question.name, mine, question.answerOf(await askSql(sharing)), "the SQL");
+        requireSame(question.name, mine, question.answerOf(await askDuckDb(sharing)), "DuckDB");
+      }
+      const [ofSql, ofDuckDb] = [await fasterWay(askSql), await fasterWay(askDuckDb)];
       const timings = await alternate({
         own: async () => (await askOwn(own, reading, workspace)).ms,
-        normalized: () => timed(() => askNormalized(plain, question)),
-        columnar: () => timed(() => columnar.ask(question)),
+        normalized: () => timed(() => askSql(ofSql)),
+        columnar: () => timed(() => askDuckDb(ofDuckDb)),
       });
       const factor = (ms: number): string => `${shownNumber(ms / timings.own.medianMs)}×`;
       const row = {
@@ -70,6 +76,15 @@ export async function measureQuestions(context: BenchContext): Promise<BenchRow[
     await Promise.all([reading.close(), plain.close()]);
     columnar.close();
   }
+}
+
+type Ask = (sharing: Sharing) => Promise<Row[][]>;
+
+/** Each rival answers in the way that is faster for it. */
+async function fasterWay(askRival: Ask): Promise<Sharing> {
+  const tookMs: number[] = [];
+  for (const sharing of SHARINGS) tookMs.push(await timed(() => askRival(sharing)));
+  return SHARINGS[tookMs.indexOf(Math.min(...tookMs))] ?? "as";
 }
 
 function requireSame(name: string, own: unknown, other: unknown, whose: string): void {

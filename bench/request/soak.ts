@@ -11,6 +11,7 @@ import { startService } from "./server-process.ts";
 
 const CONNECTIONS = 32;
 const WORKSPACES = 10;
+const WARM_UP_SECONDS = 30;
 const FULL_LOAD_SECONDS = 15;
 const SAMPLE_MS = 2000;
 /** Of the samples: caches and the garbage collector's first growth. */
@@ -33,20 +34,23 @@ export async function measureSoak(context: BenchContext, minutes: number): Promi
   try {
     const requests = store.workspaces.flatMap(({ token }) => dashboardMix(store, token));
     const load = { address: service.address, connections: CONNECTIONS, requests };
-    context.tell(`Finding the full load, ${FULL_LOAD_SECONDS} s.`);
+    context.tell(`Warming up, ${WARM_UP_SECONDS} s, then finding the full load, ${FULL_LOAD_SECONDS} s.`);
+    await tryLoad({ ...load, seconds: WARM_UP_SECONDS, ratePerSecond: null });
     const full = await tryLoad({ ...load, seconds: FULL_LOAD_SECONDS, ratePerSecond: null });
     const rate = Math.max(1, Math.floor(full.perSecond / 2));
     context.tell(`Soaking at ${rate} requests a second for ${minutes} minutes.`);
     const { result: half, samples } = await watchMemory(service, SAMPLE_MS, () =>
       tryLoad({ ...load, seconds: minutes * 60, ratePerSecond: rate }),
     );
-    const settled = samples.slice(Math.floor(samples.length * SETTLING_SHARE));
+    const ofWholeMinutes = samples.filter(({ minute }) => minute < minutes);
+    const settled = minuteMeans(ofWholeMinutes.slice(Math.floor(samples.length * SETTLING_SHARE)));
+    const { slope, error } = slopeOf(settled);
     return [
       {
         name: `soak of ${minutes} minutes at half load, memory`,
         value: `${shownMegabytes(settled[0]?.mb ?? Number.NaN)} settled, ${shownMegabytes(settled.at(-1)?.mb ?? Number.NaN)} at last`,
         floor: `${shownNumber(rate)} requests/s of ${shownNumber(full.perSecond)}`,
-        ratio: `${shownMegabytes(slopeOf(settled))} a minute after settling`,
+        ratio: `${slope.toFixed(1)} ± ${error.toFixed(1)} MB a minute after settling (least squares of the minutes' means, its standard error)`,
         target: "no growth",
       },
       {
@@ -62,12 +66,26 @@ export async function measureSoak(context: BenchContext, minutes: number): Promi
   }
 }
 
-/** Least squares. */
-function slopeOf(samples: readonly MemorySample[]): number {
-  const mean = (values: readonly number[]): number =>
-    values.reduce((sum, value) => sum + value, 0) / values.length;
+/** The mean of each minute: single samples follow the teeth of the garbage collector's saw. */
+function minuteMeans(samples: readonly MemorySample[]): MemorySample[] {
+  const minutes = Map.groupBy(samples, ({ minute }) => Math.floor(minute));
+  return [...minutes].map(([minute, ofMinute]) => ({ minute, mb: mean(ofMinute.map(({ mb }) => mb)) }));
+}
+
+/** Least squares: MB a minute, and the standard error of that. */
+function slopeOf(samples: readonly MemorySample[]): { slope: number; error: number } {
   const minute = mean(samples.map((sample) => sample.minute));
   const mb = mean(samples.map((sample) => sample.mb));
-  const covariance = mean(samples.map((sample) => (sample.minute - minute) * (sample.mb - mb)));
-  return covariance / mean(samples.map((sample) => (sample.minute - minute) ** 2));
+  const spread = sumOf(samples, (sample) => (sample.minute - minute) ** 2);
+  const slope = sumOf(samples, (sample) => (sample.minute - minute) * (sample.mb - mb)) / spread;
+  const residual = sumOf(samples, (sample) => (sample.mb - mb - slope * (sample.minute - minute)) ** 2);
+  return { slope, error: Math.sqrt(residual / (samples.length - 2) / spread) };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function sumOf(samples: readonly MemorySample[], of: (sample: MemorySample) => number): number {
+  return samples.reduce((sum, sample) => sum + of(sample), 0);
 }

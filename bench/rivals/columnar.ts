@@ -5,10 +5,10 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBPreparedStatement } from "@duckdb/node-api";
 import pgCopy from "pg-copy-streams";
 import type { Database } from "../../src/store/database.ts";
-import type { Dialect, Question, Row, Subject } from "./question.ts";
+import type { Dialect, Question, Row, Sharing, Subject } from "./question.ts";
 
 /** DuckDB in this process, over the same facts in memory, with all processors. */
-export type Columnar = { ask(question: Question): Promise<Row[][]>; close(): void };
+export type Columnar = { ask(question: Question, sharing: Sharing): Promise<Row[][]>; close(): void };
 
 /** Copies a shop's facts and catalogue into DuckDB, through files in `folder`. */
 export async function openColumnar(database: Database, shopKey: number, folder: string): Promise<Columnar> {
@@ -32,9 +32,9 @@ export async function openColumnar(database: Database, shopKey: number, folder: 
 function openAsker(connection: DuckDBConnection, instance: DuckDBInstance): Columnar {
   const prepared = new Map<string, DuckDBPreparedStatement>();
   return {
-    ask: async (question) => {
+    ask: async (question, sharing) => {
       const results: Row[][] = [];
-      for (const text of question.statements(COLUMNAR)) {
+      for (const text of question.statements(dialectOf(sharing))) {
         const statement = prepared.get(text) ?? (await connection.prepare(text));
         prepared.set(text, statement);
         results.push((await statement.runAndReadAll()).getRowObjectsJson());
@@ -99,30 +99,30 @@ function tables(shopKey: number): Record<string, Source> {
   };
 }
 
-const COLUMNAR: Dialect = {
+const dialectOf = (sharing: Sharing): Dialect => ({
   lines: (subject, months) => `
-  with line as not materialized (
+  with line ${sharing} (
     select l.line_id, l.cohort_month as month, l.sku, l.unit_cost_minor, l.sold_units
       from order_line l
      where l.cohort_month >= '${months.from}' and l.cohort_month < '${months.to}' and l.sold_units > 0
        ${condition(subject)}
-  ), returned as not materialized (
+  ), returned ${sharing} (
     select l.line_id, l.month, l.sku, e.lag_days, e.reason, e.returned_units as units
       from line l join return_event e on e.line_id = l.line_id where e.returned_units > 0
-  ), refunded as not materialized (
+  ), refunded ${sharing} (
     select l.line_id, l.month, l.sku, e.lag_days, e.refunded_units as units, e.refund_minor,
            e.restocked_units * l.unit_cost_minor as restocked_cost_minor
       from line l join return_event e on e.line_id = l.line_id
-  ), labeled as not materialized (
+  ), labeled ${sharing} (
     select l.line_id, l.month, l.sku, h.lag_days, h.label_minor from line l join label_share h on h.line_id = l.line_id
-  ), requested as not materialized (
+  ), requested ${sharing} (
     select q.status, q.units from line l join return_request q on q.line_id = l.line_id
   )`,
   unmatchedLabels: ({ from, to }) => `
     select coalesce(sum(b.amount_minor), 0) as label_minor from return_label b
      where b.charged_on >= '${from}' and b.charged_on < '${to}'
        and not exists (select 1 from label_share h where h.label_id = b.label_id)`,
-};
+});
 
 function condition(subject: Subject): string {
   switch (subject.kind) {

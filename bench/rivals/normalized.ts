@@ -1,5 +1,6 @@
 import type { Database } from "../../src/store/database.ts";
-import type { Dialect, Months, Question, Row, Subject } from "./question.ts";
+import { SHARINGS } from "./question.ts";
+import type { Dialect, Months, Question, Row, Sharing, Subject } from "./question.ts";
 
 /**
  * What a team would write otherwise: the orders, returns and refunds of one shop in tables of their own, in the same
@@ -100,19 +101,24 @@ const INDEXES = [
 ];
 
 /** Asks the statements of a question, each prepared once on a connection; returns their rows. */
-export async function askNormalized(database: Database, question: Question): Promise<Row[][]> {
+export async function askNormalized(
+  database: Database,
+  question: Question,
+  sharing: Sharing,
+): Promise<Row[][]> {
   const results: Row[][] = [];
-  for (const [index, text] of question.statements(NORMALIZED).entries()) {
-    results.push(await database.rows<Row>({ name: `rival ${question.name} ${index}`, text }, []));
+  for (const [index, text] of question.statements(dialectOf(sharing)).entries()) {
+    const name = `rival ${SHARINGS.indexOf(sharing)} ${index} ${question.name}`;
+    results.push(await database.rows<Row>({ name, text }, []));
   }
   return results;
 }
 
 // The rule of M2 in its short form, which is right for this data: no refund of a return comes before its closing, and
 // nothing exceeds its line.
-const NORMALIZED: Dialect = {
+const dialectOf = (sharing: Sharing): Dialect => ({
   lines: (subject, months) => `
-  with line as not materialized (
+  with line ${sharing} (
     select l.line_id, o.ordered_at::date as ordered_on, date_trunc('month', o.ordered_at)::date as month, v.sku,
            v.unit_cost_minor, l.units - l.removed_units as sold_units
       from rival.orders o
@@ -121,7 +127,7 @@ const NORMALIZED: Dialect = {
       join rival.product p on p.product_id = v.product_id
      where o.ordered_at >= '${months.from}' and o.ordered_at < '${months.to}' and l.units > l.removed_units
        ${condition(subject)}
-  ), returned as not materialized (
+  ), returned ${sharing} (
     select l.line_id, l.month, l.sku, r.closed_at::date - l.ordered_on as lag_days, rl.reason, rl.units
       from line l join rival.return_line rl on rl.line_id = l.line_id
       join rival.returns r on r.return_id = rl.return_id
@@ -131,17 +137,17 @@ const NORMALIZED: Dialect = {
       from line l join rival.refund_line fl on fl.line_id = l.line_id
       join rival.refund f on f.refund_id = fl.refund_id
      where f.return_id is null
-  ), refunded as not materialized (
+  ), refunded ${sharing} (
     select l.line_id, l.month, l.sku, f.refunded_at::date - l.ordered_on as lag_days, fl.units,
            fl.subtotal_minor as refund_minor,
            case when fl.restock_type = 'RETURN' then fl.units * l.unit_cost_minor end as restocked_cost_minor
       from line l join rival.refund_line fl on fl.line_id = l.line_id
       join rival.refund f on f.refund_id = fl.refund_id
-  ), labeled as not materialized (
+  ), labeled ${sharing} (
     select l.line_id, l.month, l.sku, b.charged_at::date - l.ordered_on as lag_days, b.amount_minor as label_minor
       from line l join rival.return_line rl on rl.line_id = l.line_id
       join rival.label b on b.return_id = rl.return_id
-  ), requested as not materialized (
+  ), requested ${sharing} (
     select r.status, rl.units
       from line l join rival.return_line rl on rl.line_id = l.line_id
       join rival.returns r on r.return_id = rl.return_id
@@ -149,7 +155,7 @@ const NORMALIZED: Dialect = {
   unmatchedLabels: ({ from, to }: Months) => `
     select coalesce(sum(b.amount_minor), 0) as label_minor from rival.label b
      where b.return_id is null and b.charged_at >= '${from}' and b.charged_at < '${to}'`,
-};
+});
 
 function condition(subject: Subject): string {
   switch (subject.kind) {

@@ -6,6 +6,10 @@ export type Months = { from: string; to: string };
 
 export type Row = Record<string, unknown>;
 
+/** How often a database makes a part of a WITH clause: as it decides by itself, or wherever the part is named. */
+export const SHARINGS = ["as", "as not materialized"] as const;
+export type Sharing = (typeof SHARINGS)[number];
+
 /**
  * How one rival names its tables: the text of a WITH clause with line, returned, refunded, labeled and requested, each
  * cut down to the lines of a subject that were sold in some months, and the labels that belong to no line.
