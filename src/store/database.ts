@@ -59,6 +59,8 @@ const CONNECT_TIMEOUT_MS = 3000;
 /** For the server's own word that it canceled a statement to arrive. */
 const SILENCE_GRACE_MS = 1000;
 
+const CANCEL_TIMEOUT_MS = 3000;
+
 /**
  * A request reads little and is asked often: starting parallel workers, or planning anew for its values takes longer
  * than what it saves, and takes it from others.
@@ -115,7 +117,10 @@ async function runTransaction<Result>(
     broken = error;
   };
   client.on("error", onError);
-  const cancel = (): void => void cancelStatement(pool, client);
+  let canceled: Promise<void> | undefined;
+  const cancel = (): void => {
+    canceled = cancelStatement(pool, client);
+  };
   signal?.addEventListener("abort", cancel);
   const watched = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
     watch.asked(client);
@@ -133,6 +138,8 @@ async function runTransaction<Result>(
     return result;
   } catch (error) {
     signal?.removeEventListener("abort", cancel);
+    // Later it would meet the statement of whoever uses the client next.
+    await canceled;
     await watched(() => client.query("rollback")).catch((rollbackError: Error) => {
       broken = rollbackError;
     });
@@ -144,11 +151,22 @@ async function runTransaction<Result>(
   }
 }
 
-/** Without it, the server would run the statement to its end, holding the transaction's locks. */
+/**
+ * Without it, the server would run the statement to its end, holding the transaction's locks. On a connection of its
+ * own, since those of the pool may all be in use. Never throws.
+ */
 async function cancelStatement(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
   const { processID } = client as pg.PoolClient & { processID: number };
-  // Citus has another function of this name, for its own numbers.
-  await pool.query("select pg_cancel_backend($1::integer)", [processID]).catch(() => {});
+  const other = new pg.Client({ ...pool.options, query_timeout: CANCEL_TIMEOUT_MS });
+  other.on("error", () => {});
+  try {
+    await other.connect();
+    // Citus has another function of this name, for its own numbers.
+    await other.query("select pg_cancel_backend($1::integer)", [processID]);
+  } catch {
+    // A server that cannot be asked is not running the statement for long either.
+  }
+  void other.end().catch(() => {});
 }
 
 async function runOn<Row>(

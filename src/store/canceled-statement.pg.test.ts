@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createTestDatabase } from "../../tests/support/database.ts";
+import type { TestDatabase } from "../../tests/support/database.ts";
+import { openDatabase } from "./database.ts";
+import type { Database } from "./database.ts";
+
+const REASON = new Error("stopped by somebody");
+const SLEEP = { name: "canceled_sleep", text: "select pg_sleep($1)" };
+const COUNT = { name: "canceled_count", text: "select count(*) as rows from generate_series(1, 300000)" };
+
+let testDatabase: TestDatabase;
+let database: Database;
+before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({
+    url: testDatabase.url,
+    maxConnections: 1,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "cancel test",
+    onConnectionError: () => {},
+  });
+});
+after(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+test("a stopped transaction cancels its statement also where the pool has no other connection", async () => {
+  const stop = new AbortController();
+  const stopped = database.transaction(async (connection) => {
+    const slept = connection.rows(SLEEP, [600]);
+    stop.abort(REASON);
+    await slept;
+  }, stop.signal);
+  await assert.rejects(stopped, REASON);
+});
+
+test("a stop that comes as the statement ends cancels nothing of the connection's next user", async () => {
+  for (let round = 0; round < 30; round += 1) {
+    const stop = new AbortController();
+    const stopped = database.transaction(async (connection) => {
+      await connection.rows(SLEEP, [0]);
+      stop.abort(REASON);
+    }, stop.signal);
+    const next = database.rows<{ rows: number }>(COUNT, []);
+    await assert.rejects(stopped, REASON);
+    assert.deepEqual(await next, [{ rows: 300_000 }]);
+  }
+});
