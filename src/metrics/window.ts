@@ -1,7 +1,5 @@
 export type ObservationWindow = "primary" | "30d" | "90d" | "lifetime";
 
-export const OBSERVATION_WINDOWS: readonly ObservationWindow[] = ["primary", "30d", "90d", "lifetime"];
-
 /** M4: the length of a window in days; null for `lifetime`, which has no end. */
 export function windowDays(window: ObservationWindow, primaryWindowDays: number): number | null {
   switch (window) {
@@ -14,9 +12,4 @@ export function windowDays(window: ObservationWindow, primaryWindowDays: number)
     case "lifetime":
       return null;
   }
-}
-
-/** M4: whether something `lagDays` after the order lies inside a window of `days` (null = lifetime). */
-export function isInside(lagDays: number, days: number | null): boolean {
-  return days === null || lagDays <= days;
 }
