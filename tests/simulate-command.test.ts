@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { Server } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
@@ -10,11 +10,10 @@ import { test } from "node:test";
 const ENTRY = join(import.meta.dirname, "../simulators/main.ts");
 
 test("a port that is taken is told in one sentence, whether the shop's or a label source's", async () => {
-  const other = createServer().listen(0, "127.0.0.1");
-  await once(other, "listening");
-  const { port } = other.address() as AddressInfo;
+  const { port, lower, upper } = await takeTwoPorts();
   try {
     for (const first of [port, port - 1]) {
+      if (first === port - 1) await new Promise((done) => lower.close(done));
       const words = ["--orders", "5", "--products", "3", "--port", String(first)];
       const child = spawn(process.execPath, [ENTRY, ...words], { stdio: ["ignore", "ignore", "pipe"] });
       const [message, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
@@ -22,6 +21,27 @@ test("a port that is taken is told in one sentence, whether the shop's or a labe
       assert.equal(message, `Port ${port} is taken: stop the other simulator or give --port.\n`);
     }
   } finally {
-    other.close();
+    lower.close();
+    upper.close();
   }
 });
+
+/** Servers on `port - 1` and `port`, below the ports that systems give to whoever asks for any. */
+async function takeTwoPorts(): Promise<{ port: number; lower: Server; upper: Server }> {
+  for (let port = 20_001 + 2 * (process.pid % 2000); port < 30_000; port += 2) {
+    const [lower, upper] = await Promise.all([listenOn(port - 1), listenOn(port)]);
+    if (lower !== null && upper !== null) return { port, lower, upper };
+    lower?.close();
+    upper?.close();
+  }
+  return assert.fail("no two ports in a row are free");
+}
+
+/** Null when the port is taken. */
+async function listenOn(port: number): Promise<Server | null> {
+  const server = createServer().listen(port, "127.0.0.1");
+  return once(server, "listening").then(
+    () => server,
+    () => null,
+  );
+}
