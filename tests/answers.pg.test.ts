@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
@@ -18,6 +17,7 @@ import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
 
 const SUMMARY = summary.path;
 const TIMESERIES = timeseries.path;
@@ -250,14 +250,13 @@ describe("data that changes under a request", () => {
   });
 
   async function untilLoadWaits(): Promise<void> {
-    for (let attempt = 0; attempt < 200; attempt += 1) {
+    const isWaiting = async (): Promise<boolean> => {
       const { rowCount } = await service.database.query(
         `select from pg_stat_activity
           where datname = current_database() and application_name = 'returns-reading' and wait_event_type = 'Lock'`,
       );
-      if (rowCount !== 0) return;
-      await sleep(10);
-    }
-    assert.fail("the request never waited for the lock");
+      return rowCount !== 0;
+    };
+    await eventually(isWaiting, "the request waits for the lock", 30);
   }
 });
