@@ -87,7 +87,7 @@ test("a transaction on a connection that falls silent is rejected, and the next 
 test("a transaction may take longer than a statement: several that are quick enough", async (context) => {
   const { database, connections } = await openRelayed(context);
   await database.transaction(async (connection) => {
-    for (let asked = 0; asked < 8; asked += 1) await connection.rows(SLEEP, [0.2]);
+    for (let asked = 0; asked < 30; asked += 1) await connection.rows(SLEEP, [0.05]);
     await sleep(STATEMENT_TIMEOUT_MS + 1500);
     assert.deepEqual(await connection.rows(ONE, []), [{ one: 1 }]);
   });
