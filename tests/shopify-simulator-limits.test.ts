@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { ask, read } from "./support/simulator-client.ts";
+import type { GraphqlBody } from "./support/simulator-client.ts";
 
 const NOW = "2026-11-20T00:00:00Z";
 
@@ -13,22 +15,17 @@ test("an empty bucket answers THROTTLED with status 200, and waiting as its stat
     orders: 30,
     now: NOW,
     bucketPoints: 40,
-    restorePerSecond: 100,
+    restorePerSecond: 20,
   });
   try {
     const query = "{ orders(first: 250, sortKey: ID) { nodes { id lineItems(first: 2) { nodes { id } } } } }";
     const first = await ask(query, { simulator });
     assert.equal(first.errors?.[0]?.extensions?.code, "THROTTLED", "57 points never fit into 40");
     const small = "{ orders(first: 30, sortKey: ID) { nodes { id lineItems(first: 2) { nodes { id } } } } }";
-    const answers = await Promise.all([
-      ask(small, { simulator }),
-      ask(small, { simulator }),
-      ask(small, { simulator }),
-    ]);
-    const throttled = answers.find(({ errors }) => errors !== undefined);
-    assert.equal(throttled?.errors?.[0]?.extensions?.code, "THROTTLED");
+    const throttled = await askUntilRefused(small, simulator);
+    assert.equal(throttled.errors?.[0]?.extensions?.code, "THROTTLED");
     const { requestedQueryCost, actualQueryCost, throttleStatus } =
-      throttled?.extensions?.cost ?? assert.fail();
+      throttled.extensions?.cost ?? assert.fail();
     assert.equal(actualQueryCost, null);
     assert.ok(throttleStatus.currentlyAvailable < requestedQueryCost);
     const missing = requestedQueryCost - throttleStatus.currentlyAvailable;
@@ -38,6 +35,15 @@ test("an empty bucket answers THROTTLED with status 200, and waiting as its stat
     await simulator.stop();
   }
 });
+
+/** One after another, so that the refusal's status is the bucket's last word. */
+async function askUntilRefused(query: string, simulator: ShopifySimulator): Promise<GraphqlBody<unknown>> {
+  for (let asked = 0; asked < 100; asked += 1) {
+    const answer = await ask(query, { simulator });
+    if (answer.errors !== undefined) return answer;
+  }
+  return assert.fail("the bucket never ran empty");
+}
 
 test("without read_all_orders only the orders of the last 60 days are seen, in lists, by id and counted", async () => {
   const scopes = ["read_orders", "read_returns", "read_products"];
