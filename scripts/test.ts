@@ -1,6 +1,7 @@
 /**
  * Runs the tests: npm test [-- <file, folder, glob or part of a path>… <options of node --test>…]
- * Tests that need PostgreSQL get one embedded server, or the one named by RETURNS_TEST_DATABASE_URL.
+ * Tests that need PostgreSQL get one embedded server, or the one named by RETURNS_TEST_DATABASE_URL; those in a browser
+ * need Chromium, which is installed where there is none.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { globSync, mkdtempSync, rmSync } from "node:fs";
@@ -9,6 +10,7 @@ import { dirname, join, matchesGlob } from "node:path";
 import { joinEmbedded } from "../src/store/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
+import { installChromium } from "../tests/support/install-chromium.ts";
 
 const project = dirname(import.meta.dirname);
 const fastSettings = {
@@ -37,6 +39,10 @@ async function main(args: string[]): Promise<number> {
   if (files.length === 0) {
     console.error(`No test file matches ${patterns.join(" ")}.`);
     return 1;
+  }
+  if (files.some((file) => file.endsWith("browser.pg.test.ts"))) {
+    const missing = installChromium();
+    if (missing !== null) console.error(`${missing} The tests in a browser are skipped.`);
   }
   if (!files.some((file) => file.endsWith(".pg.test.ts"))) return run(files, options, undefined);
   const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"];

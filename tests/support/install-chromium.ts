@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const INSTALL_TIMEOUT_MS = 300_000;
+
+/** Where the machine's Chromium is; undefined = it has none. */
+export function findChromium(): string | undefined {
+  return PLACES.find((path) => existsSync(path));
+}
+
+/**
+ * Installs Debian's Chromium where there is none and that is allowed; returns why there is still none, null = there is
+ * one. Not for test files, which run side by side: the program is in its place long before it can run.
+ */
+export function installChromium(): string | null {
+  if (findChromium() !== undefined) return null;
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
+    return "There is no Chromium, and installing one takes root and apt-get.";
+  }
+  const options = { encoding: "utf8", timeout: INSTALL_TIMEOUT_MS } as const;
+  spawnSync("apt-get", ["update", "-qq"], options);
+  const install = ["install", "-y", "-qq", "--no-install-recommends", "chromium"];
+  const { status, stderr } = spawnSync("apt-get", ["-o", "DPkg::Lock::Timeout=120", ...install], options);
+  if (status === 0 && findChromium() !== undefined) return null;
+  return `There is no Chromium, and apt-get cannot install it: ${stderr.trim()}`;
+}
