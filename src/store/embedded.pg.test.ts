@@ -6,9 +6,9 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { joinApart } from "../../tests/support/embedded-process.ts";
+import { eventually } from "../../tests/support/worker.ts";
 import { type EmbeddedDatabase, joinEmbedded } from "./embedded.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -94,6 +94,11 @@ describe("After a crash", () => {
     const next = await joinHere();
     assert.equal(next.started, false);
     assert.equal(serverPid(), pid);
+    await eventually(
+      async () => (await presences(next.url)) === 1,
+      "the server gives up the killed one's lock",
+      60,
+    );
     await next.release();
     assert.equal(existsSync(lockFile()), false);
   });
@@ -124,14 +129,14 @@ describe("After a crash", () => {
     const pid = serverPid();
     process.kill(pid, "SIGKILL");
     const isBack = () => ask(database.url, "select 1").then(Boolean, () => false);
-    for (let waited = 0; waited < 100 && !(serverPid() !== pid && (await isBack())); waited++)
-      await sleep(100);
+    await eventually(async () => serverPid() !== pid && (await isBack()), "the server is back", 60);
     assert.equal(await ask(database.url, "select 1"), 1);
     assert.match(lines.join("\n"), /cut off; joining it again/);
     // The presence lock must be back as well, or the next line would leave the server running.
-    for (let waited = 0; waited < 100 && !(await hasPresence(database.url)); waited++) await sleep(100);
+    await eventually(async () => (await presences(database.url)) === 1, "the presence lock is back", 60);
     await database.release();
-    assert.equal(existsSync(lockFile()), false);
+    // Who leaves while it joins again has left once it has joined.
+    await eventually(async () => !existsSync(lockFile()), "the server is stopped", 60);
   });
 });
 
@@ -190,6 +195,7 @@ async function ask(url: string | undefined, statement: string): Promise<unknown>
   }
 }
 
-async function hasPresence(url: string): Promise<unknown> {
-  return ask(url, "select count(*) > 0 from pg_locks where locktype = 'advisory'");
+/** How many connections hold the presence lock. */
+async function presences(url: string): Promise<unknown> {
+  return ask(url, "select count(*)::integer from pg_locks where locktype = 'advisory' and granted");
 }
