@@ -194,8 +194,9 @@ test("a failing label source hurts neither the store's source nor the workspace"
   };
   await ask(shopKey, "backfill");
   await ask(shopKey, "backfill", "loop");
+  // Nothing is tried a second time while the first failure is looked at.
   await withWorker(
-    { ...options(), connectors: [pageConnector(pages, "shopify", "store"), broken] },
+    { ...options(), connectors: [pageConnector(pages, "shopify", "store"), broken], firstRetryMs: 60_000 },
     async () => {
       await eventually(async () => (await readinessOf(shopKey)) === "ready", "ready");
       await eventually(async () => (await runsOf(shopKey, "loop"))[0]?.status === "failed", "failed");
