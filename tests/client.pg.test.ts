@@ -5,6 +5,7 @@ import type { ReturnsClient } from "../src/client/client.ts";
 import { ReturnsApiError } from "../src/client/errors.ts";
 import { ENDPOINTS } from "../src/client/generated/endpoints.ts";
 import { iteratePages } from "../src/client/pages.ts";
+import { waitOutMidnight } from "./support/midnight.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -18,6 +19,7 @@ let service: TestService;
 let tenant: Tenant;
 let client: ReturnsClient;
 before(async () => {
+  await waitOutMidnight();
   service = await startTestService();
   tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);

@@ -4,6 +4,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { post, rpc, toolCall, toolError, toolText } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
+import { waitOutMidnight } from "./support/midnight.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -14,6 +15,7 @@ let service: TestService;
 let tenant: Tenant;
 
 before(async () => {
+  await waitOutMidnight();
   service = await startTestService();
   tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);

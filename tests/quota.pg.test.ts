@@ -9,6 +9,7 @@ import { openDatabase } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { waitOutMidnight } from "./support/midnight.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { TEST_SECRET, openTestPool } from "./support/service.ts";
 import { changePlan, countedRequests, createTenant, insertRows } from "./support/tenants.ts";
@@ -21,6 +22,7 @@ let database: pg.Pool;
 let admission: Database;
 
 before(async () => {
+  await waitOutMidnight();
   testDatabase = await createTestDatabase();
   database = openTestPool(testDatabase.url);
   admission = openDatabase({

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ENDPOINTS } from "../src/contract/registry.ts";
+import { waitOutMidnight } from "./support/midnight.ts";
 import { brokenValues, leastParameters, parametersOf, takesSelector } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -18,6 +19,7 @@ let service: TestService;
 let tenant: Tenant;
 
 before(async () => {
+  await waitOutMidnight();
   service = await startTestService();
   tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);
