@@ -4,6 +4,8 @@ import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
 import type { BulkFault, RequestFault } from "../simulators/shopify/faults.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
+import { read } from "./support/simulator-client.ts";
+import { eventually } from "./support/worker.ts";
 
 const SHOP = { seed: 11, orders: 400, products: 30 };
 const ALL_SCOPES = ["read_orders", "read_all_orders", "read_returns", "read_products"];
@@ -116,7 +118,7 @@ test("a bulk operation that comes to no end is given up and run again", async ()
     firstDelayMs: 5,
     maxDelayMs: 40,
     pollMs: 10,
-    stallMs: 300,
+    stallMs: 3000,
   });
   try {
     const workspace = await stalling.connect();
@@ -143,18 +145,31 @@ test("a bulk operation that always fails ends the run in one sentence, and the n
 });
 
 test("other bulk operations of the app are waited for", async () => {
-  const busy = await startShopifySync({ ...SHOP, bulkMillis: 1000 });
+  const busy = await startShopifySync(SHOP);
   try {
     const workspaces = await Promise.all([busy.connect(), busy.connect()]);
-    await Promise.all(workspaces.map((workspace) => workspace.sync("backfill")));
-    const { bulkRunningMost, operations } = await busy.simulator.control("statistics", {});
-    assert.equal(bulkRunningMost, 5);
-    assert.ok((operations["BulkRun"] ?? 0) > 8, "no operation had to wait");
+    await busy.simulator.control("bulk-fault", { fault: "stall", times: 5 });
+    const synced = Promise.all(workspaces.map((workspace) => workspace.sync("backfill")));
+    const isRefused = async (): Promise<boolean> => {
+      const { bulkRunningMost, operations } = await busy.simulator.control("statistics", {});
+      return bulkRunningMost === 5 && (operations["BulkRun"] ?? 0) > 8;
+    };
+    await eventually(isRefused, "five operations run, and further ones are asked for again", 60);
+    for (const number of [1, 2, 3, 4, 5]) await cancelBulk(`gid://shopify/BulkOperation/${number}`, busy);
+    await synced;
+    assert.equal((await busy.simulator.control("statistics", {})).bulkRunningMost, 5);
     for (const workspace of workspaces) assert.deepEqual(await workspace.cohorts(), undisturbed);
   } finally {
     await busy.stop();
   }
 });
+
+async function cancelBulk(id: string, { simulator }: ShopifySync): Promise<void> {
+  await read("mutation($id: ID!) { bulkOperationCancel(id: $id) { userErrors { message } } }", {
+    simulator,
+    variables: { id },
+  });
+}
 
 test("a platform that does not come back ends the run in one sentence", async () => {
   const workspace = await sync.connect();
