@@ -1,9 +1,12 @@
+import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Change } from "../../simulators/shopify/changes.ts";
 import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
 import { orderName } from "../../simulators/shopify/world/ids.ts";
+import { createRandom } from "../../src/demo/random.ts";
+import type { Random } from "../../src/demo/random.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
 import type { SyncKind } from "../../src/sync/connector.ts";
 import { requestRun } from "../../src/sync/run-request.ts";
@@ -20,6 +23,8 @@ export type KillPlan = {
   control: Pick<ControlDatabase, "database" | "url">;
   orders: number;
   kills: number;
+  /** Decides how long after its start a run is killed; drawn, and told in the log, when none is given. */
+  seed?: number;
   log: (line: string) => void;
 };
 
@@ -42,18 +47,22 @@ type Scene = {
   control: KillPlan["control"];
   pool: pg.Pool;
   simulator: ShopifySimulator;
+  random: Random;
   log: (line: string) => void;
 };
 
 /** Left alone, a run of either kind ends within this time. */
 const LONGEST_RUN_SECONDS = 120;
+/** A kill that comes after its run's end is repeated, each time sooner. */
+const MOST_TRIES = 4;
 
 /**
  * Two workspaces of one simulated shop: of the first one real worker processes are killed at random points of backfills
  * and incremental runs, while the shop changes; the second one is read undisturbed.
  */
 export async function killWorkers(plan: KillPlan): Promise<KillReport> {
-  const { control, log } = plan;
+  const { control, log, seed = randomInt(2 ** 31) } = plan;
+  log(`kills by seed ${seed}`);
   const pool = openTestPool(control.url);
   const simulator = await startShopifySimulator({
     orders: plan.orders,
@@ -63,7 +72,7 @@ export async function killWorkers(plan: KillPlan): Promise<KillReport> {
     restorePerSecond: 20_000,
   });
   try {
-    return await play({ control, pool, simulator, log }, plan.kills);
+    return await play({ control, pool, simulator, random: createRandom(seed, "kills"), log }, plan.kills);
   } finally {
     await simulator.stop();
     await pool.end();
@@ -163,26 +172,34 @@ async function killWhileRunning(
 ): Promise<number> {
   let killsInRun = 0;
   for (let kill = 1; kill <= plan.kills; kill++) {
-    if (await isIdle(scene, shop)) await plan.next();
-    const before = (await runsOf(scene, shop)).length;
-    const worker = await startedWorker(scene);
-    await eventually(
-      async () => (await runsOf(scene, shop)).length > before,
-      "the next run",
-      LONGEST_RUN_SECONDS,
-    );
-    await sleep(Math.random() * plan.spanMs);
-    worker.child.kill("SIGKILL");
-    await worker.outcome;
-    const isInRun = (await runsOf(scene, shop)).at(-1)?.status === "running";
+    let isInRun = false;
+    for (let attempt = 0; attempt < MOST_TRIES && !isInRun; attempt++) {
+      if (await isIdle(scene, shop)) await plan.next();
+      isInRun = await killNextRun(scene, shop, scene.random.between(0, plan.spanMs / 2 ** attempt));
+      scene.log(`kill ${kill} of ${plan.kills} ${isInRun ? "within a run" : "after its run"}`);
+    }
     if (isInRun) killsInRun++;
-    scene.log(`kill ${kill} of ${plan.kills} ${isInRun ? "within a run" : "after its run"}`);
   }
   const last = await startedWorker(scene);
   await eventually(() => isIdle(scene, shop), "the last worker's runs", LONGEST_RUN_SECONDS);
   last.child.kill("SIGTERM");
   await last.outcome;
   return killsInRun;
+}
+
+/** Kills a worker some time after it began the shop's next run; returns whether that run was still under way. */
+async function killNextRun(scene: Scene, shop: Shop, afterMs: number): Promise<boolean> {
+  const before = (await runsOf(scene, shop)).length;
+  const worker = await startedWorker(scene);
+  await eventually(
+    async () => (await runsOf(scene, shop)).length > before,
+    "the next run",
+    LONGEST_RUN_SECONDS,
+  );
+  await sleep(afterMs);
+  worker.child.kill("SIGKILL");
+  await worker.outcome;
+  return (await runsOf(scene, shop)).at(-1)?.status === "running";
 }
 
 async function startedWorker({ control }: Scene): Promise<RunningCommand> {
