@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { lockShop } from "../src/store/queries/import-stage.ts";
+import { untilLockIsAwaited } from "./support/locks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -123,7 +123,7 @@ test("shop/redact waits for a run that is writing, and leaves nothing of what it
       [shopKey],
     );
     erasing = sendWebhook(service, { topic: "shop/redact", shop, payload: { shop_domain: shop } });
-    await sleep(300);
+    await untilLockIsAwaited(service.database);
   });
   assert.equal((await (erasing as unknown as Promise<Response>)).status, 200);
   const left = Object.entries(await rowsByTable(shopKey)).filter(([, count]) => count > 0);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createStoreTenant, importStore } from "../../tests/support/import-store.ts";
+import { untilLockIsAwaited } from "../../tests/support/locks.ts";
 import { startTestService } from "../../tests/support/service.ts";
 import type { TestService } from "../../tests/support/service.ts";
 import { changeWorkspace, insertRows } from "../../tests/support/tenants.ts";
@@ -231,7 +232,7 @@ test("an evaluation waits for a run that writes the data, and its alerts come af
   const releasedAt = await service.installation.database.transaction(async (connection) => {
     await lockShop(connection, tenant.shopKey);
     evaluation = evaluate(tenant).finally(() => (isDone = true));
-    await waitUntilBlocked();
+    await untilLockIsAwaited(service.database);
     assert.equal(isDone, false);
     const [row] = await connection.rows<{ now: Date }>(
       { name: "test_clock", text: "select clock_timestamp() as now" },
@@ -246,14 +247,3 @@ test("an evaluation waits for a run that writes the data, and its alerts come af
   );
   assert.ok((rows[0]?.created_at as Date) >= releasedAt);
 });
-
-async function waitUntilBlocked(): Promise<void> {
-  for (let attempt = 0; attempt < 500; attempt++) {
-    const { rowCount } = await service.database.query(
-      "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
-    );
-    if ((rowCount ?? 0) > 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error("nothing waits for the lock");
-}
