@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type pg from "pg";
 import { createTestDatabase } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
+import { openTestPool } from "../../tests/support/service.ts";
+import { eventually } from "../../tests/support/worker.ts";
 import { openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 
@@ -9,10 +12,19 @@ const REASON = new Error("stopped by somebody");
 const SLEEP = { name: "canceled_sleep", text: "select pg_sleep($1)" };
 const COUNT = { name: "canceled_count", text: "select count(*) as rows from generate_series(1, 300000)" };
 
+async function isAsleep(): Promise<boolean> {
+  const { rowCount } = await watching.query(
+    "select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'",
+  );
+  return rowCount === 1;
+}
+
 let testDatabase: TestDatabase;
 let database: Database;
+let watching: pg.Pool;
 before(async () => {
   testDatabase = await createTestDatabase();
+  watching = openTestPool(testDatabase.url);
   database = openDatabase({
     url: testDatabase.url,
     maxConnections: 1,
@@ -23,16 +35,26 @@ before(async () => {
   });
 });
 after(async () => {
-  await database.close();
+  await Promise.all([database.close(), watching.end()]);
   await testDatabase.drop();
 });
 
 test("a stopped transaction cancels its statement also where the pool has no other connection", async () => {
   const stop = new AbortController();
   const stopped = database.transaction(async (connection) => {
-    const slept = connection.rows(SLEEP, [600]);
+    await connection.rows(SLEEP, [600]);
+  }, stop.signal);
+  const outcome = assert.rejects(stopped, REASON);
+  await eventually(isAsleep, "the statement");
+  stop.abort(REASON);
+  await outcome;
+});
+
+test("a stop between two statements lets none follow", async () => {
+  const stop = new AbortController();
+  const stopped = database.transaction(async (connection) => {
     stop.abort(REASON);
-    await slept;
+    await connection.rows(SLEEP, [600]);
   }, stop.signal);
   await assert.rejects(stopped, REASON);
 });

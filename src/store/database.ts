@@ -1,4 +1,6 @@
 import pg from "pg";
+import { cancelOnAbort } from "./abort.ts";
+import type { Canceling } from "./abort.ts";
 import { watchSilence } from "./silent-connections.ts";
 import type { SilenceWatch } from "./silent-connections.ts";
 
@@ -59,8 +61,6 @@ const CONNECT_TIMEOUT_MS = 3000;
 /** For the server's own word that it canceled a statement to arrive. */
 const SILENCE_GRACE_MS = 1000;
 
-const CANCEL_TIMEOUT_MS = 3000;
-
 /**
  * A request reads little and is asked often: starting parallel workers, or planning anew for its values takes longer
  * than what it saves, and takes it from others.
@@ -117,29 +117,27 @@ async function runTransaction<Result>(
     broken = error;
   };
   client.on("error", onError);
-  let canceled: Promise<void> | undefined;
-  const cancel = (): void => {
-    canceled = cancelStatement(pool, client);
-  };
-  signal?.addEventListener("abort", cancel);
+  let canceling: Canceling | undefined;
   const watched = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
     watch.asked(client);
     return ask().finally(() => watch.answered(client));
   };
   try {
     await watched(() => client.query("begin"));
+    if (signal !== undefined) canceling = await watched(() => cancelOnAbort(pool, client, signal));
     const result = await work({
       client,
-      rows: (statement, values) => watched(() => runOn(client, statement, values)),
+      rows: (statement, values) => {
+        signal?.throwIfAborted();
+        return watched(() => runOn(client, statement, values));
+      },
     });
     signal?.throwIfAborted();
-    signal?.removeEventListener("abort", cancel);
+    await canceling?.end();
     await watched(() => client.query("commit"));
     return result;
   } catch (error) {
-    signal?.removeEventListener("abort", cancel);
-    // Later it would meet the statement of whoever uses the client next.
-    await canceled;
+    await canceling?.end();
     await watched(() => client.query("rollback")).catch((rollbackError: Error) => {
       broken = rollbackError;
     });
@@ -149,24 +147,6 @@ async function runTransaction<Result>(
     client.off("error", onError);
     client.release(broken);
   }
-}
-
-/**
- * Without it, the server would run the statement to its end, holding the transaction's locks. On a connection of its
- * own, since those of the pool may all be in use. Never throws.
- */
-async function cancelStatement(pool: pg.Pool, client: pg.PoolClient): Promise<void> {
-  const { processID } = client as pg.PoolClient & { processID: number };
-  const other = new pg.Client({ ...pool.options, query_timeout: CANCEL_TIMEOUT_MS });
-  other.on("error", () => {});
-  try {
-    await other.connect();
-    // Citus has another function of this name, for its own numbers.
-    await other.query("select pg_cancel_backend($1::integer)", [processID]);
-  } catch {
-    // A server that cannot be asked is not running the statement for long either.
-  }
-  void other.end().catch(() => {});
 }
 
 async function runOn<Row>(
