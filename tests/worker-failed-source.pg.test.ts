@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { findConnection } from "../src/store/queries/data-source.ts";
-import { listRuns } from "../src/store/queries/sync-run.ts";
-import { SourceFailed } from "../src/sync/connector.ts";
+import { findConnection, setSourceStatus } from "../src/store/queries/data-source.ts";
 import type { Connector } from "../src/sync/connector.ts";
 import { requestRun } from "../src/sync/run-request.ts";
 import { openControlDatabase } from "./support/control.ts";
@@ -22,35 +20,40 @@ after(async () => {
   await control.stop();
 });
 
-test("M10: a label source that failed stays so while it is tried again, until a run has succeeded", async () => {
-  const { shopKey } = await connectedShop(control, [["loop", "label_cost"]]);
-  const healthy = pageConnector(pages, "loop", "label_cost");
-  let sync: Connector["sync"] = (context) => healthy.sync(context);
-  const loop: Connector = { ...healthy, sync: (context) => sync(context) };
-  const status = async (): Promise<string | null | undefined> =>
-    (await findConnection(control.database, shopKey, "loop"))?.status;
-  const newestRun = async (): Promise<string | undefined> =>
-    (await listRuns(control.database, { shopKey, source: "loop", limit: 1 }))[0]?.status;
-  const ask = () =>
-    requestRun(control.database, { shopKey, source: "loop", kind: "incremental", requestedBy: "operator" });
-  await withWorker(workerOptions(control, [loop]), async () => {
-    await ask();
-    await eventually(async () => (await status()) === "ok", "the first run");
-
-    let failures = 0;
-    const second = Promise.withResolvers<undefined>();
-    const release = Promise.withResolvers<undefined>();
-    sync = async (context) => {
-      if (failures++ === 0) throw new SourceFailed("The source answered 503 several times.");
-      second.resolve(undefined);
-      await release.promise;
-      return healthy.sync(context);
+for (const status of ["failed", "disconnected"] as const) {
+  test(`M10: a label source that is ${status} has failed while it is tried again, until a run has succeeded`, async () => {
+    const { shopKey } = await connectedShop(control, [["loop", "label_cost"]]);
+    const healthy = pageConnector(pages, "loop", "label_cost");
+    const isUnderWay = Promise.withResolvers<undefined>();
+    const mayEnd = Promise.withResolvers<undefined>();
+    const loop: Connector = {
+      ...healthy,
+      sync: async (context) => {
+        isUnderWay.resolve(undefined);
+        await mayEnd.promise;
+        return healthy.sync(context);
+      },
     };
-    await ask();
-    await second.promise;
-    assert.deepEqual([await newestRun(), await status()], ["running", "failed"]);
-    release.resolve(undefined);
-    await eventually(async () => (await newestRun()) === "succeeded", "the second try");
-    await eventually(async () => (await status()) === "ok", "its outcome");
+    const statusNow = async (): Promise<string | null | undefined> =>
+      (await findConnection(control.database, shopKey, "loop"))?.status;
+    await setSourceStatus(
+      control.database,
+      shopKey,
+      "loop",
+      status,
+      "The source answered 503 several times.",
+    );
+    await withWorker(workerOptions(control, [loop]), async () => {
+      await requestRun(control.database, {
+        shopKey,
+        source: "loop",
+        kind: "incremental",
+        requestedBy: "operator",
+      });
+      await isUnderWay.promise;
+      assert.equal(await statusNow(), "failed");
+      mayEnd.resolve(undefined);
+      await eventually(async () => (await statusNow()) === "ok", "the run's outcome");
+    });
   });
-});
+}

@@ -27,9 +27,9 @@ export async function recordStart(
     }
     await startRun(transaction, { shopKey, runId, source, kind, requestedBy, attempt });
     // A failure stays until a run has succeeded: trying again makes nothing usable (M10), nor fresh.
-    if (connection.status !== "failed") {
-      await setSourceStatus(transaction, shopKey, source, "syncing", connection.last_error);
-    }
+    const isHealthy = connection.status !== "failed" && connection.status !== "disconnected";
+    const status = isHealthy ? "syncing" : "failed";
+    await setSourceStatus(transaction, shopKey, source, status, connection.last_error);
     if (connection.kind === "store" && kind === "backfill") {
       await setReadiness(transaction, shopKey, ["installing"], "backfilling");
     }

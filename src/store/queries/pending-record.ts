@@ -27,35 +27,41 @@ const LIST_PENDING = defineStatement({
   text: `select p.record_id, p.requested_at::text as requested_at
            from pending_record p
           where p.shop_key = $1 and p.source = $2 and p.kind = $3 and p.record_id > $4
-          order by p.record_id limit $5`,
+            and p.record_id <= $5
+          order by p.record_id limit $6`,
 });
 
-/** The first `limit` records of a kind behind an id. Primary key. */
+/** The first `limit` records of a kind behind the id `after`, up to the id `last`. Primary key. */
 export async function listPending(
   database: Queryable,
   shopKey: number,
   source: string,
   kind: string,
-  { after, limit }: { after: string; limit: number },
+  { after, last, limit }: { after: string; last: string; limit: number },
 ): Promise<PendingRecord[]> {
-  return database.rows(LIST_PENDING, [shopKey, source, kind, after, limit]);
+  return database.rows(LIST_PENDING, [shopKey, source, kind, after, last, limit]);
 }
 
 const COUNT_PENDING = defineStatement({
   name: "count_pending_records",
-  text: `select count(*) as pending from pending_record p
+  text: `select count(*) as pending, coalesce(max(p.record_id), '') as last
+           from pending_record p
           where p.shop_key = $1 and p.source = $2 and p.kind = $3`,
 });
 
-/** How many records of a kind are asked for. Primary key. */
+/** How many records of a kind are asked for, and the last one's id ('' = none). Primary key. */
 export async function countPending(
   database: Queryable,
   shopKey: number,
   source: string,
   kind: string,
-): Promise<number> {
-  const [row] = await database.rows<{ pending: number }>(COUNT_PENDING, [shopKey, source, kind]);
-  return row?.pending ?? 0;
+): Promise<{ pending: number; last: string }> {
+  const [row] = await database.rows<{ pending: number; last: string }>(COUNT_PENDING, [
+    shopKey,
+    source,
+    kind,
+  ]);
+  return row as { pending: number; last: string };
 }
 
 const REMOVE_PENDING = defineStatement({

@@ -26,15 +26,19 @@ test("M5: an order that is asked for again while others are fetched is fetched i
     "order",
     () => 2,
     async (portion) => {
-      if (fetched.length === 0) await ask(["o0", "o5"]);
+      if (fetched.length === 0) await ask(["o0", "o5", "o6"]);
       fetched.push(...portion);
       return [];
     },
   );
   assert.deepEqual(fetched, ids);
-  const left = await listPending(shop.database, shopKey, "shopify", "order", { after: "", limit: 10 });
+  const left = await listPending(shop.database, shopKey, "shopify", "order", {
+    after: "",
+    last: "o9",
+    limit: 10,
+  });
   assert.deepEqual(
     left.map((row) => row.record_id),
-    ["o0"],
+    ["o0", "o6"],
   );
 });

@@ -9,8 +9,8 @@ import type { ShopifyRun } from "./run.ts";
 /**
  * Fetches every record of a kind that is asked for, by their ids, portion by portion, one while the last one is stored.
  * What a portion brought and that it is no longer asked for is stored together, so that a run that is cut off continues
- * behind it. A record that is asked for anew meanwhile is fetched all the same, since the run's as-of (M5) promises it,
- * and stays asked for.
+ * behind it. A record that is asked for anew meanwhile is fetched all the same, since the run's as-of (M5) promises it.
+ * Ids behind the last one wait for the next run: new orders may come as fast as they are fetched.
  */
 export async function drainPending(
   run: ShopifyRun,
@@ -19,10 +19,10 @@ export async function drainPending(
   fetchRecords: (ids: readonly string[]) => Promise<StoredRecord[]>,
 ): Promise<void> {
   const { database, shopKey } = run;
-  const pending = await countPending(database, shopKey, SHOPIFY, kind);
+  const { pending, last } = await countPending(database, shopKey, SHOPIFY, kind);
   const fetchAfter = async (after: string): Promise<Portion> => {
     run.signal.throwIfAborted();
-    const asked = await listPending(database, shopKey, SHOPIFY, kind, { after, limit: portion() });
+    const asked = await listPending(database, shopKey, SHOPIFY, kind, { after, last, limit: portion() });
     const ids = asked.map((row) => row.record_id);
     return { asked, fetched: ids.length === 0 ? [] : await fetchRecords(ids) };
   };

@@ -1,6 +1,11 @@
 import type { Connection, Database } from "../../../store/database.ts";
 import { setBilling } from "../../../store/queries/data-source.ts";
-import { addPending, listPending, removePending } from "../../../store/queries/pending-record.ts";
+import {
+  addPending,
+  countPending,
+  listPending,
+  removePending,
+} from "../../../store/queries/pending-record.ts";
 import type { PendingRecord } from "../../../store/queries/pending-record.ts";
 import { readBilling, SUBSCRIPTION } from "./billing.ts";
 import type { ShopifyClient } from "./client.ts";
@@ -37,8 +42,9 @@ async function settle(
   kind: string,
   ask: (records: readonly PendingRecord[]) => Promise<(connection: Connection) => Promise<void>>,
 ): Promise<void> {
+  const { last } = await countPending(database, shopKey, source, kind);
   const listAfter = (after: string): Promise<PendingRecord[]> =>
-    listPending(database, shopKey, source, kind, { after, limit: MOST_NODES });
+    listPending(database, shopKey, source, kind, { after, last, limit: MOST_NODES });
   let records = await listAfter("");
   while (records.length > 0) {
     const batch = records;
