@@ -80,11 +80,18 @@ export async function measureQuestions(context: BenchContext): Promise<BenchRow[
 
 type Ask = (sharing: Sharing) => Promise<Row[][]>;
 
-/** Each rival answers in the way that is faster for it. */
+const SLOW_MS = 1000;
+
+/** Each rival answers in the way that is faster for it: the least of three times each, slow ones of one. */
 async function fasterWay(askRival: Ask): Promise<Sharing> {
-  const tookMs: number[] = [];
-  for (const sharing of SHARINGS) tookMs.push(await timed(() => askRival(sharing)));
-  return SHARINGS[tookMs.indexOf(Math.min(...tookMs))] ?? "as";
+  const leastMs = new Map<Sharing, number>();
+  for (let round = 0; round < 3 && Math.max(0, ...leastMs.values()) < SLOW_MS; round += 1) {
+    for (const sharing of SHARINGS) {
+      const tookMs = await timed(() => askRival(sharing));
+      leastMs.set(sharing, Math.min(tookMs, leastMs.get(sharing) ?? Infinity));
+    }
+  }
+  return SHARINGS.toSorted((left, right) => (leastMs.get(left) ?? 0) - (leastMs.get(right) ?? 0))[0] ?? "as";
 }
 
 function requireSame(name: string, own: unknown, other: unknown, whose: string): void {
