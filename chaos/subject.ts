@@ -42,6 +42,7 @@ export async function startSubject(): Promise<Subject> {
   const { port } = url;
   const proxy = await startFaultProxy(Number(port));
   url.port = String(proxy.port);
+  let isStopped = false;
   const child = spawn(process.execPath, [ENTRY], {
     env: { ...serviceEnvironment(url.href), LOG_LEVEL: "silent" },
     stdio: ["ignore", "pipe", "inherit"],
@@ -52,11 +53,12 @@ export async function startSubject(): Promise<Subject> {
     address: (JSON.parse(line) as { address: string }).address,
     token: tenant.token,
     breakDatabase: async (fault) => {
-      if (fault === "stop") await embedded.release();
-      await proxy.set(fault === "stop" ? "refuse" : "blackhole");
+      isStopped = fault === "stop";
+      if (isStopped) await embedded.release();
+      await proxy.set(isStopped ? "refuse" : "blackhole");
     },
     mendDatabase: async () => {
-      embedded = await joinEmbedded({ dataFolder, log: console.error });
+      if (isStopped) embedded = await joinEmbedded({ dataFolder, log: console.error });
       if (new URL(embedded.url).port !== port) throw new Error("the database came back on another port");
       await proxy.set("forward");
     },

@@ -18,13 +18,14 @@ import type { ServedRows } from "./served-rows.ts";
 import { openTestPool, serviceEnvironment, TEST_SECRET } from "./service.ts";
 import { connectedShop, eventually, putShopifyConnection } from "./worker.ts";
 
+/** Decides how long after its start a run is killed; told in the log, and given back the same way. */
+const SEED = Number(process.env["RETURNS_TEST_SEED"] ?? randomInt(2 ** 31));
+
 export type KillPlan = {
   /** Migrated, and nobody else's. */
   control: Pick<ControlDatabase, "database" | "url">;
   orders: number;
   kills: number;
-  /** Decides how long after its start a run is killed; drawn, and told in the log, when none is given. */
-  seed?: number;
   log: (line: string) => void;
 };
 
@@ -61,8 +62,8 @@ const MOST_TRIES = 4;
  * and incremental runs, while the shop changes; the second one is read undisturbed.
  */
 export async function killWorkers(plan: KillPlan): Promise<KillReport> {
-  const { control, log, seed = randomInt(2 ** 31) } = plan;
-  log(`kills by seed ${seed}`);
+  const { control, log } = plan;
+  log(`kills by seed ${SEED}`);
   const pool = openTestPool(control.url);
   const simulator = await startShopifySimulator({
     orders: plan.orders,
@@ -72,7 +73,7 @@ export async function killWorkers(plan: KillPlan): Promise<KillReport> {
     restorePerSecond: 20_000,
   });
   try {
-    return await play({ control, pool, simulator, random: createRandom(seed, "kills"), log }, plan.kills);
+    return await play({ control, pool, simulator, random: createRandom(SEED, "kills"), log }, plan.kills);
   } finally {
     await simulator.stop();
     await pool.end();
