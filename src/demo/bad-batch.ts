@@ -14,7 +14,7 @@ export interface BadBatch {
 }
 
 /** Share of the lines of the batch that come back as defective. */
-export const BATCH_DEFECT_RATE = 0.5;
+export const BATCH_DEFECT_RATE = 0.75;
 
 const PRIMARY_WINDOW_DAYS = 30;
 /** By then the batch was withdrawn, and all of its returns lie in the past. */
