@@ -13,7 +13,7 @@ const WHALE_P99_LIMIT_MS = 25;
 const CONNECTIONS = 32;
 const ROUNDS = 5;
 const SECONDS = 4;
-const WARM_UP_SECONDS = 2;
+const WARM_UP_SECONDS = 10;
 
 /**
  * p99 of a dashboard's mix of questions at half of the load that the server can take, from the appointed time on. The
