@@ -17,10 +17,7 @@ export function selectionOf({ catalogue }: Ledger, params: Parameters): Selected
   const { sku, product_group_type: type, product_group_key: key } = params;
   const productGid = params["product_gid"] ?? params["shopify_product_gid"];
   const takenSkus = (takes: (entry: (typeof catalogue.skus)[number]) => boolean): string[] =>
-    catalogue.skus
-      .filter(takes)
-      .map((entry) => entry.sku)
-      .toSorted(byCodePoint);
+    [...new Set(catalogue.skus.filter(takes).map((entry) => entry.sku))].toSorted(byCodePoint);
   if (sku !== undefined) {
     if (!catalogue.skus.some((entry) => entry.sku === sku)) return null;
     const skus = takenSkus(
