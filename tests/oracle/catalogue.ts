@@ -1,4 +1,4 @@
-import { minorOf } from "./numbers.ts";
+import { byCodePoint, minorOf } from "./numbers.ts";
 import type { OrderLineRow, ProductRow, VariantRow } from "./store.ts";
 
 /** What a line is of: its own word, else its variant's. */
@@ -40,8 +40,17 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogu
     const cost = variant.unit_cost;
     const unitCostMinor = cost === undefined ? null : minorOf(cost, currencyCode);
     catalogue.variants.push({ variantId: variant.variant_id, productGid, sku, used, unitCostMinor });
-    if (sku === null) continue;
-    catalogue.skus.push({ sku, productGid, used, counterpartSku: variant.counterpart_sku ?? null });
+  }
+  // A SKU is what its new variant says, and of several the first one.
+  const byCondition = rows.variants.toSorted(
+    (left, right) =>
+      Number(left.condition === "used") - Number(right.condition === "used") ||
+      byCodePoint(left.variant_id, right.variant_id),
+  );
+  for (const { sku, product_id: productId, condition, counterpart_sku: counterpart } of byCondition) {
+    if (sku === undefined || catalogue.skus.some((entry) => entry.sku === sku)) continue;
+    const entry = { sku, productGid: gidOf(productId), used: condition === "used" };
+    catalogue.skus.push({ ...entry, counterpartSku: counterpart ?? null });
   }
   for (const row of rows.orderLines) {
     const { productGid, sku, used } = resolveLine(catalogue, row);

@@ -17,7 +17,10 @@ export function selectionOf({ catalogue }: Ledger, params: Parameters): Selected
   const { sku, product_group_type: type, product_group_key: key } = params;
   const productGid = params["product_gid"] ?? params["shopify_product_gid"];
   const takenSkus = (takes: (entry: (typeof catalogue.skus)[number]) => boolean): string[] =>
-    [...new Set(catalogue.skus.filter(takes).map((entry) => entry.sku))].toSorted(byCodePoint);
+    catalogue.skus
+      .filter(takes)
+      .map((entry) => entry.sku)
+      .toSorted(byCodePoint);
   if (sku !== undefined) {
     if (!catalogue.skus.some((entry) => entry.sku === sku)) return null;
     const skus = takenSkus(
