@@ -43,17 +43,15 @@ async function settle(
   ask: (records: readonly PendingRecord[]) => Promise<(connection: Connection) => Promise<void>>,
 ): Promise<void> {
   const { last } = await countPending(database, shopKey, source, kind);
-  const listAfter = (after: string): Promise<PendingRecord[]> =>
-    listPending(database, shopKey, source, kind, { after, last, limit: MOST_NODES });
-  let records = await listAfter("");
-  while (records.length > 0) {
-    const batch = records;
-    const write = await ask(batch);
+  for (let after = ""; ;) {
+    const records = await listPending(database, shopKey, source, kind, { after, last, limit: MOST_NODES });
+    if (records.length === 0) return;
+    after = records.at(-1)?.record_id ?? "";
+    const write = await ask(records);
     await database.transaction(async (connection) => {
       await write(connection);
-      await removePending(connection, shopKey, source, kind, batch);
+      await removePending(connection, shopKey, source, kind, records);
     });
-    records = await listAfter(batch.at(-1)?.record_id ?? "");
   }
 }
 
