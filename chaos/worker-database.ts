@@ -6,7 +6,6 @@ import type pg from "pg";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
-import { openDatabase } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
 import { joinEmbedded } from "../src/store/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
@@ -21,6 +20,7 @@ import { connectedShop, eventually, putShopifyConnection } from "../tests/suppor
 import type { Finding } from "./finding.ts";
 import { startFaultProxy } from "./proxy.ts";
 import type { FaultProxy, ProxyMode } from "./proxy.ts";
+import { openConnections } from "../tests/support/database.ts";
 
 const ORDERS = 5000;
 const LONGEST_RUN_SECONDS = 90;
@@ -47,14 +47,7 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
   const embedded = await joinEmbedded({ dataFolder, log });
   await migrate({ url: embedded.url });
-  const database = openDatabase({
-    url: embedded.url,
-    maxConnections: 4,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "returns-control",
-    onConnectionError: () => {},
-  });
+  const database = openConnections(embedded.url, { maxConnections: 4, applicationName: "returns-control" });
   const pool = openTestPool(embedded.url);
   const url = new URL(embedded.url);
   const proxy = await startFaultProxy(Number(url.port));

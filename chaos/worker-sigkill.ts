@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../src/store/database.ts";
 import { joinEmbedded } from "../src/store/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { countRows } from "../tests/support/served-rows.ts";
 import { killProblems, killWorkers } from "../tests/support/worker-kill.ts";
 import type { Finding } from "./finding.ts";
+import { openConnections } from "../tests/support/database.ts";
 
 const KILLS = 50;
 const ORDERS = 3000;
@@ -16,14 +16,7 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
   const embedded = await joinEmbedded({ dataFolder, log });
   await migrate({ url: embedded.url });
-  const database = openDatabase({
-    url: embedded.url,
-    maxConnections: 4,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "returns-control",
-    onConnectionError: () => {},
-  });
+  const database = openConnections(embedded.url, { maxConnections: 4, applicationName: "returns-control" });
   try {
     const control = { database, url: embedded.url };
     const report = await killWorkers({ control, orders: ORDERS, kills: KILLS, log });

@@ -9,9 +9,8 @@ import { createToken, parseToken } from "../src/admission/token.ts";
 import type { ParsedToken } from "../src/admission/token.ts";
 import { ApiError } from "../src/contract/errors.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
-import { openDatabase } from "../src/store/database.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
-import { createTestDatabase } from "./support/database.ts";
+import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { TEST_SECRET, openTestPool } from "./support/service.ts";
@@ -32,13 +31,10 @@ before(async () => {
   await waitOutMidnight();
   testDatabase = await createTestDatabase();
   database = openTestPool(testDatabase.url);
-  admission = openDatabase({
-    url: testDatabase.url,
+  admission = openConnections(testDatabase.url, {
     maxConnections: 8,
-    readOnly: false,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     applicationName: "returns-admission",
-    onConnectionError: () => {},
   });
 });
 after(async () => {

@@ -8,7 +8,6 @@ import { returnCostLeaderboard } from "../src/contract/return-cost-leaderboard.t
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { summary } from "../src/contract/summary.ts";
 import { timeseries } from "../src/contract/timeseries.ts";
-import { openDatabase } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { leastParameters } from "./support/requests.ts";
@@ -18,6 +17,7 @@ import { seedSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
+import { openConnections } from "./support/database.ts";
 
 const SUMMARY = summary.path;
 const TIMESERIES = timeseries.path;
@@ -33,14 +33,7 @@ let writing: Database;
 
 before(async () => {
   service = await startTestService();
-  writing = openDatabase({
-    url: service.databaseUrl,
-    maxConnections: 1,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "returns-test",
-    onConnectionError: () => {},
-  });
+  writing = openConnections(service.databaseUrl);
 });
 after(async () => {
   await writing.close();

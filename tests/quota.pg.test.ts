@@ -5,9 +5,8 @@ import { createAdmit } from "../src/admission/admit.ts";
 import { ApiError } from "../src/contract/errors.ts";
 import type { QuotaState } from "../src/contract/errors.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
-import { openDatabase } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
-import { createTestDatabase } from "./support/database.ts";
+import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startServerProcess } from "./support/server-process.ts";
@@ -25,13 +24,10 @@ before(async () => {
   await waitOutMidnight();
   testDatabase = await createTestDatabase();
   database = openTestPool(testDatabase.url);
-  admission = openDatabase({
-    url: testDatabase.url,
+  admission = openConnections(testDatabase.url, {
     maxConnections: 8,
-    readOnly: false,
     statementTimeoutMs: 10_000,
     applicationName: "returns-admission",
-    onConnectionError: () => {},
   });
 });
 after(async () => {

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { openDatabase } from "../src/store/database.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
 import { leastParameters, parametersOf, takesSelector } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
@@ -10,6 +9,7 @@ import type { CalledAnswer, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { openConnections } from "./support/database.ts";
 
 type Asked = { endpoint: Endpoint; params: Record<string, string> };
 
@@ -217,13 +217,10 @@ test("an alert for one user is never served, however it is asked for", async () 
 });
 
 test("the database itself refuses every write on a serving connection", async () => {
-  const reading = openDatabase({
-    url: service.databaseUrl,
-    maxConnections: 1,
+  const reading = openConnections(service.databaseUrl, {
     readOnly: true,
     statementTimeoutMs: 1000,
     applicationName: "returns-reading",
-    onConnectionError: () => {},
   });
   const write = { name: "write", text: "insert into dirty_cohort values ($1, '2026-01-01')" };
   await assert.rejects(reading.rows(write, [own.shopKey]), { code: "25006" });

@@ -123,7 +123,7 @@ test("shop/redact waits for a run that is writing, and leaves nothing of what it
       [shopKey],
     );
     erasing = sendWebhook(service, { topic: "shop/redact", shop, payload: { shop_domain: shop } });
-    await untilLockIsAwaited(service.database);
+    await untilLockIsAwaited(service.installation.database);
   });
   assert.equal((await (erasing as unknown as Promise<Response>)).status, 200);
   const left = Object.entries(await rowsByTable(shopKey)).filter(([, count]) => count > 0);

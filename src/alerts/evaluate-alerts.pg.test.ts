@@ -232,7 +232,7 @@ test("an evaluation waits for a run that writes the data, and its alerts come af
   const releasedAt = await service.installation.database.transaction(async (connection) => {
     await lockShop(connection, tenant.shopKey);
     evaluation = evaluate(tenant).finally(() => (isDone = true));
-    await untilLockIsAwaited(service.database);
+    await untilLockIsAwaited(service.installation.database);
     assert.equal(isDone, false);
     const [row] = await connection.rows<{ now: Date }>(
       { name: "test_clock", text: "select clock_timestamp() as now" },

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type pg from "pg";
-import { createTestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, openConnections } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { openTestPool } from "../../tests/support/service.ts";
 import { eventually } from "../../tests/support/worker.ts";
-import { openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 
 const REASON = new Error("stopped by somebody");
@@ -25,14 +24,7 @@ let watching: pg.Pool;
 before(async () => {
   testDatabase = await createTestDatabase();
   watching = openTestPool(testDatabase.url);
-  database = openDatabase({
-    url: testDatabase.url,
-    maxConnections: 1,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "cancel test",
-    onConnectionError: () => {},
-  });
+  database = openConnections(testDatabase.url);
 });
 after(async () => {
   await Promise.all([database.close(), watching.end()]);

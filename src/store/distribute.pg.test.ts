@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createTestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, openConnections } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
-import { openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 import { CitusMissing, distributeInstallation } from "./distribute.ts";
 import { listForeignKeys, listTenantTables } from "./queries/distribute.ts";
@@ -43,14 +42,7 @@ let testDatabase: TestDatabase;
 let database: Database;
 before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({
-    url: testDatabase.url,
-    maxConnections: 1,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "distribute test",
-    onConnectionError: () => {},
-  });
+  database = openConnections(testDatabase.url);
 });
 after(async () => {
   await database.close();

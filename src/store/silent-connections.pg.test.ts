@@ -5,9 +5,8 @@ import type { AddressInfo, Socket } from "node:net";
 import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createTestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, openConnections } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
-import { openDatabase } from "./database.ts";
 import type { Database } from "./database.ts";
 
 const STATEMENT_TIMEOUT_MS = 300;
@@ -47,13 +46,9 @@ async function openRelayed(context: TestContext): Promise<Relayed> {
   const url = new URL(target);
   url.hostname = "127.0.0.1";
   url.port = String((server.address() as AddressInfo).port);
-  const database = openDatabase({
-    url: url.href,
-    maxConnections: 1,
-    readOnly: false,
+  const database = openConnections(url.href, {
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     applicationName: "returns-silent",
-    onConnectionError: () => {},
   });
   context.after(async () => {
     await database.close();

@@ -1,6 +1,5 @@
-import { openDatabase } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
-import { createTestDatabase } from "./database.ts";
+import { createTestDatabase, openConnections } from "./database.ts";
 
 export type AuditEvent = { shop_key: number; actor: string; action: string; detail: Record<string, unknown> };
 
@@ -15,13 +14,9 @@ export type ControlDatabase = {
 /** A database of its own, opened as the operator's actions open it. */
 export async function openControlDatabase(): Promise<ControlDatabase> {
   const testDatabase = await createTestDatabase();
-  const database = openDatabase({
-    url: testDatabase.url,
+  const database = openConnections(testDatabase.url, {
     maxConnections: 4,
-    readOnly: false,
-    statementTimeoutMs: 0,
     applicationName: "returns-control",
-    onConnectionError: () => {},
   });
   return {
     database,

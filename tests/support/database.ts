@@ -4,6 +4,7 @@ import pg from "pg";
 import { distributeInstallation } from "../../src/store/distribute.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/database.ts";
+import type { Database, DatabaseOptions } from "../../src/store/database.ts";
 
 export type TestDatabase = { url: string; drop(): Promise<void> };
 
@@ -37,6 +38,19 @@ export function urlOfDatabase(serverUrl: string, name: string): string {
   return url.href;
 }
 
+/** Connections as the service opens them: one that may write and wait, unless told otherwise. */
+export function openConnections(url: string, options: Partial<DatabaseOptions> = {}): Database {
+  return openDatabase({
+    url,
+    maxConnections: 1,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "returns-test",
+    onConnectionError: () => {},
+    ...options,
+  });
+}
+
 /** Runs one statement on a connection of its own. */
 export async function execute(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -58,14 +72,7 @@ async function createDistributed(serverUrl: string, name: string, url: string): 
   await execute(url, `select citus_set_coordinator_host('${hostname}', ${port})`);
   await execute(url, `select citus_set_node_property('${hostname}', ${port}, 'shouldhaveshards', true)`);
   await migrate({ url });
-  const database = openDatabase({
-    url,
-    maxConnections: 1,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "returns-test",
-    onConnectionError: () => {},
-  });
+  const database = openConnections(url);
   try {
     await distributeInstallation(database);
   } finally {

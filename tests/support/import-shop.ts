@@ -1,11 +1,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import type { ImportOptions, ImportResult } from "../../src/sync/connectors/csv/import-folder.ts";
-import { createTestDatabase } from "./database.ts";
+import { createTestDatabase, openConnections } from "./database.ts";
 
 /** Files by name: CSV text, bytes, or rows of cells under their header. */
 export type FolderFiles = Readonly<Record<string, string | Buffer>>;
@@ -46,14 +45,7 @@ const TABLES = [
 export async function startImportShop(): Promise<ImportShop> {
   const testDatabase = await createTestDatabase();
   const { url } = testDatabase;
-  const database = openDatabase({
-    url,
-    maxConnections: 4,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "import test",
-    onConnectionError: () => {},
-  });
+  const database = openConnections(url, { maxConnections: 4 });
   let shops = 0;
   let statements = 0;
   const currencies = new Map<number, string>();

@@ -1,15 +1,21 @@
-import type pg from "pg";
+import type { Queryable } from "../../src/store/database.ts";
 import { eventually } from "./worker.ts";
 
-/** Resolves once a statement waits for a shop's lock in this database; the server's other databases have their own. */
-export async function untilLockIsAwaited(database: pg.Pool): Promise<void> {
-  const isAwaited = async (): Promise<boolean> => {
-    const { rowCount } = await database.query(
-      `select from pg_locks
-        where locktype = 'advisory' and not granted
-          and database = (select oid from pg_database where datname = current_database())`,
-    );
-    return rowCount !== 0;
-  };
+const COUNT_WAITING = {
+  name: "test_count_waiting",
+  text: `select count(*) as waiting from pg_locks
+          where locktype = 'advisory' and not granted
+            and database = (select oid from pg_database where datname = current_database())`,
+};
+
+/** How many statements wait for a shop's lock in this database; the server's other databases have their own. */
+export async function countWaitingForLocks(database: Queryable): Promise<number> {
+  const [row] = await database.rows<{ waiting: number }>(COUNT_WAITING, []);
+  return row?.waiting ?? 0;
+}
+
+/** Resolves once a statement waits for a shop's lock. */
+export async function untilLockIsAwaited(database: Queryable): Promise<void> {
+  const isAwaited = async (): Promise<boolean> => (await countWaitingForLocks(database)) > 0;
   await eventually(isAwaited, "a statement waits for the lock", 30);
 }

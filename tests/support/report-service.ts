@@ -6,10 +6,9 @@ import type { Input } from "../../src/contract/endpoint.ts";
 import { report as contract } from "../../src/contract/report.ts";
 import type { ReportData } from "../../src/contract/report.ts";
 import { report } from "../../src/endpoints/report.ts";
-import { openDatabase } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { Workspace } from "../../src/store/workspace.ts";
-import { createTestDatabase } from "./database.ts";
+import { createTestDatabase, openConnections } from "./database.ts";
 import { makeReportStore } from "./random-report-store.ts";
 import type { OracleRequest } from "./report-oracle.ts";
 import { insertReportStore, primaryWindowDays, reportWorkspace } from "./report-store.ts";
@@ -32,14 +31,7 @@ const DEFAULT_MONTHS = { start_month: "2024-03", end_month: "2025-06" };
 /** Workspace 1 holds `store`; workspace 2 another store whose orders, lines and products have the same ids. */
 export async function startReportService(store: ReportStore): Promise<ReportService> {
   const own = await createTestDatabase();
-  const database = openDatabase({
-    url: own.url,
-    maxConnections: 4,
-    readOnly: false,
-    statementTimeoutMs: 10_000,
-    applicationName: "report-test",
-    onConnectionError: () => {},
-  });
+  const database = openConnections(own.url, { maxConnections: 4, statementTimeoutMs: 10_000 });
   await insertReportStore(database, 1, store);
   await insertReportStore(database, 2, makeReportStore(8));
   const validate = addFormats

@@ -1,10 +1,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { openDatabase, STATEMENTS } from "../../src/store/database.ts";
+import { STATEMENTS } from "../../src/store/database.ts";
 import type { Connection, Database, Statement } from "../../src/store/database.ts";
 import { listTenantTables } from "../../src/store/queries/distribute.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
-import { createTestDatabase } from "./database.ts";
+import { createTestDatabase, openConnections } from "./database.ts";
 
 const QUERIES = join(import.meta.dirname, "../../src/store/queries");
 
@@ -22,14 +22,7 @@ export type StatementDatabase = {
 /** A database of its own to plan statements in; STATEMENTS then holds those of every query module. */
 export async function openStatementDatabase(): Promise<StatementDatabase> {
   const testDatabase = await createTestDatabase();
-  const database = openDatabase({
-    url: testDatabase.url,
-    maxConnections: 2,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "statements test",
-    onConnectionError: () => {},
-  });
+  const database = openConnections(testDatabase.url, { maxConnections: 2 });
   for (const file of readdirSync(QUERIES)) {
     if (!file.endsWith(".test.ts")) await import(join(QUERIES, file));
   }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { lockShop } from "../../../store/queries/import-stage.ts";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
 import type { ImportShop } from "../../../../tests/support/import-shop.ts";
+import { countWaitingForLocks, untilLockIsAwaited } from "../../../../tests/support/locks.ts";
 
 const LINES = csv("order_id,line_id,ordered_at,units", "o1,l1,2026-01-05T10:00:00Z,1");
 const REASON = new Error("stopped by somebody");
@@ -13,16 +13,6 @@ before(async () => {
   shop = await startImportShop();
 });
 after(() => shop.stop());
-
-/** Statements of this database that wait for a lock of a shop; the server's other databases have their own. */
-async function waitingStatements(): Promise<number> {
-  const [row] = await shop.rows<{ waiting: number }>(
-    `select count(*) as waiting from pg_locks
-      where locktype = 'advisory' and not granted
-        and database = (select oid from pg_database where datname = current_database())`,
-  );
-  return row?.waiting ?? 0;
-}
 
 test("an import that waits for another run says so, and one that is stopped leaves no statement behind", async () => {
   const shopKey = await shop.open();
@@ -36,11 +26,11 @@ test("an import that waits for another run says so, and one that is stopped leav
       { signal: stop.signal, onWait: () => void (waits += 1) },
     );
     const outcome = assert.rejects(stopped, REASON);
-    while ((await waitingStatements()) === 0) await sleep(10);
+    await untilLockIsAwaited(shop.database);
     assert.equal(waits, 1);
     stop.abort(REASON);
     await outcome;
-    assert.equal(await waitingStatements(), 0);
+    assert.equal(await countWaitingForLocks(shop.database), 0);
   });
   assert.equal((await shop.import(shopKey, { "order_lines.csv": LINES })).counts.order_lines, 1);
 });
