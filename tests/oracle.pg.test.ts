@@ -196,6 +196,7 @@ const TABLES = [
   "label_share",
   "sale_event",
   "cohort",
+  "listing",
   "sku_quarter",
   "unmatched_label",
   "dirty_cohort",

@@ -8,6 +8,7 @@ const CATALOGUE_AND_ANSWERS = [
   "sku",
   "entity",
   "cohort",
+  "listing",
   "sku_quarter",
   "unmatched_label",
 ];

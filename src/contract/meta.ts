@@ -67,7 +67,11 @@ export const cohortEcho = {
   end_month: monthText,
   window: Type.Enum(["primary", "30d", "90d", "lifetime"]),
   include_incomplete: Type.Boolean(),
+  vendor: nullableText,
 };
+
+/** Of leaderboards: whether the workspace ever had the vendor that they are filtered by; null without one. */
+export const vendorKnown = Type.Union([Type.Boolean(), Type.Null()]);
 
 /** ApiMeta with the given echoes; nothing else may appear. */
 export function meta<Echo extends TProperties>(echo: Echo) {

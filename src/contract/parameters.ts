@@ -65,12 +65,13 @@ export const usedVariantsParameter = {
 /** The parameters of every endpoint that answers a selection over cohort months. */
 export const cohortParameters = {
   ...selectorParameters,
+  vendor: text("Exact vendor name: counts only what is that vendor's, alone or within a selector."),
   ...monthParameters,
   ...windowParameters,
   ...usedVariantsParameter,
 };
 
-export const vendorParameter = { vendor: text("Exact vendor name.") };
+export const vendorParameter = { vendor: text("Exact vendor name; filters the rows.") };
 
 export const cursorParameter = {
   cursor: Type.Optional(

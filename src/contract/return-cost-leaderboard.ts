@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, leaderboardProduct, meta, nullableText, rate, units } from "./meta.ts";
+import { cohortEcho, leaderboardProduct, meta, nullableText, rate, units, vendorKnown } from "./meta.ts";
 import {
   limitParameter,
   monthParameters,
@@ -61,9 +61,20 @@ export const returnCostLeaderboard = defineEndpoint({
         ...cohortEcho,
         limit: Type.Integer({ minimum: 1, maximum: 100 }),
         returned: units,
-        vendor: nullableText,
+        vendor_known: vendorKnown,
         filters: Type.Object(
           { min_cost: Type.Union([Type.Number(), Type.Null()]), vendor: nullableText },
+          { additionalProperties: false },
+        ),
+        totals: Type.Object(
+          {
+            total_cost_amount: Type.Number(),
+            total_refunded_amount: Type.Number(),
+            total_return_label_cost: Type.Number(),
+            sold_units: units,
+            returned_units: units,
+            return_rate: rate,
+          },
           { additionalProperties: false },
         ),
         full_leaderboards: Type.Boolean(),

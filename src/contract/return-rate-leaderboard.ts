@@ -1,6 +1,15 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { leaderboardProduct, meta, monthText, nullableText, rate, selectorEcho, units } from "./meta.ts";
+import {
+  leaderboardProduct,
+  meta,
+  monthText,
+  nullableText,
+  rate,
+  selectorEcho,
+  units,
+  vendorKnown,
+} from "./meta.ts";
 import { limitParameter, selectorParameters, usedVariantsParameter, vendorParameter } from "./parameters.ts";
 
 const MAXIMUM_COUNT = Number.MAX_SAFE_INTEGER;
@@ -61,12 +70,17 @@ export const returnRateLeaderboard = defineEndpoint({
         limit: Type.Integer({ minimum: 1, maximum: 500 }),
         returned: units,
         vendor: nullableText,
+        vendor_known: vendorKnown,
         filters: Type.Object(
           {
             min_return_rate: Type.Union([Type.Number(), Type.Null()]),
             min_sold_units: Type.Union([Type.Integer(), Type.Null()]),
             vendor: nullableText,
           },
+          { additionalProperties: false },
+        ),
+        totals: Type.Object(
+          { sold_units: units, returned_units: units, return_rate: rate },
           { additionalProperties: false },
         ),
         full_leaderboards: Type.Boolean(),

@@ -6,9 +6,9 @@ import type { Workspace } from "../store/workspace.ts";
 export async function leaderboardProducts(
   database: Queryable,
   workspace: Workspace,
-  skus: readonly string[],
+  ranked: readonly { sku: string; productGid: string | null }[],
 ): Promise<(sku: string) => Record<string, string | null>> {
-  const rows = skus.length === 0 ? [] : await loadLeaderboardProducts(database, workspace, skus);
+  const rows = ranked.length === 0 ? [] : await loadLeaderboardProducts(database, workspace, ranked);
   const rowsBySku = new Map(rows.map((row) => [row.sku, row]));
   return (sku) => {
     const row = rowsBySku.get(sku);

@@ -38,13 +38,13 @@ export async function buildReport(
   input: ReportInput,
   section: ReportSection,
 ): Promise<BuiltReport> {
-  const { selector, selection } = requestSelection(input);
+  const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const comparedRange = rangeBefore(input);
   const [figures, saleEvent] = await Promise.all([
     loadFigures(database, workspace, { input, selection, section, comparedRange }),
     section === "overview" ? requestSaleEvent(database, workspace, input, selection) : null,
   ]);
-  requireFound(selector, figures.found);
+  requireFound(selector, figures);
 
   const months = cohortMonths(workspace, input, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
@@ -95,6 +95,7 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
   const range = { startMonth: input.start_month, endMonth: input.end_month };
   const showsUnmatched =
     selection.kind === "workspace" &&
+    selection.vendor === null &&
     (section === "overview" || section === "costs") &&
     labelCostsIncluded(workspace);
   return loadReportFigures(database, workspace, {

@@ -13,7 +13,7 @@ import { reasonLabel } from "./report-reason.ts";
 export type ReportBasis = {
   months: readonly CohortMonth[];
   totals: Totals;
-  figures: Omit<ReportFigures, "found" | "skus" | "months">;
+  figures: Omit<ReportFigures, "found" | "vendor_found" | "skus" | "months">;
   labelCostsIncluded: boolean;
   currencyExponent: number;
 };

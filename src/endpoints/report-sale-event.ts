@@ -81,7 +81,7 @@ export function daysUntil(ranges: readonly DayRange[], lastDay: number | null): 
 
 function scopeOf(request: SaleEventRequest, event: SaleEventRow): SaleFiguresRange["scope"] {
   if (request.scope === "current_selection") return request.selection;
-  if (event.skus === null) return { kind: "workspace", key: "", includeUsed: false };
+  if (event.skus === null) return { kind: "workspace", key: "", includeUsed: false, vendor: null };
   return { kind: "skus", skus: event.skus };
 }
 

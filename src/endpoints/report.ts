@@ -15,7 +15,13 @@ export async function report(database: Queryable, call: Call<typeof contract>): 
     kind: "json",
     body: {
       data: partOf(data, section),
-      meta: { ...baseMeta(workspace, now), selector, ...rangeEcho(input), section },
+      meta: {
+        ...baseMeta(workspace, now),
+        selector,
+        ...rangeEcho(input),
+        vendor: input.vendor ?? null,
+        section,
+      },
     },
   };
 }

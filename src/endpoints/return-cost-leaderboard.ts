@@ -9,6 +9,7 @@ import type { Totals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
+import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import { monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
@@ -17,7 +18,7 @@ import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
-type RankedRow = Totals & { sku: string; vendor: string | null };
+type RankedRow = Totals & { sku: string; productGid: string | null; vendor: string | null };
 
 /** SKUs by highest returns cost over a range of cohort months (M11, M13). */
 export async function returnCostLeaderboard(
@@ -26,7 +27,7 @@ export async function returnCostLeaderboard(
 ): Promise<Answer> {
   const { workspace, input, now } = call;
   const { vendor = null, min_cost = null, limit = 50 } = input;
-  const { selector, selection } = requestSelection(input);
+  const { selector, selection } = requestSelection(input, null);
   const exponent = currencyExponent(workspace.currencyCode);
   const rules = {
     minCostMinor: min_cost === null ? null : minorFromNumber(min_cost, exponent),
@@ -41,17 +42,18 @@ export async function returnCostLeaderboard(
     endMonth: lastMonth(call),
     ...rules,
   });
-  requireFound(selector, loaded.found);
+  requireFound(selector, { ...loaded, vendor_found: true });
 
   const ranking = rankReturnCost(
-    loaded.rows.map((row): RankedRow => ({ sku: row.sku, vendor: row.vendor, ...totalsOf(row) })),
+    loaded.rows.map((row): RankedRow => ({
+      sku: row.sku,
+      productGid: row.product_gid,
+      vendor: row.vendor,
+      ...totalsOf(row),
+    })),
     rules,
   );
-  const productOf = await leaderboardProducts(
-    database,
-    workspace,
-    ranking.rows.map((row) => row.sku),
-  );
+  const productOf = await leaderboardProducts(database, workspace, ranking.rows);
   return {
     kind: "json",
     body: {
@@ -71,10 +73,25 @@ export async function returnCostLeaderboard(
         limit,
         returned: ranking.rows.length,
         vendor,
+        vendor_known: vendor === null ? null : loaded.vendor_known,
         filters: { min_cost, vendor },
+        totals: presentTotals(loaded, exponent, rules.labelCostsIncluded),
         full_leaderboards: hasFullLeaderboards(workspace),
       },
     },
+  };
+}
+
+/** The sum of all rows that pass the filters, shown or not. */
+function presentTotals(loaded: CostAnswer, exponent: number, labelsIncluded: boolean) {
+  const labelMinor = labelsIncluded ? loaded.eligible_label_minor : 0;
+  return {
+    total_cost_amount: decimalFromMinor(loaded.eligible_refund_minor + labelMinor, exponent),
+    total_refunded_amount: decimalFromMinor(loaded.eligible_refund_minor, exponent),
+    total_return_label_cost: decimalFromMinor(labelMinor, exponent),
+    sold_units: loaded.eligible_sold_units,
+    returned_units: loaded.eligible_returned_units,
+    return_rate: rate(loaded.eligible_returned_units, loaded.eligible_sold_units),
   };
 }
 

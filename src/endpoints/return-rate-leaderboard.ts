@@ -20,7 +20,7 @@ export async function returnRateLeaderboard(
 ): Promise<Answer> {
   const { workspace, input, now } = call;
   const { period = "year", vendor = null, min_sold_units = null, min_return_rate = null } = input;
-  const { selector, selection } = requestSelection(input);
+  const { selector, selection } = requestSelection(input, null);
   const months = resolveMonths(call);
   const isFull = hasFullLeaderboards(workspace);
   const loaded = await loadReturnRates(database, workspace, {
@@ -31,14 +31,10 @@ export async function returnRateLeaderboard(
     isFiltered: isFull,
     rows: isFull ? (input.limit ?? DEFAULT_LIMIT) : workspace.visibleCardSize,
   });
-  requireFound(selector, loaded.found);
+  requireFound(selector, { ...loaded, vendor_found: true });
 
   const ranking = rank(call, loaded.rows);
-  const productOf = await leaderboardProducts(
-    database,
-    workspace,
-    ranking.rows.map((row) => row.sku),
-  );
+  const productOf = await leaderboardProducts(database, workspace, ranking.rows);
   return {
     kind: "json",
     body: {
@@ -62,7 +58,13 @@ export async function returnRateLeaderboard(
         limit: ranking.limit,
         returned: ranking.rows.length,
         vendor,
+        vendor_known: vendor === null ? null : loaded.vendor_known,
         filters: { min_return_rate, min_sold_units, vendor },
+        totals: {
+          sold_units: loaded.eligible_sold_units,
+          returned_units: loaded.eligible_returned_units,
+          return_rate: rate(loaded.eligible_returned_units, loaded.eligible_sold_units),
+        },
         full_leaderboards: isFull,
       },
     },
@@ -73,6 +75,7 @@ function rank({ workspace, input }: Call<typeof contract>, rows: readonly Ranked
   return rankReturnRate(
     rows.map((row) => ({
       sku: row.sku,
+      productGid: row.product_gid,
       vendor: row.vendor,
       soldUnits: row.sold_units,
       returnedUnits: row.returned_units,

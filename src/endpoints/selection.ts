@@ -1,18 +1,20 @@
 import { invalidRequest } from "../contract/errors.ts";
 import { readSelector } from "../contract/selector.ts";
 import type { Selector, SelectorInput } from "../contract/selector.ts";
-import type { Selection } from "../store/queries/selection.ts";
+import type { Found, Selection } from "../store/queries/selection.ts";
 
 /** The request's selector in both forms: the contract's, and the database's keys. */
 export type RequestSelection = { selector: Selector; selection: Selection };
 
+/** `vendor` leaves only what is that vendor's; null = any. On leaderboards it is a filter of rows instead (M12, M13). */
 export function requestSelection(
   input: SelectorInput & { include_used_variants?: boolean },
+  vendor: string | null,
 ): RequestSelection {
   const selector = readSelector(input);
   return {
     selector,
-    selection: { ...databaseKey(selector), includeUsed: input.include_used_variants === true },
+    selection: { ...databaseKey(selector), includeUsed: input.include_used_variants === true, vendor },
   };
 }
 
@@ -35,13 +37,23 @@ export function selectorEcho(selector: Selector, skus: readonly string[] | null)
   }
 }
 
-/** Throws when the workspace never had the entity: the same words whoever else may have it. */
-export function requireFound(selector: Selector, found: boolean): void {
-  if (found) return;
-  const parameter = { workspace: "", sku: "sku", product: "product_gid", product_group: "product_group_key" };
-  throw invalidRequest(
-    `${parameter[selector.kind]} names nothing in this workspace; take selectors from entities.`,
-  );
+const SELECTOR_PARAMETER = {
+  workspace: "",
+  sku: "sku",
+  product: "product_gid",
+  product_group: "product_group_key",
+};
+
+/** Throws when the workspace never had the entity or vendor: the same words whoever else may have it. */
+export function requireFound(selector: Selector, { found, vendor_found: vendorFound }: Found): void {
+  if (!found) {
+    throw invalidRequest(
+      `${SELECTOR_PARAMETER[selector.kind]} names nothing in this workspace; take selectors from entities.`,
+    );
+  }
+  if (!vendorFound) {
+    throw invalidRequest("vendor names nothing in this workspace; take vendors from entities.");
+  }
 }
 
 function databaseKey(selector: Selector): Pick<Selection, "kind" | "key"> {

@@ -12,7 +12,7 @@ import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 /** Cohort return rate of a selection: the sum of its cohort months (M6, M7). */
 export async function summary(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
   const { workspace, input, now } = call;
-  const { selector, selection } = requestSelection(input);
+  const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const window = input.window ?? "primary";
   const loaded = await loadCohort(database, workspace, {
     selection,
@@ -20,7 +20,7 @@ export async function summary(database: Queryable, call: Call<typeof contract>):
     startMonth: input.start_month,
     endMonth: input.end_month,
   });
-  requireFound(selector, loaded.found);
+  requireFound(selector, loaded);
 
   const totals = sumTotals(cohortMonths(workspace, input, loaded.months).map((month) => month.totals));
   return {
@@ -35,6 +35,7 @@ export async function summary(database: Queryable, call: Call<typeof contract>):
         ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
+        vendor: selection.vendor,
       },
     },
   };

@@ -12,14 +12,14 @@ import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 /** Monthly cohort return rates of a selection: one row per month that is not left out (M5). */
 export async function timeseries(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
   const { workspace, input, now } = call;
-  const { selector, selection } = requestSelection(input);
+  const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const loaded = await loadCohort(database, workspace, {
     selection,
     window: input.window ?? "primary",
     startMonth: input.start_month,
     endMonth: input.end_month,
   });
-  requireFound(selector, loaded.found);
+  requireFound(selector, loaded);
 
   const rows = cohortMonths(workspace, input, loaded.months).map(presentMonth);
   return {
@@ -30,6 +30,7 @@ export async function timeseries(database: Queryable, call: Call<typeof contract
         ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
+        vendor: selection.vendor,
         returned: rows.length,
       },
     },

@@ -29,11 +29,11 @@ test("products and SKUs that only lines name carry title and vendor of the lates
   ]);
 });
 
-test("a product that is described later takes the place of what lines said", async () => {
+test("a product that is described later takes the place of what lines said, and moves to its vendor", async () => {
   const shopKey = await openWith({ "order_lines.csv": LINES });
   const files = { "products.csv": csv("product_id,title,vendor", "p1,Fedora,Hatter") };
   const result = await shop.import(shopKey, { ...NO_LINES, ...files });
-  assert.deepEqual(result.dirtyMonths, []);
+  assert.deepEqual(result.dirtyMonths, ["2026-01", "2026-02"]);
   assert.equal(result.dataVersion, 2);
   assert.deepEqual(await products(shopKey), ["gid://import/Product/p1 Fedora Hatter described"]);
   assert.equal((await skus(shopKey))[0], "A gid://import/Product/p1 Fedora Hatter new from lines");

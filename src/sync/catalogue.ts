@@ -1,11 +1,10 @@
 import { fold } from "../lib/fold.ts";
 import type { Connection } from "../store/database.ts";
 import {
-  insertLineProducts,
   insertSkus,
+  putLineProducts,
   putProducts,
   putVariants,
-  removeLineProducts,
   removeSkus,
   touchProductsOfSkus,
   touchSkusOfProducts,
@@ -26,8 +25,7 @@ export async function putCatalogue(connection: Connection, shopKey: number): Pro
 /** Makes the rows of touched products and SKUs anew, with their entities and all groups. Needs the facts in place. */
 export async function deriveCatalogue(connection: Connection, shopKey: number): Promise<void> {
   await touchProductsOfSkus(connection, shopKey);
-  await removeLineProducts(connection, shopKey);
-  await insertLineProducts(connection, shopKey);
+  await putLineProducts(connection, shopKey);
   await touchSkusOfProducts(connection, shopKey);
   await removeSkus(connection, shopKey);
   await insertSkus(connection, shopKey);

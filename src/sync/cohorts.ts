@@ -12,6 +12,7 @@ import {
 } from "../store/queries/cohort-rebuild.ts";
 import type { ChangedCohort, TouchedEntities } from "../store/queries/cohort-rebuild.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
+import { putListings, removeUnsoldListings } from "../store/queries/listing.ts";
 import { setPrimaryWindow } from "../store/queries/publish.ts";
 import { putSkuQuarters, quarterOf, removeEmptySkuQuarters } from "../store/queries/sku-quarter.ts";
 import { refreshAllUnmatched } from "../store/queries/unmatched-label.ts";
@@ -114,10 +115,14 @@ async function replaceCohorts(
       }
     }
     const skus = changedSkus.size > MANY_SKUS ? null : [...changedSkus];
-    if (changedSkus.size > 0) await putSkuQuarters(connection, shopKey, quarter, names, skus);
+    if (changedSkus.size > 0) {
+      await putListings(connection, shopKey, monthsOfQuarter);
+      await putSkuQuarters(connection, shopKey, quarter, names, skus);
+    }
     if (!emptied) continue;
     await removeEmptyCohorts(connection, shopKey, monthsOfQuarter);
     await removeEmptySkuQuarters(connection, shopKey, quarter, names);
+    await removeUnsoldListings(connection, shopKey);
   }
   await connection.client.query(PLANNED_AS_USUAL);
 }

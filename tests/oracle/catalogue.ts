@@ -1,3 +1,4 @@
+import { dayOf } from "./calendar.ts";
 import { byCodePoint, minorOf } from "./numbers.ts";
 import type { OrderLineRow, ProductRow, VariantRow } from "./store.ts";
 
@@ -6,20 +7,26 @@ export type ResolvedLine = {
   productGid: string | null;
   sku: string | null;
   used: boolean;
+  /** The SKU that a used line's variant names as its new counterpart. */
+  counterpartSku: string | null;
+  /** Of its product; a line without one may name its own. */
+  vendor: string | null;
   unitCostMinor: number | null;
 };
 
 export type Catalogue = {
   products: { gid: string; vendor: string | null; family: string | null; analyticsCategory: string | null }[];
-  skus: { sku: string; productGid: string | null; used: boolean; counterpartSku: string | null }[];
-  variants: (ResolvedLine & { variantId: string })[];
+  skus: { sku: string; productGid: string | null; used: boolean; vendor: string | null }[];
+  variants: (Omit<ResolvedLine, "vendor"> & { variantId: string })[];
+  /** Products that variants name and no product row describes. */
+  onlyVariants: Set<string>;
 };
 
 export type CatalogueRows = { products: ProductRow[]; variants: VariantRow[]; orderLines: OrderLineRow[] };
 
 /** Everything any row names: also products and SKUs that only variants or order lines know. */
 export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogue {
-  const catalogue: Catalogue = { products: [], skus: [], variants: [] };
+  const catalogue: Catalogue = { products: [], skus: [], variants: [], onlyVariants: new Set() };
   for (const product of rows.products) {
     catalogue.products.push({
       gid: gidOf(product.product_id),
@@ -34,12 +41,23 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogu
   };
   for (const variant of rows.variants) {
     const productGid = gidOf(variant.product_id);
+    if (!catalogue.products.some((product) => product.gid === productGid)) {
+      catalogue.onlyVariants.add(productGid);
+    }
     addProduct(productGid);
     const used = variant.condition === "used";
     const sku = variant.sku ?? null;
     const cost = variant.unit_cost;
     const unitCostMinor = cost === undefined ? null : minorOf(cost, currencyCode);
-    catalogue.variants.push({ variantId: variant.variant_id, productGid, sku, used, unitCostMinor });
+    const counterpartSku = used ? (variant.counterpart_sku ?? null) : null;
+    catalogue.variants.push({
+      variantId: variant.variant_id,
+      productGid,
+      sku,
+      used,
+      counterpartSku,
+      unitCostMinor,
+    });
   }
   // A SKU is what its new variant says, and of several the first one.
   const byCondition = rows.variants.toSorted(
@@ -47,19 +65,54 @@ export function catalogueOf(rows: CatalogueRows, currencyCode: string): Catalogu
       Number(left.condition === "used") - Number(right.condition === "used") ||
       byCodePoint(left.variant_id, right.variant_id),
   );
-  for (const { sku, product_id: productId, condition, counterpart_sku: counterpart } of byCondition) {
+  for (const { sku, product_id: productId, condition } of byCondition) {
     if (sku === undefined || catalogue.skus.some((entry) => entry.sku === sku)) continue;
-    const entry = { sku, productGid: gidOf(productId), used: condition === "used" };
-    catalogue.skus.push({ ...entry, counterpartSku: counterpart ?? null });
+    const productGid = gidOf(productId);
+    catalogue.skus.push({
+      sku,
+      productGid,
+      used: condition === "used",
+      vendor: null,
+    });
   }
-  for (const row of rows.orderLines) {
-    const { productGid, sku, used } = resolveLine(catalogue, row);
-    addProduct(productGid);
-    if (sku !== null && !catalogue.skus.some((entry) => entry.sku === sku)) {
-      catalogue.skus.push({ sku, productGid, used, counterpartSku: null });
-    }
-  }
+  describeFromLines(catalogue, rows.orderLines, addProduct);
   return catalogue;
+}
+
+/** What only lines know is what the latest line says that says it. */
+function describeFromLines(
+  catalogue: Catalogue,
+  orderLines: readonly OrderLineRow[],
+  addProduct: (gid: string | null) => void,
+): void {
+  const described = new Set(catalogue.products.map((product) => product.gid));
+  const known = new Set(catalogue.skus.map((entry) => entry.sku));
+  const latestFirst = orderLines.toSorted(
+    (left, right) =>
+      dayOf(right.ordered_at) - dayOf(left.ordered_at) ||
+      byCodePoint(right.order_id, left.order_id) ||
+      byCodePoint(right.line_id, left.line_id),
+  );
+  const resolved = latestFirst.map((row) => ({ row, line: resolveLine(catalogue, row) }));
+  for (const { line } of resolved) addProduct(line.productGid);
+  for (const product of catalogue.products) {
+    if (described.has(product.gid) && !catalogue.onlyVariants.has(product.gid)) continue;
+    const named = resolved.find(
+      ({ row, line }) => line.productGid === product.gid && row.vendor !== undefined,
+    );
+    product.vendor = named?.row.vendor ?? null;
+  }
+  for (const entry of catalogue.skus) entry.vendor = vendorOf(catalogue, entry.productGid);
+  for (const { line } of resolved) {
+    const { sku } = line;
+    if (sku === null || known.has(sku)) continue;
+    known.add(sku);
+    const ofSku = resolved.filter((other) => other.line.sku === sku);
+    const productGid = ofSku.find((other) => other.line.productGid !== null)?.line.productGid ?? null;
+    const named = ofSku.find(({ row }) => row.vendor !== undefined)?.row.vendor ?? null;
+    const vendor = productGid === null ? named : vendorOf(catalogue, productGid);
+    catalogue.skus.push({ sku, productGid, used: line.used, vendor });
+  }
 }
 
 /** A line's variant is the one it names, else the one of its SKU. */
@@ -67,12 +120,19 @@ export function resolveLine(catalogue: Catalogue, row: OrderLineRow): ResolvedLi
   const variant =
     catalogue.variants.find((candidate) => candidate.variantId === row.variant_id) ??
     catalogue.variants.find((candidate) => row.sku !== undefined && candidate.sku === row.sku);
+  const productGid = row.product_id === undefined ? (variant?.productGid ?? null) : gidOf(row.product_id);
   return {
-    productGid: row.product_id === undefined ? (variant?.productGid ?? null) : gidOf(row.product_id),
+    productGid,
     sku: row.sku ?? variant?.sku ?? null,
     used: variant?.used ?? false,
+    counterpartSku: variant?.counterpartSku ?? null,
+    vendor: productGid === null ? (row.vendor ?? null) : vendorOf(catalogue, productGid),
     unitCostMinor: variant?.unitCostMinor ?? null,
   };
+}
+
+function vendorOf({ products }: Catalogue, gid: string | null): string | null {
+  return products.find((product) => product.gid === gid)?.vendor ?? null;
 }
 
 function gidOf(productId: string): string {

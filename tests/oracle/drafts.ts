@@ -7,7 +7,7 @@ export const LAST_MONTH = "2026-01";
 export const DAYS = 450;
 
 /** What a line says of what was sold. */
-const LINE_WORDS: readonly Pick<OrderLineRow, "product_id" | "variant_id" | "sku">[] = [
+const LINE_WORDS: readonly Pick<OrderLineRow, "product_id" | "variant_id" | "sku" | "vendor">[] = [
   { product_id: "p1", variant_id: "v1", sku: "S1" },
   { product_id: "p1", variant_id: "v2", sku: "S2" },
   { product_id: "p2", variant_id: "v3", sku: "S3" },
@@ -19,7 +19,15 @@ const LINE_WORDS: readonly Pick<OrderLineRow, "product_id" | "variant_id" | "sku
   { variant_id: "v-unknown", sku: "S1" },
   { product_id: "p3" },
   { product_id: "ghost", sku: "GHOST" },
+  { product_id: "ghost", vendor: "Ghostly" },
   { sku: "LOOSE" },
+  { sku: "LOOSE", vendor: "Solo" },
+  { vendor: "Solo" },
+  { product_id: "p3", sku: "S1" },
+  { product_id: "p3", sku: "GHOST" },
+  { variant_id: "v7" },
+  { variant_id: "v8" },
+  { product_id: "p3", variant_id: "v9", sku: "S2" },
   {},
 ];
 
@@ -108,7 +116,11 @@ export const catalogueDraft = fc.record({
   categories: fc.tuple(
     ...["p1", "p2", "p3"].map(() => oneOf<string | undefined>("Tops", "Outdoor", undefined)),
   ),
-  costs: fc.tuple(...["v1", "v2", "v3", "v4", "v5", "v6"].map(() => maybe(fc.integer({ min: 1, max: 900 })))),
+  costs: fc.tuple(
+    ...["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"].map(() =>
+      maybe(fc.integer({ min: 1, max: 900 })),
+    ),
+  ),
 });
 
 export type Draft<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;

@@ -3,10 +3,11 @@ import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { amountOf, byCodePoint, decimalsOf, halfUp, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
-import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
+import { countedMonths, isKnownVendor, isMonthComplete, windowDaysOf } from "./selection.ts";
 import type { Store } from "./store.ts";
+import type { Catalogue } from "./catalogue.ts";
 
-type Ranked = Figures & { sku: string; vendor: string | null };
+type Ranked = Figures & { sku: string; productGid: string | null; vendor: string | null };
 type Answered = { data: unknown; meta: Record<string, unknown> };
 
 /** M12. */
@@ -37,15 +38,24 @@ export function rateLeaderboard(question: Question): Answered {
     .slice(0, Math.min(card, ranking.length))
     .filter(passes)
     .slice(0, limit)
-    .map(({ sku, sold, returned }) => ({
+    .map(({ sku, sold, returned, productGid, vendor }) => ({
       sku,
+      store_product_gid: productGid,
+      vendor,
       sold_units: sold,
       returned_units: returned,
       return_rate: rateOf(returned, sold),
     }));
   return {
     data: { rows, total_eligible_count: ranking.filter(passes).length, min_sold_units: minSold },
-    meta: { start_month: first, end_month: last, limit, returned: rows.length },
+    meta: {
+      start_month: first,
+      end_month: last,
+      limit,
+      returned: rows.length,
+      vendor_known: vendorKnown(question),
+      totals: unitTotals(ranking.filter(passes)),
+    },
   };
 }
 
@@ -66,6 +76,8 @@ export function costLeaderboard(question: Question): Answered {
     .toSorted((left, right) => costOf(right) - costOf(left) || byCodePoint(left.sku, right.sku));
   const rows = ranking.slice(0, Number(params["limit"] ?? 50)).map((row) => ({
     sku: row.sku,
+    store_product_gid: row.productGid,
+    vendor: row.vendor,
     total_cost_amount: amountOf(costOf(row), currency),
     total_refunded_amount: amountOf(row.refundMinor, currency),
     total_return_label_cost: amountOf(ledger.labelCostsIncluded ? row.labelMinor : 0, currency),
@@ -83,7 +95,22 @@ export function costLeaderboard(question: Question): Answered {
       total_eligible_count: ranking.length,
       label_costs_included: ledger.labelCostsIncluded,
     },
-    meta: { returned: rows.length },
+    meta: {
+      returned: rows.length,
+      vendor_known: vendorKnown(question),
+      totals: {
+        total_cost_amount: amountOf(sumOf(ranking, costOf), currency),
+        total_refunded_amount: amountOf(
+          sumOf(ranking, (row) => row.refundMinor),
+          currency,
+        ),
+        total_return_label_cost: amountOf(
+          sumOf(ranking, (row) => (ledger.labelCostsIncluded ? row.labelMinor : 0)),
+          currency,
+        ),
+        ...unitTotals(ranking),
+      },
+    },
   };
 }
 
@@ -93,18 +120,50 @@ export function cogsCoverageOf(figures: Figures): number {
   return halfUp(BigInt(figures.returnedWithCost) * 100n, BigInt(figures.returned));
 }
 
-function figuresBySku({ ledger, selected }: Question, months: string[], windowDays: number | null): Ranked[] {
-  const { skus, products } = ledger.catalogue;
-  return skus
-    .filter((entry) => selected.holds(entry))
-    .map((entry) => ({
+function vendorKnown({ ledger, params }: Question): boolean | null {
+  return params["vendor"] === undefined ? null : isKnownVendor(ledger, params["vendor"]);
+}
+
+function sumOf(rows: readonly Ranked[], of: (row: Ranked) => number): number {
+  return rows.reduce((sum, row) => sum + of(row), 0);
+}
+
+function unitTotals(rows: readonly Ranked[]) {
+  const sold = sumOf(rows, (row) => row.sold);
+  const returned = sumOf(rows, (row) => row.returned);
+  return { sold_units: sold, returned_units: returned, return_rate: rateOf(returned, sold) };
+}
+
+/** One row per SKU of which the selection holds lines: those lines alone. */
+function figuresBySku(question: Question, months: string[], windowDays: number | null): Ranked[] {
+  const { ledger, selected } = question;
+  const held = ledger.lines.filter((line) => line.sold > 0 && selected.holds(line));
+  return ledger.catalogue.skus.flatMap((entry) => {
+    const lines = held.filter((line) => line.sku === entry.sku);
+    if (lines.length === 0) return [];
+    return {
       sku: entry.sku,
-      vendor: products.find((product) => product.gid === entry.productGid)?.vendor ?? null,
+      ...shownProduct(question, entry, lines),
       ...figuresOf(
-        ledger.lines.filter((line) => line.sku === entry.sku && months.includes(line.month)),
+        lines.filter((line) => months.includes(line.month)),
         windowDays,
       ),
-    }));
+    };
+  });
+}
+
+/** The SKU's own product; within a selection that does not hold it, the first that it holds. */
+function shownProduct(
+  { ledger: { catalogue }, selected }: Question,
+  entry: Catalogue["skus"][number],
+  lines: readonly { productGid: string | null }[],
+): { productGid: string | null; vendor: string | null } {
+  const gids = lines.flatMap((line) => (line.productGid === null ? [] : [line.productGid]));
+  const isOwn = !selected.isNarrowed || gids.length === 0 || gids.includes(entry.productGid ?? "");
+  if (isOwn) return { productGid: entry.productGid, vendor: entry.vendor };
+  const productGid = gids.toSorted(byCodePoint)[0] ?? null;
+  const product = catalogue.products.find(({ gid }) => gid === productGid);
+  return { productGid, vendor: product?.vendor ?? null };
 }
 
 function compareRates(left: Figures, right: Figures): number {

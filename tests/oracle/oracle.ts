@@ -23,15 +23,23 @@ export function createOracle(store: Store): Oracle {
   return (path, params) => {
     const answerOf = ANSWERS[path];
     if (answerOf === undefined) throw new Error(`the oracle does not know ${path}`);
-    const selected = selectionOf(ledger, params);
+    const vendorSelects = !path.includes("leaderboards") && !path.endsWith("/entities");
+    const selected = selectionOf(ledger, vendorSelects ? params : without(params, "vendor"), vendorSelects);
     if (selected === null) return { status: 400 };
     const { data, meta } = answerOf({ store, ledger, selected, params });
     return {
       status: 200,
       data,
-      meta: { ...meta, ...(path.endsWith("/entities") ? {} : { selector: selected.meta }) },
+      meta: {
+        ...meta,
+        ...(path.endsWith("/entities") ? {} : { selector: selected.meta, vendor: params["vendor"] ?? null }),
+      },
     };
   };
+}
+
+function without(params: Parameters, name: string): Parameters {
+  return Object.fromEntries(Object.entries(params).filter(([other]) => other !== name));
 }
 
 type Answered = { data: unknown; meta?: Record<string, unknown> };

@@ -170,7 +170,7 @@ function costsPart(question: Question, figures: Figures) {
   const charged = ledger.unmatchedLabels.filter(
     ({ month }) => month >= String(params["start_month"]) && month <= String(params["end_month"]),
   );
-  const showsUnmatched = ledger.labelCostsIncluded && selected.meta["type"] === "workspace";
+  const showsUnmatched = ledger.labelCostsIncluded && !selected.isNarrowed;
   return {
     ...costFigures(question, figures),
     unmatched_label_cost: showsUnmatched

@@ -39,6 +39,17 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
       },
     );
   }
+  for (const [index, selection] of vendorSelections().entries()) {
+    if (index % 3 !== seed % 3) continue;
+    const asked = { ...selection, ...EVERYTHING, window: chosen(WINDOWS, index) };
+    const event = saleEventParameters(store, seed + index);
+    requests.push(
+      { path: "/api/v1/summary", params: asked },
+      { path: "/api/v1/report", params: { ...asked, ...event, include_incomplete: true } },
+      { path: "/api/v1/leaderboards/return-cost", params: asked },
+      { path: "/api/v1/leaderboards/return-rate", params: selection },
+    );
+  }
   for (const filter of [{ vendor: "Best" }, { min_cost: 50 }, { limit: 2 }]) {
     requests.push({ path: "/api/v1/leaderboards/return-cost", params: { ...EVERYTHING, ...filter } });
   }
@@ -49,6 +60,23 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
     requests.push({ path: "/api/v1/entities", params: { type, limit: 100 } });
   }
   return requests;
+}
+
+const VENDORS = ["Acme", "Best", "Ghostly", "Solo", "Nobody"];
+
+/** A vendor alone, and with some of the selectors. */
+function vendorSelections(): Parameters[] {
+  return VENDORS.flatMap((vendor) => [
+    { vendor },
+    ...["S1", "S2", "LOOSE", "GHOST"].flatMap((sku) => [
+      { vendor, sku },
+      { vendor, sku, include_used_variants: true },
+    ]),
+    { vendor, product_gid: PRODUCTS[0] as string },
+    { vendor, product_gid: PRODUCTS[3] as string, include_used_variants: true },
+    { vendor, product_group_type: "family", product_group_key: "Tops" },
+    { vendor, product_group_type: "analytics_category", product_group_key: "Outdoor" },
+  ]);
 }
 
 function selections(): Parameters[] {

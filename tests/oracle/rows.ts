@@ -61,6 +61,9 @@ export function variantRows({ costs }: Draft<typeof catalogueDraft>): VariantRow
     { variant_id: "v4", product_id: "p1", sku: "U1", condition: "used", counterpart_sku: "S1" },
     { variant_id: "v5", product_id: "p2", sku: "U2", condition: "used" },
     { variant_id: "v6", product_id: "p2" },
+    { variant_id: "v7", product_id: "p3", sku: "S3", condition: "used", counterpart_sku: "S1" },
+    { variant_id: "v8", product_id: "p1", condition: "used", counterpart_sku: "S1" },
+    { variant_id: "v9", product_id: "p3", sku: "S2" },
   ];
   return rows.map((row, index) => {
     const cents = costs[index];

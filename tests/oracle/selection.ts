@@ -3,43 +3,58 @@ import type { Ledger, LedgerLine } from "./ledger.ts";
 import { byCodePoint } from "./numbers.ts";
 import type { Parameters, Store } from "./store.ts";
 
+type Countable = Pick<LedgerLine, "sku" | "productGid" | "used" | "counterpartSku" | "vendor">;
+
 /** What a request is about; `null` when it names something the store never had. */
 export type Selected = {
-  holds(line: Pick<LedgerLine, "sku" | "productGid" | "used">): boolean;
-  /** The SKUs taken, for a SKU or a product. */
-  skus: string[] | null;
+  holds(line: Countable): boolean;
+  /** Whether it is less than the whole store. */
+  isNarrowed: boolean;
   meta: Record<string, unknown>;
 } | null;
 
-/** M14: which lines a request takes. */
-export function selectionOf({ catalogue }: Ledger, params: Parameters): Selected {
+/** M14: which lines a request takes. A vendor leaves only what is its own; leaderboards filter their rows by it instead. */
+export function selectionOf(ledger: Ledger, params: Parameters, vendorSelects: boolean): Selected {
+  const selected = entityOf(ledger, params);
+  const { vendor } = params;
+  if (selected === null || !vendorSelects || vendor === undefined) return selected;
+  if (!isKnownVendor(ledger, vendor)) return null;
+  return { ...selected, isNarrowed: true, holds: (line) => line.vendor === vendor && selected.holds(line) };
+}
+
+/** A product's vendor, or one that a line without a product names. */
+export function isKnownVendor({ catalogue, lines }: Ledger, vendor: unknown): boolean {
+  return (
+    catalogue.products.some((product) => product.vendor === vendor) ||
+    lines.some((line) => line.sold > 0 && line.vendor === vendor)
+  );
+}
+
+function entityOf(ledger: Ledger, params: Parameters): Selected {
+  const { catalogue } = ledger;
   const withUsed = params["include_used_variants"] === true;
   const { sku, product_group_type: type, product_group_key: key } = params;
   const productGid = params["product_gid"] ?? params["shopify_product_gid"];
-  const takenSkus = (takes: (entry: (typeof catalogue.skus)[number]) => boolean): string[] =>
-    catalogue.skus
-      .filter(takes)
-      .map((entry) => entry.sku)
-      .toSorted(byCodePoint);
   if (sku !== undefined) {
     if (!catalogue.skus.some((entry) => entry.sku === sku)) return null;
-    const skus = takenSkus(
-      (entry) => entry.sku === sku || (withUsed && entry.used && entry.counterpartSku === sku),
+    const holds = (line: Countable): boolean =>
+      line.sku === sku || (withUsed && line.used && line.counterpartSku === sku);
+    const named = catalogue.variants.filter(
+      (variant) => withUsed && variant.used && variant.counterpartSku === sku,
     );
-    return {
-      holds: (line) => line.sku !== null && skus.includes(line.sku),
-      skus,
-      meta: { type: "sku", primarySku: sku, skus },
-    };
+    const skus = skusOf(ledger, params, {
+      holds,
+      listed: [{ sku: String(sku), productGid: null }, ...named],
+    });
+    return { holds, isNarrowed: true, meta: { type: "sku", primarySku: sku, skus } };
   }
   if (productGid !== undefined) {
     if (!catalogue.products.some((product) => product.gid === productGid)) return null;
-    const skus = takenSkus((entry) => entry.productGid === productGid && (withUsed || !entry.used));
-    return {
-      holds: (line) => line.productGid === productGid && (withUsed || !line.used),
-      skus,
-      meta: { type: "product", product_gid: productGid, skus },
-    };
+    const holds = (line: { productGid: string | null; used: boolean }): boolean =>
+      line.productGid === productGid && (withUsed || !line.used);
+    const listed = [...catalogue.variants, ...catalogue.skus].filter(holds);
+    const skus = skusOf(ledger, params, { holds, listed });
+    return { holds, isNarrowed: true, meta: { type: "product", product_gid: productGid, skus } };
   }
   if (key !== undefined) {
     const products = catalogue.products.filter(
@@ -48,11 +63,35 @@ export function selectionOf({ catalogue }: Ledger, params: Parameters): Selected
     if (products.length === 0) return null;
     return {
       holds: (line) => products.some((product) => product.gid === line.productGid),
-      skus: null,
+      isNarrowed: true,
       meta: { type: "product_group", product_group_type: type, product_group_key: key, label: key },
     };
   }
-  return { holds: () => true, skus: null, meta: { type: "workspace" } };
+  return { holds: () => true, isNarrowed: false, meta: { type: "workspace" } };
+}
+
+type Taken = {
+  holds: (line: Countable) => boolean;
+  /** What the catalogue lists of the selection. */
+  listed: readonly { sku: string | null; productGid: string | null }[];
+};
+
+/** The SKUs of the lines that count and of what the catalogue lists, within a vendor those that are its own. */
+function skusOf(ledger: Ledger, params: Parameters, { holds, listed }: Taken): string[] {
+  const { catalogue, lines } = ledger;
+  const { vendor } = params;
+  const isOfVendor = (entry: Taken["listed"][number]): boolean =>
+    vendor === undefined ||
+    (entry.productGid === null
+      ? catalogue.skus.some((known) => known.sku === entry.sku && known.vendor === vendor)
+      : catalogue.products.some((product) => product.gid === entry.productGid && product.vendor === vendor));
+  const skus = [
+    ...lines.filter(
+      (line) => line.sold > 0 && holds(line) && (vendor === undefined || line.vendor === vendor),
+    ),
+    ...listed.filter(isOfVendor),
+  ].flatMap((entry) => (entry.sku === null ? [] : [entry.sku]));
+  return [...new Set(skus)].toSorted(byCodePoint);
 }
 
 /** M4: how many days the requested window has; null for lifetime. */

@@ -37,6 +37,7 @@ const TABLES = [
   "label_share",
   "dirty_cohort",
   "cohort",
+  "listing",
   "sku_quarter",
   "unmatched_label",
   "sale_event",

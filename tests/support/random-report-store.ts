@@ -88,6 +88,7 @@ function addLine(store: ReportStore, index: number, below: Below): void {
     product_gid: variant?.product_gid ?? (below(2) === 0 ? "gid://shop/Product/2" : null),
     sku: variant?.sku ?? null,
     used: variant?.used ?? false,
+    counterpart_sku: variant?.counterpart_sku ?? null,
     unit_cost_minor: below(3) === 0 ? null : 100 + below(900),
   });
   // M1: a line that sells nothing brings nothing.

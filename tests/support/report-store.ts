@@ -12,6 +12,7 @@ export type StoreLine = {
   product_gid: string | null;
   sku: string | null;
   used: boolean;
+  counterpart_sku: string | null;
   unit_cost_minor: number | null;
 };
 type LineKey = Pick<StoreLine, "order_id" | "line_id">;

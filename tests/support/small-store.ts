@@ -1,5 +1,7 @@
 import type pg from "pg";
-import { preparedRows } from "./small-store-prepared.ts";
+import { listCohortMonths } from "../../src/store/queries/cohort-rebuild.ts";
+import { rebuildCohorts } from "../../src/sync/cohorts.ts";
+import { openConnections } from "./database.ts";
 import {
   STORE_MONTHS,
   jacket,
@@ -19,7 +21,28 @@ import { insertRows } from "./tenants.ts";
  * months with returns, refunds and labels, and at least one row in every table of a workspace.
  */
 export async function seedSmallStore(database: pg.Pool, shopKey: number): Promise<void> {
-  const rowsByTable = { ...catalogueRows(), ...factRows(), ...preparedRows(), ...controlRows() };
+  await insertTables(database, shopKey, { ...catalogueRows(), ...factRows() });
+  await rollUp(database, shopKey);
+  await insertTables(database, shopKey, controlRows());
+}
+
+/** Rolls the facts up as every import does. */
+async function rollUp(database: pg.Pool, shopKey: number): Promise<void> {
+  const connections = openConnections(String(database.options.connectionString), { maxConnections: 1 });
+  try {
+    await connections.transaction(async (connection) =>
+      rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey)),
+    );
+  } finally {
+    await connections.close();
+  }
+}
+
+async function insertTables(
+  database: pg.Pool,
+  shopKey: number,
+  rowsByTable: Record<string, readonly object[]>,
+): Promise<void> {
   for (const [table, rows] of Object.entries(rowsByTable)) {
     await insertRows(
       database,
@@ -115,6 +138,14 @@ function entity(
   };
 }
 
+const UNMATCHED_LABEL = {
+  source: "labels",
+  label_id: "unmatched",
+  charged_at: "2025-06-17T00:00:00Z",
+  amount_minor: LABEL_MINOR,
+  currency_code: "EUR",
+};
+
 /** One order line per SKU and month; all its returns come on one day, so that every window holds them. */
 function factRows() {
   const lines = SKUS.flatMap((sku, skuIndex) =>
@@ -139,6 +170,7 @@ function factRows() {
       product_gid: sku.product.gid,
       sku: sku.sku,
       used: sku.isUsed,
+      counterpart_sku: sku.isUsed ? sku.counterpart : null,
       unit_cost_minor: 700,
     })),
     return_event: lines.map(({ month, key, returned }) => ({
@@ -167,19 +199,22 @@ function factRows() {
       return_id: `return of ${key.order_id}`,
       tracking_number: `tracking of ${key.order_id}`,
     })),
-    return_label: lines.map(({ month, key }) => ({
-      source: "labels",
-      label_id: `label of ${key.order_id}`,
-      order_id: key.order_id,
-      return_id: `return of ${key.order_id}`,
-      said_order_id: key.order_id,
-      said_return_id: `return of ${key.order_id}`,
-      said_order_name: `name of ${key.order_id}`,
-      tracking_number: `tracking of ${key.order_id}`,
-      charged_at: `${month}-17T00:00:00Z`,
-      amount_minor: LABEL_MINOR,
-      currency_code: "EUR",
-    })),
+    return_label: [
+      ...lines.map(({ month, key }) => ({
+        source: "labels",
+        label_id: `label of ${key.order_id}`,
+        order_id: key.order_id,
+        return_id: `return of ${key.order_id}`,
+        said_order_id: key.order_id,
+        said_return_id: `return of ${key.order_id}`,
+        said_order_name: `name of ${key.order_id}`,
+        tracking_number: `tracking of ${key.order_id}`,
+        charged_at: `${month}-17T00:00:00Z`,
+        amount_minor: LABEL_MINOR,
+        currency_code: "EUR",
+      })),
+      UNMATCHED_LABEL,
+    ],
     label_share: lines.map(({ key }) => ({
       ...key,
       source: "labels",

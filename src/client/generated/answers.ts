@@ -80,6 +80,7 @@ export interface CohortEcho {
   end_month: string;
   window: "primary" | "30d" | "90d" | "lifetime";
   include_incomplete: boolean;
+  vendor: string | null;
 }
 
 export interface SummaryMeta extends ApiMeta, CohortEcho {}
@@ -321,6 +322,13 @@ export interface ReturnRateLeaderboardFilters {
   vendor: string | null;
 }
 
+export interface ReturnRateLeaderboardTotals {
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+}
+
 export interface ReturnRateLeaderboardMeta extends ApiMeta {
   selector: SelectorEcho;
   /** YYYY-MM. */
@@ -332,7 +340,9 @@ export interface ReturnRateLeaderboardMeta extends ApiMeta {
   limit: number;
   returned: number;
   vendor: string | null;
+  vendor_known: boolean | null;
   filters: ReturnRateLeaderboardFilters;
+  totals: ReturnRateLeaderboardTotals;
   full_leaderboards: boolean;
 }
 
@@ -363,11 +373,22 @@ export interface ReturnCostLeaderboardFilters {
   vendor: string | null;
 }
 
+export interface ReturnCostLeaderboardTotals {
+  total_cost_amount: number;
+  total_refunded_amount: number;
+  total_return_label_cost: number;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+}
+
 export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho {
   limit: number;
   returned: number;
-  vendor: string | null;
+  vendor_known: boolean | null;
   filters: ReturnCostLeaderboardFilters;
+  totals: ReturnCostLeaderboardTotals;
   full_leaderboards: boolean;
 }
 

@@ -10,7 +10,7 @@ export interface EntitiesParameters {
   limit?: number | undefined;
   /** meta.next_cursor of the previous page, passed back verbatim. */
   cursor?: string | undefined;
-  /** Exact vendor name. */
+  /** Exact vendor name; filters the rows. */
   vendor?: string | undefined;
 }
 
@@ -52,6 +52,8 @@ export interface WindowParameters {
 
 /** Parameters of /api/v1/summary. */
 export interface SummaryParameters extends SelectorParameters, MonthParameters, WindowParameters {
+  /** Exact vendor name: counts only what is that vendor's, alone or within a selector. */
+  vendor?: string | undefined;
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
 }
@@ -72,6 +74,8 @@ export interface SaleEventParameters {
 /** Parameters of /api/v1/report. */
 export interface ReportParameters
   extends SelectorParameters, MonthParameters, WindowParameters, SaleEventParameters {
+  /** Exact vendor name: counts only what is that vendor's, alone or within a selector. */
+  vendor?: string | undefined;
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
   /**
@@ -83,6 +87,8 @@ export interface ReportParameters
 
 /** Parameters of /api/v1/timeseries. */
 export interface TimeseriesParameters extends SelectorParameters, MonthParameters, WindowParameters {
+  /** Exact vendor name: counts only what is that vendor's, alone or within a selector. */
+  vendor?: string | undefined;
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
 }
@@ -99,7 +105,7 @@ export interface ReturnRateLeaderboardParameters extends SelectorParameters {
   min_return_rate?: number | undefined;
   /** Fewest sold units to list. */
   min_sold_units?: number | undefined;
-  /** Exact vendor name. */
+  /** Exact vendor name; filters the rows. */
   vendor?: string | undefined;
 }
 
@@ -112,7 +118,7 @@ export interface ReturnCostLeaderboardParameters
   limit?: number | undefined;
   /** Lowest returns cost to list, in the shop's currency. */
   min_cost?: number | undefined;
-  /** Exact vendor name. */
+  /** Exact vendor name; filters the rows. */
   vendor?: string | undefined;
 }
 
@@ -134,6 +140,8 @@ export interface AlertsParameters {
 /** Parameters of /api/v1/export/report.csv. */
 export interface ExportReportParameters
   extends SelectorParameters, MonthParameters, WindowParameters, SaleEventParameters {
+  /** Exact vendor name: counts only what is that vendor's, alone or within a selector. */
+  vendor?: string | undefined;
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
 }

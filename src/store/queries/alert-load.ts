@@ -77,7 +77,7 @@ const LOAD_WATCHED_ENTITIES = defineStatement({
   text: `with ranked as (
            select c.entity_key
              from cohort c
-            where c.shop_key = $1 and c.entity_kind = 'sku' and c.observation_window = 'primary'
+            where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key <> '' and c.observation_window = 'primary'
               and c.cohort_month between $4 and $3
             group by c.entity_key having sum(c.returned_units) > 0
             order by sum(c.returned_units) desc, c.entity_key limit $5
@@ -86,12 +86,12 @@ const LOAD_WATCHED_ENTITIES = defineStatement({
            union select 'sku', r.entity_key from ranked r
          )
          select w.entity_kind, w.entity_key, p.title as product_title,
-                (select coalesce(json_agg(json_build_object(
-                          'cohort_month', c.cohort_month, 'sold_units', c.sold_units,
-                          'returned_units', c.returned_units) order by c.cohort_month), '[]')
-                   from cohort c
-                  where c.shop_key = $1 and c.entity_kind = w.entity_kind and c.entity_key = w.entity_key
-                    and c.observation_window = 'primary' and c.cohort_month between $2 and $3) as months
+                (select coalesce(json_agg(m order by m.cohort_month), '[]')
+                   from (select c.cohort_month, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units
+                           from cohort c
+                          where c.shop_key = $1 and c.entity_kind = w.entity_kind and c.entity_key = w.entity_key
+                            and c.observation_window = 'primary' and c.cohort_month between $2 and $3
+                          group by c.cohort_month) m) as months
            from watched w
            left join product p
              on w.entity_kind = 'product' and p.shop_key = $1 and p.product_gid = w.entity_key

@@ -5,7 +5,8 @@ const PUT_PRODUCTS = defineStatement({
   name: "put_products",
   text: `with changed as (
            select s.product_gid, s.title, s.handle, s.vendor, s.family, s.analytics_category, s.image_url, s.image_alt,
-                  (p.family, p.analytics_category) is distinct from (s.family, s.analytics_category) as is_regrouped
+                  (p.family, p.analytics_category, p.vendor)
+                  is distinct from (s.family, s.analytics_category, s.vendor) as is_regrouped
              from staged_product s
              left join product p on p.shop_key = $1 and p.product_gid = s.product_gid
             where p.product_gid is null or p.from_lines
@@ -34,8 +35,8 @@ const PUT_PRODUCTS = defineStatement({
 });
 
 /**
- * Stores the staged products that are new or different, and marks the months of those that moved to another family
- * or category. Returns how many. Primary key of product, order_line_by_product.
+ * Stores the staged products that are new or different, and marks the months of those that moved to another family,
+ * category or vendor. Returns how many. Primary key of product, order_line_by_product.
  */
 export async function putProducts(connection: Connection, shopKey: number): Promise<number> {
   const [row] = await connection.rows<{ changed: number }>(PUT_PRODUCTS, [shopKey]);
@@ -114,53 +115,55 @@ export async function touchProductsOfSkus(connection: Connection, shopKey: numbe
   await connection.rows(TOUCH_PRODUCTS_OF_SKUS, [shopKey]);
 }
 
-const REMOVE_LINE_PRODUCTS = defineStatement({
-  name: "remove_line_products",
-  text: `delete from product p using touched_product t
-          where p.shop_key = $1 and p.product_gid = t.product_gid and p.from_lines`,
-});
-
-/** Removes the touched products that no product row of a source describes. */
-export async function removeLineProducts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_LINE_PRODUCTS, [shopKey]);
-}
-
 /** The latest first, served backwards by order_line_by_sku or order_line_by_product. */
 const LATEST = "order by l.cohort_month desc, l.ordered_on desc, l.order_id desc, l.line_id desc limit 1";
 
-const INSERT_LINE_PRODUCTS = defineStatement({
-  name: "insert_line_products",
-  text: `insert into product (shop_key, product_gid, title, vendor, from_lines)
-         select $1, t.product_gid,
-                coalesce(titled.line_title, v.title, regexp_replace(t.product_gid, '^gid://import/Product/', '')),
-                made.line_vendor, true
-           from touched_product t
-           left join product p on p.shop_key = $1 and p.product_gid = t.product_gid
-           left join (
-             select distinct on (product_gid) product_gid, title from variant
-              where shop_key = $1 order by product_gid, title is null, variant_id
-           ) v on v.product_gid = t.product_gid
-           left join lateral (
-             select l.line_title from order_line l
-              where p.product_gid is null and l.shop_key = $1 and l.product_gid = t.product_gid
-                and l.line_title is not null ${LATEST}
-           ) titled on true
-           left join lateral (
-             select l.line_vendor from order_line l
-              where p.product_gid is null and l.shop_key = $1 and l.product_gid = t.product_gid
-                and l.line_vendor is not null ${LATEST}
-           ) made on true
-          where p.product_gid is null
-            and (v.product_gid is not null
-                 or exists (select from order_line l where l.shop_key = $1 and l.product_gid = t.product_gid))`,
+const PUT_LINE_PRODUCTS = defineStatement({
+  name: "put_line_products",
+  text: `with fresh as materialized (
+           select t.product_gid, p.vendor as old_vendor, made.line_vendor as vendor,
+                  coalesce(titled.line_title, v.title, regexp_replace(t.product_gid, '^gid://import/Product/', '')) as title,
+                  v.product_gid is not null
+                  or exists (select from order_line l where l.shop_key = $1 and l.product_gid = t.product_gid) as is_named
+             from touched_product t
+             left join product p on p.shop_key = $1 and p.product_gid = t.product_gid
+             left join (
+               select distinct on (product_gid) product_gid, title from variant
+                where shop_key = $1 order by product_gid, title is null, variant_id
+             ) v on v.product_gid = t.product_gid
+             left join lateral (
+               select l.line_title from order_line l
+                where p.from_lines is not false and l.shop_key = $1 and l.product_gid = t.product_gid
+                  and l.line_title is not null ${LATEST}
+             ) titled on true
+             left join lateral (
+               select l.line_vendor from order_line l
+                where p.from_lines is not false and l.shop_key = $1 and l.product_gid = t.product_gid
+                  and l.line_vendor is not null ${LATEST}
+             ) made on true
+            where p.from_lines is not false
+         ), dirty as (
+           insert into dirty_cohort (shop_key, cohort_month)
+           select distinct $1::bigint, l.cohort_month
+             from fresh f join order_line l on l.shop_key = $1 and l.product_gid = f.product_gid
+            where f.vendor is distinct from f.old_vendor
+           on conflict do nothing
+         ), gone as (
+           delete from product p using fresh f
+            where p.shop_key = $1 and p.product_gid = f.product_gid and not f.is_named
+         )
+         insert into product (shop_key, product_gid, title, vendor, from_lines)
+         select $1, product_gid, title, vendor, true from fresh where is_named
+         on conflict (shop_key, product_gid) do update set title = excluded.title, vendor = excluded.vendor`,
 });
 
 /**
- * A row for each touched product that is known only from order lines and variants: title and vendor of the latest
- * line that has one, else the title of its first variant, else its id. Index order_line_by_product.
+ * Brings the touched products that no product row of a source describes to what order lines and variants say: title and
+ * vendor of the latest line that has one, else the title of its first variant, else its id. Removes those that nothing
+ * names any more, and marks the months of those whose vendor changed. Index order_line_by_product.
  */
-export async function insertLineProducts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(INSERT_LINE_PRODUCTS, [shopKey]);
+export async function putLineProducts(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(PUT_LINE_PRODUCTS, [shopKey]);
 }
 
 const TOUCH_SKUS_OF_PRODUCTS = defineStatement({

@@ -1,3 +1,5 @@
+import { LINE_VENDOR, LISTING_ID, NO_LISTING } from "./listing.ts";
+
 /** The observation windows of cohort, and the last lag that lies inside each; null = every lag (M4). */
 const LAST_LAG_DAYS = {
   "30d": "30",
@@ -28,7 +30,8 @@ export const WINDOW_MEASURES = [
 export const MEASURES = [...FIXED_MEASURES, ...WINDOW_MEASURES];
 
 /** The groups of rows `m`, and the workspace: cohort's kinds and keys. */
-const GROUPS = `(values ('family', m.family), ('analytics_category', m.analytics_category), ('workspace', ''))`;
+const GROUPS = `(values ('family', m.family), ('analytics_category', m.analytics_category), ('vendor', m.vendor),
+     ('workspace', ''))`;
 
 /**
  * `line`: the lines of cohort month $2 that sold something and meet the condition, each with its place in the table:
@@ -38,12 +41,13 @@ const GROUPS = `(values ('family', m.family), ('analytics_category', m.analytics
 function monthFacts(condition: string): string {
   return `line as materialized (
     select l.ctid as line_place, l.order_id, l.line_id, l.ordered_on, l.sku, l.product_gid, l.used,
-           l.sold_units, l.unit_cost_minor, p.family, p.analytics_category
+           l.sold_units, l.unit_cost_minor, p.family, p.analytics_category, ${LISTING_ID} as listing_id,
+           coalesce(p.vendor, ${LINE_VENDOR}) as vendor
       from order_line l left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0 ${condition}
   ), event as materialized (
-    select l.line_place, l.ordered_on, l.sku, l.product_gid, l.used, l.family, l.analytics_category, e.reason,
-           e.lag_days, e.returned_units, e.refunded_units, e.restocked_units, e.refund_minor
+    select l.line_place, l.ordered_on, l.sku, l.listing_id, l.product_gid, l.used, l.family, l.analytics_category,
+           l.vendor, e.reason, e.lag_days, e.returned_units, e.refunded_units, e.restocked_units, e.refund_minor
       from line l
       join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
        and e.order_id between $3 and $4
@@ -81,17 +85,16 @@ export function movedMonthFacts(base: "30d" | "90d"): string {
 /** Conditions on rows `m` of SKUs and of products, each beginning with "and"; none = every SKU and product. */
 export type EntityFilter = { sku: string; product: string };
 
-/** The SKUs of $5 and the products of $6; null = every one. */
+/** The SKUs of $5, lines without a SKU, and the products of $6; null = every one. */
 export const LISTED_ENTITIES: EntityFilter = {
-  sku: "and ($5::text[] is null or m.sku = any($5::text[]))",
+  sku: "and ($5::text[] is null or m.sku is null or m.sku = any($5::text[]))",
   product: "and ($6::text[] is null or m.product_gid = any($6::text[]))",
 };
 export const EVERY_ENTITY: EntityFilter = { sku: "", product: "" };
 
 /**
  * `entity_measure`: one row per entity of the month that passes the filter, and per group and the workspace, the
- * measures of every window side by side. Few SKUs have lines of several products or conditions; the others are added up
- * already. After `MONTH_FACTS`.
+ * measures of every window side by side; a SKU has a row per listing. After `MONTH_FACTS`.
  */
 export function entityMeasures(windows: readonly CohortWindow[], filter: EntityFilter): string {
   const columns = [...FIXED_MEASURES, ...windows.flatMap((window) => WINDOW_MEASURES.map(columnOf(window)))];
@@ -99,33 +102,29 @@ export function entityMeasures(windows: readonly CohortWindow[], filter: EntityF
   return `line_return as (
     select f.line_place, ${windows.map(lineSums).join(", ")} from fact f group by f.line_place
   ), part as (
-    select l.sku, l.product_gid, l.used, null::bigint as sold_units, null::bigint as costed_sold_units,
-           ${windows.map(lineMeasures).join(", ")}
+    select l.sku, l.listing_id, l.product_gid, l.used, l.vendor, null::bigint as sold_units,
+           null::bigint as costed_sold_units, ${windows.map(lineMeasures).join(", ")}
       from line_return r join line l on l.line_place = r.line_place
     union all
-    select l.sku, l.product_gid, l.used, sum(l.sold_units),
+    select l.sku, l.listing_id, l.product_gid, l.used, l.vendor, sum(l.sold_units),
            sum(l.sold_units) filter (where l.unit_cost_minor is not null),
            ${windows.flatMap(() => WINDOW_MEASURES.map(() => "null")).join(", ")}
-      from line l group by l.sku, l.product_gid, l.used
-  ), sku_measure as materialized (
-    select m.sku, m.product_gid, m.used,
+      from line l group by l.sku, l.listing_id, l.product_gid, l.used, l.vendor
+  ), listing_measure as materialized (
+    select m.sku, m.listing_id, m.product_gid, m.used, m.vendor,
            ${columns.map((column) => `coalesce(sum(m.${column}), 0)::bigint as ${column}`).join(", ")}
-      from part m group by m.sku, m.product_gid, m.used
+      from part m group by m.sku, m.listing_id, m.product_gid, m.used, m.vendor
   ), product_measure as materialized (
-    select m.product_gid, m.used, ${sums} from sku_measure m group by m.product_gid, m.used
-  ), split_sku as materialized (
-    select m.sku from sku_measure m where m.sku is not null group by m.sku having count(*) > 1
+    select m.product_gid, m.used, m.vendor, ${sums}
+      from listing_measure m group by m.product_gid, m.used, m.vendor
   ), entity_measure as (
-    select 'sku' as kind, m.sku as key, ${columns.join(", ")}
-      from sku_measure m where m.sku is not null and m.sku not in (select sku from split_sku) ${filter.sku}
+    select 'sku' as kind, coalesce(m.sku, '') as key, m.listing_id, ${columns.join(", ")}
+      from listing_measure m where true ${filter.sku}
     union all
-    select 'sku', m.sku, ${sums}
-      from sku_measure m where m.sku in (select sku from split_sku) ${filter.sku} group by m.sku
-    union all
-    select case when m.used then 'product_used' else 'product' end, m.product_gid, ${columns.join(", ")}
+    select case when m.used then 'product_used' else 'product' end, m.product_gid, ${NO_LISTING}, ${columns.join(", ")}
       from product_measure m where m.product_gid is not null ${filter.product}
     union all
-    select g.kind, g.key, ${sums}
+    select g.kind, g.key, ${NO_LISTING}, ${sums}
       from (select m.*, p.family, p.analytics_category
               from product_measure m left join product p on p.shop_key = $1 and p.product_gid = m.product_gid) m
      cross join lateral ${GROUPS} g (kind, key)
@@ -148,12 +147,12 @@ export function measuresByWindow(windows: readonly CohortWindow[]): string {
  */
 export function entityReturns(filter: EntityFilter): string {
   return `unit as (
-    select e.sku, e.product_gid, e.used, e.family, e.analytics_category, e.reason, e.lag_days,
-           e.returned_units as units
+    select e.sku, e.listing_id, e.product_gid, e.used, e.family, e.analytics_category, e.vendor, e.reason,
+           e.lag_days, e.returned_units as units
       from event e where e.returned_units > 0
   ), group_unit as (
-    select family, analytics_category, reason, lag_days, sum(units)::bigint as units
-      from unit group by family, analytics_category, reason, lag_days
+    select family, analytics_category, vendor, reason, lag_days, sum(units)::bigint as units
+      from unit group by family, analytics_category, vendor, reason, lag_days
   ), entity_return as (
     ${atEachLevel(
       { detail: "unit", grouped: "group_unit", filter },
@@ -164,13 +163,13 @@ export function entityReturns(filter: EntityFilter): string {
       from ${rows}`,
     )}
   ), request as (
-    select l.sku, l.product_gid, l.used, l.family, l.analytics_category, q.status, q.units
+    select l.sku, l.listing_id, l.product_gid, l.used, l.family, l.analytics_category, l.vendor, q.status, q.units
       from line l
       join return_request q on q.shop_key = $1 and q.order_id = l.order_id and q.line_id = l.line_id
        and q.order_id between $3 and $4
   ), group_request as (
-    select family, analytics_category, status, sum(units)::bigint as units
-      from request group by family, analytics_category, status
+    select family, analytics_category, vendor, status, sum(units)::bigint as units
+      from request group by family, analytics_category, vendor, status
   ), entity_request as (
     ${atEachLevel(
       { detail: "request", grouped: "group_request", filter },
@@ -189,11 +188,12 @@ export function groupDays(windows: readonly CohortWindow[]): string {
     (window, index) => `coalesce(sum(e.returned_units)${inside("e", window)}, 0) as ${returned[index]}`,
   );
   return `day_part as (
-    select ordered_on, family, analytics_category, sum(sold_units) as sold, ${returned.map((name) => `0 as ${name}`).join(", ")}
-      from line group by ordered_on, family, analytics_category
+    select ordered_on, family, analytics_category, vendor, sum(sold_units) as sold,
+           ${returned.map((name) => `0 as ${name}`).join(", ")}
+      from line group by ordered_on, family, analytics_category, vendor
     union all
-    select e.ordered_on, e.family, e.analytics_category, 0, ${sums.join(", ")}
-      from event e group by e.ordered_on, e.family, e.analytics_category
+    select e.ordered_on, e.family, e.analytics_category, e.vendor, 0, ${sums.join(", ")}
+      from event e group by e.ordered_on, e.family, e.analytics_category, e.vendor
   ), day as (
     select g.kind, g.key, m.ordered_on, sum(m.sold)::bigint as sold,
            ${returned.map((name) => `sum(m.${name})::bigint as ${name}`).join(", ")}
@@ -237,14 +237,18 @@ function atEachLevel(
     entity: string,
     from: string,
   ) => `(select ${entity}, ${key.join(", ")}, sum(m.units)::bigint as units
-           from ${from} group by 1, 2, ${key.join(", ")}) u group by kind, key`;
-  const product = "case when m.used then 'product_used' else 'product' end as kind, m.product_gid as key";
+           from ${from} group by 1, 2, 3, ${key.join(", ")}) u group by kind, key, listing_id`;
+  const product = `case when m.used then 'product_used' else 'product' end as kind, m.product_gid as key`;
+  const noListing = `${NO_LISTING} as listing_id`;
   return [
-    unit("'sku' as kind, m.sku as key", `${detail} m where m.sku is not null ${filter.sku}`),
-    unit(product, `${detail} m where m.product_gid is not null ${filter.product}`),
-    unit("g.kind, g.key", `${grouped} m cross join lateral ${GROUPS} g (kind, key) where g.key is not null`),
+    unit("'sku' as kind, coalesce(m.sku, '') as key, m.listing_id", `${detail} m where true ${filter.sku}`),
+    unit(`${product}, ${noListing}`, `${detail} m where m.product_gid is not null ${filter.product}`),
+    unit(
+      `g.kind, g.key, ${noListing}`,
+      `${grouped} m cross join lateral ${GROUPS} g (kind, key) where g.key is not null`,
+    ),
   ]
-    .map((rows) => `select kind, key, ${arrays(rows)}`)
+    .map((rows) => `select kind, key, listing_id, ${arrays(rows)}`)
     .join("\n    union all\n    ");
 }
 

@@ -17,8 +17,8 @@ import {
   movedMonthFacts,
 } from "./cohort-facts.ts";
 
-const ENTITY_KINDS = "('sku', 'product', 'product_used', 'family', 'analytics_category', 'workspace')";
-const GROUP_KINDS = "('family', 'analytics_category', 'workspace')";
+const GROUP_KINDS = "('family', 'analytics_category', 'vendor', 'workspace')";
+const ENTITY_KINDS = `('sku', 'product', 'product_used', ${GROUP_KINDS.slice(1)}`;
 const RETURN_ARRAYS = [
   "return_reasons",
   "return_lag_days",
@@ -47,7 +47,7 @@ async function findOrderRange(connection: Connection, shopKey: number, month: st
   return row ?? { first_order_id: null, last_order_id: null };
 }
 
-const COHORT_KEY = ["entity_kind", "entity_key", "observation_window"];
+const COHORT_KEY = ["entity_kind", "entity_key", "observation_window", "listing_id"];
 const COHORT_COLUMNS = [...MEASURES, ...RETURN_ARRAYS, ...DAY_ARRAYS];
 const freshOrNone = (column: string) =>
   MEASURES.includes(column) ? `coalesce(f.${column}, 0)` : `f.${column}`;
@@ -62,10 +62,10 @@ const PUT_COHORTS = defineStatement({
     select m.*, ${RETURN_ARRAYS.join(", ")}, ${entityDayColumns(COHORT_WINDOWS, "d")}
       from entity_measure m
       left join entity_day d on d.kind = m.kind and d.key = m.key
-      left join entity_return r on r.kind = m.kind and r.key = m.key
-      left join entity_request q on q.kind = m.kind and q.key = m.key
+      left join entity_return r on r.kind = m.kind and r.key = m.key and r.listing_id = m.listing_id
+      left join entity_request q on q.kind = m.kind and q.key = m.key and q.listing_id = m.listing_id
   ), fresh as (
-    select m.kind collate "C" as entity_kind, m.key as entity_key, w.observation_window collate "C" as observation_window,
+    select m.kind collate "C" as entity_kind, m.key as entity_key, w.observation_window collate "C" as observation_window, m.listing_id,
            ${MEASURES.map((measure) => `w.${measure}`).join(", ")}, ${RETURN_ARRAYS.map(ofLifetime).join(", ")},
            m.sold_days, m.day_sold_units, ${dayReturned(COHORT_WINDOWS)} as day_returned_units
       from entity m cross join lateral ${measuresByWindow(COHORT_WINDOWS)}
@@ -75,7 +75,7 @@ const PUT_COHORTS = defineStatement({
      where shop_key = $1 and entity_kind in ${ENTITY_KINDS} and cohort_month = $2
        and observation_window in (${COHORT_WINDOWS.map((window) => `'${window}'`).join(", ")})
        and ($5::text[] is null or entity_kind in ${GROUP_KINDS}
-            or entity_kind = 'sku' and entity_key = any($5::text[])
+            or entity_kind = 'sku' and (entity_key = '' or entity_key = any($5::text[]))
             or entity_kind in ('product', 'product_used') and entity_key = any($6::text[]))
   )
   select w.shop_key, $2, ${COHORT_KEY.map((column) => `coalesce(f.${column}, o.${column})`).join(", ")},
@@ -83,8 +83,8 @@ const PUT_COHORTS = defineStatement({
     from workspace w
     left join (fresh f full join old o on ${COHORT_KEY.map((column) => `o.${column} = f.${column}`).join(" and ")}) on true
    where w.shop_key = $1 and (${listOf("f", COHORT_COLUMNS)}) is distinct from (${listOf("o", COHORT_COLUMNS)})
-   order by 3, 5, 4
-  on conflict (shop_key, entity_kind, entity_key, observation_window, cohort_month) do update
+   order by 3, 5, 4, 6
+  on conflict (shop_key, entity_kind, entity_key, observation_window, cohort_month, listing_id) do update
      set ${COHORT_COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}
   returning entity_kind, entity_key, sold_units`,
 });
@@ -119,16 +119,16 @@ function putPrimaryCohortsFrom(base: Base): Statement {
      where ${isBase} and c.entity_kind in ${GROUP_KINDS}
      group by c.entity_kind, c.entity_key
   ), fresh as (
-    select c.entity_kind, c.entity_key, ${WINDOW_MEASURES.map(moved).join(", ")}, d.day_returned_units
+    select c.entity_kind, c.entity_key, c.listing_id, ${WINDOW_MEASURES.map(moved).join(", ")}, d.day_returned_units
       from cohort c
-      left join entity_measure m on m.kind = c.entity_kind and m.key = c.entity_key
+      left join entity_measure m on m.kind = c.entity_kind and m.key = c.entity_key and m.listing_id = c.listing_id
       left join group_day d on d.kind = c.entity_kind and d.key = c.entity_key
      where ${isBase} and c.entity_kind in ${ENTITY_KINDS}
   )
   update cohort p set ${columns.map((column) => `${column} = f.${column}`).join(", ")}
     from fresh f
    where p.shop_key = $1 and p.entity_kind = f.entity_kind and p.entity_key = f.entity_key
-     and p.entity_kind in ${ENTITY_KINDS} and p.observation_window = 'primary' and p.cohort_month = $2
+     and p.listing_id = f.listing_id and p.entity_kind in ${ENTITY_KINDS} and p.observation_window = 'primary' and p.cohort_month = $2
      and (${listOf("p", columns)}) is distinct from (${listOf("f", columns)})
   returning p.entity_kind, p.entity_key, p.sold_units`,
   });

@@ -1,8 +1,8 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
-import { CHOSEN, CHOSEN_SKUS, selectionValues } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { CHOSEN, CHOSEN_COHORT, CHOSEN_SKUS, FOUND, selectionValues } from "./selection.ts";
+import type { Found, Selection } from "./selection.ts";
 
 /** Figures of a selection in one cohort month and observation window; money in minor units. */
 export type CohortMonthRow = {
@@ -20,16 +20,14 @@ export type CohortMonthRow = {
 
 export type CohortRange = { selection: Selection; window: string; startMonth: string; endMonth: string };
 
-export type CohortAnswer = {
-  /** false: this workspace never had the entity. */
-  found: boolean;
+export type CohortAnswer = Found & {
   skus: string[] | null;
   months: CohortMonthRow[];
 };
 
 /**
  * `months`: the figures of the chosen entities by cohort month, after `CHOSEN`; one range scan of cohort's primary key.
- * $5 observation window, $6 and $7 the first and last month.
+ * $6 observation window, $7 and $8 the first and last month.
  */
 export const COHORT_MONTHS = `months as (
     select c.cohort_month, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units,
@@ -38,8 +36,7 @@ export const COHORT_MONTHS = `months as (
            sum(c.costed_returned_units) as costed_returned_units, sum(c.refund_minor) as refund_minor,
            sum(c.label_minor) as label_minor
       from chosen e
-      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
-       and c.observation_window = $5 and c.cohort_month between $6 and $7
+      ${CHOSEN_COHORT} and c.observation_window = $6 and c.cohort_month between $7 and $8
      group by c.cohort_month
   )`;
 
@@ -47,7 +44,7 @@ const LOAD_COHORT = defineStatement({
   name: "load_cohort",
   text: `with ${CHOSEN},
   ${COHORT_MONTHS}
-  select exists (select from chosen) as found,
+  select ${FOUND},
          ${CHOSEN_SKUS} as skus,
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months`,
 });

@@ -8,13 +8,14 @@ import type { Connection } from "../database.ts";
 export const VARIANT_OF_LINE = `
   left join variant v on v.shop_key = $1 and v.variant_id = l.variant_id
   left join (
-    select distinct on (sku) sku, product_gid, used, unit_cost_minor from variant
+    select distinct on (sku) sku, product_gid, used, counterpart_sku, unit_cost_minor from variant
      where shop_key = $1 and sku is not null order by sku, used, variant_id
   ) s on v.variant_id is null and s.sku = l.sku`;
 
-/** The resolved columns, in the order product_gid, sku, used, unit_cost_minor. */
+/** The resolved columns, in the order product_gid, sku, used, counterpart_sku, unit_cost_minor. */
 export const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), coalesce(l.sku, v.sku),
-  coalesce(v.used, s.used, false), coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
+  coalesce(v.used, s.used, false), case when coalesce(v.used, s.used) then coalesce(v.counterpart_sku, s.counterpart_sku) end,
+  coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
 
 /** `product` and `sku`: note what the rows of `line` are of (docs/decisions/0014). */
 export const TOUCH_ENTITIES_OF_LINE = `product as (
@@ -126,7 +127,7 @@ const INSERT_FACTS = defineStatement({
          )
          insert into order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, line_product_gid,
                                  line_variant_id, line_sku, line_title, line_vendor, product_gid, sku, used,
-                                 unit_cost_minor)
+                                 counterpart_sku, unit_cost_minor)
          select $1, l.order_id, l.line_id, l.ordered_on, l.cohort_month, l.sold_units, l.product_gid,
                 l.variant_id, l.sku, l.title, l.vendor, ${RESOLVED}
            from fact_line l ${VARIANT_OF_LINE}`,
@@ -146,15 +147,17 @@ const RESOLVE_LINES_AGAIN = defineStatement({
             where l.shop_key = $1
               and (l.line_variant_id in (select variant_id from touched_variant)
                    or l.line_sku in (select sku from touched_sku))
-         ), resolved (order_id, line_id, old_product_gid, old_sku, product_gid, sku, used, unit_cost_minor) as (
+         ), resolved (order_id, line_id, old_product_gid, old_sku, product_gid, sku, used, counterpart_sku,
+                       unit_cost_minor) as (
            select l.order_id, l.line_id, l.old_product_gid, l.old_sku, ${RESOLVED} from line l ${VARIANT_OF_LINE}
          ), changed as (
            update order_line o
-              set product_gid = r.product_gid, sku = r.sku, used = r.used, unit_cost_minor = r.unit_cost_minor
+              set product_gid = r.product_gid, sku = r.sku, used = r.used, counterpart_sku = r.counterpart_sku,
+                  unit_cost_minor = r.unit_cost_minor
              from resolved r
             where o.shop_key = $1 and o.order_id = r.order_id and o.line_id = r.line_id
-              and (o.product_gid, o.sku, o.used, o.unit_cost_minor)
-                  is distinct from (r.product_gid, r.sku, r.used, r.unit_cost_minor)
+              and (o.product_gid, o.sku, o.used, o.counterpart_sku, o.unit_cost_minor)
+                  is distinct from (r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor)
            returning o.cohort_month, r.old_product_gid, r.old_sku, r.product_gid, r.sku
          ), product as (
            insert into touched_product (product_gid)

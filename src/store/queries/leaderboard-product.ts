@@ -15,17 +15,22 @@ export type LeaderboardProductRow = {
 
 const LOAD_LEADERBOARD_PRODUCTS = defineStatement({
   name: "load_leaderboard_products",
-  text: `select s.sku, s.product_gid, s.product_title, p.handle, s.vendor, p.image_url, p.image_alt
-           from sku s
-           left join product p on p.shop_key = s.shop_key and p.product_gid = s.product_gid
-          where s.shop_key = $1 and s.sku = any ($2)`,
+  text: `select s.sku, p.product_gid, coalesce(p.title, s.product_title) as product_title, p.handle,
+                case when p.product_gid is null then s.vendor else p.vendor end as vendor, p.image_url, p.image_alt
+           from unnest($2::text[], $3::text[]) r (sku, product_gid)
+           join sku s on s.shop_key = $1 and s.sku = r.sku
+           left join product p on p.shop_key = $1 and p.product_gid = r.product_gid`,
 });
 
-/** One row per SKU of the list that the catalogue knows; primary keys of sku and product. */
+/** One row per ranked SKU that the catalogue knows, with the product to show; primary keys of sku and product. */
 export async function loadLeaderboardProducts(
   database: Queryable,
   workspace: Workspace,
-  skus: readonly string[],
+  rows: readonly { sku: string; productGid: string | null }[],
 ): Promise<LeaderboardProductRow[]> {
-  return database.rows(LOAD_LEADERBOARD_PRODUCTS, [workspace.shopKey, skus]);
+  return database.rows(LOAD_LEADERBOARD_PRODUCTS, [
+    workspace.shopKey,
+    rows.map((row) => row.sku),
+    rows.map((row) => row.productGid),
+  ]);
 }

@@ -183,7 +183,7 @@ export async function insertBroadcastAlert(
 const ANALYZE_DATA = defineStatement({
   name: "analyze_data",
   text: `analyze product, variant, sku, entity, order_document, return_label, order_line, return_event, return_request,
-                 label_share, cohort, sku_quarter, unmatched_label`,
+                 label_share, cohort, listing, sku_quarter, unmatched_label`,
 });
 
 /**

@@ -3,8 +3,8 @@ import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MONTHS } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
-import { CHOSEN, CHOSEN_SKUS, selectionValues } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import { CHOSEN, CHOSEN_COHORT, CHOSEN_SKUS, FOUND, selectionValues } from "./selection.ts";
+import type { Found, Selection } from "./selection.ts";
 
 export type ReportRange = {
   selection: Selection;
@@ -21,9 +21,7 @@ export type ReportRange = {
 };
 
 /** What counts lies inside the window, on the counted cohort months; request units whatever the window. */
-export type ReportFigures = {
-  /** false: this workspace never had the entity. */
-  found: boolean;
+export type ReportFigures = Found & {
   skus: string[] | null;
   months: CohortMonthRow[];
   reasons: { reason: string; returned_units: number }[];
@@ -40,10 +38,9 @@ const LOAD_REPORT_FIGURES = defineStatement({
   text: `with ${CHOSEN}, ${COHORT_MONTHS}, returned as materialized (
     select u.reason, u.lag_days, sum(u.units) as returned_units
       from chosen e
-      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
-       and c.observation_window = 'lifetime' and c.cohort_month = any($9::date[])
+      ${CHOSEN_COHORT} and c.observation_window = 'lifetime' and c.cohort_month = any($10::date[])
      cross join lateral unnest(c.return_reasons, c.return_lag_days, c.return_units) u (reason, lag_days, units)
-     where $8::integer is null or u.lag_days <= $8
+     where $9::integer is null or u.lag_days <= $9
      group by u.reason, u.lag_days
   ), reasons as (
     select r.reason, sum(r.returned_units) as returned_units from returned r group by r.reason
@@ -52,8 +49,7 @@ const LOAD_REPORT_FIGURES = defineStatement({
   ), requests as (
     select u.status, sum(u.units) as units
       from chosen e
-      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
-       and c.observation_window = 'lifetime' and c.cohort_month = any($9::date[])
+      ${CHOSEN_COHORT} and c.observation_window = 'lifetime' and c.cohort_month = any($10::date[])
      cross join lateral unnest(c.request_states, c.request_units) u (status, units)
      group by u.status
   ), counted as (
@@ -62,19 +58,18 @@ const LOAD_REPORT_FIGURES = defineStatement({
              as refunded_not_returned_units,
            coalesce(sum(c.labeled_returned_units), 0) as returned_units_with_label
       from chosen e
-      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
-       and c.observation_window = $5 and c.cohort_month = any($9::date[])
+      ${CHOSEN_COHORT} and c.observation_window = $6 and c.cohort_month = any($10::date[])
   )
-  select exists (select from chosen) as found,
+  select ${FOUND},
          ${CHOSEN_SKUS} as skus,
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months,
          coalesce((select json_agg(r) from reasons r), '[]') as reasons,
          coalesce((select json_agg(g) from lags g), '[]') as lags,
          c.returned_not_refunded_units, c.refunded_not_returned_units, c.returned_units_with_label,
          coalesce((select json_agg(q) from requests q), '[]') as requests,
-         case when $10::date is not null then (
+         case when $11::date is not null then (
            select coalesce(sum(u.amount_minor), 0) from unmatched_label u
-            where u.shop_key = $1 and u.charged_on >= $10 and u.charged_on < $11::date + interval '1 month')
+            where u.shop_key = $1 and u.charged_on >= $11 and u.charged_on < $12::date + interval '1 month')
          end as unmatched_label_minor
     from counted c`,
 });

@@ -1,7 +1,8 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
-import { CHOSEN, selectionValues } from "./selection.ts";
+import { LISTING_ID } from "./listing.ts";
+import { CHOSEN, CHOSEN_COHORT, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
 /** A sale event; days are "YYYY-MM-DD", both included; `skus` null = the whole workspace. */
@@ -48,13 +49,13 @@ export type SaleFiguresRange = {
 export type SaleFiguresRow = { period: SalePeriod; sold_units: number; returned_units: number };
 
 const ENTITIES = `${CHOSEN}, entity as (
-    select entity_kind, entity_key from chosen where $2 <> 'skus'
+    select entity_kind, entity_key, listing_id from chosen where $2 <> 'skus'
     union all
-    select distinct 'sku', s.sku from unnest($11::text[]) s (sku) where $2 = 'skus'
+    select distinct 'sku', s.sku, null::uuid from unnest($12::text[]) s (sku) where $2 = 'skus'
   ), days as (
     select d.period, date '1970-01-01' + d.month as cohort_month, date '1970-01-01' + d.starts_on as starts_on,
            date '1970-01-01' + d.ends_on as ends_on, d.is_whole
-      from unnest($6::text[], $7::integer[], $8::integer[], $9::integer[], $10::boolean[])
+      from unnest($7::text[], $8::integer[], $9::integer[], $10::integer[], $11::boolean[])
            d (period, month, starts_on, ends_on, is_whole)
   )`;
 
@@ -65,41 +66,43 @@ const LOAD_GROUP_SALE_FIGURES = defineStatement({
     from entity e
    cross join days d
     join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
-     and c.observation_window = $5 and c.cohort_month = d.cohort_month
+     and c.observation_window = $6 and c.cohort_month = d.cohort_month
    cross join lateral unnest(c.sold_days, c.day_sold_units, c.day_returned_units) u (ordered_on, sold_units, returned_units)
    where u.ordered_on between d.starts_on and d.ends_on
    group by d.period`,
 });
 
+/** Lines of the days of `entity`'s rows that meet a condition. */
+const linesOf = (condition: string) => `select d.period, l.order_id, l.line_id, l.sold_units
+      from entity e
+     cross join days d
+      join order_line l on l.shop_key = $1 and l.cohort_month = d.cohort_month
+       and l.ordered_on between d.starts_on and d.ends_on and ${condition}
+     where not d.is_whole and l.sold_units > 0`;
+
 const LOAD_LINE_SALE_FIGURES = defineStatement({
   name: "load_line_sale_figures",
   text: `with ${ENTITIES}, line as materialized (
-    select d.period, l.order_id, l.line_id, l.sold_units
-      from entity e
-     cross join days d
-      join order_line l on l.shop_key = $1 and l.sku = e.entity_key and l.cohort_month = d.cohort_month
-       and l.ordered_on between d.starts_on and d.ends_on
-     where e.entity_kind = 'sku' and not d.is_whole and l.sold_units > 0
+    ${linesOf("l.sku = e.entity_key")} and e.entity_kind = 'sku'
+       and (e.listing_id is null or ${LISTING_ID} = e.listing_id)
     union all
-    select d.period, l.order_id, l.line_id, l.sold_units
-      from entity e
-     cross join days d
-      join order_line l on l.shop_key = $1 and l.product_gid = e.entity_key and l.cohort_month = d.cohort_month
-       and l.ordered_on between d.starts_on and d.ends_on and l.used = (e.entity_kind = 'product_used')
-     where e.entity_kind in ('product', 'product_used') and not d.is_whole and l.sold_units > 0
+    ${linesOf(`l.counterpart_sku = $3 and l.sku is null and ${LISTING_ID} = e.listing_id`)}
+       and e.entity_kind = 'sku' and e.entity_key = ''
+    union all
+    ${linesOf("l.product_gid = e.entity_key and l.used = (e.entity_kind = 'product_used')")}
+       and e.entity_kind in ('product', 'product_used')
   ), part as (
     select l.period, l.sold_units, 0 as returned_units from line l
     union all
     select l.period, 0, e.returned_units
       from line l
       join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
-     where $12::integer is null or e.lag_days <= $12
+     where $13::integer is null or e.lag_days <= $13
     union all
     select d.period, c.sold_units, c.returned_units
       from entity e
      cross join days d
-      join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
-       and c.observation_window = $5 and c.cohort_month = d.cohort_month
+      ${CHOSEN_COHORT} and c.observation_window = $6 and c.cohort_month = d.cohort_month
      where d.is_whole
   )
   select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units
@@ -108,8 +111,9 @@ const LOAD_LINE_SALE_FIGURES = defineStatement({
 
 /**
  * One row per period that sold something: units sold on its days, and those of them returned inside the window (M15).
- * Groups and the workspace: the days in cohort's rows. SKUs and products: their lines of the days, by
- * order_line_by_sku or order_line_by_product and return_event's primary key; whole months by cohort's.
+ * Groups, vendors and the workspace: the days in cohort's rows. SKUs, products and a vendor's products of a group: their
+ * lines of the days, by order_line_by_sku, order_line_by_product or order_line_by_counterpart and return_event's primary
+ * key; whole months by cohort's.
  */
 export async function loadSaleFigures(
   database: Queryable,
@@ -127,13 +131,15 @@ export async function loadSaleFigures(
     days.map((row) => row.isWhole),
     scope.kind === "skus" ? scope.skus : [],
   ];
-  return hasDays(scope.kind)
+  return hasDays(scope)
     ? database.rows<SaleFiguresRow>(LOAD_GROUP_SALE_FIGURES, values)
     : database.rows<SaleFiguresRow>(LOAD_LINE_SALE_FIGURES, [...values, range.windowDays]);
 }
 
-const LISTED_SKUS = { kind: "skus", key: "", includeUsed: false } as const;
+const LISTED_SKUS = { kind: "skus", key: "", includeUsed: false, vendor: null } as const;
 
-function hasDays(kind: SaleFiguresRange["scope"]["kind"]): boolean {
-  return kind === "workspace" || kind === "family" || kind === "analytics_category";
+/** Whether cohort's rows keep the days of a scope: a vendor's part of a group is the sum of products, which keep none. */
+function hasDays(scope: SaleFiguresRange["scope"]): boolean {
+  if (scope.kind === "workspace") return true;
+  return (scope.kind === "family" || scope.kind === "analytics_category") && scope.vendor === null;
 }

@@ -1,12 +1,25 @@
 import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import type { CohortMonthRow } from "./cohort.ts";
-import { CHOSEN, SELECTED_SKUS, selectionValues } from "./selection.ts";
+import {
+  CANDIDATE,
+  CHOSEN,
+  CHOSEN_SKUS,
+  FOUND,
+  SHOWN,
+  SHOWN_OF_CANDIDATE,
+  selectionValues,
+  vendorFound,
+} from "./selection.ts";
 import type { Selection } from "./selection.ts";
 import { quartersAndMonths, rankedSkus } from "./sku-quarter.ts";
 
-/** One SKU's figures over the range, in one observation window; money in minor units. */
-export type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & { sku: string; vendor: string | null };
+/** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */
+export type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
+  sku: string;
+  product_gid: string | null;
+  vendor: string | null;
+};
 
 /** M13. `endMonth` before `startMonth` = no month takes part. `minCostMinor` may be a fraction. */
 export type CostRange = {
@@ -20,13 +33,31 @@ export type CostRange = {
   limit: number;
 };
 
-/** `eligible_count`: all SKUs with a cost that pass the filters. */
+/** `eligible_…`: over all SKUs with a cost that pass the filters. */
 export type CostAnswer = {
   found: boolean;
+  vendor_known: boolean;
   skus: string[] | null;
   eligible_count: number;
+  eligible_sold_units: number;
+  eligible_returned_units: number;
+  eligible_refund_minor: number;
+  eligible_label_minor: number;
   rows: CostSkuRow[];
 };
+
+const RANKING = ["sold_units", "returned_units", "refund_minor", "label_minor"];
+const FIGURES = [
+  "sold_units",
+  "returned_units",
+  "refunded_units",
+  "restocked_units",
+  "restocked_cost_minor",
+  "costed_sold_units",
+  "costed_returned_units",
+  "refund_minor",
+  "label_minor",
+];
 
 const STATEMENTS = {
   whole: statement("load_return_costs", false),
@@ -43,8 +74,8 @@ export async function loadReturnCosts(
   range: CostRange,
 ): Promise<CostAnswer> {
   const blocks = quartersAndMonths(range.startMonth, range.endMonth);
-  const isNarrowed = range.selection.kind !== "workspace" || range.vendor !== null;
-  const rows = await database.rows<CostAnswer>(isNarrowed ? STATEMENTS.narrowed : STATEMENTS.whole, [
+  const statementOf = range.selection.kind === "workspace" ? STATEMENTS.whole : STATEMENTS.narrowed;
+  const rows = await database.rows<CostAnswer>(statementOf, [
     ...selectionValues(workspace.shopKey, range.selection),
     blocks.quarters,
     blocks.months,
@@ -61,29 +92,34 @@ export async function loadReturnCosts(
 }
 
 function statement(name: string, isNarrowed: boolean): Statement {
+  const shown = isNarrowed ? `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}` : SHOWN;
+  const isCandidate = isNarrowed
+    ? "and (c.entity_key, c.listing_id) in (select k.sku, k.listing_id from candidate k)"
+    : "";
   return {
     name,
-    text: `with ${CHOSEN}, ${SELECTED_SKUS}, ${rankedSkus(["refund_minor", "label_minor"], isNarrowed)}, costly as materialized (
-    select r.sku, r.refund_minor + case when $9 then r.label_minor else 0 end as cost_minor from ranked r
+    text: `with ${CHOSEN}, ${shown}, ${rankedSkus(RANKING, isNarrowed)}, costly as materialized (
+    select r.*, r.refund_minor + case when $10 then r.label_minor else 0 end as cost_minor from ranked r
   ), eligible as materialized (
-    select c.sku, c.cost_minor from costly c where c.cost_minor > 0 and ($10::numeric is null or c.cost_minor::bigint >= $10)
+    select c.* from costly c
+     where c.cost_minor > 0 and ($11::numeric is null or c.cost_minor::bigint >= $11)
+       and ($9::text is null or c.sku in (select s.sku from shown s where s.vendor = $9))
   ), first as materialized (
-    select e.sku from eligible e order by e.cost_minor desc, e.sku limit $11
+    select e.sku from eligible e order by e.cost_minor desc, e.sku limit $12
   ), figures as (
-    select c.entity_key as sku, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units,
-           sum(c.refunded_units) as refunded_units, sum(c.restocked_units) as restocked_units,
-           sum(c.restocked_cost_minor) as restocked_cost_minor, sum(c.costed_sold_units) as costed_sold_units,
-           sum(c.costed_returned_units) as costed_returned_units, sum(c.refund_minor) as refund_minor,
-           sum(c.label_minor) as label_minor
+    select c.entity_key as sku, ${FIGURES.map((column) => `sum(c.${column}) as ${column}`).join(", ")}
       from first f
       join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
-       and c.observation_window = $7 and c.cohort_month between $12::date and $13::date
+       and c.observation_window = $8 and c.cohort_month between $13::date and $14::date ${isCandidate}
      group by c.entity_key
+  ), total as (
+    select count(*) as eligible_count,
+           ${RANKING.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
+      from eligible e
   )
-  select exists (select from chosen) as found,
-         (select array_agg(sku order by sku) from selected_skus) as skus,
-         (select count(*) from eligible) as eligible_count,
-         coalesce((select json_agg(to_jsonb(r) || jsonb_build_object('vendor', s.vendor))
-                     from figures r left join sku s on s.shop_key = $1 and s.sku = r.sku), '[]') as rows`,
+  select ${FOUND}, ${vendorFound("$9")} as vendor_known, ${CHOSEN_SKUS} as skus, t.*,
+         coalesce((select json_agg(to_jsonb(r) || jsonb_build_object('product_gid', s.product_gid, 'vendor', s.vendor))
+                     from figures r left join shown s on s.sku = r.sku), '[]') as rows
+    from total t`,
   };
 }

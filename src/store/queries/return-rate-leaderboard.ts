@@ -1,11 +1,26 @@
 import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
-import { CHOSEN, SELECTED_SKUS, selectionValues } from "./selection.ts";
+import {
+  CANDIDATE,
+  CHOSEN,
+  CHOSEN_SKUS,
+  FOUND,
+  SHOWN,
+  SHOWN_OF_CANDIDATE,
+  selectionValues,
+  vendorFound,
+} from "./selection.ts";
 import type { Selection } from "./selection.ts";
 import { quartersAndMonths, rankedSkus } from "./sku-quarter.ts";
 
-/** One SKU's units over the ranked months, in the primary window. */
-export type RankedSkuRow = { sku: string; vendor: string | null; sold_units: number; returned_units: number };
+/** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
+export type RankedSkuRow = {
+  sku: string;
+  product_gid: string | null;
+  vendor: string | null;
+  sold_units: number;
+  returned_units: number;
+};
 
 /** M12. `minSoldUnits` is the workspace's threshold, the filters are the request's. Months YYYY-MM, null = none. */
 export type RankedRange = {
@@ -18,11 +33,14 @@ export type RankedRange = {
   rows: number;
 };
 
-/** `eligible_count`: SKUs of the whole ranking that pass the filters. */
+/** `eligible_…`: over the SKUs of the whole ranking that pass the filters. */
 export type RankedAnswer = {
   found: boolean;
+  vendor_known: boolean;
   skus: string[] | null;
   eligible_count: number;
+  eligible_sold_units: number;
+  eligible_returned_units: number;
   rows: RankedSkuRow[];
 };
 
@@ -41,22 +59,20 @@ export async function loadReturnRates(
   workspace: Workspace,
   range: RankedRange,
 ): Promise<RankedAnswer> {
-  const { selection, months, filters, isFiltered } = range;
+  const { selection, months, filters } = range;
   const blocks =
     months === null ? { quarters: [], months: [] } : quartersAndMonths(months.startMonth, months.endMonth);
-  const vendorOfAll = isFiltered ? filters.vendor : null;
-  const isNarrowed = selection.kind !== "workspace" || vendorOfAll !== null;
-  const rows = await database.rows<RankedAnswer>(isNarrowed ? STATEMENTS.narrowed : STATEMENTS.whole, [
+  const statementOf = selection.kind === "workspace" ? STATEMENTS.whole : STATEMENTS.narrowed;
+  const rows = await database.rows<RankedAnswer>(statementOf, [
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,
     blocks.months,
     "primary",
-    vendorOfAll,
     range.minSoldUnits,
     filters.minSoldUnits,
     filters.minReturnRate,
     filters.vendor,
-    isFiltered,
+    range.isFiltered,
     range.rows,
   ]);
   if (rows[0] === undefined) throw new Error("load_return_rates returned no row");
@@ -64,24 +80,30 @@ export async function loadReturnRates(
 }
 
 function statement(name: string, isNarrowed: boolean): Statement {
+  const shown = isNarrowed ? `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}` : SHOWN;
   return {
     name,
-    text: `with ${CHOSEN}, ${SELECTED_SKUS}, ${rankedSkus(["sold_units", "returned_units"], isNarrowed)}, eligible as materialized (
+    text: `with ${CHOSEN}, ${shown}, ${rankedSkus(["sold_units", "returned_units"], isNarrowed)}, eligible as materialized (
     select r.sku, r.sold_units, r.returned_units,
            ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * r.sold_units::bigint)
-           and ($12::text is null or r.sku in (select s.sku from sku s where s.shop_key = $1 and s.vendor = $12)) as passes
+           and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes
       from ranked r where r.sold_units >= $9
   ), first as (
     select e.sku, e.sold_units, e.returned_units
       from eligible e where e.passes or not $13
      order by e.returned_units / nullif(e.sold_units, 0) desc nulls last, e.returned_units desc, e.sold_units desc, e.sku
      limit $14
+  ), total as (
+    select count(*) as eligible_count, coalesce(sum(e.sold_units), 0)::bigint as eligible_sold_units,
+           coalesce(sum(e.returned_units), 0)::bigint as eligible_returned_units
+      from eligible e where e.passes
   )
-  select exists (select from chosen) as found,
-         (select array_agg(sku order by sku) from selected_skus) as skus,
-         (select count(*) from eligible e where e.passes) as eligible_count,
-         coalesce((select json_agg(json_build_object('sku', f.sku, 'vendor', s.vendor, 'sold_units', f.sold_units::bigint,
+  select ${FOUND}, ${vendorFound("$12")} as vendor_known, ${CHOSEN_SKUS} as skus,
+         t.eligible_count, t.eligible_sold_units, t.eligible_returned_units,
+         coalesce((select json_agg(json_build_object('sku', f.sku, 'product_gid', s.product_gid, 'vendor', s.vendor,
+                                                     'sold_units', f.sold_units::bigint,
                                                      'returned_units', f.returned_units::bigint))
-                     from first f left join sku s on s.shop_key = $1 and s.sku = f.sku), '[]') as rows`,
+                     from first f left join shown s on s.sku = f.sku), '[]') as rows
+    from total t`,
   };
 }

@@ -1,64 +1,130 @@
 /**
  * What a query is about, as the database keys it. kind is workspace (key ''), sku, product, family or
- * analytics_category; includeUsed adds the used variants of a product or SKU (M14).
+ * analytics_category; includeUsed adds the used variants of a product or SKU (M14); vendor (null = any) leaves only what
+ * is that vendor's.
  */
 export type Selection = {
   kind: "workspace" | "sku" | "product" | "family" | "analytics_category";
   key: string;
   includeUsed: boolean;
+  vendor: string | null;
 };
 
-/** The first four values of every statement that starts with `CHOSEN`. */
+/** Whether this workspace ever had what a request names; `vendor_found` is true where no vendor is named. */
+export type Found = { found: boolean; vendor_found: boolean };
+
+/** The first five values of every statement that starts with `CHOSEN` or `CANDIDATE`. */
 export function selectionValues(
   shopKey: number,
-  selection: { kind: string; key: string; includeUsed: boolean },
+  selection: Omit<Selection, "kind"> & { kind: string },
 ): unknown[] {
-  return [shopKey, selection.kind, selection.key, selection.includeUsed];
+  return [shopKey, selection.kind, selection.key, selection.includeUsed, selection.vendor];
+}
+
+/** The vendor of a listing `l` joined to its product `p`. */
+const VENDOR = "case when l.product_gid = '' then l.line_vendor else p.vendor end";
+const WITH_PRODUCT = "left join product p on p.shop_key = l.shop_key and p.product_gid = l.product_gid";
+const CONDITION_KIND = "case when u.used then 'product_used' else 'product' end";
+
+/**
+ * `chosen`: the cohort keys of a selection; listing_id null = every listing of the SKU. One branch can match; the others
+ * cost nothing, their `$2 =` being tested once. Served by the primary keys of product and listing, listing_by_counterpart
+ * and product_by_vendor. $1 shop_key, $2 kind, $3 key, $4 include used, $5 vendor.
+ */
+export const CHOSEN = `chosen as (
+    select case when $5::text is null then 'workspace' else 'vendor' end as entity_kind, coalesce($5, '') as entity_key,
+           null::uuid as listing_id
+     where $2 = 'workspace'
+    union all
+    select 'sku', $3, null where $2 = 'sku' and $5 is null
+    union all
+    select 'sku', l.sku, l.listing_id from listing l
+     where $2 = 'sku' and $4 and $5 is null and l.shop_key = $1 and l.counterpart_sku = $3 and l.sku <> $3
+    union all
+    select 'sku', l.sku, l.listing_id from listing l ${WITH_PRODUCT}
+     where $2 = 'sku' and $5 is not null and l.shop_key = $1 and (l.sku = $3 or $4 and l.counterpart_sku = $3)
+       and ${VENDOR} = $5
+    union all
+    select ${CONDITION_KIND}, p.product_gid, null
+      from product p cross join (values (false), (true)) u (used)
+     where $2 = 'product' and p.shop_key = $1 and p.product_gid = $3 and ($5 is null or p.vendor = $5)
+       and ($4 or not u.used)
+    union all
+    select $2, $3, null where $2 in ('family', 'analytics_category') and $5 is null
+    union all
+    select ${CONDITION_KIND}, p.product_gid, null
+      from product p cross join (values (false), (true)) u (used)
+     where $2 in ('family', 'analytics_category') and p.shop_key = $1 and p.vendor = $5
+       and case $2 when 'family' then p.family else p.analytics_category end = $3
+  )`;
+
+/** Joins rows `c` of cohort to rows `e` of `chosen`; window and months are the statement's own. */
+export const CHOSEN_COHORT = `join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind
+       and c.entity_key = e.entity_key and (e.listing_id is null or c.listing_id = e.listing_id)`;
+
+/** The SKUs that a SKU or product selection counts, by code point; null for groups and the workspace. After `CHOSEN`. */
+export const CHOSEN_SKUS = `case $2
+    when 'sku' then array(
+      select $3::text collate "C" as sku
+       where $5 is null
+          or exists (select from sku s where s.shop_key = $1 and s.sku = $3 and s.vendor = $5)
+      union
+      select c.entity_key from chosen c where c.entity_key <> ''
+      union
+      select l.sku from variant l ${WITH_PRODUCT}
+       where $4 and l.shop_key = $1 and l.counterpart_sku = $3 and l.used and l.sku is not null
+         and ($5 is null or p.vendor = $5)
+       order by 1)
+    when 'product' then array(
+      select n.sku
+        from (select l.sku, l.used from listing l where l.shop_key = $1 and l.product_gid = $3 and l.sku <> ''
+              union all
+              select v.sku, v.used from variant v where v.shop_key = $1 and v.product_gid = $3 and v.sku is not null
+              union all
+              select s.sku, s.used from sku s where s.shop_key = $1 and s.product_gid = $3) n
+       where ($4 or not n.used)
+         and ($5 is null or exists (select from product p where p.shop_key = $1 and p.product_gid = $3 and p.vendor = $5))
+       group by n.sku order by n.sku)
+  end`;
+
+/** The columns of `Found`. Primary keys of sku, product and entity; product_by_vendor, listing_by_line_vendor. */
+export const FOUND = `case $2
+    when 'workspace' then true
+    when 'sku' then exists (select from sku s where s.shop_key = $1 and s.sku = $3)
+    when 'product' then exists (select from product p where p.shop_key = $1 and p.product_gid = $3)
+    else exists (select from entity e where e.shop_key = $1 and e.type_rank = 3 and e.label = $3 and e.entity_key = $3
+                    and e.product_group_type = $2)
+  end as found, ${vendorFound("$5")} as vendor_found`;
+
+/** Whether this workspace ever had the vendor in the named parameter; true where it is null. */
+export function vendorFound(vendor: string): string {
+  return `(${vendor}::text is null
+     or exists (select from product p where p.shop_key = $1 and p.vendor = ${vendor})
+     or exists (select from listing l where l.shop_key = $1 and l.line_vendor = ${vendor} and l.line_vendor <> ''))`;
 }
 
 /**
- * `chosen`: the cohort keys of a selection (none = this workspace never had that entity). One branch can match; the
- * others cost nothing, their `$2 =` being tested once. Served by the primary keys of sku, product and entity, and
- * sku_by_counterpart. $1 shop_key, $2 kind, $3 key, $4 include used.
+ * `candidate`: the listings of a selection, each with its product's vendor and groups: what a ranking within a selection
+ * counts. Reads the shop's listings.
  */
-export const CHOSEN = `chosen as (
-    select 'workspace' as entity_kind, '' as entity_key where $2 = 'workspace'
-    union all
-    select 'sku', s.sku from sku s where $2 = 'sku' and s.shop_key = $1 and s.sku = $3
-    union all
-    select 'sku', s.sku from sku s
-     where $2 = 'sku' and $4 and s.shop_key = $1 and s.counterpart_sku = $3 and s.used and s.sku <> $3
-    union all
-    select 'product', p.product_gid from product p
-     where $2 = 'product' and p.shop_key = $1 and p.product_gid = $3
-    union all
-    select 'product_used', p.product_gid from product p
-     where $2 = 'product' and $4 and p.shop_key = $1 and p.product_gid = $3
-    union all
-    select $2, e.entity_key from entity e
-     where $2 in ('family', 'analytics_category') and e.shop_key = $1 and e.type_rank = 3
-       and e.label = $3 and e.entity_key = $3 and e.product_group_type = $2
+export const CANDIDATE = `candidate as materialized (
+    select l.sku, l.listing_id, l.product_gid, ${VENDOR} as vendor, p.family, p.analytics_category
+      from listing l ${WITH_PRODUCT}
+     where l.shop_key = $1 and ($5::text is null or ${VENDOR} = $5)
+       and case $2 when 'sku' then l.sku = $3 or $4 and l.counterpart_sku = $3
+                   when 'product' then l.product_gid = $3 and ($4 or not l.used)
+                   when 'family' then p.family = $3
+                   when 'analytics_category' then p.analytics_category = $3
+                   else true end
   )`;
 
-/** The SKUs a SKU or product selection took, by code point; null for groups and the workspace. */
-export const CHOSEN_SKUS = `case $2
-    when 'sku' then (select array_agg(c.entity_key order by c.entity_key) from chosen c)
-    when 'product' then (
-      select coalesce(array_agg(s.sku order by s.sku), '{}') from sku s
-       where s.shop_key = $1 and s.product_gid = $3 and (not s.used or $4))
-  end`;
+/** `shown`: the product that a ranking shows of each SKU, and its vendor: the SKU's own, within a selection one of it. */
+export const SHOWN = `shown as (select s.sku, s.product_gid, s.vendor from sku s where s.shop_key = $1)`;
 
-/**
- * `selected_skus`: the SKUs a selection narrows a leaderboard to (M14: groups hold both conditions); empty for the
- * workspace, which is not narrowed. Served by sku_by_product, after `CHOSEN`.
- */
-export const SELECTED_SKUS = `selected_skus (sku) as (
-    select c.entity_key from chosen c where $2 = 'sku'
-    union all
-    select s.sku from sku s
-     where $2 = 'product' and s.shop_key = $1 and s.product_gid = $3 and (not s.used or $4)
-    union all
-    select s.sku from sku s join product p on p.shop_key = s.shop_key and p.product_gid = s.product_gid
-     where $2 in ('family', 'analytics_category') and s.shop_key = $1
-       and $3 = case $2 when 'family' then p.family else p.analytics_category end
+/** The same after `CANDIDATE`: the SKU's own product where that is selected, else the first that is. */
+export const SHOWN_OF_CANDIDATE = `shown as (
+    select distinct on (c.sku) c.sku, coalesce(nullif(c.product_gid, ''), s.product_gid) as product_gid,
+           case when c.product_gid = '' then s.vendor else c.vendor end as vendor
+      from candidate c join sku s on s.shop_key = $1 and s.sku = c.sku
+     order by c.sku, c.product_gid = s.product_gid desc nulls last, c.product_gid = '', c.product_gid
   )`;

@@ -11,7 +11,7 @@ const PUT_LISTED_SKU_QUARTERS = defineStatement({
 });
 
 /**
- * Brings SKUs (null = all) of a quarter (its first day) to the sum of their cohort months (M7): rows that are right
+ * Brings the listings of SKUs (null = all) of a quarter (its first day) to the sum of their cohort months (M7): rows that are right
  * stay untouched, those of SKUs that sold nothing become zeros. Index cohort_leaderboard, primary key of sku_quarter;
  * of listed SKUs both primary keys.
  */
@@ -30,26 +30,28 @@ export async function putSkuQuarters(
 /** Key and place of the query as in `PUT_COHORTS`. */
 function putSkuQuartersOf(ofCohort: string, ofQuarter: string): string {
   const listOf = (row: string) => RANKING.map((column) => `${row}.${column}`).join(", ");
-  return `insert into sku_quarter (shop_key, quarter, observation_window, sku, ${RANKING.join(", ")})
+  return `insert into sku_quarter (shop_key, quarter, observation_window, sku, listing_id, ${RANKING.join(", ")})
   with fresh as (
-    select c.observation_window, c.entity_key as sku,
+    select c.observation_window, c.entity_key as sku, c.listing_id,
            ${RANKING.map((column) => `sum(c.${column})::bigint as ${column}`).join(", ")}
       from cohort c
      where c.shop_key = $1 and c.entity_kind = 'sku' and c.observation_window = any($3::text[]) ${ofCohort}
        and c.cohort_month in ($2::date, ($2::date + interval '1 month')::date, ($2::date + interval '2 months')::date)
-     group by c.observation_window, c.entity_key
+     group by c.observation_window, c.entity_key, c.listing_id
   ), old as (
-    select observation_window, sku, ${RANKING.join(", ")}
+    select observation_window, sku, listing_id, ${RANKING.join(", ")}
       from sku_quarter
      where shop_key = $1 and observation_window = any($3::text[]) and quarter = $2 ${ofQuarter}
   )
   select w.shop_key, $2, coalesce(f.observation_window, o.observation_window), coalesce(f.sku, o.sku),
+         coalesce(f.listing_id, o.listing_id),
          ${RANKING.map((column) => `coalesce(f.${column}, 0)`).join(", ")}
     from workspace w
-    left join (fresh f full join old o on o.observation_window = f.observation_window and o.sku = f.sku) on true
+    left join (fresh f full join old o on o.observation_window = f.observation_window and o.sku = f.sku
+               and o.listing_id = f.listing_id) on true
    where w.shop_key = $1 and (${listOf("f")}) is distinct from (${listOf("o")})
-   order by 3, 4
-  on conflict (shop_key, observation_window, quarter, sku) do update
+   order by 3, 4, 5
+  on conflict (shop_key, observation_window, quarter, sku, listing_id) do update
      set ${RANKING.map((column) => `${column} = excluded.${column}`).join(", ")}`;
 }
 
@@ -89,28 +91,38 @@ export function quartersAndMonths(
 }
 
 /**
- * `ranked`: `columns` of the SKUs over quarters $5 and months $6 in window $7, after `CHOSEN` and `SELECTED_SKUS`; of the
- * selected SKUs and, unless $8 is null, of vendor $8. Ranges of sku_quarter's primary key and cohort_leaderboard.
- * Sums are double precision: exact up to 2^53, beyond which nothing is served, and made in half the time of numeric ones.
+ * `part`: `columns` of listings over quarters $6 and months $7 in window $8; `isNarrowed`: of those in `CANDIDATE` alone.
+ * Ranges of sku_quarter's primary key and cohort_leaderboard.
  */
-export function rankedSkus(columns: readonly string[], isNarrowed: boolean): string {
+export function listingParts(columns: readonly string[], isNarrowed: boolean): string {
   const listOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ");
-  const isCandidate = isNarrowed ? "where p.sku in (select k.sku from candidate k)" : "";
-  return `candidate as materialized (
-    select s.sku from sku s
-     where s.shop_key = $1 and ($8::text is null or s.vendor = $8)
-       and ($2 = 'workspace' or s.sku in (select t.sku from selected_skus t))
-  ), part as (
-    select q.sku, ${listOf("q")}
+  const isCandidate = (sku: string, listing: string) =>
+    isNarrowed ? `and (${sku}, ${listing}) in (select k.sku, k.listing_id from candidate k)` : "";
+  return `part as (
+    select q.sku, q.listing_id, ${listOf("q")}
       from sku_quarter q
-     where q.shop_key = $1 and q.observation_window = $7 and q.quarter = any($5::date[])
+     where q.shop_key = $1 and q.observation_window = $8 and q.quarter = any($6::date[])
+       ${isCandidate("q.sku", "q.listing_id")}
     union all
-    select c.entity_key, ${listOf("c")}
+    select c.entity_key, c.listing_id, ${listOf("c")}
       from cohort c
-     where c.shop_key = $1 and c.entity_kind = 'sku' and c.observation_window = $7 and c.cohort_month = any($6::date[])
-  ), ranked as (
-    select p.sku, ${columns.map((column) => `sum(p.${column}::float8) as ${column}`).join(", ")}
-      from part p ${isCandidate} group by p.sku
+     where c.shop_key = $1 and c.entity_kind = 'sku' and c.observation_window = $8 and c.cohort_month = any($7::date[])
+       ${isCandidate("c.entity_key", "c.listing_id")}
+  )`;
+}
+
+/**
+ * Sums of columns of rows `row`, in double precision: exact up to 2^53, beyond which nothing is served, and made in half
+ * the time of numeric ones.
+ */
+export function exactSums(row: string, columns: readonly string[]): string {
+  return columns.map((column) => `sum(${row}.${column}::float8) as ${column}`).join(", ");
+}
+
+/** `ranked`: the columns of `listingParts` summed up by SKU; lines without a SKU have no place in a ranking of them. */
+export function rankedSkus(columns: readonly string[], isNarrowed: boolean): string {
+  return `${listingParts(columns, isNarrowed)}, ranked as (
+    select p.sku, ${exactSums("p", columns)} from part p where p.sku <> '' group by p.sku
   )`;
 }
 

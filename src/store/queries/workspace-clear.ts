@@ -9,6 +9,7 @@ export const CLEARED_TABLES = [
   "dirty_cohort",
   "entity",
   "label_share",
+  "listing",
   "order_document",
   "order_line",
   "order_reference",
