@@ -129,13 +129,28 @@ export const REPORT_SECTIONS = [
   "timing",
   "lifecycle",
   "costs",
+  "breakdown",
 ] as const;
+
+export const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"] as const;
+
+export const breakdownParameter = {
+  breakdownBy: Type.Optional(
+    Type.Enum([...BREAKDOWNS], {
+      description:
+        "What the section breakdown divides the selection by: product, unless something else is asked for. An export " +
+        "has that section when this is given.",
+      "x-normalized": true,
+    }),
+  ),
+};
 
 export const reportSectionParameter = {
   reportSection: Type.Optional(
     Type.Enum([...REPORT_SECTIONS], {
       default: "overview",
-      description: "Part of the report to return; unknown values mean overview, which holds everything.",
+      description:
+        "Part of the report to return; unknown values mean overview, which holds everything but the breakdown.",
       "x-normalized": true,
     }),
   ),

@@ -3,7 +3,9 @@ import type { Static, TProperties, TSchema } from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import { cohortEcho, meta, monthText, rate, units } from "./meta.ts";
 import {
+  BREAKDOWNS,
   REPORT_SECTIONS,
+  breakdownParameter,
   cohortParameters,
   reportSectionParameter,
   reportStateParameters,
@@ -158,6 +160,40 @@ const saleEvent = orNull(
   ),
 );
 
+const breakdown = closed(
+  {
+    breakdown_by: Type.Enum([...BREAKDOWNS]),
+    rows: Type.Array(
+      closed({
+        key: Type.String(),
+        label: Type.String(),
+        selector: Type.Union([
+          closed({ vendor: Type.String() }),
+          closed({ product_gid: Type.String() }),
+          closed({ sku: Type.String() }),
+          closed({
+            product_group_type: Type.Enum(["family", "analytics_category"]),
+            product_group_key: Type.String(),
+          }),
+          Type.Null(),
+        ]),
+        sold_units: units,
+        returned_units: units,
+        return_rate: rate,
+        return_rate_interval: orNull(closed({ low: rate, high: rate })),
+        refunded_amount: amount,
+        return_label_cost: amount,
+        returns_cost: amount,
+      }),
+    ),
+  },
+  {
+    description:
+      "The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector null) for the " +
+      "rest and for what has no key: together they are the selection.",
+  },
+);
+
 const data = closed({
   currency_code: Type.String(),
   window_days: orNull(Type.Integer({ minimum: 1 })),
@@ -171,14 +207,16 @@ const data = closed({
   lifecycle_coverage: Type.Optional(lifecycleCoverage),
   costs: Type.Optional(costs),
   sale_event: Type.Optional(saleEvent),
+  breakdown: Type.Optional(breakdown),
 });
 
 /** The report's data: the first four members always, the others as the section asks. */
 export type ReportData = Static<typeof data>;
+export type ReportBreakdown = Static<typeof breakdown>;
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
 /** What the report and its export take alike. */
-export const reportParameters = { ...cohortParameters, ...reportStateParameters };
+export const reportParameters = { ...cohortParameters, ...reportStateParameters, ...breakdownParameter };
 
 export const report = defineEndpoint({
   name: "report",
@@ -189,7 +227,7 @@ export const report = defineEndpoint({
   description:
     "Rate with its interval and the months before, monthly trend, return reasons, refunds, days to return, how much " +
     "is known of each return, costs and, for a sale event, its rate against a baseline. reportSection narrows it to " +
-    "one part beside the summary.",
+    "one part beside the summary; breakdown divides it by vendor, product, SKU or group.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: closed({ data, meta: meta({ ...cohortEcho, section: Type.Enum([...REPORT_SECTIONS]) }) }),
   toolName: "get_report",

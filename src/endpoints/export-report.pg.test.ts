@@ -102,6 +102,23 @@ test("another parser reads each figure of the JSON report once, and equal to it"
   }
 });
 
+test("an export divided by product has the rows of the section breakdown, figure by figure", async () => {
+  const { data } = await service.ask({ reportSection: "breakdown", breakdownBy: "product" });
+  const { rows } = await exported({ breakdownBy: "product" });
+  const ofBreakdown = rows.filter((row) => row.section === "breakdown");
+  const expected = data.breakdown.rows.flatMap(
+    ({ key, label: _label, selector: _selector, return_rate_interval: interval, ...figures }) =>
+      Object.entries({ ...figures, low: interval?.low, high: interval?.high }).map(
+        ([metric, value]) => `${key} ${metric} ${value ?? ""}`,
+      ),
+  );
+  assert.deepEqual(
+    ofBreakdown.map((row) => `${row.key} ${row.metric} ${row.value}`),
+    [" breakdown_by product", ...expected],
+  );
+  assert.ok(!(await exported({})).rows.some((row) => row.section === "breakdown"));
+});
+
 test("texts of the shop are written whole, and those like formulas are guarded", async () => {
   const { rows, text } = await exported({ saleEvent: "summer" });
   const keys = new Set(rows.map((row) => row.key));

@@ -10,10 +10,14 @@ import { reportRows } from "./report-rows.ts";
 /** The whole report as CSV: every figure of the JSON report once. All of it is computed before the first piece. */
 export async function exportReport(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
   const { workspace, input } = call;
-  const { data } = await buildReport(database, workspace, input, "overview");
+  const breakdownBy = input.breakdownBy ?? null;
+  const { data, breakdown } = await buildReport(database, workspace, input, {
+    section: "overview",
+    breakdownBy,
+  });
   return {
     kind: "csv",
     filename: exportFilename(readSelector(input), input),
-    chunks: reportCsv(reportRows(data)),
+    chunks: reportCsv(reportRows(data, breakdown)),
   };
 }

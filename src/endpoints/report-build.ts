@@ -1,16 +1,18 @@
 import type { Input } from "../contract/endpoint.ts";
-import type { ReportData, ReportSection, report as contract } from "../contract/report.ts";
+import type { ReportBreakdown, ReportData, ReportSection, report as contract } from "../contract/report.ts";
 import { monthFromText, monthToText } from "../metrics/month.ts";
 import { currencyExponent } from "../metrics/money.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadReportFigures } from "../store/queries/report-figures.ts";
+import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { cohortMonths, monthNumber } from "./cohort-months.ts";
 import type { MonthRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
+import { requestBreakdown } from "./report-breakdown.ts";
 import {
   presentComparison,
   presentCosts,
@@ -21,28 +23,42 @@ import {
   presentTiming,
   presentTrend,
 } from "./report-parts.ts";
+import type { WholeReport } from "./report-rows.ts";
 import { loadSaleEvent } from "./report-sale-event.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 export type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
-export type BuiltReport = { data: Required<ReportData>; selector: ReturnType<typeof selectorEcho> };
+export type BuiltReport = {
+  data: WholeReport;
+  /** null = not asked for. */
+  breakdown: ReportBreakdown | null;
+  selector: ReturnType<typeof selectorEcho>;
+};
 
-/**
- * The whole report of a selection. Of a section other than the overview, what that section does not show (the sale
- * event, unmatched labels) is not loaded and left null.
- */
+/** What of a report to load: of a section other than the overview, what it does not show is left null. */
+export type ReportScope = { section: ReportSection; breakdownBy: BreakdownBy | null };
+
+/** The report of a selection. */
 export async function buildReport(
   database: Queryable,
   workspace: Workspace,
   input: ReportInput,
-  section: ReportSection,
+  { section, breakdownBy }: ReportScope,
 ): Promise<BuiltReport> {
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const comparedRange = rangeBefore(input);
-  const [figures, saleEvent] = await Promise.all([
+  const [figures, saleEvent, breakdown] = await Promise.all([
     loadFigures(database, workspace, { input, selection, section, comparedRange }),
     section === "overview" ? requestSaleEvent(database, workspace, input, selection) : null,
+    breakdownBy === null
+      ? null
+      : requestBreakdown(database, workspace, {
+          by: breakdownBy,
+          selection,
+          window: input.window ?? "primary",
+          countedMonths: countedMonths(workspace, input),
+        }),
   ]);
   requireFound(selector, figures);
 
@@ -66,6 +82,7 @@ export async function buildReport(
         };
   return {
     selector: selectorEcho(selector, figures.skus),
+    breakdown,
     data: {
       currency_code: workspace.currencyCode,
       window_days: daysOfWindow(workspace, input),
@@ -104,9 +121,13 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
     windowDays: daysOfWindow(workspace, input),
     startMonth: comparedRange?.start_month ?? input.start_month,
     endMonth: input.end_month,
-    countedMonths: cohortMonths(workspace, input, []).map(({ month }) => month),
+    countedMonths: countedMonths(workspace, input),
     charged: showsUnmatched ? range : null,
   });
+}
+
+function countedMonths(workspace: Workspace, input: ReportInput): string[] {
+  return cohortMonths(workspace, input, []).map(({ month }) => month);
 }
 
 function requestSaleEvent(

@@ -77,6 +77,14 @@ test("the file name tells the selection and the months", () => {
     exportFilename({ kind: "product_group", groupType: "analytics_category", groupKey: "Café & Thé" }, range),
     "returns-report_analytics-category-Cafe-The_2026-01_2026-03.csv",
   );
+  assert.equal(
+    exportFilename({ kind: "workspace" }, { ...range, vendor: "Acme & Co" }),
+    "returns-report_vendor-Acme-Co_2026-01_2026-03.csv",
+  );
+  assert.equal(
+    exportFilename({ kind: "sku", sku: "A1" }, { ...range, vendor: "Acme" }),
+    "returns-report_sku-A1-vendor-Acme_2026-01_2026-03.csv",
+  );
   assert.equal(exportFilename({ kind: "sku", sku: "靴" }, range), "returns-report_sku_2026-01_2026-03.csv");
 });
 

@@ -17,9 +17,11 @@ const SLUG_LENGTH = 60;
 /** A file name of ASCII letters, digits, `-`, `_` and `.` only, whatever the selection is called. */
 export function exportFilename(
   selector: Selector,
-  range: { start_month: string; end_month: string },
+  range: { start_month: string; end_month: string; vendor?: string },
 ): string {
-  return `returns-report_${selectionSlug(selector)}_${range.start_month}_${range.end_month}.csv`;
+  const vendor = range.vendor === undefined ? [] : [slug("vendor", range.vendor)];
+  const selection = selector.kind === "workspace" && vendor.length > 0 ? [] : [selectionSlug(selector)];
+  return `returns-report_${[...selection, ...vendor].join("-")}_${range.start_month}_${range.end_month}.csv`;
 }
 
 /** Every value becomes text here, so that the writer never chooses a form. */

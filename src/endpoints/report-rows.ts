@@ -1,4 +1,4 @@
-import type { ReportData } from "../contract/report.ts";
+import type { ReportBreakdown, ReportData } from "../contract/report.ts";
 
 /** One figure of the report. `unit` is a currency code for money. */
 export type ReportRow = {
@@ -19,7 +19,10 @@ export type ReportRowSection =
   | "timing"
   | "label_cost"
   | "lifecycle_coverage"
-  | "sale_event";
+  | "sale_event"
+  | "breakdown";
+
+export type WholeReport = Required<Omit<ReportData, "breakdown">>;
 
 type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; label?: string };
 type Figures = Record<string, string | number | boolean | null>;
@@ -28,7 +31,7 @@ type Figures = Record<string, string | number | boolean | null>;
  * Every figure of a report once, section by section: `metric` is the JSON member, `key` tells apart members of one
  * name. A null is a row without value; a null comparison or sale event has no rows.
  */
-export function* reportRows(report: Required<ReportData>): Generator<ReportRow[]> {
+export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | null): Generator<ReportRow[]> {
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
   const { refunded_amount: refundedAmount, ...otherCosts } = report.costs;
 
@@ -49,11 +52,12 @@ export function* reportRows(report: Required<ReportData>): Generator<ReportRow[]
   yield rowsOf({ section: "label_cost", key: "costs" }, otherCosts);
   yield rowsOf({ section: "lifecycle_coverage" }, report.lifecycle_coverage);
   yield [...saleEventRows(report, rowsOf)];
+  if (breakdown !== null) yield [...breakdownRows(breakdown, rowsOf)];
 }
 
 type RowsOf = (place: Place, figures: Figures) => ReportRow[];
 
-function* summaryRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<ReportRow> {
+function* summaryRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow> {
   const { return_rate_interval: interval, ...figures } = report.summary;
   yield* rowsOf(
     { section: "summary" },
@@ -71,12 +75,22 @@ function* summaryRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<R
   if (report.comparison !== null) yield* rowsOf({ section: "summary", key: "comparison" }, report.comparison);
 }
 
-function* saleEventRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<ReportRow> {
+function* saleEventRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow> {
   if (report.sale_event === null) return;
   const { event, baseline_period: baselinePeriod, ...figures } = report.sale_event;
   yield* rowsOf({ section: "sale_event" }, figures);
   yield* rowsOf({ section: "sale_event", key: "event" }, event);
   yield* rowsOf({ section: "sale_event", key: "baseline_period" }, baselinePeriod);
+}
+
+function* breakdownRows({ breakdown_by: by, rows }: ReportBreakdown, rowsOf: RowsOf): Generator<ReportRow> {
+  yield* rowsOf({ section: "breakdown" }, { breakdown_by: by });
+  for (const { key, label, selector: _selector, return_rate_interval: interval, ...figures } of rows) {
+    yield* rowsOf(
+      { section: "breakdown", key, label },
+      { ...figures, low: interval?.low ?? null, high: interval?.high ?? null },
+    );
+  }
 }
 
 function figureRows(place: Place, figures: Figures, currencyCode: string): ReportRow[] {
@@ -100,7 +114,7 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/_on$/u, "date"],
   [/_month$/u, "month"],
   [/^(?:is_complete|label_costs_included)$/u, "boolean"],
-  [/^(?:currency_code|slug|label|baseline|scope)$/u, "text"],
+  [/^(?:currency_code|slug|label|baseline|scope|breakdown_by)$/u, "text"],
 ];
 
 /** Null in the table stands for money, whose unit is the currency. */

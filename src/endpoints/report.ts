@@ -5,19 +5,21 @@ import type { Call } from "./call.ts";
 import { rangeEcho } from "./cohort-months.ts";
 import { baseMeta } from "./meta.ts";
 import { buildReport } from "./report-build.ts";
+import type { BuiltReport } from "./report-build.ts";
 
 /** The report of a selection: all of it, or the part that `reportSection` names beside the summary. */
 export async function report(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
   const { workspace, input, now } = call;
   const section = input.reportSection ?? "overview";
-  const { data, selector } = await buildReport(database, workspace, input, section);
+  const breakdownBy = section === "breakdown" ? (input.breakdownBy ?? "product") : null;
+  const built = await buildReport(database, workspace, input, { section, breakdownBy });
   return {
     kind: "json",
     body: {
-      data: partOf(data, section),
+      data: partOf(built, section),
       meta: {
         ...baseMeta(workspace, now),
-        selector,
+        selector: built.selector,
         ...rangeEcho(input),
         vendor: input.vendor ?? null,
         section,
@@ -33,9 +35,10 @@ const PART_OF_SECTION = {
   timing: "timing_buckets",
   lifecycle: "lifecycle_coverage",
   costs: "costs",
+  breakdown: "breakdown",
 } as const;
 
-function partOf(data: Required<ReportData>, section: ReportSection): ReportData {
+function partOf({ data, breakdown }: BuiltReport, section: ReportSection): ReportData {
   if (section === "overview") return data;
   const part = PART_OF_SECTION[section];
   return {
@@ -43,6 +46,6 @@ function partOf(data: Required<ReportData>, section: ReportSection): ReportData 
     window_days: data.window_days,
     label_costs_included: data.label_costs_included,
     summary: data.summary,
-    [part]: data[part],
+    [part]: part === "breakdown" ? breakdown : data[part],
   };
 }

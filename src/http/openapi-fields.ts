@@ -105,6 +105,11 @@ const FIELDS: Readonly<Record<string, string>> = {
   median_days_to_return: "Median days from order to return; null when nothing came back.",
   returned_not_refunded_units: "Units that came back without a refund.",
   refunded_not_returned_units: "Units refunded without coming back.",
+  breakdown: "The selection divided by vendor, product, SKU or group.",
+  breakdown_by: "What it is divided by.",
+  key: "The vendor, product id, SKU or group; other for the rest.",
+  "ReportBreakdownRow.selector":
+    "Parameters that select it, to be passed back as they are; null for the rest.",
   bucket: "Name of the bucket, such as 8-14.",
   from_day: "First day of the bucket.",
   to_day: "Last day of the bucket; null = open.",

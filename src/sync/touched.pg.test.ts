@@ -6,7 +6,7 @@ import { rebuildWorkspace } from "./rebuild.ts";
 
 /** A run makes the rows of what it touched anew, not those of whole months (docs/decisions/0014). */
 
-const PRODUCTS = "product_id,title,family,analytics_category";
+const PRODUCTS = "product_id,title,family,analytics_category,vendor";
 const VARIANTS = "variant_id,product_id,sku,condition,unit_cost";
 const LINES = "order_id,line_id,ordered_at,variant_id,product_id,sku,units";
 const RETURNS = "return_id,order_id,line_id,status,units,closed_at,reason";
@@ -14,7 +14,7 @@ const REFUNDS = "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_t
 const LABELS = "label_id,order_id,charged_at,amount,voided_at";
 
 const STORE = {
-  "products.csv": csv(PRODUCTS, "p1,Hat,Tops,Wool", "p2,Shoe,Feet,Skin", "p3,Belt,Tops,Skin"),
+  "products.csv": csv(PRODUCTS, "p1,Hat,Tops,Wool,Acme", "p2,Shoe,Feet,Skin,Acme", "p3,Belt,Tops,Skin,Best"),
   "variants.csv": csv(
     VARIANTS,
     "v1,p1,HAT-S,new,2.00",
@@ -30,6 +30,8 @@ const STORE = {
     "o3,l1,2026-02-07T10:00:00Z,v4,,,5",
     "o3,l2,2026-02-07T10:00:00Z,,p2,SHOE-X,1",
     "o4,l1,2026-02-08T10:00:00Z,,,CAP,2",
+    "o6,l1,2026-03-09T10:00:00Z,,p9,CAP,2",
+    "o7,l1,2026-01-09T10:00:00Z,,p9,CAP,1",
   ),
   "returns.csv": csv(RETURNS, "r1,o2,l1,CLOSED,1,2026-01-20T00:00:00Z,SIZE"),
   "refunds.csv": csv(
@@ -69,7 +71,20 @@ const CHANGES: Readonly<Record<string, FolderFiles>> = {
   "a variant of another product": { "variants.csv": csv(VARIANTS, "v2,p3,HAT-M,new,2.50") },
   "a variant of another SKU": { "variants.csv": csv(VARIANTS, "v2,p1,HAT-L,new,2.50") },
   "a variant of a SKU that only lines named": { "variants.csv": csv(VARIANTS, "v5,p3,CAP,new,1.50") },
-  "a product of another family and category": { "products.csv": csv(PRODUCTS, "p1,Hat,Feet,Silk") },
+  "a product of another family and category": { "products.csv": csv(PRODUCTS, "p1,Hat,Feet,Silk,Acme") },
+  "a product of another vendor": { "products.csv": csv(PRODUCTS, "p1,Hat,Tops,Wool,Best") },
+  "a line without a product that names a vendor": {
+    "order_lines.csv": csv(`${LINES},vendor`, "o4,l1,2026-02-08T10:00:00Z,,,CAP,2,Solo"),
+  },
+  "a product known from lines alone whose latest line names a vendor": {
+    "order_lines.csv": csv(`${LINES},vendor`, "o6,l1,2026-03-09T10:00:00Z,,p9,CAP,2,Late"),
+  },
+  "a line of another product with the same SKU": {
+    "order_lines.csv": csv(LINES, "o2,l1,2026-01-06T10:00:00Z,,p3,SHOE,4"),
+  },
+  "a used variant that names a counterpart": {
+    "variants.csv": csv(`${VARIANTS},counterpart_sku`, "v4,p3,BELT,used,1.00,HAT-S"),
+  },
   "a label more": { "return_labels.csv": csv(LABELS, "b3,o2,2026-01-25T00:00:00Z,6.00,") },
   "another amount of a label": { "return_labels.csv": csv(LABELS, "b1,o1,2026-01-22T00:00:00Z,7.00,") },
   "a label charged later": { "return_labels.csv": csv(LABELS, "b1,o1,2026-04-22T00:00:00Z,4.00,") },

@@ -1,3 +1,4 @@
+import { breakdownPart } from "./breakdown.ts";
 import { monthBefore, monthsFrom } from "./calendar.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
@@ -9,9 +10,12 @@ import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
 
 type Answered = { data: unknown; meta: Record<string, unknown> };
 
-/** The whole report, without the labels of reasons. */
+/** The whole report, without the labels of reasons; of the section breakdown, what belongs to it alone. */
 export function report(question: Question): Answered {
   const { store, params } = question;
+  if (params["reportSection"] === "breakdown") {
+    return { data: { breakdown: breakdownPart(question) }, meta: { section: "breakdown" } };
+  }
   const first = String(params["start_month"]);
   const months = countedMonths(store, params, first, String(params["end_month"]));
   const figures = figuresIn(question, months);

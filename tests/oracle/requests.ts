@@ -4,6 +4,7 @@ import type { Parameters, Store } from "./store.ts";
 export type OracleRequest = { path: string; params: Parameters };
 
 const WINDOWS = ["primary", "30d", "90d", "lifetime"];
+const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"];
 const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "NEVER"];
 const PRODUCTS = ["p1", "p2", "p3", "ghost", "never"].map((id) => `gid://import/Product/${id}`);
 const GROUPS = ["Tops", "Shoes", "Outdoor", "Never"];
@@ -27,6 +28,11 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
     const range = chosen([EVERYTHING, { start_month: "2025-03", end_month: LAST_MONTH }], index);
     const include_incomplete = chosen([true, false, true], index);
     const event = saleEventParameters(store, seed + index);
+    if (index % 3 === seed % 3) {
+      const breakdown = { reportSection: "breakdown", breakdownBy: chosen(BREAKDOWNS, index) };
+      const params = { ...selection, ...range, window, include_incomplete, ...breakdown };
+      requests.push({ path: "/api/v1/report", params });
+    }
     requests.push(
       { path: "/api/v1/report", params: { ...selection, ...range, window, include_incomplete, ...event } },
       {
@@ -46,6 +52,10 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
     requests.push(
       { path: "/api/v1/summary", params: asked },
       { path: "/api/v1/report", params: { ...asked, ...event, include_incomplete: true } },
+      {
+        path: "/api/v1/report",
+        params: { ...asked, reportSection: "breakdown", breakdownBy: chosen(BREAKDOWNS, index) },
+      },
       { path: "/api/v1/leaderboards/return-cost", params: asked },
       { path: "/api/v1/leaderboards/return-rate", params: selection },
     );

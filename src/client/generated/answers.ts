@@ -245,6 +245,44 @@ export interface ReportSaleEvent {
   return_rate_change: number | null;
 }
 
+export interface ReportBreakdownRowReturnRateInterval {
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
+}
+
+export interface ReportBreakdownRow {
+  key: string;
+  label: string;
+  selector:
+    | { vendor: string }
+    | { product_gid: string }
+    | { sku: string }
+    | { product_group_type: "family" | "analytics_category"; product_group_key: string }
+    | null;
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  return_rate_interval: ReportBreakdownRowReturnRateInterval | null;
+  /** Decimal number in currency_code. */
+  refunded_amount: number;
+  /** Decimal number in currency_code. */
+  return_label_cost: number;
+  /** Decimal number in currency_code. */
+  returns_cost: number;
+}
+
+/**
+ * The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector
+ * null) for the rest and for what has no key: together they are the selection.
+ */
+export interface ReportBreakdown {
+  breakdown_by: "vendor" | "product" | "sku" | "family" | "analytics_category";
+  rows: ReportBreakdownRow[];
+}
+
 /** What /api/v1/report answers. */
 export interface ReportData {
   currency_code: string;
@@ -265,10 +303,15 @@ export interface ReportData {
   costs?: ReportCosts;
   /** null unless saleEvent names a sale event of this workspace. */
   sale_event?: ReportSaleEvent | null;
+  /**
+   * The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector
+   * null) for the rest and for what has no key: together they are the selection.
+   */
+  breakdown?: ReportBreakdown;
 }
 
 export interface ReportMeta extends ApiMeta, CohortEcho {
-  section: "overview" | "trend" | "reasons" | "refunds" | "timing" | "lifecycle" | "costs";
+  section: "overview" | "trend" | "reasons" | "refunds" | "timing" | "lifecycle" | "costs" | "breakdown";
 }
 
 export interface TimeseriesRow {

@@ -46,6 +46,7 @@ export const ENDPOINTS = {
       "saleEvent",
       "saleEventBaseline",
       "saleEventScope",
+      "breakdownBy",
       "reportSection",
     ],
   },
@@ -134,6 +135,7 @@ export const ENDPOINTS = {
       "saleEvent",
       "saleEventBaseline",
       "saleEventScope",
+      "breakdownBy",
     ],
   },
 } as const;

@@ -79,10 +79,24 @@ export interface ReportParameters
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
   /**
-   * Part of the report to return; unknown values mean overview, which holds everything. Default:
-   * "overview".
+   * What the section breakdown divides the selection by: product, unless something else is asked for. An
+   * export has that section when this is given.
    */
-  reportSection?: "overview" | "trend" | "reasons" | "refunds" | "timing" | "lifecycle" | "costs" | undefined;
+  breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
+  /**
+   * Part of the report to return; unknown values mean overview, which holds everything but the
+   * breakdown. Default: "overview".
+   */
+  reportSection?:
+    | "overview"
+    | "trend"
+    | "reasons"
+    | "refunds"
+    | "timing"
+    | "lifecycle"
+    | "costs"
+    | "breakdown"
+    | undefined;
 }
 
 /** Parameters of /api/v1/timeseries. */
@@ -144,4 +158,9 @@ export interface ExportReportParameters
   vendor?: string | undefined;
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
+  /**
+   * What the section breakdown divides the selection by: product, unless something else is asked for. An
+   * export has that section when this is given.
+   */
+  breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
 }

@@ -1,3 +1,4 @@
+import { defineStatement } from "../database.ts";
 import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import type { CohortMonthRow } from "./cohort.ts";
@@ -96,7 +97,7 @@ function statement(name: string, isNarrowed: boolean): Statement {
   const isCandidate = isNarrowed
     ? "and (c.entity_key, c.listing_id) in (select k.sku, k.listing_id from candidate k)"
     : "";
-  return {
+  return defineStatement({
     name,
     text: `with ${CHOSEN}, ${shown}, ${rankedSkus(RANKING, isNarrowed)}, costly as materialized (
     select r.*, r.refund_minor + case when $10 then r.label_minor else 0 end as cost_minor from ranked r
@@ -121,5 +122,5 @@ function statement(name: string, isNarrowed: boolean): Statement {
          coalesce((select json_agg(to_jsonb(r) || jsonb_build_object('product_gid', s.product_gid, 'vendor', s.vendor))
                      from figures r left join shown s on s.sku = r.sku), '[]') as rows
     from total t`,
-  };
+  });
 }

@@ -1,3 +1,4 @@
+import { defineStatement } from "../database.ts";
 import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import {
@@ -81,7 +82,7 @@ export async function loadReturnRates(
 
 function statement(name: string, isNarrowed: boolean): Statement {
   const shown = isNarrowed ? `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}` : SHOWN;
-  return {
+  return defineStatement({
     name,
     text: `with ${CHOSEN}, ${shown}, ${rankedSkus(["sold_units", "returned_units"], isNarrowed)}, eligible as materialized (
     select r.sku, r.sold_units, r.returned_units,
@@ -105,5 +106,5 @@ function statement(name: string, isNarrowed: boolean): Statement {
                                                      'returned_units', f.returned_units::bigint))
                      from first f left join shown s on s.sku = f.sku), '[]') as rows
     from total t`,
-  };
+  });
 }

@@ -22,7 +22,7 @@ export function selectionValues(
 }
 
 /** The vendor of a listing `l` joined to its product `p`. */
-const VENDOR = "case when l.product_gid = '' then l.line_vendor else p.vendor end";
+const VENDOR = "case when l.product_gid = '' then nullif(l.line_vendor, '') else p.vendor end";
 const WITH_PRODUCT = "left join product p on p.shop_key = l.shop_key and p.product_gid = l.product_gid";
 const CONDITION_KIND = "case when u.used then 'product_used' else 'product' end";
 

@@ -1,0 +1,91 @@
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
+import type { Workspace } from "../workspace.ts";
+import { CANDIDATE, selectionValues } from "./selection.ts";
+import type { Selection } from "./selection.ts";
+import { exactSums, listingParts, quartersAndMonths } from "./sku-quarter.ts";
+
+export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category";
+
+export type BreakdownRange = {
+  selection: Selection;
+  by: BreakdownBy;
+  window: string;
+  /** Cohort months that count, YYYY-MM; `endMonth` before `startMonth` = none. */
+  startMonth: string;
+  endMonth: string;
+  labelCostsIncluded: boolean;
+  rows: number;
+};
+
+/** Additive figures (M7); money in minor units, labels whether they are included or not. */
+export type BreakdownFigures = {
+  sold_units: number;
+  returned_units: number;
+  refund_minor: number;
+  label_minor: number;
+};
+
+export type BreakdownRow = BreakdownFigures & { key: string; title: string | null };
+
+/** `rows`: the costliest; `total`: all of the selection, also what has no key. */
+export type BreakdownAnswer = { total: BreakdownFigures; rows: BreakdownRow[] };
+
+const MEASURES = ["sold_units", "returned_units", "refund_minor", "label_minor"];
+
+const STATEMENTS = {
+  whole: statement("load_report_breakdown", false),
+  narrowed: statement("load_narrowed_report_breakdown", true),
+};
+
+function statement(name: string, isNarrowed: boolean) {
+  const wholeUnits = (row: string) =>
+    MEASURES.map((measure) => `'${measure}', coalesce(${row}.${measure}, 0)::bigint`).join(", ");
+  return defineStatement({
+    name,
+    text: `with ${CANDIDATE}, ${listingParts(MEASURES, isNarrowed)}, member as materialized (
+    select case $9 when 'vendor' then k.vendor when 'product' then nullif(k.product_gid, '')
+                   when 'sku' then nullif(k.sku, '') when 'family' then k.family
+                   else k.analytics_category end collate "C" as key, ${exactSums("p", MEASURES)}
+      from part p join candidate k on k.sku = p.sku and k.listing_id = p.listing_id
+     group by 1
+  ), first as (
+    select m.*, m.refund_minor + case when $10 then m.label_minor else 0 end as cost_minor
+      from member m where m.key is not null
+     order by cost_minor desc, m.returned_units desc, m.key limit $11
+  ), total as (
+    select ${MEASURES.map((measure) => `sum(m.${measure}) as ${measure}`).join(", ")} from member m
+  )
+  select json_build_object(${wholeUnits("t")}) as total,
+         coalesce((select json_agg(json_build_object('key', f.key, 'title', p.title, ${wholeUnits("f")})
+                                   order by f.cost_minor desc, f.returned_units desc, f.key)
+                     from first f
+                     left join product p on $9 = 'product' and p.shop_key = $1 and p.product_gid = f.key), '[]') as rows
+    from total t`,
+  });
+}
+
+/**
+ * One row: a selection's figures by vendor, product, SKU or group, the costliest first, ties by returned units ↓, then
+ * key. Reads the shop's listings; statements of sku-quarter.ts; primary key of product.
+ */
+export async function loadBreakdown(
+  database: Queryable,
+  workspace: Workspace,
+  range: BreakdownRange,
+): Promise<BreakdownAnswer> {
+  const { selection } = range;
+  const blocks = quartersAndMonths(range.startMonth, range.endMonth);
+  const isWhole = selection.kind === "workspace" && selection.vendor === null;
+  const rows = await database.rows<BreakdownAnswer>(isWhole ? STATEMENTS.whole : STATEMENTS.narrowed, [
+    ...selectionValues(workspace.shopKey, selection),
+    blocks.quarters,
+    blocks.months,
+    range.window,
+    range.by,
+    range.labelCostsIncluded,
+    range.rows,
+  ]);
+  if (rows[0] === undefined) throw new Error("load_report_breakdown returned no row");
+  return rows[0];
+}
