@@ -1,15 +1,9 @@
-import { createAdmit } from "../src/admission/admit.ts";
-import { summary } from "../src/endpoints/summary.ts";
 import type { Database } from "../src/store/database.ts";
-import type { Workspace } from "../src/store/workspace.ts";
-import { TOUCH_ENTITIES_OF_LINE } from "../src/store/queries/facts.ts";
-import { createStage } from "../src/store/queries/import-stage.ts";
-import { rebuildDirtyCohorts, rebuildPrimaryWindow } from "../src/sync/cohorts.ts";
+import { listCohortMonths } from "../src/store/queries/dirty-month.ts";
+import { setPrimaryWindow } from "../src/store/queries/publish.ts";
+import { rebuildCohorts, rebuildDirtyCohorts } from "../src/sync/cohorts.ts";
 import type { BenchContext } from "./context.ts";
-import { shownNumber, shownTiming, timed, timingOf } from "./measure.ts";
-import { openPool } from "./pool.ts";
-import { admittedWorkspace } from "./rivals/own.ts";
-import { AS_OF } from "./stores/store-plan.ts";
+import { shownTiming, timed, timingOf } from "./measure.ts";
 import type { BenchRow } from "./table.ts";
 
 const DIRTY_MONTHS = ["2023-05-01", "2024-02-01", "2024-09-01", "2025-06-01", "2025-11-01"];
@@ -17,68 +11,48 @@ const DIRTY_MONTHS = ["2023-05-01", "2024-02-01", "2024-09-01", "2025-06-01", "2
 const CHANGED_SHARES = [1000, 50];
 const WINDOWS_DAYS = [60, 14, 75, 365, 30];
 
-/** Making prepared answers of the whale anew: one month whose facts changed, and the primary window of all months. */
+/** Rolling up the whale: all months, one month whose facts changed; and a change of the primary window. */
 export async function measureRebuild(context: BenchContext): Promise<BenchRow[]> {
   const store = await context.whale();
-  const [{ shopKey, token }] = store.workspaces;
-  const { database, keys, databaseUrl } = context.installation;
+  const [{ shopKey }] = store.workspaces;
+  const { database } = context.installation;
   const size = `${store.plan.lines.toLocaleString("en")} lines`;
-  const months: BenchRow[] = [];
+  const row = (name: string, tookMs: readonly number[], target: string): BenchRow => ({
+    name: `${name}, ${size}`,
+    value: shownTiming(timingOf([...tookMs])),
+    floor: "",
+    ratio: "",
+    target,
+  });
+  context.tell("Rolling up all months.");
+  const rows = [row("rebuild of all months", [await timed(() => rebuildAll(database, shopKey))], "")];
   for (const changedShare of CHANGED_SHARES) {
     const tookMs: number[] = [];
     for (const month of DIRTY_MONTHS) {
-      context.tell(`Rebuilding ${month.slice(0, 7)}, one line in ${changedShare} changed.`);
+      context.tell(`Rolling up ${month.slice(0, 7)}, one line in ${changedShare} changed.`);
       for (const units of [1, -1] as const) {
         tookMs.push(await rebuildMonth(database, shopKey, { month, changedShare, units }));
       }
     }
-    months.push({
-      name: `rebuild of one dirty month, one line in ${changedShare.toLocaleString("en")} changed, ${size}`,
-      value: shownTiming(timingOf(tookMs)),
-      floor: "",
-      ratio: "",
-      target: "≤ 2 s",
-    });
+    const changed = `one line in ${changedShare.toLocaleString("en")} changed`;
+    rows.push(row(`rebuild of one dirty month, ${changed}`, tookMs, "≤ 2 s"));
   }
-
-  const reading = openPool(databaseUrl, { readOnly: true });
-  try {
-    const admit = createAdmit({ database, pepper: keys.tokenPepper });
-    const workspace = await admittedWorkspace(admit, token);
-    const aloneMs: number[] = [];
-    const changesMs: number[] = [];
-    const readsMs: number[] = [];
-    for (const days of WINDOWS_DAYS) {
-      context.tell(`Changing the primary window to ${days} days.`);
-      aloneMs.push(...(await readSome(reading, workspace)));
-      const { tookMs, meanwhileMs } = await changeWindow(database, reading, workspace, days);
-      changesMs.push(tookMs);
-      readsMs.push(...meanwhileMs);
-    }
-    const alone = timingOf(aloneMs);
-    return [
-      ...months,
-      {
-        name: `change of the primary window, ${size}`,
-        value: shownTiming(timingOf(changesMs)),
-        floor: "",
-        ratio: "",
-        target: "≤ 30 s",
-      },
-      {
-        name: "reads of the old version meanwhile",
-        value: `${shownTiming(timingOf(readsMs))}, ${readsMs.length} reads`,
-        floor: `${shownTiming(alone)} without a rebuild`,
-        ratio: `${shownNumber(timingOf(readsMs).medianMs / alone.medianMs)}×`,
-        target: "each of one version",
-      },
-    ];
-  } finally {
-    await reading.close();
+  const windowMs: number[] = [];
+  for (const days of WINDOWS_DAYS) {
+    windowMs.push(
+      await timed(() => database.transaction((connection) => setPrimaryWindow(connection, shopKey, days))),
+    );
   }
+  return [...rows, row("change of the primary window", windowMs, "one update")];
 }
 
-/** Changes a share of a month's lines by a unit, and times what makes its prepared rows right again. */
+function rebuildAll(database: Database, shopKey: number): Promise<void> {
+  return database.transaction(async (connection) =>
+    rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey)),
+  );
+}
+
+/** Changes a share of a month's lines by a unit, and times its rollup. */
 async function rebuildMonth(
   database: Database,
   shopKey: number,
@@ -90,9 +64,7 @@ async function rebuildMonth(
   });
   return timed(() =>
     database.transaction(async (connection) => {
-      await createStage(connection);
-      await connection.client.query(TOUCH_CHANGED, [shopKey, month, changedShare]);
-      await rebuildDirtyCohorts(connection, shopKey, "touched");
+      await rebuildDirtyCohorts(connection, shopKey);
     }),
   );
 }
@@ -100,58 +72,3 @@ async function rebuildMonth(
 const CHANGE_LINES = `
   update order_line set sold_units = sold_units + $3
    where shop_key = $1 and cohort_month = $2 and hashtext(line_id) % $4 = 0 and sold_units > 0`;
-
-/** As a run notes it while it changes lines. */
-const TOUCH_CHANGED = `
-  with line as (
-    select sku, product_gid from order_line
-     where shop_key = $1 and cohort_month = $2 and hashtext(line_id) % $3 = 0
-  ), ${TOUCH_ENTITIES_OF_LINE}
-  select from line`;
-
-const READS = 200;
-
-async function readSome(reading: Database, workspace: Workspace): Promise<number[]> {
-  const tookMs: number[] = [];
-  for (let read = 0; read < READS; read += 1) {
-    tookMs.push(await timed(() => returnedUnits(reading, workspace)));
-  }
-  return tookMs;
-}
-
-/** Changes the window while reads go on; fails when a read is neither of the old version nor of the new one. */
-async function changeWindow(
-  database: Database,
-  reading: Database,
-  workspace: Workspace,
-  days: number,
-): Promise<{ tookMs: number; meanwhileMs: number[] }> {
-  const before = await returnedUnits(reading, workspace);
-  const progress = { isDone: false };
-  const change = timed(() => rebuildPrimaryWindow(database, workspace.shopKey, days)).finally(() => {
-    progress.isDone = true;
-  });
-  // It is awaited below; until then a failure must not count as unhandled.
-  change.catch(() => {});
-  const meanwhileMs: number[] = [];
-  const seen = new Set<number>();
-  while (!progress.isDone) {
-    meanwhileMs.push(await timed(async () => seen.add(await returnedUnits(reading, workspace))));
-    await new Promise((done) => setTimeout(done, 5));
-  }
-  const tookMs = await change;
-  const after = await returnedUnits(reading, workspace);
-  const strange = [...seen].filter((units) => units !== before && units !== after);
-  if (strange.length > 0 || before === after) {
-    throw new Error(`reads saw ${[...seen].join(", ")} between ${before} and ${after}`);
-  }
-  return { tookMs, meanwhileMs };
-}
-
-/** Asked with incomplete months: the same ones whatever the window. */
-async function returnedUnits(reading: Database, workspace: Workspace): Promise<number> {
-  const input = { start_month: "2023-01", end_month: "2025-12", include_incomplete: true };
-  const answer = await summary(reading, { workspace, input, now: AS_OF });
-  if (answer.kind !== "json") throw new Error("the summary answered with a file");
-  return (answer.body.data as { returned_units: number }).returned_units;
-}

@@ -10,6 +10,7 @@ const CATALOGUE_AND_ANSWERS = [
   "cohort",
   "listing",
   "sku_quarter",
+  "group_day",
   "unmatched_label",
 ];
 const FACTS = ["order_line", "return_event", "return_request", "return_label", "label_share"];

@@ -1,5 +1,5 @@
 import type { Connection, Database } from "../../src/store/database.ts";
-import { listCohortMonths } from "../../src/store/queries/cohort-rebuild.ts";
+import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
 import { analyzeData } from "../../src/store/queries/publish.ts";
 import { deriveCatalogue } from "../../src/sync/catalogue.ts";

@@ -88,29 +88,32 @@ function catalogueRows(shopKey: number): string[] {
 }
 
 const REFUNDED = "refunded_on is not null and refunded_on <= date '" + AS_OF.toISOString().slice(0, 10) + "'";
+const COHORT_MONTH = "date_trunc('month', ordered_on::timestamp)::date";
 const LINE_KEY = "order_number::text, (13000000000000 + i)::text";
 
 function factRows(shopKey: number): string[] {
   return [
     `insert into order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, line_product_gid,
-                             line_variant_id, line_sku, line_title, line_vendor, product_gid, sku, used, unit_cost_minor)
+                             line_variant_id, line_sku, line_title, line_vendor, product_gid, sku, used, counterpart_sku,
+                             unit_cost_minor)
      select ${shopKey}, ${LINE_KEY}, ordered_on, date_trunc('month', ordered_on::timestamp)::date, sold_units, product_gid,
-            variant_id, sku, product_title, vendor, product_gid, sku, used, unit_cost_minor
+            variant_id, sku, product_title, vendor, product_gid, sku, used,
+            case when used then counterpart_sku end, unit_cost_minor
        from bench_line l join bench_sku s on s.n = l.sku_number order by i`,
-    `insert into return_event (shop_key, order_id, line_id, event_number, lag_days, occurred_on, reason, returned_units,
-                               refunded_units, restocked_units, refund_minor)
-     select ${shopKey}, ${LINE_KEY}, 0, returned_on - ordered_on, returned_on,
+    `insert into return_event (shop_key, order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason,
+                               returned_units, refunded_units, restocked_units, refund_minor)
+     select ${shopKey}, ${LINE_KEY}, 0, ${COHORT_MONTH}, returned_on - ordered_on, returned_on,
             case kind when 'refund_only' then kind else reason end, units,
             case when is_refunded then units else 0 end, case when is_refunded and is_restocked then units else 0 end,
             case when is_refunded then units * price_minor else 0 end
        from (select *, kind in ('at_once', 'refund_only') as is_refunded from bench_return where kind <> 'asked') r order by i`,
-    `insert into return_event (shop_key, order_id, line_id, event_number, lag_days, occurred_on, reason, returned_units,
-                               refunded_units, restocked_units, refund_minor)
-     select ${shopKey}, ${LINE_KEY}, 1, refunded_on - ordered_on, refunded_on, null, 0, units,
+    `insert into return_event (shop_key, order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason,
+                               returned_units, refunded_units, restocked_units, refund_minor)
+     select ${shopKey}, ${LINE_KEY}, 1, ${COHORT_MONTH}, refunded_on - ordered_on, refunded_on, null, 0, units,
             case when is_restocked then units else 0 end, units * price_minor
        from bench_return where kind = 'later' and ${REFUNDED} order by i`,
-    `insert into return_request (shop_key, order_id, line_id, return_id, status, units)
-     select ${shopKey}, ${LINE_KEY}, (9000000000000 + i)::text,
+    `insert into return_request (shop_key, order_id, line_id, return_id, cohort_month, status, units)
+     select ${shopKey}, ${LINE_KEY}, (9000000000000 + i)::text, ${COHORT_MONTH},
             case kind when 'asked' then (array['REQUESTED', 'OPEN', 'DECLINED', 'CANCELED'])[1 + (h2 >> 30 & 3)] else 'CLOSED' end,
             units
        from bench_return where kind <> 'refund_only' order by i`,
@@ -120,8 +123,8 @@ function factRows(shopKey: number): string[] {
       union all
      select ${shopKey}, 'csv_labels', 'U' || i, null, returned_on, label_minor, '${CURRENCY}'
        from bench_return where label_minor is not null and i % 100 = 0`,
-    `insert into label_share (shop_key, order_id, line_id, source, label_id, lag_days, label_minor)
-     select ${shopKey}, ${LINE_KEY}, 'csv_labels', 'L' || i, returned_on - ordered_on, label_minor
+    `insert into label_share (shop_key, order_id, line_id, source, label_id, cohort_month, lag_days, label_minor)
+     select ${shopKey}, ${LINE_KEY}, 'csv_labels', 'L' || i, ${COHORT_MONTH}, returned_on - ordered_on, label_minor
        from bench_return where label_minor is not null order by i`,
   ];
 }

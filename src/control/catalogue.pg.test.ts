@@ -133,7 +133,7 @@ test("a rebuild leaves the facts as they were and is recorded with its data vers
     control.database.rows(
       {
         name: "test_cohorts",
-        text: "select * from cohort where shop_key = $1 order by entity_kind, entity_key, observation_window",
+        text: "select * from cohort where shop_key = $1 order by entity_kind, entity_key, cohort_month, listing_id",
       },
       [workspace.shop_key],
     );

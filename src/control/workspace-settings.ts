@@ -1,13 +1,12 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { listConnections } from "../store/queries/data-source.ts";
+import { setPrimaryWindow } from "../store/queries/publish.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { updateWorkspace } from "../store/queries/workspace-write.ts";
 import type { WorkspaceChange } from "../store/queries/workspace-write.ts";
-import { rebuildPrimaryWindow } from "../sync/cohorts.ts";
 import { recordAction } from "./audit.ts";
 import { readInteger, readOneOf } from "./input.ts";
-import { joinTransaction } from "./join.ts";
 import { impossible, invalid } from "./refusal.ts";
 import { requirePlan, requireWorkspace } from "./workspace.ts";
 
@@ -25,8 +24,7 @@ const READINESS_STATES = ["ready", "installing", "reconnecting", "backfilling"] 
 const LONGEST_WINDOW_DAYS = 365;
 
 /**
- * Changes settings of a workspace; either all of them or none. Changing the primary window (M4) also rebuilds what is
- * served with it, in one step. Throws a `Refusal` for an unknown setting, a value that is not allowed, an unknown plan,
+ * Changes settings of a workspace; either all of them or none, effective with the next request. Throws a `Refusal` for an unknown setting, a value that is not allowed, an unknown plan,
  * or a readiness that follows a connected store.
  */
 export async function setWorkspace(
@@ -39,10 +37,7 @@ export async function setWorkspace(
   await database.transaction(async (connection) => {
     if (change.planKey !== null) await requirePlan(connection, change.planKey);
     if (change.readiness !== null) await requireOwnReadiness(connection, workspace);
-    // First of all writes: it waits for a running import, which must not wait for this one's row locks.
-    if (primaryWindowDays !== null) {
-      await rebuildPrimaryWindow(joinTransaction(connection), shopKey, primaryWindowDays);
-    }
+    if (primaryWindowDays !== null) await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     await updateWorkspace(connection, shopKey, change);
     await recordAction(connection, shopKey, "workspace.set", Object.fromEntries(settings));
   });

@@ -12,7 +12,8 @@ import { labelCostsIncluded } from "./label-costs.ts";
 export type BreakdownRequest = {
   by: BreakdownBy;
   selection: Selection;
-  window: string;
+  /** null = lifetime. */
+  windowDays: number | null;
   /** The months that count, YYYY-MM. */
   countedMonths: readonly string[];
 };
@@ -23,12 +24,12 @@ const ROWS = 20;
 export async function requestBreakdown(
   database: Queryable,
   workspace: Workspace,
-  { by, selection, window, countedMonths }: BreakdownRequest,
+  { by, selection, windowDays, countedMonths }: BreakdownRequest,
 ): Promise<ReportBreakdown> {
   const answer = await loadBreakdown(database, workspace, {
     by,
     selection,
-    window,
+    windowDays,
     startMonth: countedMonths[0] ?? "0001-02",
     endMonth: countedMonths.at(-1) ?? "0001-01",
     labelCostsIncluded: labelCostsIncluded(workspace),

@@ -56,7 +56,7 @@ export async function buildReport(
       : requestBreakdown(database, workspace, {
           by: breakdownBy,
           selection,
-          window: input.window ?? "primary",
+          windowDays: daysOfWindow(workspace, input),
           countedMonths: countedMonths(workspace, input),
         }),
   ]);
@@ -117,7 +117,6 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
     labelCostsIncluded(workspace);
   return loadReportFigures(database, workspace, {
     selection,
-    window: input.window ?? "primary",
     windowDays: daysOfWindow(workspace, input),
     startMonth: comparedRange?.start_month ?? input.start_month,
     endMonth: input.end_month,
@@ -144,7 +143,6 @@ function requestSaleEvent(
     selection,
     startMonth: input.start_month,
     endMonth: input.end_month,
-    window: input.window ?? "primary",
     windowDays: daysOfWindow(workspace, input),
     includeIncomplete: input.include_incomplete === true,
   });

@@ -14,7 +14,7 @@ const basisOf = (totals: Partial<Totals>, change: Partial<ReportBasis> = {}): Re
     returned_not_refunded_units: 0,
     refunded_not_returned_units: 0,
     returned_units_with_label: 0,
-    requests: [],
+    request_units: { REQUESTED: 0, OPEN: 0, CLOSED: 0, DECLINED: 0, CANCELED: 0 },
     unmatched_label_minor: null,
   },
   labelCostsIncluded: true,

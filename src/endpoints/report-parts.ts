@@ -110,15 +110,14 @@ export function presentTiming(basis: ReportBasis): Part<"timing_buckets"> {
 export function presentLifecycle(basis: ReportBasis): Part<"lifecycle_coverage"> {
   const { figures, totals } = basis;
   const { returnedUnits } = totals;
-  const inState = (status: string) => figures.requests.find((row) => row.status === status)?.units ?? 0;
   const withReason = (reason: string) =>
     figures.reasons.find((row) => row.reason === reason)?.returned_units ?? 0;
   return {
-    requested_units: inState("REQUESTED"),
-    open_units: inState("OPEN"),
-    closed_units: inState("CLOSED"),
-    declined_units: inState("DECLINED"),
-    canceled_units: inState("CANCELED"),
+    requested_units: figures.request_units.REQUESTED,
+    open_units: figures.request_units.OPEN,
+    closed_units: figures.request_units.CLOSED,
+    declined_units: figures.request_units.DECLINED,
+    canceled_units: figures.request_units.CANCELED,
     refund_only_units: withReason("refund_only"),
     share_with_reason: share(
       returnedUnits - withReason("refund_only") - withReason("unspecified"),

@@ -18,7 +18,6 @@ export type SaleEventRequest = {
   selection: Selection;
   startMonth: string;
   endMonth: string;
-  window: string;
   /** Length of the window; null = lifetime. */
   windowDays: number | null;
   includeIncomplete: boolean;
@@ -43,7 +42,6 @@ export async function loadSaleEvent(
   };
   const rows = await loadSaleFigures(database, workspace, {
     scope: scopeOf(request, event),
-    window: request.window,
     windowDays: request.windowDays,
     days: [...monthDaysOf("event", counted.event), ...monthDaysOf("baseline", counted.baseline)],
   });

@@ -37,7 +37,7 @@ export async function returnCostLeaderboard(
   };
   const loaded = await loadReturnCosts(database, workspace, {
     selection,
-    window: input.window ?? "primary",
+    windowDays: windowDays(input.window ?? "primary", workspace.primaryWindowDays),
     startMonth: input.start_month,
     endMonth: lastMonth(call),
     ...rules,

@@ -26,6 +26,7 @@ export async function returnRateLeaderboard(
   const loaded = await loadReturnRates(database, workspace, {
     selection,
     months,
+    windowDays: workspace.primaryWindowDays,
     minSoldUnits: workspace.minSoldUnits,
     filters: { minSoldUnits: min_sold_units, minReturnRate: min_return_rate, vendor },
     isFiltered: isFull,

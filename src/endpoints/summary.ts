@@ -3,6 +3,7 @@ import type { Call } from "./call.ts";
 import type { summary as contract } from "../contract/summary.ts";
 import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";
+import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
 import { cohortMonths, rangeEcho } from "./cohort-months.ts";
@@ -13,10 +14,9 @@ import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 export async function summary(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
   const { workspace, input, now } = call;
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
-  const window = input.window ?? "primary";
   const loaded = await loadCohort(database, workspace, {
     selection,
-    window,
+    windowDays: windowDays(input.window ?? "primary", workspace.primaryWindowDays),
     startMonth: input.start_month,
     endMonth: input.end_month,
   });

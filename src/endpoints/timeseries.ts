@@ -2,6 +2,7 @@ import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
 import { rate } from "../metrics/rate.ts";
+import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
 import { cohortMonths, rangeEcho } from "./cohort-months.ts";
@@ -15,7 +16,7 @@ export async function timeseries(database: Queryable, call: Call<typeof contract
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const loaded = await loadCohort(database, workspace, {
     selection,
-    window: input.window ?? "primary",
+    windowDays: windowDays(input.window ?? "primary", workspace.primaryWindowDays),
     startMonth: input.start_month,
     endMonth: input.end_month,
   });

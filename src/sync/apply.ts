@@ -1,5 +1,4 @@
 import type { Connection } from "../store/database.ts";
-import { listDirtyMonths } from "../store/queries/cohort-rebuild.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
 import { putLabels } from "../store/queries/label-write.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
@@ -39,7 +38,6 @@ export type AppliedRun = {
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
-  const wasMarked = (await listDirtyMonths(connection, shopKey)).length > 0;
   const catalogueChanges = await putCatalogue(connection, shopKey);
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
   if (catalogueChanges > 0) await resolveLinesAgain(connection, shopKey);
@@ -50,7 +48,7 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const size = Math.max(merged.changedOrders, labelChanges) >= MANY_ROWS ? "large" : "small";
   const split = await splitLabels(connection, shopKey, currencyCode, size);
   onProgress("cohorts", 0);
-  const months = await rebuildDirtyCohorts(connection, shopKey, wasMarked ? "all" : "touched");
+  const months = await rebuildDirtyCohorts(connection, shopKey);
   onProgress("cohorts", 1);
   return {
     changes: catalogueChanges + merged.changedOrders + labelChanges,

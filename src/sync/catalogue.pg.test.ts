@@ -70,7 +70,7 @@ test("M14: a variant that arrives later gives its lines SKU, product, condition 
   ]);
   const [cohort] = await shop.rows(
     `select entity_key, costed_sold_units from cohort
-      where shop_key = $1 and entity_kind = 'product_used' and observation_window = 'primary'`,
+      where shop_key = $1 and entity_kind = 'product_used'`,
     [shopKey],
   );
   assert.deepEqual(cohort, { entity_key: product("p2"), costed_sold_units: 1 });

@@ -1,5 +1,5 @@
 import { projectOrder } from "../metrics/classify.ts";
-import type { ProjectionWarning } from "../metrics/classify.ts";
+import type { EventFact, LineFact, ProjectionWarning } from "../metrics/classify.ts";
 import { dayToText, firstDayOfMonth } from "../metrics/month.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
@@ -27,10 +27,13 @@ export function openFactWriter(connection: Connection): FactWriter {
   );
   const events = openCopyBuffer(
     connection,
-    `fact_event (order_id, line_id, event_number, lag_days, occurred_on, reason, returned_units, refunded_units,
+    `fact_event (order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason, returned_units, refunded_units,
                  restocked_units, refund_minor)`,
   );
-  const requests = openCopyBuffer(connection, "fact_request (order_id, line_id, return_id, status, units)");
+  const requests = openCopyBuffer(
+    connection,
+    "fact_request (order_id, line_id, return_id, cohort_month, status, units)",
+  );
   const references = openReferenceWriter(connection);
   const warnings: WarningCounts = new Map();
   return {
@@ -38,37 +41,17 @@ export function openFactWriter(connection: Connection): FactWriter {
     add: (document, existed) => {
       const { orderId } = document;
       const facts = projectOrder(document);
+      const months = new Map(
+        facts.lines.map((line) => [line.lineId, dayToText(firstDayOfMonth(line.cohortMonth))]),
+      );
+      const monthOf = (lineId: string): string => months.get(lineId) ?? "";
       orders.add([orderId, existed]);
-      for (const line of facts.lines) {
-        lines.add([
-          orderId,
-          line.lineId,
-          dayToText(line.orderedOnDay),
-          dayToText(firstDayOfMonth(line.cohortMonth)),
-          line.soldUnits,
-          line.productId === null ? null : productGidOf(line.productId),
-          line.variantId,
-          line.sku,
-          line.title,
-          line.vendor,
-        ]);
-      }
+      for (const line of facts.lines) lines.add(lineRow(orderId, monthOf(line.lineId), line));
       for (const [index, event] of facts.events.entries()) {
-        events.add([
-          orderId,
-          event.lineId,
-          index,
-          event.lagDays,
-          dayToText(event.occurredOnDay),
-          event.reason,
-          event.returnedUnits,
-          event.refundedUnits,
-          event.restockedUnits,
-          event.refundMinor,
-        ]);
+        events.add([orderId, event.lineId, index, monthOf(event.lineId), ...eventFigures(event)]);
       }
-      for (const request of facts.requests) {
-        requests.add([orderId, request.lineId, request.returnId, request.status, request.units]);
+      for (const { lineId, returnId, status, units } of facts.requests) {
+        requests.add([orderId, lineId, returnId, monthOf(lineId), status, units]);
       }
       references.add(document);
       for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
@@ -77,6 +60,33 @@ export function openFactWriter(connection: Connection): FactWriter {
       for (const buffer of [orders, lines, events, requests, references]) await buffer.send();
     },
   };
+}
+
+function lineRow(orderId: string, cohortMonth: string, line: LineFact) {
+  return [
+    orderId,
+    line.lineId,
+    dayToText(line.orderedOnDay),
+    cohortMonth,
+    line.soldUnits,
+    line.productId === null ? null : productGidOf(line.productId),
+    line.variantId,
+    line.sku,
+    line.title,
+    line.vendor,
+  ];
+}
+
+function eventFigures(event: EventFact) {
+  return [
+    event.lagDays,
+    dayToText(event.occurredOnDay),
+    event.reason,
+    event.returnedUnits,
+    event.refundedUnits,
+    event.restockedUnits,
+    event.refundMinor,
+  ];
 }
 
 /** What label sources may call an order or its returns. */

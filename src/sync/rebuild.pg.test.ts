@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { ImportShop } from "../../tests/support/import-shop.ts";
-import { rebuildPrimaryWindow } from "./cohorts.ts";
+import { inside } from "../../tests/support/inside.ts";
 import { rebuildMarkedShops, rebuildWorkspace } from "./rebuild.ts";
 
 const STORE = {
@@ -42,12 +42,23 @@ test("a rebuild gives the rows that the import gave, under a new version", async
 test("a rebuild makes good whatever happened to the projections", async () => {
   const shopKey = await openStore();
   const imported = await shop.dump(shopKey);
-  for (const table of ["order_line", "return_event", "label_share", "cohort", "sku", "entity"]) {
+  for (const table of [
+    "order_line",
+    "return_event",
+    "label_share",
+    "cohort",
+    "group_day",
+    "listing",
+    "sku",
+    "entity",
+  ]) {
     await shop.rows(`delete from ${table} where shop_key = $1`, [shopKey]);
   }
   await shop.rows(
-    `insert into cohort values ($1, 'sku', 'GHOST', '30d', '2020-01-01', 1, 0, 0, 0, 0, 0, 0, 0, 0),
-                               ($1, 'workspace', '', '30d', '2020-01-01', 1, 0, 0, 0, 0, 0, 0, 0, 0)`,
+    `insert into cohort (shop_key, entity_kind, entity_key, cohort_month, listing_id, sold_units, costed_sold_units,
+                         requested_units, open_units, closed_units, declined_units, canceled_units)
+     select $1, e.kind, e.key, '2020-01-01', gen_random_uuid(), 1, 0, 0, 0, 0, 0, 0
+       from (values ('sku', 'GHOST'), ('workspace', '')) e (kind, key)`,
     [shopKey],
   );
   await shop.rows("insert into dirty_cohort (shop_key, cohort_month) values ($1, '2026-01-01')", [shopKey]);
@@ -62,49 +73,24 @@ test("a rebuild of one shop leaves the others alone", async () => {
   assert.deepEqual(await shop.dump(other), previous);
 });
 
-test("M4: another primary window changes its rows and no others, and back gives the first ones", async () => {
+test("M4: a window of any length is one element of the month's return curve", async () => {
   const shopKey = await openStore();
-  const imported = await shop.dump(shopKey);
-  const others = await rowsOfOtherWindows(shopKey);
-  assert.deepEqual(await primaryFigures(shopKey), [
-    { month: "2026-01", returned_units: 1, refund_minor: 500, label_minor: 400 },
-    { month: "2026-02", returned_units: 0, refund_minor: 0, label_minor: 0 },
+  const january = { month: "2026-01", returned_units: 2, refund_minor: 1000, label_minor: 400 };
+  const february = { month: "2026-02", returned_units: 0, refund_minor: 0, label_minor: 0 };
+  assert.deepEqual(await figuresInside(shopKey, "lifetime"), [january, february]);
+  assert.deepEqual(await figuresInside(shopKey, 46), [january, february]);
+  assert.deepEqual(await figuresInside(shopKey, 45), [
+    { ...january, returned_units: 1, refund_minor: 500 },
+    february,
   ]);
-  assert.equal(await rebuildPrimaryWindow(shop.database, shopKey, 46), 2);
-  assert.deepEqual(await primaryFigures(shopKey), [
-    { month: "2026-01", returned_units: 2, refund_minor: 1000, label_minor: 400 },
-    { month: "2026-02", returned_units: 0, refund_minor: 0, label_minor: 0 },
+  assert.deepEqual(await figuresInside(shopKey, 15), [
+    { ...january, returned_units: 1, refund_minor: 500, label_minor: 0 },
+    february,
   ]);
-  assert.equal(await rebuildPrimaryWindow(shop.database, shopKey, 15), 3);
-  assert.deepEqual(await primaryFigures(shopKey), [
-    { month: "2026-01", returned_units: 1, refund_minor: 500, label_minor: 0 },
-    { month: "2026-02", returned_units: 0, refund_minor: 0, label_minor: 0 },
+  assert.deepEqual(await figuresInside(shopKey, 14), [
+    { ...january, returned_units: 0, refund_minor: 0, label_minor: 0 },
+    february,
   ]);
-  assert.deepEqual(await rowsOfOtherWindows(shopKey), others);
-  const [workspace] = await shop.rows("select primary_window_days from workspace where shop_key = $1", [
-    shopKey,
-  ]);
-  assert.deepEqual(workspace, { primary_window_days: 15 });
-  await rebuildPrimaryWindow(shop.database, shopKey, 30);
-  assert.deepEqual(await shop.dump(shopKey), imported);
-});
-
-test("M4: months that were marked are made right before another primary window is made from them", async () => {
-  const shopKey = await openStore();
-  const imported = await shop.dump(shopKey);
-  await shop.rows("update cohort set returned_units = 0, label_minor = 7 where shop_key = $1", [shopKey]);
-  await shop.rows(MARK_ALL, [shopKey]);
-  await rebuildPrimaryWindow(shop.database, shopKey, 15);
-  assert.equal((await primaryFigures(shopKey))[0]?.["returned_units"], 1);
-  await rebuildPrimaryWindow(shop.database, shopKey, 30);
-  assert.deepEqual(await shop.dump(shopKey), imported);
-});
-
-test("M4: an import after the primary window changed uses the new one", async () => {
-  const shopKey = await shop.open();
-  await rebuildPrimaryWindow(shop.database, shopKey, 46);
-  await shop.import(shopKey, STORE);
-  assert.equal((await primaryFigures(shopKey))[0]?.["returned_units"], 2);
 });
 
 async function openStore(): Promise<number> {
@@ -114,18 +100,11 @@ async function openStore(): Promise<number> {
   return shopKey;
 }
 
-function primaryFigures(shopKey: number): Promise<Record<string, unknown>[]> {
+function figuresInside(shopKey: number, days: number | "lifetime"): Promise<Record<string, unknown>[]> {
+  const figures = ["returned_units", "refund_minor", "label_minor"];
   return shop.rows(
-    `select to_char(cohort_month, 'YYYY-MM') as month, returned_units, refund_minor, label_minor from cohort
-      where shop_key = $1 and entity_kind = 'workspace' and observation_window = 'primary' order by cohort_month`,
-    [shopKey],
-  );
-}
-
-function rowsOfOtherWindows(shopKey: number): Promise<unknown[]> {
-  return shop.rows(
-    `select to_jsonb(c) as row from cohort c where shop_key = $1 and observation_window <> 'primary'
-      order by to_jsonb(c)::text`,
+    `select to_char(cohort_month, 'YYYY-MM') as month, ${figures.map((column) => `${inside(column, days)} as ${column}`).join(", ")}
+       from cohort where shop_key = $1 and entity_kind = 'workspace' order by cohort_month`,
     [shopKey],
   );
 }
@@ -134,7 +113,7 @@ test("months that a migration marked are prepared anew, under a new version; not
   const shopKey = await openStore();
   const imported = await shop.dump(shopKey);
   await rebuildMarkedShops(shop.database, assert.fail);
-  await shop.rows("update cohort set return_units = null, sold_days = null where shop_key = $1", [shopKey]);
+  await shop.rows("update cohort set return_units = null where shop_key = $1", [shopKey]);
   await shop.rows(MARK_ALL, [shopKey]);
   const lines: string[] = [];
   await rebuildMarkedShops(shop.database, (line) => void lines.push(line));

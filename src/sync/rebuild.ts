@@ -2,7 +2,7 @@ import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { touchWholeCatalogue } from "../store/queries/catalogue.ts";
-import { listCohortMonths, listDirtyMonths, listShopsToRebuild } from "../store/queries/cohort-rebuild.ts";
+import { listCohortMonths, listDirtyMonths, listShopsToRebuild } from "../store/queries/dirty-month.ts";
 import { removeAllFacts } from "../store/queries/facts.ts";
 import { createStage, lockShop } from "../store/queries/import-stage.ts";
 import { touchAllLabels } from "../store/queries/label-write.ts";
@@ -32,7 +32,7 @@ export async function rebuildWorkspace(database: Database, shopKey: number): Pro
     await deriveCatalogue(connection, shopKey);
     await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large");
     await rebuildCohorts(connection, shopKey, oldMonths);
-    await rebuildDirtyCohorts(connection, shopKey, "all");
+    await rebuildDirtyCohorts(connection, shopKey);
     return raiseDataVersion(connection, shopKey);
   });
 }

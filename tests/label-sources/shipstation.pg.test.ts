@@ -5,6 +5,7 @@ import type { ShipStationLabel } from "../../simulators/shipstation/labels.ts";
 import { startShipStationSimulator } from "../../simulators/shipstation/server.ts";
 import type { ShipStationSimulator } from "../../simulators/shipstation/server.ts";
 import { startImportShop } from "../support/import-shop.ts";
+import { inside } from "../support/inside.ts";
 import type { ImportShop } from "../support/import-shop.ts";
 import {
   connectLabels,
@@ -114,7 +115,7 @@ async function readLabels(shopKey: number): Promise<string[]> {
 
 async function cohortMinor(shopKey: number): Promise<number> {
   const [row] = await shop.rows<{ minor: number }>(
-    "select coalesce(sum(label_minor), 0) as minor from cohort where shop_key = $1",
+    `select coalesce(sum(${inside("label_minor", "lifetime")}), 0) as minor from cohort where shop_key = $1`,
     [shopKey],
   );
   return row?.minor ?? -1;

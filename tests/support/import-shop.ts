@@ -39,6 +39,7 @@ const TABLES = [
   "cohort",
   "listing",
   "sku_quarter",
+  "group_day",
   "unmatched_label",
   "sale_event",
 ];

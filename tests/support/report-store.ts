@@ -1,5 +1,5 @@
 import type { Database } from "../../src/store/database.ts";
-import { listCohortMonths } from "../../src/store/queries/cohort-rebuild.ts";
+import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import type { Workspace } from "../../src/store/workspace.ts";
 import { rebuildCohorts } from "../../src/sync/cohorts.ts";
 
@@ -116,9 +116,9 @@ export async function insertReportStore(
     sku: store.skus.map((row) => ({ ...row, from_lines: false })),
     entity: entities,
     order_line: store.lines,
-    return_event: store.events,
-    return_request: store.requests,
-    label_share: store.shares,
+    return_event: inMonth(store, store.events),
+    return_request: inMonth(store, store.requests),
+    label_share: inMonth(store, store.shares),
     return_label: store.labels,
     sale_event: store.saleEvents,
   };
@@ -130,4 +130,10 @@ export async function insertReportStore(
   await database.transaction(async (connection) =>
     rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey)),
   );
+}
+
+/** Facts with the cohort month of their line. */
+function inMonth<Fact extends LineKey>({ lines }: ReportStore, facts: readonly Fact[]) {
+  const months = new Map(lines.map((line) => [`${line.order_id} ${line.line_id}`, line.cohort_month]));
+  return facts.map((fact) => ({ ...fact, cohort_month: months.get(`${fact.order_id} ${fact.line_id}`) }));
 }

@@ -57,7 +57,7 @@ export async function startShopifySync(
   const cohortsOf = (shopKey: number) => async () => {
     const rows = await shop.rows<{ row: unknown }>(
       `select to_jsonb(c) - 'shop_key' as row from cohort c where shop_key = $1
-        order by entity_kind, entity_key, observation_window, cohort_month`,
+        order by entity_kind, entity_key, cohort_month, listing_id`,
       [shopKey],
     );
     return rows.map(({ row }) => row);

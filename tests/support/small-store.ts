@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { listCohortMonths } from "../../src/store/queries/cohort-rebuild.ts";
+import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { rebuildCohorts } from "../../src/sync/cohorts.ts";
 import { openConnections } from "./database.ts";
 import {
@@ -175,6 +175,7 @@ function factRows() {
     })),
     return_event: lines.map(({ month, key, returned }) => ({
       ...key,
+      cohort_month: `${month}-01`,
       event_number: 1,
       lag_days: LAG_DAYS,
       occurred_on: `${month}-17`,
@@ -184,8 +185,9 @@ function factRows() {
       restocked_units: returned,
       refund_minor: returned * REFUND_MINOR,
     })),
-    return_request: lines.map(({ key, returned }) => ({
+    return_request: lines.map(({ month, key, returned }) => ({
       ...key,
+      cohort_month: `${month}-01`,
       return_id: `return of ${key.order_id}`,
       status: "CLOSED",
       units: returned,
@@ -215,8 +217,9 @@ function factRows() {
       })),
       UNMATCHED_LABEL,
     ],
-    label_share: lines.map(({ key }) => ({
+    label_share: lines.map(({ month, key }) => ({
       ...key,
+      cohort_month: `${month}-01`,
       source: "labels",
       label_id: `label of ${key.order_id}`,
       lag_days: LAG_DAYS,

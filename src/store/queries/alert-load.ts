@@ -1,5 +1,6 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { columnsInside, placeInside } from "./return-curve.ts";
 import type { WatchedKind } from "./watchlist-write.ts";
 
 /** What alerts are judged by, apart from figures. */
@@ -41,12 +42,14 @@ export async function loadAlertSettings(database: Queryable, shopKey: number): P
 /** Units of one cohort month (its first day) in the primary window. */
 export type MonthUnitsRow = { cohort_month: string; sold_units: number; returned_units: number };
 
+const UNITS = ["sold_units", "returned_units"];
+const PRIMARY_DAYS = "(select p.primary_window_days from workspace p where p.shop_key = $1)";
+
 const LOAD_SOLD_MONTHS = defineStatement({
   name: "load_sold_months",
-  text: `select c.cohort_month, c.sold_units, c.returned_units
-           from cohort c
+  text: `select c.cohort_month, ${columnsInside("c", UNITS)}
+           from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
           where c.shop_key = $1 and c.entity_kind = 'workspace' and c.entity_key = ''
-            and c.observation_window = 'primary'
           order by c.cohort_month`,
 });
 
@@ -75,23 +78,25 @@ export type WatchedRange = {
 const LOAD_WATCHED_ENTITIES = defineStatement({
   name: "load_watched_entities",
   text: `with ranked as (
-           select c.entity_key
-             from cohort c
-            where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key <> '' and c.observation_window = 'primary'
-              and c.cohort_month between $4 and $3
-            group by c.entity_key having sum(c.returned_units) > 0
-            order by sum(c.returned_units) desc, c.entity_key limit $5
+           select m.entity_key
+             from (select c.entity_key, ${columnsInside("c", UNITS)}
+                     from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
+                    where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key <> ''
+                      and c.cohort_month between $4 and $3) m
+            group by m.entity_key having sum(m.returned_units) > 0
+            order by sum(m.returned_units) desc, m.entity_key limit $5
          ), watched as (
            select w.entity_kind, w.entity_key from watchlist_entry w where w.shop_key = $1
            union select 'sku', r.entity_key from ranked r
          )
          select w.entity_kind, w.entity_key, p.title as product_title,
                 (select coalesce(json_agg(m order by m.cohort_month), '[]')
-                   from (select c.cohort_month, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units
-                           from cohort c
-                          where c.shop_key = $1 and c.entity_kind = w.entity_kind and c.entity_key = w.entity_key
-                            and c.observation_window = 'primary' and c.cohort_month between $2 and $3
-                          group by c.cohort_month) m) as months
+                   from (select u.cohort_month, sum(u.sold_units) as sold_units, sum(u.returned_units) as returned_units
+                           from (select c.cohort_month, ${columnsInside("c", UNITS)}
+                                   from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
+                                  where c.shop_key = $1 and c.entity_kind = w.entity_kind
+                                    and c.entity_key = w.entity_key and c.cohort_month between $2 and $3) u
+                          group by u.cohort_month) m) as months
            from watched w
            left join product p
              on w.entity_kind = 'product' and p.shop_key = $1 and p.product_gid = w.entity_key

@@ -1,6 +1,7 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
+import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 import { CHOSEN, CHOSEN_COHORT, CHOSEN_SKUS, FOUND, selectionValues } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
 
@@ -18,26 +19,45 @@ export type CohortMonthRow = {
   label_minor: number;
 };
 
-export type CohortRange = { selection: Selection; window: string; startMonth: string; endMonth: string };
+/** `windowDays` null = lifetime. Months YYYY-MM, both included. */
+export type CohortRange = {
+  selection: Selection;
+  windowDays: number | null;
+  startMonth: string;
+  endMonth: string;
+};
 
 export type CohortAnswer = Found & {
   skus: string[] | null;
   months: CohortMonthRow[];
 };
 
+/** The columns of `CohortMonthRow` that add up. */
+export const COHORT_MEASURES = [
+  "sold_units",
+  "returned_units",
+  "refunded_units",
+  "restocked_units",
+  "restocked_cost_minor",
+  "costed_sold_units",
+  "costed_returned_units",
+  "refund_minor",
+  "label_minor",
+];
+
 /**
  * `months`: the figures of the chosen entities by cohort month, after `CHOSEN`; one range scan of cohort's primary key.
- * $6 observation window, $7 and $8 the first and last month.
+ * $6 days of the window, $7 and $8 the first and last month.
  */
 export const COHORT_MONTHS = `months as (
-    select c.cohort_month, sum(c.sold_units) as sold_units, sum(c.returned_units) as returned_units,
-           sum(c.refunded_units) as refunded_units, sum(c.restocked_units) as restocked_units,
-           sum(c.restocked_cost_minor) as restocked_cost_minor, sum(c.costed_sold_units) as costed_sold_units,
-           sum(c.costed_returned_units) as costed_returned_units, sum(c.refund_minor) as refund_minor,
-           sum(c.label_minor) as label_minor
-      from chosen e
-      ${CHOSEN_COHORT} and c.observation_window = $6 and c.cohort_month between $7 and $8
-     group by c.cohort_month
+    select m.cohort_month, ${COHORT_MEASURES.map((column) => `sum(m.${column}) as ${column}`).join(", ")}
+      from (
+        select c.cohort_month, ${columnsInside("c", COHORT_MEASURES)}
+          from chosen e
+          ${CHOSEN_COHORT} and c.cohort_month between $7 and $8
+         cross join lateral ${placeInside("c", "$6")}
+      ) m
+     group by m.cohort_month
   )`;
 
 const LOAD_COHORT = defineStatement({
@@ -57,7 +77,7 @@ export async function loadCohort(
 ): Promise<CohortAnswer> {
   const rows = await database.rows<CohortAnswer>(LOAD_COHORT, [
     ...selectionValues(workspace.shopKey, range.selection),
-    range.window,
+    daysOrAll(range.windowDays),
     `${range.startMonth}-01`,
     `${range.endMonth}-01`,
   ]);

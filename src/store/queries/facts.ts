@@ -17,14 +17,6 @@ export const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), 
   coalesce(v.used, s.used, false), case when coalesce(v.used, s.used) then coalesce(v.counterpart_sku, s.counterpart_sku) end,
   coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
 
-/** `product` and `sku`: note what the rows of `line` are of (docs/decisions/0014). */
-export const TOUCH_ENTITIES_OF_LINE = `product as (
-           insert into touched_product (product_gid)
-           select distinct product_gid from line where product_gid is not null on conflict do nothing
-         ), sku as (
-           insert into touched_sku (sku) select distinct sku from line where sku is not null on conflict do nothing
-         )`;
-
 const MARK_CHANGED_ORDERS = defineStatement({
   name: "mark_changed_orders",
   text: `with line as (
@@ -34,7 +26,12 @@ const MARK_CHANGED_ORDERS = defineStatement({
          ), dirty as (
            insert into dirty_cohort (shop_key, cohort_month)
            select distinct $1::bigint, cohort_month from line on conflict do nothing
-         ), ${TOUCH_ENTITIES_OF_LINE}
+         ), product as (
+           insert into touched_product (product_gid)
+           select distinct product_gid from line where product_gid is not null on conflict do nothing
+         ), sku as (
+           insert into touched_sku (sku) select distinct sku from line where sku is not null on conflict do nothing
+         )
          insert into touched_label (source, label_id)
          select l.source, l.label_id from return_label l join changed_order c on c.order_id = l.order_id
           where l.shop_key = $1
@@ -110,14 +107,14 @@ export async function removeAllFacts(connection: Connection, shopKey: number): P
 const INSERT_FACTS = defineStatement({
   name: "insert_facts",
   text: `with event as (
-           insert into return_event (shop_key, order_id, line_id, event_number, lag_days, occurred_on, reason,
+           insert into return_event (shop_key, order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason,
                                      returned_units, refunded_units, restocked_units, refund_minor)
-           select $1, order_id, line_id, event_number, lag_days, occurred_on, reason,
+           select $1, order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason,
                   returned_units, refunded_units, restocked_units, refund_minor
              from fact_event
          ), request as (
-           insert into return_request (shop_key, order_id, line_id, return_id, status, units)
-           select $1, order_id, line_id, return_id, status, units from fact_request
+           insert into return_request (shop_key, order_id, line_id, return_id, cohort_month, status, units)
+           select $1, order_id, line_id, return_id, cohort_month, status, units from fact_request
          ), name as (
            insert into order_reference (shop_key, order_id, order_name)
            select $1, order_id, order_name from fact_order_name

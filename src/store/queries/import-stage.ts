@@ -34,11 +34,12 @@ create temp table fact_line (
   product_gid text collate "C", variant_id text collate "C", sku text collate "C", title text, vendor text
 ) on commit drop;
 create temp table fact_event (
-  order_id text collate "C", line_id text collate "C", event_number integer, lag_days integer, occurred_on date,
+  order_id text collate "C", line_id text collate "C", event_number integer, cohort_month date, lag_days integer, occurred_on date,
   reason text, returned_units integer, refunded_units integer, restocked_units integer, refund_minor bigint
 ) on commit drop;
 create temp table fact_request (
-  order_id text collate "C", line_id text collate "C", return_id text collate "C", status text, units integer
+  order_id text collate "C", line_id text collate "C", return_id text collate "C", cohort_month date, status text,
+  units integer
 ) on commit drop;
 create temp table fact_order_name (order_id text collate "C", order_name text collate "C") on commit drop;
 create temp table fact_tracking (

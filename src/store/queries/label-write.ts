@@ -1,6 +1,5 @@
 import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
-import { TOUCH_ENTITIES_OF_LINE } from "./facts.ts";
 
 const PUT_LABELS = defineStatement({
   name: "put_labels",
@@ -155,17 +154,14 @@ export async function nextTouchedLabels(connection: Connection, limit: number): 
 
 const MARK_LABEL_MONTHS = defineStatement({
   name: "mark_label_months",
-  text: `with line as (
-           select o.cohort_month, o.product_gid, o.sku
-             from touched_label t
-             join label_share h on h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id
-             join order_line o on o.shop_key = $1 and o.order_id = h.order_id and o.line_id = h.line_id
-         ), ${TOUCH_ENTITIES_OF_LINE}
-         insert into dirty_cohort (shop_key, cohort_month)
-         select distinct $1::bigint, cohort_month from line on conflict do nothing`,
+  text: `insert into dirty_cohort (shop_key, cohort_month)
+         select distinct h.shop_key, h.cohort_month
+           from touched_label t
+           join label_share h on h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id
+         on conflict do nothing`,
 });
 
-/** Marks the months, products and SKUs that carry parts of touched labels. Index label_share_by_label. */
+/** Marks the months that carry parts of touched labels. Index label_share_by_label. */
 export async function markLabelMonths(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(MARK_LABEL_MONTHS, [shopKey]);
 }
@@ -183,11 +179,13 @@ export async function removeShares(connection: Connection, shopKey: number): Pro
 
 const INSERT_SHARES = defineStatement({
   name: "insert_shares",
-  text: `insert into label_share (shop_key, order_id, line_id, source, label_id, lag_days, label_minor)
-         select $1, order_id, line_id, source, label_id, lag_days, label_minor from fact_share`,
+  text: `insert into label_share (shop_key, order_id, line_id, source, label_id, cohort_month, lag_days, label_minor)
+         select l.shop_key, l.order_id, l.line_id, s.source, s.label_id, l.cohort_month, s.lag_days, s.label_minor
+           from fact_share s
+           join order_line l on l.shop_key = $1 and l.order_id = s.order_id and l.line_id = s.line_id`,
 });
 
-/** Moves the new parts to their place. */
+/** Moves the new parts to their place. Primary key of order_line. */
 export async function insertShares(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(INSERT_SHARES, [shopKey]);
 }

@@ -37,8 +37,7 @@ const REMOVE_UNSOLD_LISTINGS = defineStatement({
           where l.shop_key = $1
             and not exists (
               select from cohort c
-               where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = l.sku
-                 and c.observation_window = 'lifetime' and c.listing_id = l.listing_id)`,
+               where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = l.sku and c.listing_id = l.listing_id)`,
 });
 
 /** Removes the listings that have no cohort row left. Reads the shop's listings; cohort's primary key. */

@@ -120,9 +120,11 @@ export async function publishImport(
 
 const SET_PRIMARY_WINDOW = defineStatement({
   name: "set_primary_window",
-  text: "update workspace set primary_window_days = $2 where shop_key = $1",
+  text: `update workspace set primary_window_days = $2, data_version = data_version + 1
+          where shop_key = $1 and primary_window_days <> $2`,
 });
 
+/** M4: the days of the primary window, effective with the next request. */
 export async function setPrimaryWindow(
   connection: Connection,
   shopKey: number,
@@ -183,7 +185,7 @@ export async function insertBroadcastAlert(
 const ANALYZE_DATA = defineStatement({
   name: "analyze_data",
   text: `analyze product, variant, sku, entity, order_document, return_label, order_line, return_event, return_request,
-                 label_share, cohort, listing, sku_quarter, unmatched_label`,
+                 label_share, cohort, listing, sku_quarter, group_day, unmatched_label`,
 });
 
 /**

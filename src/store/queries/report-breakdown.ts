@@ -1,6 +1,7 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
+import { daysOrAll } from "./return-curve.ts";
 import { CANDIDATE, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 import { exactSums, listingParts, quartersAndMonths } from "./sku-quarter.ts";
@@ -10,7 +11,8 @@ export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_c
 export type BreakdownRange = {
   selection: Selection;
   by: BreakdownBy;
-  window: string;
+  /** null = lifetime. */
+  windowDays: number | null;
   /** Cohort months that count, YYYY-MM; `endMonth` before `startMonth` = none. */
   startMonth: string;
   endMonth: string;
@@ -81,7 +83,7 @@ export async function loadBreakdown(
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,
     blocks.months,
-    range.window,
+    daysOrAll(range.windowDays),
     range.by,
     range.labelCostsIncluded,
     range.rows,

@@ -3,12 +3,12 @@ import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MONTHS } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
+import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 import { CHOSEN, CHOSEN_COHORT, CHOSEN_SKUS, FOUND, selectionValues } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
 
 export type ReportRange = {
   selection: Selection;
-  window: string;
   /** Length of the window; null = lifetime. */
   windowDays: number | null;
   /** Cohort months to return, both included: the requested ones and those compared with. */
@@ -29,54 +29,56 @@ export type ReportFigures = Found & {
   returned_not_refunded_units: number;
   refunded_not_returned_units: number;
   returned_units_with_label: number;
-  requests: { status: string; units: number }[];
+  /** Units of return requests by their present state. */
+  request_units: Record<"REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED", number>;
   unmatched_label_minor: number | null;
 };
 
+const COUNTED = ["returned_units", "refunded_units", "returned_not_refunded_units", "labeled_returned_units"];
+const REQUEST_STATES = ["requested", "open", "closed", "declined", "canceled"];
+
 const LOAD_REPORT_FIGURES = defineStatement({
   name: "load_report_figures",
-  text: `with ${CHOSEN}, ${COHORT_MONTHS}, returned as materialized (
-    select u.reason, u.lag_days, sum(u.units) as returned_units
+  text: `with ${CHOSEN}, ${COHORT_MONTHS}, counted as materialized (
+    select c.return_reasons, c.return_lag_days, c.return_units, ${columnsInside("c", COUNTED)},
+           ${REQUEST_STATES.map((state) => `c.${state}_units`).join(", ")}
       from chosen e
-      ${CHOSEN_COHORT} and c.observation_window = 'lifetime' and c.cohort_month = any($10::date[])
+      ${CHOSEN_COHORT} and c.cohort_month = any($9::date[])
+     cross join lateral ${placeInside("c", "$6")}
+  ), returned as materialized (
+    select u.reason, u.lag_days, sum(u.units) as returned_units
+      from counted c
      cross join lateral unnest(c.return_reasons, c.return_lag_days, c.return_units) u (reason, lag_days, units)
-     where $9::integer is null or u.lag_days <= $9
+     where u.lag_days <= $6
      group by u.reason, u.lag_days
   ), reasons as (
     select r.reason, sum(r.returned_units) as returned_units from returned r group by r.reason
   ), lags as (
     select r.lag_days, sum(r.returned_units) as returned_units from returned r group by r.lag_days
-  ), requests as (
-    select u.status, sum(u.units) as units
-      from chosen e
-      ${CHOSEN_COHORT} and c.observation_window = 'lifetime' and c.cohort_month = any($10::date[])
-     cross join lateral unnest(c.request_states, c.request_units) u (status, units)
-     group by u.status
-  ), counted as (
+  ), total as (
     select coalesce(sum(c.returned_not_refunded_units), 0) as returned_not_refunded_units,
            coalesce(sum(c.refunded_units - c.returned_units + c.returned_not_refunded_units), 0)
              as refunded_not_returned_units,
-           coalesce(sum(c.labeled_returned_units), 0) as returned_units_with_label
-      from chosen e
-      ${CHOSEN_COHORT} and c.observation_window = $6 and c.cohort_month = any($10::date[])
+           coalesce(sum(c.labeled_returned_units), 0) as returned_units_with_label,
+           ${REQUEST_STATES.map((state) => `coalesce(sum(c.${state}_units), 0) as ${state}_units`).join(", ")}
+      from counted c
   )
   select ${FOUND},
          ${CHOSEN_SKUS} as skus,
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months,
          coalesce((select json_agg(r) from reasons r), '[]') as reasons,
          coalesce((select json_agg(g) from lags g), '[]') as lags,
-         c.returned_not_refunded_units, c.refunded_not_returned_units, c.returned_units_with_label,
-         coalesce((select json_agg(q) from requests q), '[]') as requests,
-         case when $11::date is not null then (
+         t.returned_not_refunded_units, t.refunded_not_returned_units, t.returned_units_with_label,
+         json_build_object(${REQUEST_STATES.map((state) => `'${state.toUpperCase()}', t.${state}_units`).join(", ")}) as request_units,
+         case when $10::date is not null then (
            select coalesce(sum(u.amount_minor), 0) from unmatched_label u
-            where u.shop_key = $1 and u.charged_on >= $11 and u.charged_on < $12::date + interval '1 month')
+            where u.shop_key = $1 and u.charged_on >= $10 and u.charged_on < $11::date + interval '1 month')
          end as unmatched_label_minor
-    from counted c`,
+    from total t`,
 });
 
 /**
- * One row: all figures of a report, of one moment. Range scans of cohort's primary key: the months in the window, and
- * their lifetime rows for what a shorter window is cut from; unmatched_label_by_day.
+ * One row: all figures of a report, of one moment. Range scans of cohort's primary key; unmatched_label_by_day.
  */
 export async function loadReportFigures(
   database: Queryable,
@@ -85,10 +87,9 @@ export async function loadReportFigures(
 ): Promise<ReportFigures> {
   const rows = await database.rows<ReportFigures>(LOAD_REPORT_FIGURES, [
     ...selectionValues(workspace.shopKey, range.selection),
-    range.window,
+    daysOrAll(range.windowDays),
     firstDay(range.startMonth),
     firstDay(range.endMonth),
-    range.windowDays,
     range.countedMonths.map(firstDay),
     range.charged === null ? null : firstDay(range.charged.startMonth),
     range.charged === null ? null : firstDay(range.charged.endMonth),

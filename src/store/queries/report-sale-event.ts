@@ -2,6 +2,7 @@ import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { LISTING_ID } from "./listing.ts";
+import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 import { CHOSEN, CHOSEN_COHORT, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
@@ -39,7 +40,6 @@ export type MonthDays = {
 export type SaleFiguresRange = {
   /** A selection, or a sale event's own SKUs, both conditions. */
   scope: Selection | { kind: "skus"; skus: readonly string[] };
-  window: string;
   /** Length of the window; null = lifetime. */
   windowDays: number | null;
   /** No day of a period is there twice. */
@@ -47,6 +47,8 @@ export type SaleFiguresRange = {
 };
 
 export type SaleFiguresRow = { period: SalePeriod; sold_units: number; returned_units: number };
+
+const UNITS = ["sold_units", "returned_units"];
 
 const ENTITIES = `${CHOSEN}, entity as (
     select entity_kind, entity_key, listing_id from chosen where $2 <> 'skus'
@@ -62,14 +64,16 @@ const ENTITIES = `${CHOSEN}, entity as (
 const LOAD_GROUP_SALE_FIGURES = defineStatement({
   name: "load_group_sale_figures",
   text: `with ${ENTITIES}
-  select d.period, sum(u.sold_units) as sold_units, sum(u.returned_units) as returned_units
-    from entity e
-   cross join days d
-    join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
-     and c.observation_window = $6 and c.cohort_month = d.cohort_month
-   cross join lateral unnest(c.sold_days, c.day_sold_units, c.day_returned_units) u (ordered_on, sold_units, returned_units)
-   where u.ordered_on between d.starts_on and d.ends_on
-   group by d.period`,
+  select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units
+    from (
+      select d.period, ${columnsInside("g", UNITS)}
+        from entity e
+       cross join days d
+        join group_day g on g.shop_key = $1 and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
+         and g.sold_on between d.starts_on and d.ends_on
+       cross join lateral ${placeInside("g", "$6")}
+    ) p
+   group by p.period`,
 });
 
 /** Lines of the days of `entity`'s rows that meet a condition. */
@@ -97,12 +101,13 @@ const LOAD_LINE_SALE_FIGURES = defineStatement({
     select l.period, 0, e.returned_units
       from line l
       join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
-     where $13::integer is null or e.lag_days <= $13
+     where e.lag_days <= $6
     union all
-    select d.period, c.sold_units, c.returned_units
+    select d.period, ${columnsInside("c", UNITS)}
       from entity e
      cross join days d
-      ${CHOSEN_COHORT} and c.observation_window = $6 and c.cohort_month = d.cohort_month
+      ${CHOSEN_COHORT} and c.cohort_month = d.cohort_month
+     cross join lateral ${placeInside("c", "$6")}
      where d.is_whole
   )
   select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units
@@ -111,7 +116,7 @@ const LOAD_LINE_SALE_FIGURES = defineStatement({
 
 /**
  * One row per period that sold something: units sold on its days, and those of them returned inside the window (M15).
- * Groups, vendors and the workspace: the days in cohort's rows. SKUs, products and a vendor's products of a group: their
+ * Groups, vendors and the workspace: rows of group_day. SKUs, products and a vendor's products of a group: their
  * lines of the days, by order_line_by_sku, order_line_by_product or order_line_by_counterpart and return_event's primary
  * key; whole months by cohort's.
  */
@@ -123,7 +128,7 @@ export async function loadSaleFigures(
   const { scope, days } = range;
   const values = [
     ...selectionValues(workspace.shopKey, scope.kind === "skus" ? LISTED_SKUS : scope),
-    range.window,
+    daysOrAll(range.windowDays),
     days.map((row) => row.period),
     days.map((row) => row.monthDay),
     days.map((row) => row.startsOnDay),
@@ -133,12 +138,12 @@ export async function loadSaleFigures(
   ];
   return hasDays(scope)
     ? database.rows<SaleFiguresRow>(LOAD_GROUP_SALE_FIGURES, values)
-    : database.rows<SaleFiguresRow>(LOAD_LINE_SALE_FIGURES, [...values, range.windowDays]);
+    : database.rows<SaleFiguresRow>(LOAD_LINE_SALE_FIGURES, values);
 }
 
 const LISTED_SKUS = { kind: "skus", key: "", includeUsed: false, vendor: null } as const;
 
-/** Whether cohort's rows keep the days of a scope: a vendor's part of a group is the sum of products, which keep none. */
+/** Whether group_day has the days of a scope: a vendor's part of a group is the sum of products, which keep none. */
 function hasDays(scope: SaleFiguresRange["scope"]): boolean {
   if (scope.kind === "workspace") return true;
   return (scope.kind === "family" || scope.kind === "analytics_category") && scope.vendor === null;

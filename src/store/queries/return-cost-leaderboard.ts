@@ -1,7 +1,9 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
+import { COHORT_MEASURES } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
+import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 import {
   CANDIDATE,
   CHOSEN,
@@ -25,7 +27,8 @@ export type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
 /** M13. `endMonth` before `startMonth` = no month takes part. `minCostMinor` may be a fraction. */
 export type CostRange = {
   selection: Selection;
-  window: string;
+  /** null = lifetime. */
+  windowDays: number | null;
   startMonth: string;
   endMonth: string;
   labelCostsIncluded: boolean;
@@ -48,18 +51,6 @@ export type CostAnswer = {
 };
 
 const RANKING = ["sold_units", "returned_units", "refund_minor", "label_minor"];
-const FIGURES = [
-  "sold_units",
-  "returned_units",
-  "refunded_units",
-  "restocked_units",
-  "restocked_cost_minor",
-  "costed_sold_units",
-  "costed_returned_units",
-  "refund_minor",
-  "label_minor",
-];
-
 const STATEMENTS = {
   whole: statement("load_return_costs", false),
   narrowed: statement("load_narrowed_return_costs", true),
@@ -80,7 +71,7 @@ export async function loadReturnCosts(
     ...selectionValues(workspace.shopKey, range.selection),
     blocks.quarters,
     blocks.months,
-    range.window,
+    daysOrAll(range.windowDays),
     range.vendor,
     range.labelCostsIncluded,
     range.minCostMinor,
@@ -108,11 +99,15 @@ function statement(name: string, isNarrowed: boolean): Statement {
   ), first as materialized (
     select e.sku from eligible e order by e.cost_minor desc, e.sku limit $12
   ), figures as (
-    select c.entity_key as sku, ${FIGURES.map((column) => `sum(c.${column}) as ${column}`).join(", ")}
-      from first f
-      join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
-       and c.observation_window = $8 and c.cohort_month between $13::date and $14::date ${isCandidate}
-     group by c.entity_key
+    select m.sku, ${COHORT_MEASURES.map((column) => `sum(m.${column}) as ${column}`).join(", ")}
+      from (
+        select c.entity_key as sku, ${columnsInside("c", COHORT_MEASURES)}
+          from first f
+          join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
+           and c.cohort_month between $13::date and $14::date ${isCandidate}
+         cross join lateral ${placeInside("c", "$8")}
+      ) m
+     group by m.sku
   ), total as (
     select count(*) as eligible_count,
            ${RANKING.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}

@@ -27,6 +27,8 @@ export type RankedSkuRow = {
 export type RankedRange = {
   selection: Selection;
   months: { startMonth: string; endMonth: string } | null;
+  /** Days of the primary window. */
+  windowDays: number;
   minSoldUnits: number;
   filters: { minSoldUnits: number | null; minReturnRate: number | null; vendor: string | null };
   /** true: the first `rows` SKUs that pass the filters; false: the first `rows` of all, filtered or not. */
@@ -68,7 +70,7 @@ export async function loadReturnRates(
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,
     blocks.months,
-    "primary",
+    range.windowDays,
     range.minSoldUnits,
     filters.minSoldUnits,
     filters.minReturnRate,

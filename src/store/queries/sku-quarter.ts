@@ -1,74 +1,63 @@
 import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { columnsInside, placeInside } from "./return-curve.ts";
 
-/** The columns that rank a SKU, the same in cohort and sku_quarter. */
-const RANKING = ["sold_units", "returned_units", "refund_minor", "label_minor"];
+const DELETE_SKU_QUARTER = defineStatement({
+  name: "delete_sku_quarter",
+  text: "delete from sku_quarter where shop_key = $1 and quarter = $2",
+});
 
-const PUT_SKU_QUARTERS = defineStatement({ name: "put_sku_quarters", text: putSkuQuartersOf("", "") });
-const PUT_LISTED_SKU_QUARTERS = defineStatement({
-  name: "put_listed_sku_quarters",
-  text: putSkuQuartersOf("and c.entity_key = any($4::text[])", "and sku = any($4::text[])"),
+const INSERT_SKU_QUARTER = defineStatement({
+  name: "insert_sku_quarter",
+  text: `insert into sku_quarter (shop_key, quarter, sku, listing_id, sold_units, lag_days, returned_units, refund_minor, label_minor)
+  with month as materialized (
+    select c.entity_key as sku, c.listing_id, c.sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
+      from cohort c
+     where c.shop_key = $1 and c.entity_kind = 'sku'
+       and c.cohort_month in ($2::date, ($2::date + interval '1 month')::date, ($2::date + interval '2 months')::date)
+  ), sold as (
+    select sku, listing_id, sum(sold_units)::bigint as sold_units from month group by sku, listing_id
+  ), step as (
+    select m.sku, m.listing_id, u.lag_days,
+           sum((u.returned_units - coalesce(m.returned_units[u.place - 1], 0))::integer) as returned_units,
+           sum((u.refund_minor - coalesce(m.refund_minor[u.place - 1], 0))::float8) as refund_minor,
+           sum((u.label_minor - coalesce(m.label_minor[u.place - 1], 0))::float8) as label_minor
+      from month m
+     cross join lateral unnest(m.lag_days, m.returned_units, m.refund_minor, m.label_minor) with ordinality
+           u (lag_days, returned_units, refund_minor, label_minor, place)
+     group by m.sku, m.listing_id, u.lag_days
+  ), curve as (
+    select sku, listing_id, array_agg(lag_days order by lag_days) as lag_days,
+           array_agg(returned_units order by lag_days) as returned_units,
+           array_agg(refund_minor::bigint order by lag_days) as refund_minor,
+           array_agg(label_minor::bigint order by lag_days) as label_minor
+      from (
+        select sku, listing_id, lag_days, sum(returned_units) over so_far as returned_units,
+               sum(refund_minor) over so_far as refund_minor, sum(label_minor) over so_far as label_minor
+          from step
+        window so_far as (partition by sku, listing_id order by lag_days)
+      ) c
+     group by sku, listing_id
+  )
+  select w.shop_key, $2, s.sku, s.listing_id, s.sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
+    from workspace w
+    cross join sold s
+    left join curve c on c.sku = s.sku and c.listing_id = s.listing_id
+   where w.shop_key = $1
+   order by s.sku, s.listing_id`,
 });
 
 /**
- * Brings the listings of SKUs (null = all) of a quarter (its first day) to the sum of their cohort months (M7): rows that are right
- * stay untouched, those of SKUs that sold nothing become zeros. Index cohort_leaderboard, primary key of sku_quarter;
- * of listed SKUs both primary keys.
+ * Replaces a quarter (its first day) by the sum of its cohort months (M7). Index cohort_leaderboard, primary key of
+ * sku_quarter.
  */
-export async function putSkuQuarters(
+export async function replaceSkuQuarter(
   connection: Connection,
   shopKey: number,
   quarter: string,
-  windows: readonly string[],
-  skus: readonly string[] | null,
 ): Promise<void> {
-  const values = [shopKey, quarter, windows];
-  if (skus === null) await connection.rows(PUT_SKU_QUARTERS, values);
-  else await connection.rows(PUT_LISTED_SKU_QUARTERS, [...values, skus]);
-}
-
-/** Key and place of the query as in `PUT_COHORTS`. */
-function putSkuQuartersOf(ofCohort: string, ofQuarter: string): string {
-  const listOf = (row: string) => RANKING.map((column) => `${row}.${column}`).join(", ");
-  return `insert into sku_quarter (shop_key, quarter, observation_window, sku, listing_id, ${RANKING.join(", ")})
-  with fresh as (
-    select c.observation_window, c.entity_key as sku, c.listing_id,
-           ${RANKING.map((column) => `sum(c.${column})::bigint as ${column}`).join(", ")}
-      from cohort c
-     where c.shop_key = $1 and c.entity_kind = 'sku' and c.observation_window = any($3::text[]) ${ofCohort}
-       and c.cohort_month in ($2::date, ($2::date + interval '1 month')::date, ($2::date + interval '2 months')::date)
-     group by c.observation_window, c.entity_key, c.listing_id
-  ), old as (
-    select observation_window, sku, listing_id, ${RANKING.join(", ")}
-      from sku_quarter
-     where shop_key = $1 and observation_window = any($3::text[]) and quarter = $2 ${ofQuarter}
-  )
-  select w.shop_key, $2, coalesce(f.observation_window, o.observation_window), coalesce(f.sku, o.sku),
-         coalesce(f.listing_id, o.listing_id),
-         ${RANKING.map((column) => `coalesce(f.${column}, 0)`).join(", ")}
-    from workspace w
-    left join (fresh f full join old o on o.observation_window = f.observation_window and o.sku = f.sku
-               and o.listing_id = f.listing_id) on true
-   where w.shop_key = $1 and (${listOf("f")}) is distinct from (${listOf("o")})
-   order by 3, 4, 5
-  on conflict (shop_key, observation_window, quarter, sku, listing_id) do update
-     set ${RANKING.map((column) => `${column} = excluded.${column}`).join(", ")}`;
-}
-
-const REMOVE_EMPTY_SKU_QUARTERS = defineStatement({
-  name: "remove_empty_sku_quarters",
-  text: `delete from sku_quarter
-          where shop_key = $1 and observation_window = any($3::text[]) and quarter = $2 and sold_units = 0`,
-});
-
-/** Removes the rows of a quarter that hold nothing. Primary key of sku_quarter. */
-export async function removeEmptySkuQuarters(
-  connection: Connection,
-  shopKey: number,
-  quarter: string,
-  windows: readonly string[],
-): Promise<void> {
-  await connection.rows(REMOVE_EMPTY_SKU_QUARTERS, [shopKey, quarter, windows]);
+  await connection.rows(DELETE_SKU_QUARTER, [shopKey, quarter]);
+  await connection.rows(INSERT_SKU_QUARTER, [shopKey, quarter]);
 }
 
 /** What a range of months (YYYY-MM, both included) is made of: quarters inside it and the months left, first days. */
@@ -91,22 +80,20 @@ export function quartersAndMonths(
 }
 
 /**
- * `part`: `columns` of listings over quarters $6 and months $7 in window $8; `isNarrowed`: of those in `CANDIDATE` alone.
- * Ranges of sku_quarter's primary key and cohort_leaderboard.
+ * `part`: `columns` of listings over quarters $6 and months $7 inside $8 days; `isNarrowed`: of those in `CANDIDATE`
+ * alone. Ranges of sku_quarter's primary key and cohort_leaderboard.
  */
 export function listingParts(columns: readonly string[], isNarrowed: boolean): string {
-  const listOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ");
   const isCandidate = (sku: string, listing: string) =>
     isNarrowed ? `and (${sku}, ${listing}) in (select k.sku, k.listing_id from candidate k)` : "";
   return `part as (
-    select q.sku, q.listing_id, ${listOf("q")}
-      from sku_quarter q
-     where q.shop_key = $1 and q.observation_window = $8 and q.quarter = any($6::date[])
-       ${isCandidate("q.sku", "q.listing_id")}
+    select q.sku, q.listing_id, ${columnsInside("q", columns)}
+      from sku_quarter q cross join lateral ${placeInside("q", "$8")}
+     where q.shop_key = $1 and q.quarter = any($6::date[]) ${isCandidate("q.sku", "q.listing_id")}
     union all
-    select c.entity_key, c.listing_id, ${listOf("c")}
-      from cohort c
-     where c.shop_key = $1 and c.entity_kind = 'sku' and c.observation_window = $8 and c.cohort_month = any($7::date[])
+    select c.entity_key, c.listing_id, ${columnsInside("c", columns)}
+      from cohort c cross join lateral ${placeInside("c", "$8")}
+     where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any($7::date[])
        ${isCandidate("c.entity_key", "c.listing_id")}
   )`;
 }

@@ -8,6 +8,7 @@ export const CLEARED_TABLES = [
   "data_source",
   "dirty_cohort",
   "entity",
+  "group_day",
   "label_share",
   "listing",
   "order_document",

@@ -1,0 +1,223 @@
+import { defineStatement } from "../database.ts";
+import type { Connection } from "../database.ts";
+import { LINE_VENDOR, LISTING_ID, NO_LISTING } from "./listing.ts";
+
+/** The groups of a row `c`, and the workspace: kinds and keys. */
+const GROUPS = `('family', c.family), ('analytics_category', c.analytics_category), ('vendor', c.vendor), ('workspace', '')`;
+
+const DELETE_COHORTS = defineStatement({
+  name: "delete_cohorts",
+  text: `delete from cohort where shop_key = $1 and cohort_month = $2 and entity_kind in
+           ('sku', 'product', 'product_used', 'family', 'analytics_category', 'vendor', 'workspace')`,
+});
+
+/**
+ * `line`: the lines of cohort month $2 that sold something. `cell`: those lines by SKU and listing, with what each is
+ * part of. `entity_cell`: every entity with its cells; keys are null where a cell is part of none. `step`: what one event or
+ * label adds to each measure of its line (M2, M4, M10), by cell, lag day and reason: a window of n days is the sum of the
+ * steps of at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and
+ * returned units of lines with a label. Their steps are the differences of what they are after each event.
+ */
+const INSERT_COHORTS = defineStatement({
+  name: "insert_cohorts",
+  text: `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, costed_sold_units,
+    requested_units, open_units, closed_units, declined_units, canceled_units, lag_days, returned_units, refunded_units,
+    restocked_units, restocked_cost_minor, costed_returned_units, refund_minor, label_minor, returned_not_refunded_units,
+    labeled_returned_units, return_reasons, return_lag_days, return_units)
+  with line as materialized (
+    select l.order_id, l.line_id, coalesce(l.sku, '') as sku, ${LISTING_ID} as listing_id, l.sold_units, l.unit_cost_minor
+      from order_line l
+     where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
+  ), cell as materialized (
+    select s.sku, s.listing_id, s.sold_units, s.costed_sold_units, nullif(k.product_gid, '') as product_gid, k.used,
+           p.family, p.analytics_category,
+           case when k.product_gid = '' then nullif(k.line_vendor, '') else p.vendor end as vendor
+      from (select sku, listing_id, sum(sold_units)::integer as sold_units,
+                   coalesce(sum(sold_units) filter (where unit_cost_minor is not null), 0)::integer as costed_sold_units
+              from line group by sku, listing_id) s
+      join listing k on k.shop_key = $1 and k.sku = s.sku and k.listing_id = s.listing_id
+      left join product p on p.shop_key = $1 and p.product_gid = k.product_gid
+  ), entity_cell as materialized (
+    select c.sku, c.listing_id as cell_listing_id, e.kind collate "C" as kind, e.key, e.listing_id,
+           c.sold_units, c.costed_sold_units
+      from cell c
+     cross join lateral (
+       select 'sku', c.sku, c.listing_id
+       union all
+       select case when c.used then 'product_used' else 'product' end, c.product_gid, ${NO_LISTING}
+       union all
+       select g.kind, g.key, ${NO_LISTING} from (values ${GROUPS}) g (kind, key)
+     ) e (kind, key, listing_id)
+     where e.key is not null
+  ), sold as (
+    select kind, key, listing_id, sum(sold_units) as sold_units, sum(costed_sold_units) as costed_sold_units
+      from entity_cell group by kind, key, listing_id
+  ), event as (
+    select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units, e.restocked_units,
+           e.refund_minor, null::bigint as label_minor
+      from return_event e where e.shop_key = $1 and e.cohort_month = $2
+    union all
+    select s.order_id, s.line_id, s.lag_days, null, 0, 0, 0, 0, s.label_minor
+      from label_share s where s.shop_key = $1 and s.cohort_month = $2
+  ), line_event as (
+    select l.order_id, l.line_id, l.sku, l.listing_id, l.unit_cost_minor, e.lag_days, e.reason, e.returned_units,
+           e.refunded_units, e.restocked_units, e.refund_minor, e.label_minor,
+           greatest(sum(e.returned_units - e.refunded_units) over so_far, 0) as unrefunded_units,
+           case when count(e.label_minor) over so_far > 0 then sum(e.returned_units) over so_far else 0 end as labeled_units
+      from event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
+    window so_far as (partition by l.order_id, l.line_id order by e.lag_days)
+  ), line_step as (
+    select e.*,
+           (e.unrefunded_units - lag(e.unrefunded_units, 1, 0::bigint) over steps)::integer as returned_not_refunded_units,
+           (e.labeled_units - lag(e.labeled_units, 1, 0::bigint) over steps)::integer as labeled_returned_units
+      from line_event e
+    window steps as (partition by e.order_id, e.line_id order by e.lag_days)
+  ), step as materialized (
+    select sku, listing_id, lag_days, reason, sum(returned_units)::integer as returned_units,
+           sum(refunded_units)::integer as refunded_units, sum(restocked_units)::integer as restocked_units,
+           sum((restocked_units * unit_cost_minor)::float8) as restocked_cost_minor,
+           coalesce(sum(returned_units) filter (where unit_cost_minor is not null), 0)::integer as costed_returned_units,
+           sum(refund_minor::float8) as refund_minor, sum(label_minor::float8) as label_minor,
+           sum(returned_not_refunded_units)::integer as returned_not_refunded_units,
+           sum(labeled_returned_units)::integer as labeled_returned_units
+      from line_step group by sku, listing_id, lag_days, reason
+  ), entity_step as (
+    select e.kind, e.key, e.listing_id, s.lag_days, sum(s.returned_units)::integer as returned_units,
+           sum(s.refunded_units)::integer as refunded_units, sum(s.restocked_units)::integer as restocked_units,
+           coalesce(sum(s.restocked_cost_minor), 0) as restocked_cost_minor,
+           sum(s.costed_returned_units)::integer as costed_returned_units,
+           sum(s.refund_minor) as refund_minor, coalesce(sum(s.label_minor), 0) as label_minor,
+           sum(s.returned_not_refunded_units)::integer as returned_not_refunded_units,
+           sum(s.labeled_returned_units)::integer as labeled_returned_units
+      from step s join entity_cell e on e.sku = s.sku and e.cell_listing_id = s.listing_id
+     group by e.kind, e.key, e.listing_id, s.lag_days
+  ), curve as (
+    select kind, key, listing_id, array_agg(lag_days order by lag_days) as lag_days,
+           array_agg(returned_units order by lag_days) as returned_units,
+           array_agg(refunded_units order by lag_days) as refunded_units,
+           array_agg(restocked_units order by lag_days) as restocked_units,
+           array_agg(restocked_cost_minor::bigint order by lag_days) as restocked_cost_minor,
+           array_agg(costed_returned_units order by lag_days) as costed_returned_units,
+           array_agg(refund_minor::bigint order by lag_days) as refund_minor,
+           array_agg(label_minor::bigint order by lag_days) as label_minor,
+           array_agg(returned_not_refunded_units order by lag_days) as returned_not_refunded_units,
+           array_agg(labeled_returned_units order by lag_days) as labeled_returned_units
+      from (
+        select kind, key, listing_id, lag_days, sum(returned_units) over so_far as returned_units,
+               sum(refunded_units) over so_far as refunded_units, sum(restocked_units) over so_far as restocked_units,
+               sum(restocked_cost_minor) over so_far as restocked_cost_minor,
+               sum(costed_returned_units) over so_far as costed_returned_units,
+               sum(refund_minor) over so_far as refund_minor, sum(label_minor) over so_far as label_minor,
+               sum(returned_not_refunded_units) over so_far as returned_not_refunded_units,
+               sum(labeled_returned_units) over so_far as labeled_returned_units
+          from entity_step
+        window so_far as (partition by kind, key, listing_id order by lag_days)
+      ) c
+     group by kind, key, listing_id
+  ), reason as (
+    select kind, key, listing_id, array_agg(reason order by reason, lag_days) as return_reasons,
+           array_agg(lag_days order by reason, lag_days) as return_lag_days,
+           array_agg(units order by reason, lag_days) as return_units
+      from (
+        select e.kind, e.key, e.listing_id, s.reason, s.lag_days, sum(s.returned_units) as units
+          from step s join entity_cell e on e.sku = s.sku and e.cell_listing_id = s.listing_id
+         where s.returned_units > 0
+         group by e.kind, e.key, e.listing_id, s.reason, s.lag_days
+      ) r
+     group by kind, key, listing_id
+  ), request as (
+    select e.kind, e.key, e.listing_id,
+           sum(q.units) filter (where q.status = 'REQUESTED') as requested_units,
+           sum(q.units) filter (where q.status = 'OPEN') as open_units,
+           sum(q.units) filter (where q.status = 'CLOSED') as closed_units,
+           sum(q.units) filter (where q.status = 'DECLINED') as declined_units,
+           sum(q.units) filter (where q.status = 'CANCELED') as canceled_units
+      from (select l.sku, l.listing_id, q.status, sum(q.units)::integer as units
+              from return_request q join line l on l.order_id = q.order_id and l.line_id = q.line_id
+             where q.shop_key = $1 and q.cohort_month = $2
+             group by l.sku, l.listing_id, q.status) q
+      join entity_cell e on e.sku = q.sku and e.cell_listing_id = q.listing_id
+     group by e.kind, e.key, e.listing_id
+  )
+  select w.shop_key, $2, s.kind, s.key, s.listing_id, s.sold_units, s.costed_sold_units,
+         coalesce(q.requested_units, 0), coalesce(q.open_units, 0), coalesce(q.closed_units, 0),
+         coalesce(q.declined_units, 0), coalesce(q.canceled_units, 0),
+         c.lag_days, c.returned_units, c.refunded_units, c.restocked_units, c.restocked_cost_minor,
+         c.costed_returned_units, c.refund_minor, c.label_minor, c.returned_not_refunded_units, c.labeled_returned_units,
+         r.return_reasons, r.return_lag_days, r.return_units
+    from workspace w
+    cross join sold s
+    left join curve c on c.kind = s.kind and c.key = s.key and c.listing_id = s.listing_id
+    left join reason r on r.kind = s.kind and r.key = s.key and r.listing_id = s.listing_id
+    left join request q on q.kind = s.kind and q.key = s.key and q.listing_id = s.listing_id
+   where w.shop_key = $1
+   order by s.kind, s.key, s.listing_id`,
+});
+
+/**
+ * Replaces the cohort rows of a month (its first day) by what the facts say (M1–M4, M7–M11, M13). The month's listings
+ * have to be there. Indexes order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month and
+ * cohort_leaderboard; primary keys of listing and product.
+ */
+export async function replaceCohorts(connection: Connection, shopKey: number, month: string): Promise<void> {
+  await connection.rows(DELETE_COHORTS, [shopKey, month]);
+  await connection.rows(INSERT_COHORTS, [shopKey, month]);
+}
+
+const DELETE_GROUP_DAYS = defineStatement({
+  name: "delete_group_days",
+  text: `delete from group_day
+          where shop_key = $1 and sold_on >= $2::date and sold_on < ($2::date + interval '1 month')::date`,
+});
+
+const INSERT_GROUP_DAYS = defineStatement({
+  name: "insert_group_days",
+  text: `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, lag_days, returned_units)
+  with line as materialized (
+    select l.order_id, l.line_id, l.ordered_on, l.sold_units, p.family, p.analytics_category,
+           coalesce(p.vendor, ${LINE_VENDOR}) as vendor
+      from order_line l left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
+     where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
+  ), sold as (
+    select g.kind, g.key, c.ordered_on, sum(c.sold_units) as sold_units
+      from (select ordered_on, family, analytics_category, vendor, sum(sold_units)::integer as sold_units
+              from line group by ordered_on, family, analytics_category, vendor) c
+     cross join lateral (values ${GROUPS}) g (kind, key)
+     where g.key is not null group by g.kind, g.key, c.ordered_on
+  ), step as (
+    select g.kind, g.key, c.ordered_on, c.lag_days, sum(c.returned_units)::integer as returned_units
+      from (select l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days,
+                   sum(e.returned_units)::integer as returned_units
+              from return_event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
+             where e.shop_key = $1 and e.cohort_month = $2 and e.returned_units > 0
+             group by l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days) c
+     cross join lateral (values ${GROUPS}) g (kind, key)
+     where g.key is not null group by g.kind, g.key, c.ordered_on, c.lag_days
+  ), curve as (
+    select kind, key, ordered_on, array_agg(lag_days order by lag_days) as lag_days,
+           array_agg(returned_units order by lag_days) as returned_units
+      from (select kind, key, ordered_on, lag_days,
+                   sum(returned_units) over (partition by kind, key, ordered_on order by lag_days) as returned_units
+              from step) c
+     group by kind, key, ordered_on
+  )
+  select w.shop_key, s.kind, s.key, s.ordered_on, s.sold_units, c.lag_days, c.returned_units
+    from workspace w
+    cross join sold s
+    left join curve c on c.kind = s.kind and c.key = s.key and c.ordered_on = s.ordered_on
+   where w.shop_key = $1
+   order by s.kind, s.key, s.ordered_on`,
+});
+
+/**
+ * Replaces the days of a month's groups and of the workspace (M15). Indexes group_day_by_day, order_line_by_month and
+ * return_event_by_month; primary key of product.
+ */
+export async function replaceGroupDays(
+  connection: Connection,
+  shopKey: number,
+  month: string,
+): Promise<void> {
+  await connection.rows(DELETE_GROUP_DAYS, [shopKey, month]);
+  await connection.rows(INSERT_GROUP_DAYS, [shopKey, month]);
+}

@@ -1,0 +1,39 @@
+/**
+ * The return curve: `lag_days` of a row of cohort, sku_quarter or group_day, ascending, and measures at the same places,
+ * each its sum up to that day. A window of n days is one element (M4).
+ */
+
+/** The columns that are curves; the others are the same in every window. */
+const CURVES: ReadonlySet<string> = new Set([
+  "returned_units",
+  "refunded_units",
+  "restocked_units",
+  "restocked_cost_minor",
+  "costed_returned_units",
+  "refund_minor",
+  "label_minor",
+  "returned_not_refunded_units",
+  "labeled_returned_units",
+]);
+
+/** More days than any return takes: the whole curve. */
+const ALL_DAYS = 2_147_483_647;
+
+/** The days of a window as statements take them; null = lifetime. */
+export function daysOrAll(windowDays: number | null): number {
+  return windowDays ?? ALL_DAYS;
+}
+
+/** A lateral row `inside` with the place of a window's last day in the curve of `row`; 0 or null where nothing came back. */
+export function placeInside(row: string, days: string): string {
+  return `(select width_bucket(${days}::integer, ${row}.lag_days) as place) inside`;
+}
+
+/** Columns of `row` inside the window of `placeInside`, under their own names. */
+export function columnsInside(row: string, columns: readonly string[]): string {
+  return columns
+    .map((column) =>
+      CURVES.has(column) ? `coalesce(${row}.${column}[inside.place], 0) as ${column}` : `${row}.${column}`,
+    )
+    .join(", ");
+}
