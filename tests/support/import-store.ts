@@ -46,6 +46,7 @@ export async function importStore(
       currencyCode: store.currencyCode,
       folder,
       asOf: new Date(store.asOf),
+      now: new Date(),
       skipInvalid: false,
     }),
   );
