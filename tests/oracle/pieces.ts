@@ -121,7 +121,7 @@ function putDeleted(pieces: StoreFiles[], files: StoreFiles, random: () => numbe
   for (const name of DELETABLE) {
     for (const row of latestRows(files, name)) {
       if (random() < 0.6) continue;
-      const [id = ""] = KEYS[name].filter((key) => key !== "order_id");
+      const id = KEYS[name].find((key) => key !== "order_id") ?? "";
       const gone = { ...row, [id]: `gone-${row[id]}` };
       const start = Math.floor(random() * (PIECES - 1));
       const end = start + 1 + Math.floor(random() * (PIECES - 1 - start));
