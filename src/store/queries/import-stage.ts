@@ -160,14 +160,16 @@ const FIND_UNKNOWN_LINES = defineStatement({
               and not exists (select from staged_order_row l
                                where l.kind = 'line' and l.order_id = s.order_id and l.line_id = s.line_id
                                  and not l.deleted)
-         ), removed as materialized (
-           select s.order_id, s.line_id from staged_order_row s where s.kind = 'line' and s.deleted
          )
          select u.kind, u.line_number, u.order_id, u.line_id
            from unstaged u
           where not exists (select from order_line l
                              where l.shop_key = $1 and l.order_id = u.order_id and l.line_id = u.line_id)
-             or exists (select from removed r where r.order_id = u.order_id and r.line_id = u.line_id)`,
+         union
+         select u.kind, u.line_number, u.order_id, u.line_id
+           from unstaged u
+           join staged_order_row r on r.order_id = u.order_id and r.line_id = u.line_id
+          where r.kind = 'line' and r.deleted`,
 });
 
 /**
