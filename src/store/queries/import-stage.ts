@@ -165,7 +165,7 @@ const FIND_UNKNOWN_LINES = defineStatement({
            from unstaged u
           where not exists (select from order_line l
                              where l.shop_key = $1 and l.order_id = u.order_id and l.line_id = u.line_id)
-         union
+         union all
          select u.kind, u.line_number, u.order_id, u.line_id
            from unstaged u
            join staged_order_row r on r.order_id = u.order_id and r.line_id = u.line_id

@@ -208,12 +208,20 @@ test("a return or refund of a line that the same folder deletes cannot be used",
   const shopKey = await shop.open();
   await shop.import(shopKey, filesOf(STORE));
   const result = await shop.import(shopKey, {
-    ...deletionsOf({ "order_lines.csv": ["o1,l1"] }),
-    "refunds.csv": csv(HEADERS["refunds.csv"] ?? "", "f9,o1,l1,2026-01-21T00:00:00Z,1,5.00,,"),
+    ...deletionsOf({ "order_lines.csv": ["o1,l1", "o9,l1"] }),
+    "refunds.csv": csv(
+      HEADERS["refunds.csv"] ?? "",
+      "f8,o9,l1,2026-01-21T00:00:00Z,1,5.00,,",
+      "f9,o1,l1,2026-01-21T00:00:00Z,1,5.00,,",
+    ),
   });
+  assert.equal(result.invalidCount, 2);
   assert.deepEqual(
     result.invalid.map(({ file, line, column, reason }) => [file, line, column, reason]),
-    [["refunds.csv", 2, "line_id", 'names the line "l1" of order "o1", which is unknown or deleted']],
+    [
+      ["refunds.csv", 2, "line_id", 'names the line "l1" of order "o9", which is unknown or deleted'],
+      ["refunds.csv", 3, "line_id", 'names the line "l1" of order "o1", which is unknown or deleted'],
+    ],
   );
 });
 
