@@ -67,7 +67,14 @@ const trend = Type.Array(
 
 const returnReasons = Type.Array(
   closed({
-    reason: Type.String({ description: "As the store has it, or refund_only, or unspecified." }),
+    reason: Type.String({
+      description: "As the store has it; refund_only or unspecified where there is none, as kind says.",
+    }),
+    kind: Type.Enum(["stated", "refund_only", "unspecified"], {
+      description:
+        "stated: the store's own reason, whatever it reads. refund_only: no return, only a refund. unspecified: a " +
+        "return without a reason. Two rows may share the reason and differ in kind.",
+    }),
     label: Type.String(),
     returned_units: units,
     share,

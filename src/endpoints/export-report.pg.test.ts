@@ -54,8 +54,10 @@ function expectedCells(data: Required<ReportData>): Map<string, string> {
   put(["summary", "", "return_rate_interval", ""], interval ?? { low: null, high: null });
   put(["summary", "", "comparison", ""], data.comparison ?? {});
   for (const { cohort_month: month, ...figures } of data.trend) put(["trend", month, "", ""], figures);
-  for (const { reason, label, ...figures } of data.return_reasons)
-    put(["return_reason", "", reason, label], figures);
+  for (const { reason, label, ...figures } of data.return_reasons) {
+    const readsAsNone = figures.kind === "stated" && ["refund_only", "unspecified"].includes(reason);
+    put(["return_reason", "", readsAsNone ? ` ${reason}` : reason, label], figures);
+  }
   put(["refunded_amount", "", "refunds", ""], data.refunds);
   for (const { bucket, ...figures } of data.timing_buckets) put(["timing", "", bucket, ""], figures);
   const { refunded_amount, ...costs } = data.costs;

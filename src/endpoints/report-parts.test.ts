@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import { presentCosts, presentLifecycle, presentReasons, presentSummary } from "./report-parts.ts";
@@ -51,17 +52,30 @@ test("M8: reasons come by units, then by code point", () => {
   assert.equal(rows[0]?.share, 0.384615);
 });
 
-test("M8: refunds without return and unspecified reasons are no reason", () => {
+test("M8: refunds without return and unspecified reasons are no reason, whatever a stated one reads", () => {
   const basis = basisOf({ returnedUnits: 10 });
   const reasons = [
+    { reason: REFUND_ONLY, returned_units: 3 },
+    { reason: UNSPECIFIED, returned_units: 2 },
+    { reason: "too_small", returned_units: 1 },
     { reason: "refund_only", returned_units: 3 },
-    { reason: "unspecified", returned_units: 2 },
-    { reason: "too_small", returned_units: 5 },
+    { reason: "unspecified", returned_units: 1 },
   ];
   const lifecycle = presentLifecycle({ ...basis, figures: { ...basis.figures, reasons } });
   assert.equal(lifecycle.refund_only_units, 3);
   assert.equal(lifecycle.share_with_reason, 0.5);
   assert.equal(lifecycle.share_with_refund, 1);
+  const rows = presentReasons({ ...basis, figures: { ...basis.figures, reasons } });
+  assert.deepEqual(
+    rows.map((row) => [row.reason, row.kind, row.returned_units]),
+    [
+      ["refund_only", "stated", 3],
+      ["refund_only", "refund_only", 3],
+      ["unspecified", "unspecified", 2],
+      ["too_small", "stated", 1],
+      ["unspecified", "stated", 1],
+    ],
+  );
 });
 
 test("M13: margin impact is null without a unit cost; coverage is whole percent", () => {

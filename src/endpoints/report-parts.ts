@@ -1,13 +1,13 @@
 import type { ReportData } from "../contract/report.ts";
-import { compareCodePoints } from "../metrics/code-point.ts";
 import { decimalFromMinor } from "../metrics/money.ts";
 import { rate, share, signedChange, wilsonInterval } from "../metrics/rate.ts";
+import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import { medianDays, timingBuckets } from "../metrics/timing.ts";
 import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
 import type { CohortMonth, MonthRange } from "./cohort-months.ts";
-import { reasonLabel } from "./report-reason.ts";
+import { compareReasons, presentReason } from "./report-reason.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
 export type ReportBasis = {
@@ -69,19 +69,15 @@ export function presentTrend(basis: ReportBasis): Part<"trend"> {
   }));
 }
 
-/** M8: returned units by reason, most units first, then by code point. */
+/** M8: returned units by reason, most units first, then by code point, a stated one before an absent one. */
 export function presentReasons({ figures, totals }: ReportBasis): Part<"return_reasons"> {
   return figures.reasons
-    .toSorted(
-      (left, right) =>
-        right.returned_units - left.returned_units || compareCodePoints(left.reason, right.reason),
-    )
     .map(({ reason, returned_units: returnedUnits }) => ({
-      reason,
-      label: reasonLabel(reason),
+      ...presentReason(reason),
       returned_units: returnedUnits,
       share: rate(returnedUnits, totals.returnedUnits),
-    }));
+    }))
+    .toSorted((left, right) => right.returned_units - left.returned_units || compareReasons(left, right));
 }
 
 export function presentRefunds(basis: ReportBasis): Part<"refunds"> {
@@ -111,17 +107,16 @@ export function presentLifecycle(basis: ReportBasis): Part<"lifecycle_coverage">
   const { figures, totals } = basis;
   const { returnedUnits } = totals;
   const inState = (status: string) => figures.requests.find((row) => row.status === status)?.units ?? 0;
-  const withReason = (reason: string) =>
-    figures.reasons.find((row) => row.reason === reason)?.returned_units ?? 0;
+  const withReason = (key: string) => figures.reasons.find((row) => row.reason === key)?.returned_units ?? 0;
   return {
     requested_units: inState("REQUESTED"),
     open_units: inState("OPEN"),
     closed_units: inState("CLOSED"),
     declined_units: inState("DECLINED"),
     canceled_units: inState("CANCELED"),
-    refund_only_units: withReason("refund_only"),
+    refund_only_units: withReason(REFUND_ONLY),
     share_with_reason: share(
-      returnedUnits - withReason("refund_only") - withReason("unspecified"),
+      returnedUnits - withReason(REFUND_ONLY) - withReason(UNSPECIFIED),
       returnedUnits,
     ),
     share_with_refund: share(returnedUnits - figures.returned_not_refunded_units, returnedUnits),

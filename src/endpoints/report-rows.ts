@@ -37,7 +37,7 @@ export function* reportRows(report: Required<ReportData>): Generator<ReportRow[]
     yield rowsOf({ section: "trend", cohortMonth }, figures);
   }
   for (const { reason, label, ...figures } of report.return_reasons) {
-    yield rowsOf({ section: "return_reason", key: reason, label }, figures);
+    yield rowsOf({ section: "return_reason", key: reasonKey(reason, figures.kind), label }, figures);
   }
   yield [
     ...rowsOf({ section: "refunded_amount", key: "refunds" }, report.refunds),
@@ -49,6 +49,15 @@ export function* reportRows(report: Required<ReportData>): Generator<ReportRow[]
   yield rowsOf({ section: "label_cost", key: "costs" }, otherCosts);
   yield rowsOf({ section: "lifecycle_coverage" }, report.lifecycle_coverage);
   yield [...saleEventRows(report, rowsOf)];
+}
+
+/**
+ * A reason's text, by which its rows are told apart. A stated reason that reads as one of the words for none gets a
+ * leading blank, which no stated reason has.
+ */
+function reasonKey(reason: string, kind: string): string {
+  const readsAsNone = kind === "stated" && (reason === "refund_only" || reason === "unspecified");
+  return readsAsNone ? ` ${reason}` : reason;
 }
 
 type RowsOf = (place: Place, figures: Figures) => ReportRow[];
@@ -100,7 +109,7 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/_on$/u, "date"],
   [/_month$/u, "month"],
   [/^(?:is_complete|label_costs_included)$/u, "boolean"],
-  [/^(?:currency_code|slug|label|baseline|scope)$/u, "text"],
+  [/^(?:currency_code|slug|label|baseline|scope|kind)$/u, "text"],
 ];
 
 /** Null in the table stands for money, whose unit is the currency. */

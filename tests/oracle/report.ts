@@ -109,12 +109,23 @@ function trendRow(question: Question, month: string) {
   };
 }
 
-/** M8. */
+/** M8: most units first, then by the words; of equal words the stated reason first. */
 function reasonsPart({ reasons, returned }: Figures) {
-  return [...new Set(reasons)]
-    .map((reason) => ({ reason, units: reasons.filter((other) => other === reason).length }))
-    .toSorted((left, right) => right.units - left.units || byCodePoint(left.reason, right.reason))
-    .map(({ reason, units }) => ({ reason, returned_units: units, share: rateOf(units, returned) }));
+  const groups = Object.values(Object.groupBy(reasons, ({ kind, reason }) => `${kind} ${reason}`));
+  return groups
+    .flatMap((units = []) => units.slice(0, 1).map((first) => ({ ...first, units: units.length })))
+    .toSorted(
+      (left, right) =>
+        right.units - left.units ||
+        byCodePoint(left.reason, right.reason) ||
+        (left.kind === "stated" ? -1 : 1),
+    )
+    .map(({ reason, kind, units }) => ({
+      reason,
+      kind,
+      returned_units: units,
+      share: rateOf(units, returned),
+    }));
 }
 
 /** M3. */
@@ -149,14 +160,14 @@ function lifecyclePart({ ledger, selected }: Question, months: readonly string[]
   const unitsIn = (status: string): number =>
     requests.reduce((sum, request) => sum + (request.status === status ? request.units : 0), 0);
   const { reasons, returned } = figures;
-  const withReason = reasons.filter((reason) => reason !== "refund_only" && reason !== "unspecified");
+  const withReason = reasons.filter(({ kind }) => kind === "stated");
   return {
     requested_units: unitsIn("REQUESTED"),
     open_units: unitsIn("OPEN"),
     closed_units: unitsIn("CLOSED"),
     declined_units: unitsIn("DECLINED"),
     canceled_units: unitsIn("CANCELED"),
-    refund_only_units: reasons.filter((reason) => reason === "refund_only").length,
+    refund_only_units: reasons.filter(({ kind }) => kind === "refund_only").length,
     share_with_reason: shareOf(withReason.length, returned),
     share_with_refund: shareOf(returned - figures.returnedNotRefunded, returned),
     share_with_label: ledger.labelCostsIncluded ? shareOf(figures.returnedWithLabel, returned) : null,

@@ -144,8 +144,13 @@ export interface ReportTrendRow {
 }
 
 export interface ReportReturnReason {
-  /** As the store has it, or refund_only, or unspecified. */
+  /** As the store has it; refund_only or unspecified where there is none, as kind says. */
   reason: string;
+  /**
+   * stated: the store's own reason, whatever it reads. refund_only: no return, only a refund.
+   * unspecified: a return without a reason. Two rows may share the reason and differ in kind.
+   */
+  kind: "stated" | "refund_only" | "unspecified";
   label: string;
   returned_units: number;
   /** 0–1 fraction of the returned units. */

@@ -26,6 +26,7 @@ export type ReportFigures = {
   found: boolean;
   skus: string[] | null;
   months: CohortMonthRow[];
+  /** `reason` is a stated one, or a key of src/metrics/returned-units.ts for none. */
   reasons: { reason: string; returned_units: number }[];
   lags: { lag_days: number; returned_units: number }[];
   returned_not_refunded_units: number;
