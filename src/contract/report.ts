@@ -18,7 +18,8 @@ const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, T
 const amount = Type.Number({ description: "Decimal number in currency_code." });
 const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction of the returned units." });
 const rateChange = Type.Number({ minimum: -1, maximum: 1, description: "Difference of two rates." });
-const day = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" });
+const DAY_PATTERN = "^\\d{4}-\\d{2}-\\d{2}$";
+const day = Type.String({ pattern: DAY_PATTERN });
 
 const summary = closed({
   sold_units: units,
@@ -32,7 +33,9 @@ const summary = closed({
   return_label_cost: amount,
   returns_cost: amount,
   cost_per_returned_unit: orNull(
-    Type.Number({ description: "returns_cost ÷ returned_units, half up to the decimals of the currency." }),
+    Type.Number({
+      description: "returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero.",
+    }),
   ),
   median_days_to_return: orNull(Type.Number({ minimum: 0 })),
 });
@@ -137,6 +140,16 @@ const costs = closed({
   }),
 });
 
+const countedDays = Type.Integer({
+  minimum: 0,
+  description: "Days that count: those whose window is still open are left out unless include_incomplete.",
+});
+const firstOrLastDay = (which: "First" | "Last") =>
+  Type.String({
+    pattern: DAY_PATTERN,
+    description: `${which} day that counts; null when none does, and for selected_non_sale.`,
+  });
+
 const saleEvent = orNull(
   closed(
     {
@@ -146,15 +159,11 @@ const saleEvent = orNull(
       ends_on: day,
       baseline: Type.Enum(["matched_prior", "selected_non_sale", "prior_year"]),
       scope: Type.Enum(["current_selection", "event_scope"]),
-      event: closed({ sold_units: units, returned_units: units, return_rate: rate }),
+      event: closed({ days: countedDays, sold_units: units, returned_units: units, return_rate: rate }),
       baseline_period: closed({
-        days: Type.Integer({
-          minimum: 0,
-          description:
-            "Days that count: those whose window is still open are left out unless include_incomplete.",
-        }),
-        starts_on: orNull(day),
-        ends_on: orNull(day),
+        days: countedDays,
+        starts_on: orNull(firstOrLastDay("First")),
+        ends_on: orNull(firstOrLastDay("Last")),
         sold_units: units,
         returned_units: units,
         return_rate: rate,

@@ -27,12 +27,14 @@ const costPerUnit = (refundMinor: number, returnedUnits: number, currencyExponen
   presentSummary(basisOf({ refundMinor, returnedUnits, soldUnits: returnedUnits }, { currencyExponent }))
     .cost_per_returned_unit;
 
-test("M9: the cost of a returned unit is rounded half up to the currency's smallest unit", () => {
+test("M9: the cost of a returned unit is rounded to the currency's smallest unit, halves away from zero", () => {
   assert.equal(costPerUnit(1000, 3), 3.33);
   assert.equal(costPerUnit(1, 2), 0.01);
   assert.equal(costPerUnit(1, 3), 0);
-  assert.equal(costPerUnit(-1, 2), 0);
-  assert.equal(costPerUnit(-3, 2), -0.01);
+  assert.equal(costPerUnit(-1, 2), -0.01);
+  assert.equal(costPerUnit(-1, 3), 0);
+  assert.equal(costPerUnit(-3, 2), -0.02);
+  assert.equal(costPerUnit(-2000, 3), -6.67);
   assert.equal(costPerUnit(-1000, 3), -3.33);
   assert.equal(costPerUnit(5, 2, 0), 3);
   assert.equal(costPerUnit(5, 2, 3), 0.003);

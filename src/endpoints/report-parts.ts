@@ -3,7 +3,12 @@ import { decimalFromMinor } from "../metrics/money.ts";
 import { rate, share, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import { medianDays, timingBuckets } from "../metrics/timing.ts";
-import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
+import {
+  cogsCoverage,
+  costPerReturnedUnitMinor,
+  marginImpactMinor,
+  returnsCostMinor,
+} from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
 import type { CohortMonth, MonthRange } from "./cohort-months.ts";
@@ -30,7 +35,10 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
     return_rate_interval: wilsonInterval(totals.returnedUnits, totals.soldUnits),
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
-    cost_per_returned_unit: costPerReturnedUnit(basis),
+    cost_per_returned_unit: amountOrNull(
+      costPerReturnedUnitMinor(totals, basis.labelCostsIncluded),
+      basis.currencyExponent,
+    ),
     median_days_to_return: medianDays(unitsByLag(basis)),
   };
 }
@@ -129,12 +137,13 @@ export function presentLifecycle(basis: ReportBasis): Part<"lifecycle_coverage">
 /** M9, M10, M11, M13. */
 export function presentCosts(basis: ReportBasis): Part<"costs"> {
   const { totals, figures, currencyExponent } = basis;
-  const marginMinor = marginImpactMinor(totals, basis.labelCostsIncluded);
-  const unmatchedMinor = figures.unmatched_label_minor;
   return {
     ...presentCost(totals, basis),
-    unmatched_label_cost: unmatchedMinor === null ? null : decimalFromMinor(unmatchedMinor, currencyExponent),
-    estimated_margin_impact: marginMinor === null ? null : decimalFromMinor(marginMinor, currencyExponent),
+    unmatched_label_cost: amountOrNull(figures.unmatched_label_minor, currencyExponent),
+    estimated_margin_impact: amountOrNull(
+      marginImpactMinor(totals, basis.labelCostsIncluded),
+      currencyExponent,
+    ),
     cogs_coverage: cogsCoverage(totals),
   };
 }
@@ -148,15 +157,8 @@ function presentCost(totals: Totals, { labelCostsIncluded, currencyExponent }: R
   };
 }
 
-/** Half up to the currency's smallest unit, exact; null when nothing was returned. */
-function costPerReturnedUnit({ totals, labelCostsIncluded, currencyExponent }: ReportBasis): number | null {
-  if (totals.returnedUnits === 0) return null;
-  const doubled = 2n * BigInt(returnsCostMinor(totals, labelCostsIncluded)) + BigInt(totals.returnedUnits);
-  const divisor = 2n * BigInt(totals.returnedUnits);
-  // BigInt division cuts towards zero; half up needs the floor.
-  const remainder = doubled % divisor;
-  const floor = doubled / divisor - (remainder < 0n ? 1n : 0n);
-  return decimalFromMinor(Number(floor), currencyExponent);
+function amountOrNull(minor: number | null, currencyExponent: number): number | null {
+  return minor === null ? null : decimalFromMinor(minor, currencyExponent);
 }
 
 function unitsByLag({ figures }: ReportBasis) {

@@ -1,7 +1,7 @@
 import type { ReportData } from "../contract/report.ts";
 import { dayFromText, dayToText } from "../metrics/month.ts";
 import { rate, signedChange } from "../metrics/rate.ts";
-import { baselinePeriod, countDays, nonSaleDays } from "../metrics/sale-event.ts";
+import { baselinePeriod, countDays, nonSaleDays, spanOf } from "../metrics/sale-event.ts";
 import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadSaleEvents, loadSaleFigures } from "../store/queries/report-sale-event.ts";
@@ -41,6 +41,7 @@ export async function loadSaleEvent(
     event: daysUntil([daysOf(event)], lastDay),
     baseline: daysUntil(baselineDays, lastDay),
   };
+  const span = period === null ? null : spanOf(counted.baseline);
   const rows = await loadSaleFigures(database, workspace, {
     scope: scopeOf(request, event),
     window: request.window,
@@ -54,11 +55,11 @@ export async function loadSaleEvent(
     ends_on: event.ends_on,
     baseline: request.baseline,
     scope: request.scope,
-    event: figuresOf(rows, "event"),
+    event: { days: countDays(counted.event), ...figuresOf(rows, "event") },
     baseline_period: {
       days: countDays(counted.baseline),
-      starts_on: period === null ? null : dayToText(period.startsOnDay),
-      ends_on: period === null ? null : dayToText(period.endsOnDay),
+      starts_on: span === null ? null : dayToText(span.startsOnDay),
+      ends_on: span === null ? null : dayToText(span.endsOnDay),
       ...figuresOf(rows, "baseline"),
     },
     return_rate_change: changeOf(figuresOf(rows, "event"), figuresOf(rows, "baseline")),

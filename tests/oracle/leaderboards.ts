@@ -1,7 +1,7 @@
 import { dayOf, monthBefore, monthOf, monthsFrom } from "./calendar.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
-import { amountOf, byCodePoint, decimalsOf, halfUp, rateOf } from "./numbers.ts";
+import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
 import type { Store } from "./store.ts";
@@ -87,10 +87,10 @@ export function costLeaderboard(question: Question): Answered {
   };
 }
 
-/** M13: whole percent, half up. */
+/** M13: whole percent, rounded. */
 export function cogsCoverageOf(figures: Figures): number {
   if (figures.returned === 0) return 0;
-  return halfUp(BigInt(figures.returnedWithCost) * 100n, BigInt(figures.returned));
+  return nearest(BigInt(figures.returnedWithCost) * 100n, BigInt(figures.returned));
 }
 
 function figuresBySku({ ledger, selected }: Question, months: string[], windowDays: number | null): Ranked[] {

@@ -2,7 +2,7 @@ import { monthBefore, monthsFrom } from "./calendar.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
-import { amountOf, byCodePoint, changeOf, halfUp, rateOf, shareOf, wilsonOf } from "./numbers.ts";
+import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { saleEventPart } from "./sale-event.ts";
 import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
@@ -71,7 +71,7 @@ function costFigures(question: Question, figures: Figures) {
 
 function costPerUnit(question: Question, figures: Figures): number | null {
   if (figures.returned === 0) return null;
-  const minor = halfUp(BigInt(costMinor(question, figures)), BigInt(figures.returned));
+  const minor = nearest(BigInt(costMinor(question, figures)), BigInt(figures.returned));
   return amountOf(minor, question.store.settings.currency_code);
 }
 

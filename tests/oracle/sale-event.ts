@@ -18,7 +18,8 @@ export function saleEventPart(question: Question) {
   const baselineDays = baselineDaysOf(baseline, eventDays, events, params);
   const eventFigures = figuresOn(question, event, eventDays);
   const baselineFigures = figuresOn(question, event, baselineDays);
-  const isOnePeriod = baseline !== "selected_non_sale";
+  const countedDays = closedDays(question, baselineDays);
+  const isOnePeriod = baseline !== "selected_non_sale" && countedDays.length > 0;
   return {
     slug: event.slug,
     label: event.label,
@@ -26,11 +27,11 @@ export function saleEventPart(question: Question) {
     ends_on: event.ends_on,
     baseline,
     scope,
-    event: eventFigures.shown,
+    event: { days: closedDays(question, eventDays).length, ...eventFigures.shown },
     baseline_period: {
-      days: closedDays(question, baselineDays).length,
-      starts_on: isOnePeriod ? dayText(Math.min(...baselineDays)) : null,
-      ends_on: isOnePeriod ? dayText(Math.max(...baselineDays)) : null,
+      days: countedDays.length,
+      starts_on: isOnePeriod ? dayText(Math.min(...countedDays)) : null,
+      ends_on: isOnePeriod ? dayText(Math.max(...countedDays)) : null,
       ...baselineFigures.shown,
     },
     return_rate_change: changeOf(eventFigures, baselineFigures),

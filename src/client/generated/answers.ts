@@ -106,7 +106,7 @@ export interface ReportSummary {
   return_label_cost: number;
   /** Decimal number in currency_code. */
   returns_cost: number;
-  /** returns_cost ÷ returned_units, half up to the decimals of the currency. */
+  /** returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero. */
   cost_per_returned_unit: number | null;
   median_days_to_return: number | null;
 }
@@ -214,6 +214,8 @@ export interface ReportCosts {
 }
 
 export interface ReportSaleEventEvent {
+  /** Days that count: those whose window is still open are left out unless include_incomplete. */
+  days: number;
   sold_units: number;
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
@@ -223,9 +225,9 @@ export interface ReportSaleEventEvent {
 export interface ReportSaleEventBaselinePeriod {
   /** Days that count: those whose window is still open are left out unless include_incomplete. */
   days: number;
-  /** YYYY-MM-DD. */
+  /** First day that counts; null when none does, and for selected_non_sale. YYYY-MM-DD. */
   starts_on: string | null;
-  /** YYYY-MM-DD. */
+  /** Last day that counts; null when none does, and for selected_non_sale. YYYY-MM-DD. */
   ends_on: string | null;
   sold_units: number;
   returned_units: number;
