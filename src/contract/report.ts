@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { Static, TProperties, TSchema } from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, meta, monthText, rate, units } from "./meta.ts";
+import { cohortEcho, meta, monthCoverage, monthText, rate, units } from "./meta.ts";
 import {
   REPORT_SECTIONS,
   cohortParameters,
@@ -38,6 +38,7 @@ const summary = closed({
     }),
   ),
   median_days_to_return: orNull(Type.Number({ minimum: 0 })),
+  ...monthCoverage,
 });
 
 const comparison = orNull(
@@ -50,7 +51,12 @@ const comparison = orNull(
       return_rate: rate,
       return_rate_change: orNull(rateChange),
     },
-    { description: "The same number of months right before; null when they would begin before the year 1." },
+    {
+      description:
+        "As many complete months as summary.months_included, ending with the newest complete month before start_month " +
+        "(lifetime: right before it); null when none is included, when none before is complete, and when they would " +
+        "begin before the year 1.",
+    },
   ),
 );
 

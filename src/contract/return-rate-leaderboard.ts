@@ -1,6 +1,15 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { leaderboardProduct, meta, monthText, nullableText, rate, selectorEcho, units } from "./meta.ts";
+import {
+  leaderboardProduct,
+  meta,
+  monthCoverage,
+  monthText,
+  nullableText,
+  rate,
+  selectorEcho,
+  units,
+} from "./meta.ts";
 import { limitParameter, selectorParameters, usedVariantsParameter, vendorParameter } from "./parameters.ts";
 
 const MAXIMUM_COUNT = Number.MAX_SAFE_INTEGER;
@@ -56,6 +65,7 @@ export const returnRateLeaderboard = defineEndpoint({
         selector: selectorEcho,
         start_month: Type.Optional(monthText),
         end_month: Type.Optional(monthText),
+        ...monthCoverage,
         window: Type.Literal("primary"),
         period: Type.Enum(["month", "year"]),
         limit: Type.Integer({ minimum: 1, maximum: 500 }),

@@ -1,6 +1,5 @@
 import type { Input } from "../contract/endpoint.ts";
 import type { ReportData, ReportSection, report as contract } from "../contract/report.ts";
-import { monthFromText, monthToText } from "../metrics/month.ts";
 import { currencyExponent } from "../metrics/money.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
@@ -8,7 +7,7 @@ import type { Queryable } from "../store/database.ts";
 import { loadReportFigures } from "../store/queries/report-figures.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { cohortMonths, monthNumber } from "./cohort-months.ts";
+import { cohortMonths, comparedRange, coverageOf } from "./cohort-months.ts";
 import type { MonthRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import {
@@ -39,9 +38,9 @@ export async function buildReport(
   section: ReportSection,
 ): Promise<BuiltReport> {
   const { selector, selection } = requestSelection(input);
-  const comparedRange = rangeBefore(input);
+  const before = comparedRange(workspace, input);
   const [figures, saleEvent] = await Promise.all([
-    loadFigures(database, workspace, { input, selection, section, comparedRange }),
+    loadFigures(database, workspace, { input, selection, section, before }),
     section === "overview" ? requestSaleEvent(database, workspace, input, selection) : null,
   ]);
   requireFound(selector, figures.found);
@@ -49,6 +48,7 @@ export async function buildReport(
   const months = cohortMonths(workspace, input, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
   const basis = {
+    coverage: coverageOf(workspace, input),
     months,
     totals,
     figures,
@@ -56,13 +56,11 @@ export async function buildReport(
     currencyExponent: currencyExponent(workspace.currencyCode),
   };
   const compared =
-    comparedRange === null
+    before === null
       ? null
       : {
-          range: comparedRange,
-          totals: sumTotals(
-            cohortMonths(workspace, comparedRange, figures.months).map((month) => month.totals),
-          ),
+          range: before,
+          totals: sumTotals(cohortMonths(workspace, before, figures.months).map((month) => month.totals)),
         };
   return {
     selector: selectorEcho(selector, figures.skus),
@@ -87,11 +85,11 @@ type FiguresRequest = {
   input: ReportInput;
   selection: Selection;
   section: ReportSection;
-  comparedRange: MonthRange | null;
+  before: MonthRange | null;
 };
 
 function loadFigures(database: Queryable, workspace: Workspace, request: FiguresRequest) {
-  const { input, selection, section, comparedRange } = request;
+  const { input, selection, section, before } = request;
   const range = { startMonth: input.start_month, endMonth: input.end_month };
   const showsUnmatched =
     selection.kind === "workspace" &&
@@ -101,7 +99,7 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
     selection,
     window: input.window ?? "primary",
     windowDays: daysOfWindow(workspace, input),
-    startMonth: comparedRange?.start_month ?? input.start_month,
+    startMonth: before?.start_month ?? input.start_month,
     endMonth: input.end_month,
     countedMonths: cohortMonths(workspace, input, []).map(({ month }) => month),
     charged: showsUnmatched ? range : null,
@@ -126,15 +124,6 @@ function requestSaleEvent(
     windowDays: daysOfWindow(workspace, input),
     includeIncomplete: input.include_incomplete === true,
   });
-}
-
-/** The same number of months right before; null when they would begin before the year 1. */
-function rangeBefore(range: MonthRange): MonthRange | null {
-  const startMonth = monthNumber(range.start_month);
-  const startMonthBefore = 2 * startMonth - monthNumber(range.end_month) - 1;
-  const startText = monthToText(startMonthBefore);
-  if (monthFromText(startText) === null) return null;
-  return { ...range, start_month: startText, end_month: monthToText(startMonth - 1) };
 }
 
 function daysOfWindow(workspace: Workspace, input: ReportInput): number | null {

@@ -8,6 +8,7 @@ import type { ReportBasis } from "./report-parts.ts";
 
 const basisOf = (totals: Partial<Totals>, change: Partial<ReportBasis> = {}): ReportBasis => ({
   months: [],
+  coverage: { months_included: 1, excluded_months: [], complete_through: "2026-01" },
   totals: { ...sumTotals([]), ...totals },
   figures: {
     reasons: [],

@@ -11,11 +11,12 @@ import {
 } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
-import type { CohortMonth, MonthRange } from "./cohort-months.ts";
+import type { CohortMonth, MonthRange, coverageOf } from "./cohort-months.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
 export type ReportBasis = {
+  coverage: ReturnType<typeof coverageOf>;
   months: readonly CohortMonth[];
   totals: Totals;
   figures: Omit<ReportFigures, "found" | "skus" | "months">;
@@ -40,10 +41,11 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
       basis.currencyExponent,
     ),
     median_days_to_return: medianDays(unitsByLag(basis)),
+    ...basis.coverage,
   };
 }
 
-/** The months before, and how far the rate has moved since; the change is null when either side sold nothing. */
+/** The complete months before (M5), and how far the rate has moved since; the change is null when either side sold nothing. */
 export function presentComparison(
   totals: Totals,
   compared: { range: MonthRange; totals: Totals },

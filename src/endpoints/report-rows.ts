@@ -60,10 +60,14 @@ function reasonKey(reason: string, kind: string): string {
   return readsAsNone ? ` ${reason}` : reason;
 }
 
+const NOTHING_INCLUDED =
+  "No month of the range is complete yet, so nothing was counted and the zeros are no results; ask for months up to " +
+  "complete_through, or for include_incomplete=true.";
+
 type RowsOf = (place: Place, figures: Figures) => ReportRow[];
 
 function* summaryRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<ReportRow> {
-  const { return_rate_interval: interval, ...figures } = report.summary;
+  const { return_rate_interval: interval, excluded_months: excludedMonths, ...figures } = report.summary;
   yield* rowsOf(
     { section: "summary" },
     {
@@ -71,6 +75,8 @@ function* summaryRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<R
       window_days: report.window_days,
       label_costs_included: report.label_costs_included,
       ...figures,
+      excluded_months: excludedMonths.join(" "),
+      ...(figures.months_included === 0 ? { note: NOTHING_INCLUDED } : {}),
     },
   );
   yield* rowsOf(
@@ -107,9 +113,10 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/^days$|_days$|_day$|^median_days_to_return$/u, "days"],
   [/^cogs_coverage$/u, "percent"],
   [/_on$/u, "date"],
-  [/_month$/u, "month"],
+  [/^months_included$/u, "months"],
+  [/_month$|^complete_through$/u, "month"],
   [/^(?:is_complete|label_costs_included)$/u, "boolean"],
-  [/^(?:currency_code|slug|label|baseline|scope|kind)$/u, "text"],
+  [/^(?:currency_code|slug|label|baseline|scope|kind|excluded_months|note)$/u, "text"],
 ];
 
 /** Null in the table stands for money, whose unit is the currency. */

@@ -43,6 +43,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   end_month: "Last order-cohort month.",
   window: "Observation window.",
   include_incomplete: "Whether cohorts whose window is still open are included.",
+  complete_through:
+    "Newest complete month for the window, whatever the range; null for lifetime, and when no month is complete.",
   query: "The search text that was asked for; empty when there was none.",
   since: "The floor that was asked for.",
   "AlertsMeta.category": "The category that was asked for.",
@@ -88,7 +90,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 
   window_days: "Length of the window in days; null for lifetime.",
   summary: "The figures of all months together.",
-  comparison: "The same figures of the months right before.",
+  comparison: "The same figures of as many complete months before.",
   trend: "The figures month by month.",
   return_reasons: "Returned units by reason, most first; the absence of one is told apart by kind.",
   refunds: "How refunds and returns overlap.",

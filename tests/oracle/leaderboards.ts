@@ -1,10 +1,10 @@
-import { dayOf, monthBefore, monthOf, monthsFrom } from "./calendar.ts";
+import { monthBefore, monthsFrom } from "./calendar.ts";
+import { coveragePart, latestCompleteMonth } from "./coverage.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
-import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
-import type { Store } from "./store.ts";
+import { countedMonths, windowDaysOf } from "./selection.ts";
 
 type Ranked = Figures & { sku: string; vendor: string | null };
 type Answered = { data: unknown; meta: Record<string, unknown> };
@@ -45,7 +45,15 @@ export function rateLeaderboard(question: Question): Answered {
     }));
   return {
     data: { rows, total_eligible_count: ranking.filter(passes).length, min_sold_units: minSold },
-    meta: { start_month: first, end_month: last, limit, returned: rows.length },
+    meta: {
+      start_month: first,
+      end_month: last,
+      months_included: monthsFrom(first, last).length,
+      excluded_months: [],
+      complete_through: last,
+      limit,
+      returned: rows.length,
+    },
   };
 }
 
@@ -83,7 +91,7 @@ export function costLeaderboard(question: Question): Answered {
       total_eligible_count: ranking.length,
       label_costs_included: ledger.labelCostsIncluded,
     },
-    meta: { returned: rows.length },
+    meta: { returned: rows.length, ...coveragePart(store, params) },
   };
 }
 
@@ -109,12 +117,6 @@ function figuresBySku({ ledger, selected }: Question, months: string[], windowDa
 
 function compareRates(left: Figures, right: Figures): number {
   return left.returned * right.sold - right.returned * left.sold;
-}
-
-function latestCompleteMonth(store: Store, windowDays: number): string {
-  let month = monthOf(dayOf(store.as_of));
-  while (!isMonthComplete(store, month, windowDays)) month = monthBefore(month);
-  return month;
 }
 
 function elevenMonthsBefore(month: string): string {

@@ -1,4 +1,4 @@
-import { monthBefore, monthsFrom } from "./calendar.ts";
+import { comparedMonths, coveragePart } from "./coverage.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
@@ -27,6 +27,7 @@ export function report(question: Question): Answered {
         ...costFigures(question, figures),
         cost_per_returned_unit: costPerUnit(question, figures),
         median_days_to_return: medianOf(figures.lags),
+        ...coveragePart(store, params),
       },
       comparison: comparisonPart(question, figures),
       trend: months.map((month) => trendRow(question, month)),
@@ -81,17 +82,13 @@ function medianOf(lags: readonly number[]): number | null {
   return upper === undefined || lower === undefined ? null : (lower + upper) / 2;
 }
 
-/** The same number of months right before. */
 function comparisonPart(question: Question, figures: Figures) {
-  const { store, params } = question;
-  const requested = monthsFrom(String(params["start_month"]), String(params["end_month"]));
-  const last = monthBefore(String(params["start_month"]));
-  let first = last;
-  for (let count = 1; count < requested.length; count++) first = monthBefore(first);
-  const before = figuresIn(question, countedMonths(store, params, first, last));
+  const months = comparedMonths(question.store, question.params);
+  if (months === null) return null;
+  const before = figuresIn(question, months);
   return {
-    start_month: first,
-    end_month: last,
+    start_month: months[0],
+    end_month: months.at(-1),
     ...unitFigures(before),
     return_rate_change: changeOf(figures, before),
   };

@@ -58,6 +58,12 @@ export interface SummaryData {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
+  months_included: number;
+  /** Months of the range left out because their window is still open, newest last. */
+  excluded_months: string[];
+  /** YYYY-MM. */
+  complete_through: string | null;
 }
 
 export type SelectorEcho =
@@ -109,9 +115,19 @@ export interface ReportSummary {
   /** returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero. */
   cost_per_returned_unit: number | null;
   median_days_to_return: number | null;
+  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
+  months_included: number;
+  /** Months of the range left out because their window is still open, newest last. */
+  excluded_months: string[];
+  /** YYYY-MM. */
+  complete_through: string | null;
 }
 
-/** The same number of months right before; null when they would begin before the year 1. */
+/**
+ * As many complete months as summary.months_included, ending with the newest complete month before
+ * start_month (lifetime: right before it); null when none is included, when none before is complete,
+ * and when they would begin before the year 1.
+ */
 export interface ReportComparison {
   /** YYYY-MM. */
   start_month: string;
@@ -257,7 +273,11 @@ export interface ReportData {
   window_days: number | null;
   label_costs_included: boolean;
   summary: ReportSummary;
-  /** The same number of months right before; null when they would begin before the year 1. */
+  /**
+   * As many complete months as summary.months_included, ending with the newest complete month before
+   * start_month (lifetime: right before it); null when none is included, when none before is complete,
+   * and when they would begin before the year 1.
+   */
   comparison?: ReportComparison | null;
   trend?: ReportTrendRow[];
   return_reasons?: ReportReturnReason[];
@@ -293,6 +313,12 @@ export interface TimeseriesData {
 }
 
 export interface TimeseriesMeta extends ApiMeta, CohortEcho {
+  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
+  months_included: number;
+  /** Months of the range left out because their window is still open, newest last. */
+  excluded_months: string[];
+  /** YYYY-MM. */
+  complete_through: string | null;
   returned: number;
 }
 
@@ -334,6 +360,12 @@ export interface ReturnRateLeaderboardMeta extends ApiMeta {
   start_month?: string;
   /** YYYY-MM. */
   end_month?: string;
+  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
+  months_included: number;
+  /** Months of the range left out because their window is still open, newest last. */
+  excluded_months: string[];
+  /** YYYY-MM. */
+  complete_through: string | null;
   window: "primary";
   period: "month" | "year";
   limit: number;
@@ -371,6 +403,12 @@ export interface ReturnCostLeaderboardFilters {
 }
 
 export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho {
+  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
+  months_included: number;
+  /** Months of the range left out because their window is still open, newest last. */
+  excluded_months: string[];
+  /** YYYY-MM. */
+  complete_through: string | null;
   limit: number;
   returned: number;
   vendor: string | null;
