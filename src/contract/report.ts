@@ -180,6 +180,14 @@ const saleEvent = orNull(
   ),
 );
 
+/** A sale event that a report can be asked for. */
+export const listedSaleEvent = closed({
+  slug: Type.String(),
+  label: Type.String(),
+  starts_on: day,
+  ends_on: day,
+});
+
 const data = closed({
   currency_code: Type.String(),
   window_days: orNull(Type.Integer({ minimum: 1 })),
@@ -192,10 +200,14 @@ const data = closed({
   timing_buckets: Type.Optional(timingBuckets),
   lifecycle_coverage: Type.Optional(lifecycleCoverage),
   costs: Type.Optional(costs),
-  sale_event: Type.Optional(saleEvent),
+  sale_event: saleEvent,
+  sale_events: Type.Array(listedSaleEvent),
+  sale_event_unknown: Type.Boolean({
+    description: "Whether saleEvent was asked for and this workspace has no such event; false otherwise.",
+  }),
 });
 
-/** The report's data: the first four members always, the others as the section asks. */
+/** The report's data: the first four members and those of sale events always, the others as the section asks. */
 export type ReportData = Static<typeof data>;
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
@@ -210,8 +222,8 @@ export const report = defineEndpoint({
   summary: "Everything about the returns of a selection",
   description:
     "Rate with its interval and the months before, monthly trend, return reasons, refunds, days to return, how much " +
-    "is known of each return, costs and, for a sale event, its rate against a baseline. reportSection narrows it to " +
-    "one part beside the summary.",
+    "is known of each return, costs, the workspace's sale events and, for the one asked for, its rate against a " +
+    "baseline. reportSection narrows it to one part beside the summary and the sale event.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: closed({ data, meta: meta({ ...cohortEcho, section: Type.Enum([...REPORT_SECTIONS]) }) }),
   toolName: "get_report",

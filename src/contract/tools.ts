@@ -85,6 +85,7 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
     lines: [
       "Returns the full picture: rate with interval, months before, trend, reasons, refunds, days to return, lifecycle, costs, sale event.",
       "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. reportSection narrows it.",
+      "sale_events lists the slugs that saleEvent takes.",
       SELECTOR_LINE + " Or pass a list_entities row's selector object as selector.",
       COHORT_LINE,
       'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',

@@ -70,6 +70,8 @@ function expectedCells(data: Required<ReportData>): Map<string, string> {
   put(["refunded_amount", "", "costs", ""], { refunded_amount });
   put(["label_cost", "", "costs", ""], costs);
   put(["lifecycle_coverage", "", "", ""], data.lifecycle_coverage);
+  put(["sale_event", "", "", ""], { sale_event_unknown: data.sale_event_unknown });
+  for (const { slug, label, ...days } of data.sale_events) put(["sale_events", "", slug, label], days);
   if (data.sale_event !== null) {
     const { event, baseline_period, ...figures } = data.sale_event;
     put(["sale_event", "", "", ""], figures);
@@ -103,7 +105,10 @@ test("another parser reads each figure of the JSON report once, and equal to it"
     assert.deepEqual(new Map(cells as [string, string][]), expectedCells(data));
 
     // Nothing of the JSON is forgotten: its leaves are the values, and the members that became columns.
-    const columns = data.trend.length + 2 * data.return_reasons.length + data.timing_buckets.length;
+    const columns =
+      data.trend.length +
+      2 * (data.return_reasons.length + data.sale_events.length) +
+      data.timing_buckets.length;
     const absent = [data.sale_event, data.comparison].filter((part) => part === null).length;
     const interval = data.summary.return_rate_interval === null ? 1 : 0;
     const { months_included: included, excluded_months: excluded } = data.summary;

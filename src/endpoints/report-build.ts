@@ -5,6 +5,7 @@ import { sumTotals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadReportFigures } from "../store/queries/report-figures.ts";
+import type { SaleEventRow } from "../store/queries/report-figures.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { cohortMonths, comparedRange, coverageOf } from "./cohort-months.ts";
@@ -27,10 +28,7 @@ export type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
 export type BuiltReport = { data: Required<ReportData>; selector: ReturnType<typeof selectorEcho> };
 
-/**
- * The whole report of a selection. Of a section other than the overview, what that section does not show (the sale
- * event, unmatched labels) is not loaded and left null.
- */
+/** The whole report of a selection; unmatched labels are null in a section that does not show them. */
 export async function buildReport(
   database: Queryable,
   workspace: Workspace,
@@ -39,11 +37,12 @@ export async function buildReport(
 ): Promise<BuiltReport> {
   const { selector, selection } = requestSelection(input);
   const before = comparedRange(workspace, input);
-  const [figures, saleEvent] = await Promise.all([
-    loadFigures(database, workspace, { input, selection, section, before }),
-    section === "overview" ? requestSaleEvent(database, workspace, input, selection) : null,
-  ]);
+  const figures = await loadFigures(database, workspace, { input, selection, section, before });
   requireFound(selector, figures.found);
+  const saleEvent = await requestSaleEvent(database, workspace, input, {
+    selection,
+    events: figures.sale_events,
+  });
 
   const months = cohortMonths(workspace, input, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
@@ -77,6 +76,8 @@ export async function buildReport(
       lifecycle_coverage: presentLifecycle(basis),
       costs: presentCosts(basis),
       sale_event: saleEvent,
+      sale_events: figures.sale_events.map(presentSaleEvent),
+      sale_event_unknown: input.saleEvent !== undefined && saleEvent === null,
     },
   };
 }
@@ -102,19 +103,21 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
     startMonth: before?.start_month ?? input.start_month,
     endMonth: input.end_month,
     countedMonths: cohortMonths(workspace, input, []).map(({ month }) => month),
+    saleEvent: input.saleEvent ?? null,
     charged: showsUnmatched ? range : null,
   });
 }
 
-function requestSaleEvent(
+async function requestSaleEvent(
   database: Queryable,
   workspace: Workspace,
   input: ReportInput,
-  selection: Selection,
-): Promise<Exclude<ReportData["sale_event"], undefined>> | null {
+  { selection, events }: { selection: Selection; events: readonly SaleEventRow[] },
+): Promise<ReportData["sale_event"]> {
   if (input.saleEvent === undefined) return null;
   return loadSaleEvent(database, workspace, {
     slug: input.saleEvent,
+    events,
     baseline: input.saleEventBaseline ?? "matched_prior",
     scope: input.saleEventScope ?? "current_selection",
     selection,
@@ -124,6 +127,16 @@ function requestSaleEvent(
     windowDays: daysOfWindow(workspace, input),
     includeIncomplete: input.include_incomplete === true,
   });
+}
+
+/** What tells which events `saleEvent` takes. */
+function presentSaleEvent({
+  slug,
+  label,
+  starts_on,
+  ends_on,
+}: SaleEventRow): ReportData["sale_events"][number] {
+  return { slug, label, starts_on, ends_on };
 }
 
 function daysOfWindow(workspace: Workspace, input: ReportInput): number | null {

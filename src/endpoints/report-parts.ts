@@ -19,7 +19,7 @@ export type ReportBasis = {
   coverage: ReturnType<typeof coverageOf>;
   months: readonly CohortMonth[];
   totals: Totals;
-  figures: Omit<ReportFigures, "found" | "skus" | "months">;
+  figures: Omit<ReportFigures, "found" | "skus" | "months" | "sale_events">;
   labelCostsIncluded: boolean;
   currencyExponent: number;
 };

@@ -19,14 +19,15 @@ export type ReportRowSection =
   | "timing"
   | "label_cost"
   | "lifecycle_coverage"
-  | "sale_event";
+  | "sale_event"
+  | "sale_events";
 
 type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; label?: string };
 type Figures = Record<string, string | number | boolean | null>;
 
 /**
  * Every figure of a report once, section by section: `metric` is the JSON member, `key` tells apart members of one
- * name. A null is a row without value; a null comparison or sale event has no rows.
+ * name. A null is a row without value; a null comparison or sale event has no rows of its own.
  */
 export function* reportRows(report: Required<ReportData>): Generator<ReportRow[]> {
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
@@ -49,6 +50,9 @@ export function* reportRows(report: Required<ReportData>): Generator<ReportRow[]
   yield rowsOf({ section: "label_cost", key: "costs" }, otherCosts);
   yield rowsOf({ section: "lifecycle_coverage" }, report.lifecycle_coverage);
   yield [...saleEventRows(report, rowsOf)];
+  for (const { slug, label, ...days } of report.sale_events) {
+    yield rowsOf({ section: "sale_events", key: slug, label }, days);
+  }
 }
 
 /**
@@ -87,6 +91,7 @@ function* summaryRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<R
 }
 
 function* saleEventRows(report: Required<ReportData>, rowsOf: RowsOf): Generator<ReportRow> {
+  yield* rowsOf({ section: "sale_event" }, { sale_event_unknown: report.sale_event_unknown });
   if (report.sale_event === null) return;
   const { event, baseline_period: baselinePeriod, ...figures } = report.sale_event;
   yield* rowsOf({ section: "sale_event" }, figures);
@@ -115,7 +120,7 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/_on$/u, "date"],
   [/^months_included$/u, "months"],
   [/_month$|^complete_through$/u, "month"],
-  [/^(?:is_complete|label_costs_included)$/u, "boolean"],
+  [/^(?:is_complete|label_costs_included|sale_event_unknown)$/u, "boolean"],
   [/^(?:currency_code|slug|label|baseline|scope|kind|excluded_months|note)$/u, "text"],
 ];
 

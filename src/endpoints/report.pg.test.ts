@@ -213,7 +213,7 @@ test("M10: without a usable label source label costs are 0 and label facts unkno
   assert.equal(data.lifecycle_coverage.share_with_label, null);
 });
 
-test("each section is the summary and one part; members keep the contract's order", async () => {
+test("each section is the summary, one part and the sale event; members keep the contract's order", async () => {
   const { data: overview, meta } = await ask({ saleEvent: "summer", reportSection: "unheard-of" });
   assert.equal(meta["section"], "overview");
   const order = Object.keys(contract.response?.properties.data.properties ?? {});
@@ -230,7 +230,9 @@ test("each section is the summary and one part; members keep the contract's orde
     if (section === "overview") continue;
     const { data, meta: sectionMeta } = await ask({ reportSection: section, saleEvent: "summer" });
     assert.equal(sectionMeta["section"], section);
-    assert.deepEqual(Object.keys(data), [...order.slice(0, 4), parts[section]]);
+    assert.deepEqual(Object.keys(data), [...order.slice(0, 4), parts[section], ...order.slice(-3)]);
+    assert.deepEqual(data.sale_event, overview.sale_event);
+    assert.deepEqual(data.sale_events, overview.sale_events);
     assert.deepEqual(data.summary, overview.summary);
     assert.deepEqual(data[parts[section]], overview[parts[section]]);
   }

@@ -98,6 +98,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   lifecycle_coverage: "Return requests by state, and how much is known of the returned units.",
   costs: "What the returns cost.",
   sale_event: "The sale event against its baseline.",
+  sale_events: "Every sale event of the workspace, by slug: what saleEvent takes.",
   return_rate_interval: "95 % Wilson interval of the rate; null when nothing was sold.",
   refunded_amount: "Refunded merchandise, without tax.",
   return_label_cost: "Return labels; 0 unless label_costs_included.",

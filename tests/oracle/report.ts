@@ -4,7 +4,7 @@ import type { Figures } from "./figures.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
 import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
-import { saleEventPart } from "./sale-event.ts";
+import { saleEventParts } from "./sale-event.ts";
 import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
 
 type Answered = { data: unknown; meta: Record<string, unknown> };
@@ -41,7 +41,7 @@ export function report(question: Question): Answered {
       timing_buckets: timingPart(figures),
       lifecycle_coverage: lifecyclePart(question, months, figures),
       costs: costsPart(question, figures),
-      sale_event: saleEventPart(question),
+      ...saleEventParts(question),
     },
     meta: { section: "overview" },
   };

@@ -52,18 +52,22 @@ export interface EntitiesMeta extends ApiMeta {
   next_cursor: string | null;
 }
 
-/** What /api/v1/summary answers. */
-export interface SummaryData {
-  sold_units: number;
-  returned_units: number;
-  /** 0–1 fraction, 6 decimals. */
-  return_rate: number;
+/** How much of the range of order months is counted. */
+export interface MonthCoverage {
   /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
   months_included: number;
   /** Months of the range left out because their window is still open, newest last. */
   excluded_months: string[];
   /** YYYY-MM. */
   complete_through: string | null;
+}
+
+/** What /api/v1/summary answers. */
+export interface SummaryData extends MonthCoverage {
+  sold_units: number;
+  returned_units: number;
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
 }
 
 export type SelectorEcho =
@@ -98,7 +102,7 @@ export interface ReportSummaryReturnRateInterval {
   high: number;
 }
 
-export interface ReportSummary {
+export interface ReportSummary extends MonthCoverage {
   sold_units: number;
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
@@ -115,12 +119,6 @@ export interface ReportSummary {
   /** returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero. */
   cost_per_returned_unit: number | null;
   median_days_to_return: number | null;
-  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
-  months_included: number;
-  /** Months of the range left out because their window is still open, newest last. */
-  excluded_months: string[];
-  /** YYYY-MM. */
-  complete_through: string | null;
 }
 
 /**
@@ -267,6 +265,15 @@ export interface ReportSaleEvent {
   return_rate_change: number | null;
 }
 
+export interface SaleEvent {
+  slug: string;
+  label: string;
+  /** YYYY-MM-DD. */
+  starts_on: string;
+  /** YYYY-MM-DD. */
+  ends_on: string;
+}
+
 /** What /api/v1/report answers. */
 export interface ReportData {
   currency_code: string;
@@ -290,7 +297,10 @@ export interface ReportData {
   lifecycle_coverage?: ReportLifecycleCoverage;
   costs?: ReportCosts;
   /** null unless saleEvent names a sale event of this workspace. */
-  sale_event?: ReportSaleEvent | null;
+  sale_event: ReportSaleEvent | null;
+  sale_events: SaleEvent[];
+  /** Whether saleEvent was asked for and this workspace has no such event; false otherwise. */
+  sale_event_unknown: boolean;
 }
 
 export interface ReportMeta extends ApiMeta, CohortEcho {
@@ -312,13 +322,7 @@ export interface TimeseriesData {
   rows: TimeseriesRow[];
 }
 
-export interface TimeseriesMeta extends ApiMeta, CohortEcho {
-  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
-  months_included: number;
-  /** Months of the range left out because their window is still open, newest last. */
-  excluded_months: string[];
-  /** YYYY-MM. */
-  complete_through: string | null;
+export interface TimeseriesMeta extends ApiMeta, CohortEcho, MonthCoverage {
   returned: number;
 }
 
@@ -354,18 +358,12 @@ export interface ReturnRateLeaderboardFilters {
   vendor: string | null;
 }
 
-export interface ReturnRateLeaderboardMeta extends ApiMeta {
+export interface ReturnRateLeaderboardMeta extends ApiMeta, MonthCoverage {
   selector: SelectorEcho;
   /** YYYY-MM. */
   start_month?: string;
   /** YYYY-MM. */
   end_month?: string;
-  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
-  months_included: number;
-  /** Months of the range left out because their window is still open, newest last. */
-  excluded_months: string[];
-  /** YYYY-MM. */
-  complete_through: string | null;
   window: "primary";
   period: "month" | "year";
   limit: number;
@@ -402,13 +400,7 @@ export interface ReturnCostLeaderboardFilters {
   vendor: string | null;
 }
 
-export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho {
-  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
-  months_included: number;
-  /** Months of the range left out because their window is still open, newest last. */
-  excluded_months: string[];
-  /** YYYY-MM. */
-  complete_through: string | null;
+export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho, MonthCoverage {
   limit: number;
   returned: number;
   vendor: string | null;
