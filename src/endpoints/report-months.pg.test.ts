@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { compileInput } from "../contract/input.ts";
+import { returnRateLeaderboard as contract } from "../contract/return-rate-leaderboard.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { makeReportStore } from "../../tests/support/random-report-store.ts";
 import { AS_OF, startReportService } from "../../tests/support/report-service.ts";
 import type { ReportService } from "../../tests/support/report-service.ts";
 import { reportWorkspace } from "../../tests/support/report-store.ts";
+import { returnRateLeaderboard } from "./return-rate-leaderboard.ts";
 
 let service: ReportService;
 const ask = (parameters: Record<string, unknown>, of?: Workspace) => service.ask(parameters, of);
@@ -61,4 +64,16 @@ test("M5: before the first sync nothing finite is complete, nor compared", async
     never,
   );
   assert.equal(lifetime.comparison?.start_month, "2024-11");
+});
+
+test("M12: before the first sync the rate leaderboard ranks no month, and says so", async () => {
+  const input = compileInput(contract.parameters)(new Map());
+  const ranked = async (workspace: Workspace) => {
+    const answer = await returnRateLeaderboard(service.database, { workspace, input, now: new Date(AS_OF) });
+    const { meta } =
+      answer.kind === "json" ? (answer.body as { meta: Record<string, unknown> }) : assert.fail();
+    return [meta["start_month"], meta["months_included"], meta["excluded_months"], meta["complete_through"]];
+  };
+  assert.deepEqual(await ranked(reportWorkspace(1, AS_OF)), ["2024-05", 12, [], "2025-04"]);
+  assert.deepEqual(await ranked(reportWorkspace(1, AS_OF, { asOfDay: null })), [undefined, 0, [], null]);
 });
