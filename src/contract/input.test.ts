@@ -190,7 +190,7 @@ test("what the schema does not list is ignored, whatever it is called", () => {
   assert.deepEqual(Object.entries(reader(raw)), [["p", "a"]]);
 });
 
-test("a normalized parameter falls back to its default instead of being refused", () => {
+test("a normalized parameter falls back to its default, a slug to that of no event, instead of being refused", () => {
   const reader = compileInput(Type.Object(reportStateParameters));
   const raw = new Map<string, unknown>([
     ["saleEvent", "\0"],
@@ -198,6 +198,7 @@ test("a normalized parameter falls back to its default instead of being refused"
     ["saleEventScope", ["event_scope"]],
   ]);
   assert.deepEqual(reader(raw), {
+    saleEvent: "",
     saleEventBaseline: "matched_prior",
     saleEventScope: "current_selection",
   });

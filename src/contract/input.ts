@@ -48,6 +48,7 @@ type ParameterSchema = TSchema & {
   default?: unknown;
   "x-allowed"?: string;
   "x-normalized"?: boolean;
+  "x-unreadable"?: unknown;
 };
 
 function compileParameter(name: string, schema: ParameterSchema, required: string[]): ParameterReader {
@@ -57,7 +58,7 @@ function compileParameter(name: string, schema: ParameterSchema, required: strin
   const read = (value: unknown): unknown => {
     const decoded = decode(value);
     if (decoded !== undefined) return decoded;
-    if (schema["x-normalized"] === true) return schema.default;
+    if (schema["x-normalized"] === true) return schema["x-unreadable"] ?? schema.default;
     const isOtherNotation = isNumber && typeof value === "string" && OTHER_NOTATION.test(value);
     throw invalidRequest(isOtherNotation ? `${allowed}, in plain decimal digits.` : `${allowed}.`);
   };

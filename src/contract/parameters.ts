@@ -1,7 +1,7 @@
 import Type from "typebox";
 
 // A parameter schema is plain JSON Schema; `x-allowed` is the end of the sentence "<name> must be …".
-// `x-normalized` marks a value that falls back to its default instead of being refused.
+// `x-normalized` marks a value that falls back to `x-unreadable`, else to its default, instead of being refused.
 
 const TEXT_LIMIT = 512;
 
@@ -101,8 +101,11 @@ export const reportStateParameters = {
   saleEvent: Type.Optional(
     Type.String({
       maxLength: TEXT_LIMIT,
-      description: "Slug of a sale event; an unknown one is ignored.",
+      description:
+        "Slug of a sale event, as sale_events of any report lists them; an unknown one is ignored.",
       "x-normalized": true,
+      // No event has this slug: an unreadable one is as unknown as any other.
+      "x-unreadable": "",
     }),
   ),
   saleEventBaseline: Type.Optional(

@@ -1,6 +1,15 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, leaderboardProduct, meta, nullableText, rate, units, vendorKnown } from "./meta.ts";
+import {
+  cohortEcho,
+  leaderboardProduct,
+  meta,
+  monthCoverage,
+  nullableText,
+  rate,
+  units,
+  vendorKnown,
+} from "./meta.ts";
 import {
   limitParameter,
   monthParameters,
@@ -59,6 +68,7 @@ export const returnCostLeaderboard = defineEndpoint({
       ),
       meta: meta({
         ...cohortEcho,
+        ...monthCoverage,
         limit: Type.Integer({ minimum: 1, maximum: 100 }),
         returned: units,
         vendor_known: vendorKnown,

@@ -3,6 +3,7 @@ import { defineEndpoint } from "./endpoint.ts";
 import {
   leaderboardProduct,
   meta,
+  monthCoverage,
   monthText,
   nullableText,
   rate,
@@ -65,6 +66,7 @@ export const returnRateLeaderboard = defineEndpoint({
         selector: selectorEcho,
         start_month: Type.Optional(monthText),
         end_month: Type.Optional(monthText),
+        ...monthCoverage,
         window: Type.Literal("primary"),
         period: Type.Enum(["month", "year"]),
         limit: Type.Integer({ minimum: 1, maximum: 500 }),

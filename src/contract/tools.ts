@@ -56,7 +56,8 @@ type ToolText = { title: string; lines: readonly string[] };
 const SELECTOR_LINE =
   "Selector: sku, or product_gid, or product_group_type with product_group_key; take it from list_entities. None = the whole store.";
 const COHORT_LINE =
-  "Months are order cohorts in UTC, both ends included, at most 120. Default window: primary; months still open in it are left out.";
+  "Months are order cohorts in UTC, both ends included, at most 120. Default window: primary; months still open in it are left out. " +
+  "months_included 0: nothing was counted, so zeros are no results.";
 
 const TEXTS: Readonly<Record<string, ToolText>> = {
   list_entities: {
@@ -84,7 +85,7 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
     lines: [
       "Returns the full picture: rate with interval, months before, trend, reasons, refunds, days to return, lifecycle, costs, sale event.",
       "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. reportSection narrows it.",
-      "Which vendor (product, SKU, group) is worst: reportSection breakdown with breakdownBy; the 20 costliest and one row other.",
+      "Which vendor (product, SKU, group) is worst: reportSection breakdown with breakdownBy; the 20 costliest and one row other. sale_events lists the slugs that saleEvent takes.",
       SELECTOR_LINE + " Or pass a list_entities row's selector object as selector.",
       COHORT_LINE,
       'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',
@@ -106,7 +107,7 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
       "Returns SKUs by highest return rate over the latest complete month or year, in the workspace's primary window.",
       "Use it to find problem SKUs; for those that cost most use get_return_cost_leaderboard, for a known SKU get_summary.",
       "SKUs with few sales are left out (data.min_sold_units). Default: period year, limit 50 (1 to 500); the plan may show fewer.",
-      "Months are order cohorts in UTC. A selector narrows it to its SKUs; take it from list_entities.",
+      "Months are order cohorts in UTC; months_included 0: no month is complete yet. A selector narrows it to its SKUs; take it from list_entities.",
       'Example: {"period": "month", "limit": 10, "min_return_rate": 0.2}',
     ],
   },

@@ -12,7 +12,7 @@ import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
 import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
-import { monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
+import { coverageOf, monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { baseMeta } from "./meta.ts";
@@ -70,6 +70,7 @@ export async function returnCostLeaderboard(
         ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
+        ...coverageOf(workspace, input),
         limit,
         returned: ranking.rows.length,
         vendor,

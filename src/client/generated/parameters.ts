@@ -60,7 +60,7 @@ export interface SummaryParameters extends SelectorParameters, MonthParameters, 
 
 /** A sale event to look at. */
 export interface SaleEventParameters {
-  /** Slug of a sale event; an unknown one is ignored. */
+  /** Slug of a sale event, as sale_events of any report lists them; an unknown one is ignored. */
   saleEvent?: string | undefined;
   /** What the sale event is compared with. Default: "matched_prior". */
   saleEventBaseline?: "matched_prior" | "selected_non_sale" | "prior_year" | undefined;

@@ -16,14 +16,28 @@ export type ReportRange = {
   endMonth: string;
   /** Cohort months whose returns are added up. */
   countedMonths: readonly string[];
+  /** Slug of the sale event whose SKUs are wanted; null = none. */
+  saleEvent: string | null;
   /** Charge months of unmatched labels, both included; null = not asked for. */
   charged: { startMonth: string; endMonth: string } | null;
+};
+
+/**
+ * A sale event; days are "YYYY-MM-DD", both included. `skus` is told of the one asked for; null = the whole workspace.
+ */
+export type SaleEventRow = {
+  slug: string;
+  label: string;
+  starts_on: string;
+  ends_on: string;
+  skus: string[] | null;
 };
 
 /** What counts lies inside the window, on the counted cohort months; request units whatever the window. */
 export type ReportFigures = Found & {
   skus: string[] | null;
   months: CohortMonthRow[];
+  /** `reason` is a stated one, or a key of src/metrics/returned-units.ts for none. */
   reasons: { reason: string; returned_units: number }[];
   lags: { lag_days: number; returned_units: number }[];
   returned_not_refunded_units: number;
@@ -31,6 +45,8 @@ export type ReportFigures = Found & {
   returned_units_with_label: number;
   requests: { status: string; units: number }[];
   unmatched_label_minor: number | null;
+  /** Every sale event of the workspace, by slug. */
+  sale_events: SaleEventRow[];
 };
 
 const LOAD_REPORT_FIGURES = defineStatement({
@@ -70,13 +86,17 @@ const LOAD_REPORT_FIGURES = defineStatement({
          case when $11::date is not null then (
            select coalesce(sum(u.amount_minor), 0) from unmatched_label u
             where u.shop_key = $1 and u.charged_on >= $11 and u.charged_on < $12::date + interval '1 month')
-         end as unmatched_label_minor
+         end as unmatched_label_minor,
+         coalesce((
+           select json_agg(json_build_object('slug', v.slug, 'label', v.label, 'starts_on', v.starts_on, 'ends_on', v.ends_on,
+                                             'skus', case when v.slug = $13::text then v.skus end) order by v.slug)
+             from sale_event v where v.shop_key = $1), '[]') as sale_events
     from counted c`,
 });
 
 /**
  * One row: all figures of a report, of one moment. Range scans of cohort's primary key: the months in the window, and
- * their lifetime rows for what a shorter window is cut from; unmatched_label_by_day.
+ * their lifetime rows for what a shorter window is cut from; unmatched_label_by_day; sale_event's primary key.
  */
 export async function loadReportFigures(
   database: Queryable,
@@ -92,6 +112,7 @@ export async function loadReportFigures(
     range.countedMonths.map(firstDay),
     range.charged === null ? null : firstDay(range.charged.startMonth),
     range.charged === null ? null : firstDay(range.charged.endMonth),
+    range.saleEvent,
   ]);
   if (rows[0] === undefined) throw new Error("load_report_figures returned no row");
   return rows[0];

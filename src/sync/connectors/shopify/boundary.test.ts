@@ -67,7 +67,7 @@ test("of the ledger only what takes back or is a tip is kept", () => {
   assert.deepEqual(tip, { tip: { id: "s", lineId: "l" } });
 });
 
-test("M9: amounts become minor units of their currency, half up beyond its decimals", () => {
+test("M9: amounts become minor units of their currency, halves beyond its decimals away from zero", () => {
   assert.equal(minorOf("12.5", "EUR"), 1250);
   assert.equal(minorOf("1200.0", "JPY"), 1200);
   assert.equal(minorOf("1.234", "KWD"), 1234);
@@ -77,7 +77,7 @@ test("M9: amounts become minor units of their currency, half up beyond its decim
   assert.throws(() => minorOf("12,5", "EUR"), { name: "SourceFailed" });
 });
 
-test("an amount that is split stays whole", () => {
+test("an amount that is split stays whole, and a negative one is split as its size is", () => {
   const weights = fc.array(fc.nat(1000), { minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(fc.integer({ min: -100_000, max: 100_000 }), weights, (wholeMinor, parts) => {
@@ -86,6 +86,10 @@ test("an amount that is split stays whole", () => {
       assert.equal(
         split.reduce((sum, part) => sum + part, 0),
         wholeMinor,
+      );
+      assert.deepEqual(
+        splitMinor(0 - wholeMinor, parts),
+        split.map((part) => 0 - part),
       );
     }),
   );
