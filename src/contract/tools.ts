@@ -1,4 +1,5 @@
 import type { Endpoint } from "./endpoint.ts";
+import { ALIASES } from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
 
 /** A tool as tools/list shows it. */
@@ -130,9 +131,6 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
   },
 };
 
-/** Compatibility names that the endpoint still takes; a model needs one name. */
-const UNLISTED = new Set(["store_product_gid", "shopify_product_gid"]);
-
 const SELECTOR_SCHEMA = {
   type: "object",
   description:
@@ -169,7 +167,7 @@ function argumentsSchema(endpoint: Endpoint): ArgumentsSchema {
     ? { selector: SELECTOR_SCHEMA }
     : {};
   for (const [name, schema] of Object.entries(endpoint.parameters.properties)) {
-    if (!UNLISTED.has(name)) properties[name] = argumentSchema(schema);
+    if (!ALIASES.has(name)) properties[name] = argumentSchema(schema);
   }
   const required = (endpoint.parameters.required as string[] | undefined) ?? [];
   return { type: "object", properties, required, additionalProperties: false };
@@ -185,11 +183,13 @@ type ParameterSchema = {
   minimum?: number;
   maximum?: number;
   default?: string | number | boolean;
+  "x-tool-enum"?: string[];
 };
 
 /** A parameter's schema without what providers differ on; its bounds and default are said in words too. */
 function argumentSchema(schema: ParameterSchema): Record<string, unknown> {
-  const { enum: values, format, minimum, pattern } = schema;
+  const { format, minimum, pattern, "x-tool-enum": toolValues } = schema;
+  const values = schema.enum ?? toolValues;
   const maximum = schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum;
   const facets = {
     enum: values,

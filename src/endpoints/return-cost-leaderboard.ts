@@ -25,7 +25,7 @@ export async function returnCostLeaderboard(
   call: Call<typeof contract>,
 ): Promise<Answer> {
   const { workspace, input, now } = call;
-  const { vendor = null, min_cost = null, limit = 50 } = input;
+  const { vendor = null, min_cost = null, limit = 10 } = input;
   const { selector, selection } = requestSelection(input);
   const exponent = currencyExponent(workspace.currencyCode);
   const rules = {

@@ -1,3 +1,4 @@
+import { entities } from "../contract/entities.ts";
 import { invalidRequest } from "../contract/errors.ts";
 import { readSelector } from "../contract/selector.ts";
 import type { Selector, SelectorInput } from "../contract/selector.ts";
@@ -40,7 +41,8 @@ export function requireFound(selector: Selector, found: boolean): void {
   if (found) return;
   const parameter = { workspace: "", sku: "sku", product: "product_gid", product_group: "product_group_key" };
   throw invalidRequest(
-    `${parameter[selector.kind]} names nothing in this workspace; take selectors from entities.`,
+    (words) =>
+      `${parameter[selector.kind]} names nothing in this workspace; take selectors from ${words.nameOf(entities)}.`,
   );
 }
 

@@ -32,7 +32,7 @@ export function rateLeaderboard(question: Question): Answered {
     row.returned / row.sold >= minRate &&
     (params["vendor"] === undefined || row.vendor === params["vendor"]);
   const card = settings.full_leaderboards ? Infinity : settings.visible_card_size;
-  const limit = Math.min(Number(params["limit"] ?? 50), card);
+  const limit = Math.min(Number(params["limit"] ?? 10), card);
   const rows = ranking
     .slice(0, Math.min(card, ranking.length))
     .filter(passes)
@@ -64,7 +64,7 @@ export function costLeaderboard(question: Question): Answered {
         (params["vendor"] === undefined || row.vendor === params["vendor"]),
     )
     .toSorted((left, right) => costOf(right) - costOf(left) || byCodePoint(left.sku, right.sku));
-  const rows = ranking.slice(0, Number(params["limit"] ?? 50)).map((row) => ({
+  const rows = ranking.slice(0, Number(params["limit"] ?? 10)).map((row) => ({
     sku: row.sku,
     total_cost_amount: amountOf(costOf(row), currency),
     total_refunded_amount: amountOf(row.refundMinor, currency),
