@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { INSTRUCTIONS } from "../src/contract/tools.ts";
+import { makeDemo } from "../src/control/demo.ts";
+import type { Demo } from "../src/control/demo.ts";
+import { post, toolCall, toolText } from "./support/mcp.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+// What a merchant asks, answered through tools alone: what each call asks for is told by the answers before it, and by
+// the instructions. The demo store is as it stands on this day.
+const NOW = new Date("2026-08-20T06:00:00Z");
+
+let service: TestService;
+let demo: Demo;
+const folder = mkdtempSync(join(tmpdir(), "returns-questions-"));
+
+before(async () => {
+  service = await startTestService();
+  const { database, keys } = service.installation;
+  demo = await makeDemo({
+    database,
+    dataFolder: folder,
+    pepper: keys.tokenPepper,
+    keepFolder: null,
+    now: NOW,
+    today: NOW.toISOString().slice(0, 10),
+    onProgress: () => {},
+  });
+});
+after(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Row = Record<string, string & number & boolean & null & { [member: string]: never }>;
+type Body = { data: Row & { rows: Row[] } & Row[] & Record<string, Row & Row[]>; meta: Row };
+type Ask = (tool: string, values: Record<string, unknown>) => Promise<Body>;
+
+const YEAR = { start_month: "2025-08", end_month: "2026-07" };
+
+type Question = {
+  question: string;
+  /** Asks and returns the sentence that the merchant gets. */
+  answer: (ask: Ask) => Promise<string>;
+  expected: RegExp;
+};
+
+const QUESTIONS: readonly Question[] = [
+  {
+    question: "Which product has a bad batch, and why?",
+    answer: async (ask) => {
+      const board = await ask("get_return_rate_leaderboard", { period: "month", limit: 3 });
+      const [worst] = board.data.rows;
+      const { start_month, end_month } = board.meta;
+      const selection = { sku: worst?.["sku"], start_month, end_month, reportSection: "reasons" };
+      const report = await ask("get_report", selection);
+      const [reason] = report.data["return_reasons"] as Row[];
+      return `${worst?.["sku"]}: ${worst?.["return_rate"]} in ${start_month}, ${reason?.["label"]} ${reason?.["share"]}`;
+    },
+    expected: /^LMP\d+-\w+: 0\.\d+ in 2026-06, Defective 0\.[6-9]/u,
+  },
+  {
+    question: "What do returns cost per month?",
+    answer: async (ask) => {
+      const { data } = await ask("get_report", { ...YEAR, reportSection: "trend" });
+      const costs = (data["trend"] as Row[]).map((row) => `${row["cohort_month"]} ${row["returns_cost"]}`);
+      return `${data["currency_code"]}: ${costs.join(", ")}`;
+    },
+    expected: /^GBP: (?:\d{4}-\d{2}-01 [\d.]+(?:, )?){11}$/u,
+  },
+  {
+    question: "Did Black Friday bring more returns?",
+    answer: async (ask) => {
+      const months = { start_month: "2025-11", end_month: "2025-11" };
+      const { data } = await ask("get_report", { ...months, saleEvent: "black-friday-2025" });
+      const {
+        label,
+        event,
+        baseline_period: baseline,
+        return_rate_change: change,
+      } = data["sale_event"] as Row;
+      return `${label}: ${event?.["return_rate"]} after ${baseline?.["return_rate"]}, ${change}`;
+    },
+    expected: /^Black Friday 2025: 0\.\d+ after 0\.\d+, 0\.\d+$/u,
+  },
+  {
+    question: "Is July final?",
+    answer: async (ask) => {
+      const july = { start_month: "2026-07", end_month: "2026-07", include_incomplete: true };
+      const { data } = await ask("get_timeseries", july);
+      return `${data.rows[0]?.["cohort_month"]}: ${data.rows[0]?.["is_complete"]}`;
+    },
+    expected: /^2026-07-01: false$/u,
+  },
+  {
+    question: "Can I export this?",
+    answer: async () => /[^.\n]*export[^\n]*/u.exec(INSTRUCTIONS)?.[0] ?? "",
+    expected: /GET \/api\/v1\/export\/report\.csv.*read:exports/u,
+  },
+  {
+    question: "Which of two groups comes back more?",
+    answer: async (ask) => {
+      const { data: groups } = await ask("list_entities", { type: "product_group", limit: 10 });
+      const rates = [];
+      for (const group of groups.slice(0, 2)) {
+        const { data } = await ask("get_summary", { ...YEAR, ...(group["selector"] as unknown as object) });
+        rates.push(`${group["label"]} ${data["return_rate"]}`);
+      }
+      return rates.join(", ");
+    },
+    expected: /^\S.* 0\.\d+, \S.* 0\.\d+$/u,
+  },
+  {
+    question: "What changed since last week?",
+    answer: async (ask) => {
+      const { data } = await ask("list_alerts", { since: "2026-08-13T00:00:00Z" });
+      return data.map((alert) => alert["category"]).join(", ");
+    },
+    expected: /return_rate_watchlist/u,
+  },
+  {
+    question: "Do used ones come back more often?",
+    answer: async (ask) => {
+      const found = await ask("list_entities", { q: "waxed field jacket", limit: 1 });
+      const selector = found.data[0]?.["selector"] as unknown as object;
+      const fresh = await ask("get_summary", { ...YEAR, ...selector });
+      const all = await ask("get_summary", { ...YEAR, ...selector, include_used_variants: true });
+      const usedSold = all.data["sold_units"] - fresh.data["sold_units"];
+      const usedReturned = all.data["returned_units"] - fresh.data["returned_units"];
+      return `new ${fresh.data["return_rate"]}, used ${(usedReturned / usedSold).toFixed(3)} of ${usedSold}`;
+    },
+    expected: /^new 0\.\d+, used 0\.\d+ of [1-9]\d*$/u,
+  },
+];
+
+/** Calls and bytes of text that the guide says for each question. */
+const GUIDE = readFileSync(join(import.meta.dirname, "../docs/mcp.md"), "utf8");
+
+for (const { question, answer, expected } of QUESTIONS) {
+  test(question, async (t) => {
+    const tools: string[] = [];
+    let bytes = 0;
+    const said = await answer(async (tool, values) => {
+      const { text, isError } = toolText(
+        await post(service.address, toolCall(tool, values), { token: demo.token.token }),
+      );
+      assert.equal(isError, false, text);
+      tools.push(tool);
+      bytes += Buffer.byteLength(text);
+      return JSON.parse(text) as Body;
+    });
+    const calls = tools.map((tool) => `\`${tool}\``).join(", ") || "none";
+    t.diagnostic(`| ${question} | ${calls} | ${tools.length} | ${bytes.toLocaleString("en")} |`);
+    t.diagnostic(said);
+    assert.match(said, expected);
+    const row = GUIDE.split("\n").find((line) => line.startsWith(`| ${question} |`)) ?? "";
+    const [, , named, count, most] = row.split("|").map((cell) => cell.trim());
+    assert.deepEqual([named, count], [calls, String(tools.length)], "docs/mcp.md says so");
+    const mostBytes = Number(most?.replaceAll(",", ""));
+    assert.ok(bytes <= mostBytes * 1.25, `${bytes} bytes, and docs/mcp.md says ${most}`);
+  });
+}
