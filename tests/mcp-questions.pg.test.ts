@@ -36,9 +36,16 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-type Row = Record<string, string & number & boolean & null & { [member: string]: never }>;
-type Body = { data: Row & { rows: Row[] } & Row[] & Record<string, Row & Row[]>; meta: Row };
-type Ask = (tool: string, values: Record<string, unknown>) => Promise<Body>;
+type Ask = (tool: string, values: Record<string, unknown>) => Promise<unknown>;
+
+/** The member of an answer at a path. */
+function at(answer: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce((value, step) => (value as Record<string | number, unknown>)[step], answer);
+}
+
+const listAt = (answer: unknown, ...path: readonly string[]): unknown[] => at(answer, ...path) as unknown[];
+const textAt = (answer: unknown, ...path: readonly (string | number)[]): string =>
+  String(at(answer, ...path));
 
 const YEAR = { start_month: "2025-08", end_month: "2026-07" };
 
@@ -54,21 +61,25 @@ const QUESTIONS: readonly Question[] = [
     question: "Which product has a bad batch, and why?",
     answer: async (ask) => {
       const board = await ask("get_return_rate_leaderboard", { period: "month", limit: 3 });
-      const [worst] = board.data.rows;
-      const { start_month, end_month } = board.meta;
-      const selection = { sku: worst?.["sku"], start_month, end_month, reportSection: "reasons" };
-      const report = await ask("get_report", selection);
-      const [reason] = report.data["return_reasons"] as Row[];
-      return `${worst?.["sku"]}: ${worst?.["return_rate"]} in ${start_month}, ${reason?.["label"]} ${reason?.["share"]}`;
+      const [sku, rate] = ["sku", "return_rate"].map((name) => textAt(board, "data", "rows", 0, name));
+      const month = textAt(board, "meta", "start_month");
+      const months = { start_month: month, end_month: textAt(board, "meta", "end_month") };
+      const report = await ask("get_report", { sku, ...months, reportSection: "reasons" });
+      const [label, share] = ["label", "share"].map((name) =>
+        textAt(report, "data", "return_reasons", 0, name),
+      );
+      return `${sku}: ${rate} in ${month}, ${label} ${share}`;
     },
     expected: /^LMP\d+-\w+: 0\.\d+ in 2026-06, Defective 0\.[6-9]/u,
   },
   {
     question: "What do returns cost per month?",
     answer: async (ask) => {
-      const { data } = await ask("get_report", { ...YEAR, reportSection: "trend" });
-      const costs = (data["trend"] as Row[]).map((row) => `${row["cohort_month"]} ${row["returns_cost"]}`);
-      return `${data["currency_code"]}: ${costs.join(", ")}`;
+      const report = await ask("get_report", { ...YEAR, reportSection: "trend" });
+      const costs = listAt(report, "data", "trend").map(
+        (row) => `${textAt(row, "cohort_month")} ${textAt(row, "returns_cost")}`,
+      );
+      return `${textAt(report, "data", "currency_code")}: ${costs.join(", ")}`;
     },
     expected: /^GBP: (?:\d{4}-\d{2}-01 [\d.]+(?:, )?){11}$/u,
   },
@@ -76,14 +87,10 @@ const QUESTIONS: readonly Question[] = [
     question: "Did Black Friday bring more returns?",
     answer: async (ask) => {
       const months = { start_month: "2025-11", end_month: "2025-11" };
-      const { data } = await ask("get_report", { ...months, saleEvent: "black-friday-2025" });
-      const {
-        label,
-        event,
-        baseline_period: baseline,
-        return_rate_change: change,
-      } = data["sale_event"] as Row;
-      return `${label}: ${event?.["return_rate"]} after ${baseline?.["return_rate"]}, ${change}`;
+      const report = await ask("get_report", { ...months, saleEvent: "black-friday-2025" });
+      const sale = at(report, "data", "sale_event");
+      const rates = ["event", "baseline_period"].map((name) => textAt(sale, name, "return_rate"));
+      return `${textAt(sale, "label")}: ${rates.join(" after ")}, ${textAt(sale, "return_rate_change")}`;
     },
     expected: /^Black Friday 2025: 0\.\d+ after 0\.\d+, 0\.\d+$/u,
   },
@@ -91,24 +98,24 @@ const QUESTIONS: readonly Question[] = [
     question: "Is July final?",
     answer: async (ask) => {
       const july = { start_month: "2026-07", end_month: "2026-07", include_incomplete: true };
-      const { data } = await ask("get_timeseries", july);
-      return `${data.rows[0]?.["cohort_month"]}: ${data.rows[0]?.["is_complete"]}`;
+      const [row] = listAt(await ask("get_timeseries", july), "data", "rows");
+      return `${textAt(row, "cohort_month")}: ${textAt(row, "is_complete")}`;
     },
     expected: /^2026-07-01: false$/u,
   },
   {
     question: "Can I export this?",
     answer: async () => /[^.\n]*export[^\n]*/u.exec(INSTRUCTIONS)?.[0] ?? "",
-    expected: /GET \/api\/v1\/export\/report\.csv.*read:exports/u,
+    expected: /GET \/api\/v1\/export\/report\.csv.*read:exports.*data_export/u,
   },
   {
     question: "Which of two groups comes back more?",
     answer: async (ask) => {
-      const { data: groups } = await ask("list_entities", { type: "product_group", limit: 10 });
-      const rates = [];
-      for (const group of groups.slice(0, 2)) {
-        const { data } = await ask("get_summary", { ...YEAR, ...(group["selector"] as unknown as object) });
-        rates.push(`${group["label"]} ${data["return_rate"]}`);
+      const groups = await ask("list_entities", { type: "product_group", limit: 10 });
+      const rates: string[] = [];
+      for (const group of listAt(groups, "data").slice(0, 2)) {
+        const summary = await ask("get_summary", { ...YEAR, ...(at(group, "selector") as object) });
+        rates.push(`${textAt(group, "label")} ${textAt(summary, "data", "return_rate")}`);
       }
       return rates.join(", ");
     },
@@ -117,8 +124,10 @@ const QUESTIONS: readonly Question[] = [
   {
     question: "What changed since last week?",
     answer: async (ask) => {
-      const { data } = await ask("list_alerts", { since: "2026-08-13T00:00:00Z" });
-      return data.map((alert) => alert["category"]).join(", ");
+      const alerts = await ask("list_alerts", { since: "2026-08-13T00:00:00Z" });
+      return listAt(alerts, "data")
+        .map((alert) => textAt(alert, "category"))
+        .join(", ");
     },
     expected: /return_rate_watchlist/u,
   },
@@ -126,12 +135,13 @@ const QUESTIONS: readonly Question[] = [
     question: "Do used ones come back more often?",
     answer: async (ask) => {
       const found = await ask("list_entities", { q: "waxed field jacket", limit: 1 });
-      const selector = found.data[0]?.["selector"] as unknown as object;
-      const fresh = await ask("get_summary", { ...YEAR, ...selector });
-      const all = await ask("get_summary", { ...YEAR, ...selector, include_used_variants: true });
-      const usedSold = all.data["sold_units"] - fresh.data["sold_units"];
-      const usedReturned = all.data["returned_units"] - fresh.data["returned_units"];
-      return `new ${fresh.data["return_rate"]}, used ${(usedReturned / usedSold).toFixed(3)} of ${usedSold}`;
+      const selection = { ...YEAR, ...(at(found, "data", 0, "selector") as object) };
+      const fresh = await ask("get_summary", selection);
+      const all = await ask("get_summary", { ...selection, include_used_variants: true });
+      const usedUnits = (name: string): number =>
+        Number(at(all, "data", name)) - Number(at(fresh, "data", name));
+      const usedRate = usedUnits("returned_units") / usedUnits("sold_units");
+      return `new ${textAt(fresh, "data", "return_rate")}, used ${usedRate.toFixed(3)} of ${usedUnits("sold_units")}`;
     },
     expected: /^new 0\.\d+, used 0\.\d+ of [1-9]\d*$/u,
   },
@@ -151,7 +161,7 @@ for (const { question, answer, expected } of QUESTIONS) {
       assert.equal(isError, false, text);
       tools.push(tool);
       bytes += Buffer.byteLength(text);
-      return JSON.parse(text) as Body;
+      return JSON.parse(text) as unknown;
     });
     const calls = tools.map((tool) => `\`${tool}\``).join(", ") || "none";
     t.diagnostic(`| ${question} | ${calls} | ${tools.length} | ${bytes.toLocaleString("en")} |`);
