@@ -17,7 +17,7 @@ import { summary as summaryContract } from "./contract/summary.ts";
 import { timeseries as timeseriesContract } from "./contract/timeseries.ts";
 import { alerts } from "./endpoints/alerts.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
-import { entities } from "./endpoints/entities.ts";
+import { createEntities } from "./endpoints/entities.ts";
 import { exportReport } from "./endpoints/export-report.ts";
 import { freshness } from "./endpoints/meta.ts";
 import { report } from "./endpoints/report.ts";
@@ -137,7 +137,7 @@ export async function startService(
     freshness,
     findDataVersion: ({ shopKey }) => findDataVersion(databases.reading, shopKey),
   });
-  const operations = createOperations({ admit, answers }, databases.reading, installation.keys);
+  const operations = createOperations({ admit, answers }, databases.reading, config, installation.keys);
   const server = createServer({
     operations,
     surfaces: [
@@ -263,10 +263,10 @@ export async function openServingDatabases(
 }
 
 /** Every endpoint of the contract with its handler. */
-function createOperations(gate: Gate, reading: Database, keys: Keys): Operation[] {
+function createOperations(gate: Gate, reading: Database, config: Config, keys: Keys): Operation[] {
   const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
   return [
-    createOperation(entitiesContract, (call) => entities(paged, call), gate),
+    createOperation(entitiesContract, createEntities(paged, config.maxConnections), gate),
     createOperation(summaryContract, (call) => summary(reading, call), gate),
     createOperation(reportContract, (call) => report(reading, call), gate),
     createOperation(timeseriesContract, (call) => timeseries(reading, call), gate),

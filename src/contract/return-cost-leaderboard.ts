@@ -32,7 +32,7 @@ export const returnCostLeaderboard = defineEndpoint({
     ...usedVariantsParameter,
     ...monthParameters,
     ...windowParameters,
-    ...limitParameter(100, 50),
+    ...limitParameter(100, 10),
     min_cost: Type.Optional(
       Type.Number({ minimum: 0, description: "Lowest returns cost to list, in the shop's currency." }),
     ),

@@ -32,7 +32,7 @@ export const returnRateLeaderboard = defineEndpoint({
         description: "The latest complete order month, or the twelve up to it.",
       }),
     ),
-    ...limitParameter(500, 50),
+    ...limitParameter(500, 10),
     min_return_rate: Type.Optional(
       Type.Number({ minimum: 0, maximum: 1, description: "Lowest return rate to list, a 0–1 fraction." }),
     ),

@@ -6,7 +6,7 @@ import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadReportFigures } from "../store/queries/report-figures.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
-import type { SaleEventRow } from "../store/queries/report-figures.ts";
+import type { ReportFigures, SaleEventRow } from "../store/queries/report-figures.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { cohortMonths, comparedRange, coverageOf } from "./cohort-months.ts";
@@ -65,6 +65,24 @@ export async function buildReport(
     events: figures.sale_events,
   });
 
+  return {
+    selector: selectorEcho(selector, figures.skus),
+    breakdown,
+    data: presentReport(workspace, input, { before, figures, saleEvent }),
+  };
+}
+
+type LoadedReport = {
+  before: MonthRange | null;
+  figures: ReportFigures;
+  saleEvent: ReportData["sale_event"];
+};
+
+function presentReport(
+  workspace: Workspace,
+  input: ReportInput,
+  { before, figures, saleEvent }: LoadedReport,
+): WholeReport {
   const months = cohortMonths(workspace, input, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
   const basis = {
@@ -83,24 +101,20 @@ export async function buildReport(
           totals: sumTotals(cohortMonths(workspace, before, figures.months).map((month) => month.totals)),
         };
   return {
-    selector: selectorEcho(selector, figures.skus),
-    breakdown,
-    data: {
-      currency_code: workspace.currencyCode,
-      window_days: daysOfWindow(workspace, input),
-      label_costs_included: basis.labelCostsIncluded,
-      summary: presentSummary(basis),
-      comparison: compared === null ? null : presentComparison(totals, compared),
-      trend: presentTrend(basis),
-      return_reasons: presentReasons(basis),
-      refunds: presentRefunds(basis),
-      timing_buckets: presentTiming(basis),
-      lifecycle_coverage: presentLifecycle(basis),
-      costs: presentCosts(basis),
-      sale_event: saleEvent,
-      sale_events: figures.sale_events.map(presentSaleEvent),
-      sale_event_unknown: input.saleEvent !== undefined && saleEvent === null,
-    },
+    currency_code: workspace.currencyCode,
+    window_days: daysOfWindow(workspace, input),
+    label_costs_included: basis.labelCostsIncluded,
+    summary: presentSummary(basis),
+    comparison: compared === null ? null : presentComparison(totals, compared),
+    trend: presentTrend(basis),
+    return_reasons: presentReasons(basis),
+    refunds: presentRefunds(basis),
+    timing_buckets: presentTiming(basis),
+    lifecycle_coverage: presentLifecycle(basis),
+    costs: presentCosts(basis),
+    sale_event: saleEvent,
+    sale_events: figures.sale_events.map(presentSaleEvent),
+    sale_event_unknown: input.saleEvent !== undefined && saleEvent === null,
   };
 }
 

@@ -12,7 +12,7 @@ import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
-const DEFAULT_LIMIT = 50;
+const DEFAULT_LIMIT = 10;
 
 /** SKUs by highest return rate over the latest complete month or year, in the primary window (M12). */
 export async function returnRateLeaderboard(

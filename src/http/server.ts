@@ -4,6 +4,7 @@ import Fastify, { LogController } from "fastify";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "../admission/operation.ts";
 import { errorBody } from "../contract/errors.ts";
+import { REST_WORDS } from "../contract/vocabulary.ts";
 import { quotaHeaders } from "../contract/wire.ts";
 import { sendAnswer, sendError, sendRefusal } from "./answer.ts";
 import { COMMON_HEADERS, requestId } from "./headers.ts";
@@ -107,7 +108,7 @@ function registerOperation(server: FastifyInstance, operation: Operation): void 
   server.get(operation.endpoint.path, async (request, reply) => {
     const parameters = () => parseQueryString(request.raw.url ?? "");
     const answer = await operation.perform(
-      { authorization: request.headers.authorization, parameters },
+      { authorization: request.headers.authorization, words: REST_WORDS, parameters },
       (quota, tokenId) => {
         request.log = request.log.child({ token_id: tokenId });
         reply.headers(quotaHeaders(quota));

@@ -33,7 +33,7 @@ export function rateLeaderboard(question: Question): Answered {
     row.returned / row.sold >= minRate &&
     (params["vendor"] === undefined || row.vendor === params["vendor"]);
   const card = settings.full_leaderboards ? Infinity : settings.visible_card_size;
-  const limit = Math.min(Number(params["limit"] ?? 50), card);
+  const limit = Math.min(Number(params["limit"] ?? 10), card);
   const rows = ranking
     .slice(0, Math.min(card, ranking.length))
     .filter(passes)
@@ -77,7 +77,7 @@ export function costLeaderboard(question: Question): Answered {
         (params["vendor"] === undefined || row.vendor === params["vendor"]),
     )
     .toSorted((left, right) => costOf(right) - costOf(left) || byCodePoint(left.sku, right.sku));
-  const rows = ranking.slice(0, Number(params["limit"] ?? 50)).map((row) => ({
+  const rows = ranking.slice(0, Number(params["limit"] ?? 10)).map((row) => ({
     sku: row.sku,
     store_product_gid: row.productGid,
     vendor: row.vendor,
