@@ -11,6 +11,7 @@ import { COMMON_HEADERS, requestId } from "./headers.ts";
 import type { HttpMetrics } from "./metrics.ts";
 import { parseQueryString } from "./query-string.ts";
 import { createRequestLine, createRequestLog } from "./request-log.ts";
+import { stopReadingAnsweredBodies } from "./unread-body.ts";
 
 /** A way in beside REST, on one path, with answers of its own form. */
 export type Surface = {
@@ -69,6 +70,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     done();
   });
   endConnectionsWhileClosing(server);
+  stopReadingAnsweredBodies(server);
   server.setErrorHandler(sendError);
   server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply, allowedMethods));
   for (const operation of options.operations) registerOperation(server, operation);
