@@ -143,7 +143,7 @@ export async function startService(
     surfaces: [
       createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...createDocsSurfaces(),
-      ...createPlatformSurfaces(config, installation.keys, databases.taking),
+      ...createPlatformSurfaces(config, installation.keys, databases.taking, logger),
     ],
     logger,
     metrics,

@@ -7,14 +7,20 @@ import type { Keys } from "./lib/keys.ts";
 import type { Database } from "./store/database.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhook.ts";
 import { receiveWebhook } from "./sync/connectors/shopify/webhook-receive.ts";
+import type { WebhookOptions } from "./sync/connectors/shopify/webhook-receive.ts";
 
 /** Where the store platform tells of changes, and where merchants connect their shops. Writes to `database`. */
-export function createPlatformSurfaces(config: Config, keys: Keys, database: Database): Surface[] {
+export function createPlatformSurfaces(
+  config: Config,
+  keys: Keys,
+  database: Database,
+  log: WebhookOptions["log"],
+): Surface[] {
   const { publicUrl, shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
   const { sealingKey } = keys;
   const app = clientId === null || clientSecret === null ? null : { clientId, clientSecret };
   const environment = { database, sealingKey, publicUrl, app, now: () => new Date() };
-  const receiver = { database, sealingKey, clientSecret };
+  const receiver = { database, sealingKey, clientId, clientSecret, log };
   return [
     createWebhookSurface((webhook) => receiveWebhook(receiver, readDelivery(webhook))),
     ...createConnectSurfaces({

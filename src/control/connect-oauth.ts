@@ -140,6 +140,7 @@ async function useUp({ database }: Ready, { shopKey, id }: OpenedInstallation): 
     shopKey,
     source: SHOPIFY,
     webhookId: `approval ${id}`,
+    replayKey: `id approval ${id}`,
     topic: "approval",
     records: [],
   });

@@ -2,6 +2,7 @@ import type { Connection } from "../store/database.ts";
 import { listDirtyMonths } from "../store/queries/cohort-rebuild.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
 import { putLabels } from "../store/queries/label-write.ts";
+import { redactStagedLabels } from "../store/queries/redacted-order.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { rebuildDirtyCohorts } from "./cohorts.ts";
 import { mergeOrders } from "./documents.ts";
@@ -46,7 +47,7 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const merged = await mergeRunOrders(run);
   if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
   onProgress("labels", 0);
-  const labelChanges = run.labelSource === null ? 0 : await putLabels(connection, shopKey, run.labelSource);
+  const labelChanges = run.labelSource === null ? 0 : await putRunLabels(run, run.labelSource);
   const size = Math.max(merged.changedOrders, labelChanges) >= MANY_ROWS ? "large" : "small";
   const split = await splitLabels(connection, shopKey, currencyCode, size);
   onProgress("cohorts", 0);
@@ -58,6 +59,11 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
     split,
     dirtyMonths: months.map((month) => month.slice(0, 7)),
   };
+}
+
+async function putRunLabels({ connection, shopKey }: StagedRun, source: string): Promise<number> {
+  await redactStagedLabels(connection, shopKey, source);
+  return putLabels(connection, shopKey, source);
 }
 
 async function mergeRunOrders({ connection, shopKey, orders, onProgress }: StagedRun): Promise<MergedOrders> {

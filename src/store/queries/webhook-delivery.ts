@@ -7,8 +7,13 @@ export type NamedRecord = { kind: string; recordId: string };
 const RECORD_DELIVERY = defineStatement({
   name: "record_webhook_delivery",
   text: `with taken as (
-           insert into webhook_delivery (shop_key, source, webhook_id, topic) values ($1, $2, $3, $4)
-           on conflict (shop_key, source, webhook_id) do nothing
+           insert into webhook_delivery (shop_key, source, webhook_id, topic, replay_key)
+           select $1, $2, $3, $4, $7
+            where not exists (select from webhook_delivery d
+                               where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3)
+           on conflict (shop_key, source, replay_key) do update
+              set webhook_id = excluded.webhook_id, topic = excluded.topic, received_at = excluded.received_at
+            where webhook_delivery.received_at < $8
            returning shop_key
          ), pending as (
            insert into pending_record (shop_key, source, kind, record_id)
@@ -19,9 +24,12 @@ const RECORD_DELIVERY = defineStatement({
          select count(*)::integer as taken from taken`,
 });
 
+/** A body that comes again after a day is a new delivery. */
+const REPLAY_MS = 24 * 3_600_000;
+
 /**
- * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, and nothing
- * changes. Primary keys.
+ * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, by its webhook id
+ * or within a day by its replay key, and nothing changes. Primary keys and webhook_delivery_by_replay_key.
  */
 export async function recordDelivery(
   database: Queryable,
@@ -30,6 +38,7 @@ export async function recordDelivery(
     source: string;
     webhookId: string;
     topic: string;
+    replayKey: string;
     records: readonly NamedRecord[];
   },
 ): Promise<boolean> {
@@ -40,6 +49,8 @@ export async function recordDelivery(
     delivery.topic,
     delivery.records.map(({ kind }) => kind),
     delivery.records.map(({ recordId }) => recordId),
+    delivery.replayKey,
+    new Date(Date.now() - REPLAY_MS),
   ]);
   return row?.taken === 1;
 }
@@ -47,17 +58,28 @@ export async function recordDelivery(
 const IS_RECORDED = defineStatement({
   name: "is_webhook_recorded",
   text: `select exists (select from audit_event a
-                         where a.shop_key = $1 and a.action = $2 and a.detail ->> 'webhook_id' = $3) as is_recorded`,
+                         where a.shop_key = $1 and a.action = $2
+                           and (a.detail ->> 'webhook_id' = $3
+                                or (a.detail ->> 'replay_key' = $4 and a.happened_at > $5))) as is_recorded`,
 });
 
-/** Whether the history tells of a delivery: it outlives the workspace that the delivery erased. */
+/**
+ * Whether the history tells of a delivery, by its webhook id or within a day by its replay key: it outlives the
+ * workspace that the delivery erased. audit_event_time.
+ */
 export async function isRecorded(
   database: Queryable,
   shopKey: number,
   action: string,
-  webhookId: string,
+  { webhookId, replayKey }: { webhookId: string; replayKey: string },
 ): Promise<boolean> {
-  const [row] = await database.rows<{ is_recorded: boolean }>(IS_RECORDED, [shopKey, action, webhookId]);
+  const [row] = await database.rows<{ is_recorded: boolean }>(IS_RECORDED, [
+    shopKey,
+    action,
+    webhookId,
+    replayKey,
+    new Date(Date.now() - REPLAY_MS),
+  ]);
   return row?.is_recorded === true;
 }
 
