@@ -2,7 +2,7 @@ import type { Connection } from "../store/database.ts";
 import { listDirtyMonths } from "../store/queries/cohort-rebuild.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
 import { putLabels } from "../store/queries/label-write.ts";
-import { redactStagedLabels } from "../store/queries/redacted-order.ts";
+import { listRedactedLabels, redactStagedLabels } from "../store/queries/redacted-order.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { rebuildDirtyCohorts } from "./cohorts.ts";
 import { mergeOrders } from "./documents.ts";
@@ -62,7 +62,8 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
 }
 
 async function putRunLabels({ connection, shopKey }: StagedRun, source: string): Promise<number> {
-  await redactStagedLabels(connection, shopKey, source);
+  const redacted = await listRedactedLabels(connection, shopKey, source);
+  if (redacted.length > 0) await redactStagedLabels(connection, redacted);
   return putLabels(connection, shopKey, source);
 }
 

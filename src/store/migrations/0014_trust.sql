@@ -8,7 +8,6 @@ create unique index webhook_delivery_by_replay_key on webhook_delivery (shop_key
 create table redacted_order (
   shop_key bigint not null references workspace on delete cascade,
   order_id text collate "C" not null,
-  redacted_at timestamptz not null default clock_timestamp(),
   primary key (shop_key, order_id)
 );
 

@@ -52,27 +52,45 @@ export async function listRedactedOrders(database: Queryable, shopKey: number): 
   return new Set(rows.map((row) => row.order_id));
 }
 
-const REDACT_STAGED_LABELS = defineStatement({
-  name: "redact_staged_labels",
-  text: `with redacted as (
-           select l.label_id, l.said_order_id, l.said_return_id
-             from return_label l
-            where l.shop_key = $1 and l.source = $2 and l.tracking_number is null and l.said_order_name is null
-              and (exists (select from redacted_order r where r.shop_key = $1 and r.order_id = l.said_order_id)
-                   or exists (select from return_request q
-                                join redacted_order r on r.shop_key = $1 and r.order_id = q.order_id
-                               where q.shop_key = $1 and q.return_id = l.said_return_id))
-         )
-         update staged_label s
-            set order_id = r.said_order_id, return_id = r.said_return_id, order_name = null, tracking_number = null
-           from redacted r where s.label_id = r.label_id`,
+/** What is stored of a label of a redacted order. */
+export type RedactedLabel = { label_id: string; order_id: string | null; return_id: string | null };
+
+const LIST_REDACTED_LABELS = defineStatement({
+  name: "list_redacted_labels",
+  text: `select l.label_id, l.said_order_id as order_id, l.said_return_id as return_id
+           from return_label l
+          where l.shop_key = $1 and l.source = $2 and l.tracking_number is null and l.said_order_name is null
+            and (exists (select from redacted_order r where r.shop_key = $1 and r.order_id = l.said_order_id)
+                 or exists (select from return_request q
+                              join redacted_order r on r.shop_key = $1 and r.order_id = q.order_id
+                             where q.shop_key = $1 and q.return_id = l.said_return_id))`,
 });
 
-/** Lets the labels of redacted orders that a source tells again say what is stored of them. */
-export async function redactStagedLabels(
+/** The labels of redacted orders: a scan of the source's labels where there are such orders. */
+export async function listRedactedLabels(
   connection: Connection,
   shopKey: number,
   source: string,
+): Promise<RedactedLabel[]> {
+  return connection.rows(LIST_REDACTED_LABELS, [shopKey, source]);
+}
+
+const REDACT_STAGED_LABELS = defineStatement({
+  name: "redact_staged_labels",
+  text: `update staged_label s
+            set order_id = r.order_id, return_id = r.return_id, order_name = null, tracking_number = null
+           from unnest($1::text[], $2::text[], $3::text[]) r (label_id, order_id, return_id)
+          where s.label_id = r.label_id`,
+});
+
+/** Lets labels that a source tells again say what is stored of them. */
+export async function redactStagedLabels(
+  connection: Connection,
+  labels: readonly RedactedLabel[],
 ): Promise<void> {
-  await connection.rows(REDACT_STAGED_LABELS, [shopKey, source]);
+  await connection.rows(REDACT_STAGED_LABELS, [
+    labels.map((label) => label.label_id),
+    labels.map((label) => label.order_id),
+    labels.map((label) => label.return_id),
+  ]);
 }
