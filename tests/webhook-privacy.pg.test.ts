@@ -4,6 +4,7 @@ import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
 import { untilLockIsAwaited } from "./support/locks.ts";
+import { countRowsByTable } from "./support/rows-by-table.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -21,24 +22,7 @@ after(async () => {
   await simulator.stop();
 });
 
-/** How many rows each table of workspaces has of one of them. */
-async function rowsByTable(shopKey: number): Promise<Record<string, number>> {
-  const { rows: tables } = await service.database.query<{ name: string }>(
-    `select t.table_name as name
-       from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
-      where c.column_name = 'shop_key' and t.table_type = 'BASE TABLE' and c.table_schema = 'public'
-      order by 1`,
-  );
-  const counts: Record<string, number> = {};
-  for (const { name } of tables) {
-    const { rows } = await service.database.query<{ count: number }>(
-      `select count(*)::integer as count from ${name} where shop_key = $1`,
-      [shopKey],
-    );
-    counts[name] = rows[0]?.count ?? 0;
-  }
-  return counts;
-}
+const rowsByTable = (shopKey: number) => countRowsByTable(service.database, shopKey);
 
 /** A workspace with a row in every table, connected to a shop that does not take its token unless it is a right one. */
 async function fullShop(shop: string, secrets: Record<string, string> = {}): Promise<number> {

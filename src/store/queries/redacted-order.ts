@@ -3,7 +3,9 @@ import type { Connection, Queryable } from "../database.ts";
 
 const ADD_REDACTED = defineStatement({
   name: "add_redacted_orders",
-  text: `insert into redacted_order (shop_key, order_id) select $1, id from unnest($2::text[]) id group by id
+  text: `insert into redacted_order (shop_key, order_id)
+         select w.shop_key, named.id from workspace w, unnest($2::text[]) named (id)
+          where w.shop_key = $1 group by 1, 2
          on conflict (shop_key, order_id) do nothing`,
 });
 
