@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ErrorCode } from "../contract/errors.ts";
 import { sendError, sendRefusal } from "./answer.ts";
+import { noteRefusal } from "./request-log.ts";
 import type { Surface } from "./server.ts";
 import { openIntake } from "./webhook-intake.ts";
 import type { Intake } from "./webhook-intake.ts";
@@ -22,7 +24,7 @@ const LINGER_MS = 2000;
 const RETRY_AFTER_SECONDS = 10;
 /** An HMAC-SHA-256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/u;
-export const NOT_SIGNED = "The signature of this delivery is not that of the app.";
+const NOT_SIGNED = "The signature of this delivery is not that of the app.";
 
 const CODES = {
   400: "invalid_request",
@@ -47,7 +49,7 @@ export function createWebhookSurface(receive: (webhook: ReceivedWebhook) => Prom
           if (beginReading(request, reply, intake)) done();
         });
         scope.post(PATH, { bodyLimit: BODY_LIMIT_BYTES }, async (request, reply) =>
-          answer(reply, await receive(readWebhook(request))),
+          answer(request, reply, await receive(readWebhook(request))),
         );
       });
     },
@@ -58,19 +60,18 @@ export function createWebhookSurface(receive: (webhook: ReceivedWebhook) => Prom
 function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Intake): boolean {
   const { "x-shopify-hmac-sha256": signature, "content-length": length } = request.headers;
   const bytes = length === undefined ? BODY_LIMIT_BYTES : Number(length);
-  if (typeof signature !== "string" || !SIGNATURE.test(signature)) {
-    sendRefusal(leaveUnread(request, reply), "unauthorized", NOT_SIGNED);
+  const refuse = (code: ErrorCode, message: string, status: number): false => {
+    noteRefusal(request, message);
+    sendRefusal(leaveUnread(request, reply), code, message, status);
     return false;
-  }
-  if (bytes > BODY_LIMIT_BYTES) {
-    sendRefusal(leaveUnread(request, reply), "invalid_request", "The request body is too large.", 413);
-    return false;
-  }
+  };
+  if (typeof signature !== "string" || !SIGNATURE.test(signature))
+    return refuse("unauthorized", NOT_SIGNED, 401);
+  if (bytes > BODY_LIMIT_BYTES) return refuse("invalid_request", "The request body is too large.", 413);
   const release = intake(bytes);
   if (release === null) {
-    leaveUnread(request, reply).header("Retry-After", String(RETRY_AFTER_SECONDS));
-    sendRefusal(reply, "rate_limited", "Too many deliveries at once: send this one again later.");
-    return false;
+    reply.header("Retry-After", String(RETRY_AFTER_SECONDS));
+    return refuse("rate_limited", "Too many deliveries at once: send this one again later.", 429);
   }
   const deadline = setTimeout(() => request.raw.socket.destroy(), BODY_TIMEOUT_MS);
   request.raw.once("end", () => clearTimeout(deadline));
@@ -103,8 +104,9 @@ function readWebhook(request: FastifyRequest): ReceivedWebhook {
   return { headers, body };
 }
 
-function answer(reply: FastifyReply, taken: WebhookReply): FastifyReply {
+function answer(request: FastifyRequest, reply: FastifyReply, taken: WebhookReply): FastifyReply {
   if (taken.status === 200) return reply.code(200).send();
   if (taken.status === 503) reply.header("Retry-After", String(RETRY_AFTER_SECONDS));
+  noteRefusal(request, taken.message);
   return sendRefusal(reply, CODES[taken.status], taken.message, taken.status);
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isLoopbackHost } from "../../lib/loopback.ts";
 import { SourceFailed, SourceRefused } from "../connector.ts";
 
 /** A source that is asked over HTTP. */
@@ -76,7 +77,7 @@ export async function getJson(source: JsonSource, url: URL): Promise<unknown> {
 export function readBaseUrl(setting: unknown, fallback: string, title: string): URL {
   const text = setting ?? fallback;
   const url = typeof text === "string" ? URL.parse(text) : null;
-  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
   if (url === null || !isSafe) {
     throw new SourceFailed(
       `The address of ${title} has to begin with https:// (http:// only for this machine itself).`,
@@ -94,10 +95,6 @@ export function readApiKey(secret: string | undefined, title: string): string {
     throw new SourceRefused(`The API key of ${title} has characters that no key has: connect it again.`);
   }
   return key;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127(?:\.\d+){3}$/u.test(host);
 }
 
 /** pauseMs: the source asks for a pause before the next try; null = it does not. */
