@@ -1,4 +1,5 @@
 import type { Connection } from "../store/database.ts";
+import { dropUnusableImages } from "../store/queries/catalogue.ts";
 import { listDirtyMonths } from "../store/queries/cohort-rebuild.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
 import { putLabels } from "../store/queries/label-write.ts";
@@ -41,10 +42,12 @@ export type AppliedRun = {
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
   const wasMarked = (await listDirtyMonths(connection, shopKey)).length > 0;
+  const unusableImages = await dropUnusableImages(connection);
   const catalogueChanges = await putCatalogue(connection, shopKey);
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
   if (catalogueChanges > 0) await resolveLinesAgain(connection, shopKey);
   const merged = await mergeRunOrders(run);
+  if (unusableImages > 0) merged.warnings.set("unusable_image", unusableImages);
   if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
   onProgress("labels", 0);
   const labelChanges = run.labelSource === null ? 0 : await putRunLabels(run, run.labelSource);

@@ -12,4 +12,4 @@ create table redacted_order (
 );
 
 -- Pages show these addresses: nothing but http leads to an image.
-update product set image_url = null where image_url !~* '^https?://';
+update product set image_url = null where image_url !~* '^https?://[^/[:space:]]';
