@@ -4,14 +4,7 @@ import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./token-check.ts";
 /** Where the platform sends the merchant back to; the path of the service's own address. */
 export const CALLBACK_PATH = "/connect/shopify/callback";
 
-const SHOP = /^[a-z0-9][a-z0-9-]*\.myshopify\.com$/u;
-const LONGEST_SHOP = 255;
 const SIGNATURE = /^[0-9a-f]{64}$/u;
-
-/** Whether a name is a shop's own host at the platform; nothing else is ever asked or redirected to. */
-export function isShopHost(shop: string): boolean {
-  return shop.length <= LONGEST_SHOP && SHOP.test(shop);
-}
 
 /** Where the merchant approves what the app may read. */
 export function authorizeAddress(

@@ -6,7 +6,7 @@ import { listAccountWorkspaces, recordDelivery } from "../../../store/queries/we
 import type { AccountRow } from "../../../store/queries/webhook-delivery.ts";
 import { unsealSecrets } from "../../credentials.ts";
 import { requestRun } from "../../run-request.ts";
-import { isShopHost } from "./oauth.ts";
+import { isShopHost } from "./hosts.ts";
 import { answerPrivacy } from "./privacy.ts";
 import type { PrivacyOptions } from "./privacy.ts";
 import { SHOPIFY } from "./run.ts";
