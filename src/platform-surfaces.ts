@@ -1,5 +1,6 @@
 import type { Config } from "./config.ts";
 import { beginInstallation, finishInstallation } from "./control/connect-oauth.ts";
+import { createBrowserCookie } from "./http/browser-cookie.ts";
 import { createConnectSurfaces } from "./http/connect.ts";
 import type { Surface } from "./http/server.ts";
 import { createWebhookSurface } from "./http/webhooks.ts";
@@ -23,9 +24,12 @@ export function createPlatformSurfaces(
   const receiver = { database, sealingKey, clientId, clientSecret, log };
   return [
     createWebhookSurface((webhook) => receiveWebhook(receiver, readDelivery(webhook))),
-    ...createConnectSurfaces({
-      begin: (query) => beginInstallation(environment, query),
-      finish: (query) => finishInstallation(environment, query),
-    }),
+    ...createConnectSurfaces(
+      {
+        begin: (query, browser) => beginInstallation(environment, query, browser),
+        finish: (query, browser) => finishInstallation(environment, query, browser),
+      },
+      createBrowserCookie(publicUrl?.startsWith("https:") === true),
+    ),
   ];
 }

@@ -55,6 +55,38 @@ export async function recordDelivery(
   return row?.taken === 1;
 }
 
+const HAS_DELIVERY = defineStatement({
+  name: "has_webhook_delivery",
+  text: `select exists (select from webhook_delivery d
+                         where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
+});
+
+/** Whether a delivery was taken in. Primary key. */
+export async function hasDelivery(
+  database: Queryable,
+  shopKey: number,
+  source: string,
+  webhookId: string,
+): Promise<boolean> {
+  const [row] = await database.rows<{ has_delivery: boolean }>(HAS_DELIVERY, [shopKey, source, webhookId]);
+  return row?.has_delivery === true;
+}
+
+const FORGET_DELIVERY = defineStatement({
+  name: "forget_webhook_delivery",
+  text: "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",
+});
+
+/** Lets a delivery that came to nothing come again. Primary key. */
+export async function forgetDelivery(
+  database: Queryable,
+  shopKey: number,
+  source: string,
+  webhookId: string,
+): Promise<void> {
+  await database.rows(FORGET_DELIVERY, [shopKey, source, webhookId]);
+}
+
 const IS_RECORDED = defineStatement({
   name: "is_webhook_recorded",
   text: `select exists (select from audit_event a

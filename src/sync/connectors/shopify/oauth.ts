@@ -21,6 +21,16 @@ export function authorizeAddress(
   return address.href;
 }
 
+/** A query that the platform has signed is good for so long: it stands in histories and logs. */
+const LONGEST_AGE_MS = 10 * 60_000;
+const SECONDS = /^\d{1,12}$/u;
+
+/** Whether a signed query is of about now, by its `timestamp`; clocks may differ by as much either way. */
+export function isFreshQuery(query: URLSearchParams, now: Date): boolean {
+  const timestamp = query.get("timestamp") ?? "";
+  return SECONDS.test(timestamp) && Math.abs(now.getTime() - Number(timestamp) * 1000) <= LONGEST_AGE_MS;
+}
+
 /**
  * Whether a query comes from the platform: its `hmac` is HMAC-SHA-256, in hex, of the other parameters in the order of
  * their names. The platform's documents join the values as they are, its libraries as they are encoded; the two differ
