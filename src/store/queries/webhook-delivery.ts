@@ -7,10 +7,7 @@ export type NamedRecord = { kind: string; recordId: string };
 const RECORD_DELIVERY = defineStatement({
   name: "record_webhook_delivery",
   text: `with taken as (
-           insert into webhook_delivery (shop_key, source, webhook_id, topic, replay_key)
-           select $1, $2, $3, $4, $7
-            where not exists (select from webhook_delivery d
-                               where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3)
+           insert into webhook_delivery (shop_key, source, webhook_id, topic, replay_key) values ($1, $2, $3, $4, $7)
            on conflict (shop_key, source, replay_key) do update
               set webhook_id = excluded.webhook_id, topic = excluded.topic, received_at = excluded.received_at
             where webhook_delivery.received_at < $8
@@ -42,6 +39,7 @@ export async function recordDelivery(
     records: readonly NamedRecord[];
   },
 ): Promise<boolean> {
+  if (await hasDelivery(database, delivery.shopKey, delivery.source, delivery.webhookId)) return false;
   const [row] = await database.rows<{ taken: number }>(RECORD_DELIVERY, [
     delivery.shopKey,
     delivery.source,
