@@ -176,7 +176,10 @@ function failureAnswer(
   reply: FastifyReply,
   id: RequestId | null,
 ): RpcAnswer {
-  if (error instanceof ApiError) return refusedCaller(error, reply, id);
+  if (error instanceof ApiError) {
+    request.log = request.log.child({ reason: error.message });
+    return refusedCaller(error, reply, id);
+  }
   const { statusCode = 500 } = error as { statusCode?: number };
   if (statusCode >= 400 && statusCode < 500) {
     const message = error instanceof UnreadBodyError ? error.message : UNREADABLE;

@@ -12,6 +12,7 @@ export type ImportWarning = {
     | "return_exceeds_line"
     | "negative_lag"
     | "unknown_line"
+    | "unusable_image"
     | "unknown_sale_sku"
     | "unmatched_label"
     | "foreign_currency_label";

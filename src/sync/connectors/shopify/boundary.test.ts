@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { openBudget } from "./budget.ts";
 import { named, UnreadableAnswer } from "./json.ts";
 import { minorOf, splitMinor } from "./money.ts";
-import { DownloadBroken, readLines } from "./read-lines.ts";
+import { DownloadBroken, largestFileBytes, readLines } from "./read-lines.ts";
 import { readLine, readReturnLine, readSale } from "./read-order.ts";
 import { cleanKey, cleanLabel, compareGids } from "./text.ts";
 
@@ -125,6 +125,7 @@ test("JSON lines are read whatever way they are cut into chunks", async () => {
       bodyOf(text, chunkBytes),
       (node) => ids.push(node["id"]),
       async () => {},
+      text.length * 2,
     );
     assert.deepEqual([lines, ids], [3, ["é1", "2", "3"]]);
   }
@@ -135,8 +136,22 @@ test("a file that ends within a line is a broken one", async () => {
     bodyOf('{"id":"1"}\n{"id":', 5),
     () => {},
     async () => {},
+    100,
   );
   await assert.rejects(read, DownloadBroken);
+});
+
+test("a file that is larger than its records can be is not read to its end", async () => {
+  const read = (text: string, maxBytes: number) =>
+    readLines(
+      bodyOf(text, 65_536),
+      () => {},
+      async () => {},
+      maxBytes,
+    );
+  const larger = { name: "SourceFailed", message: /is larger than its records can be/u };
+  await assert.rejects(read('{"id":"1"}\n'.repeat(100), 999), larger);
+  await assert.rejects(read("x".repeat(5 * 1_048_576), largestFileBytes(1000)), larger);
 });
 
 function cost(requested: number, available: number): object {
