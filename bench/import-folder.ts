@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, gzipSync } from "node:zlib";
 import { parse } from "csv-parse";
 import pgCopy from "pg-copy-streams";
+import { REFUND_ONLY, UNSPECIFIED } from "../src/metrics/returned-units.ts";
 import type { Database } from "../src/store/database.ts";
 
 /** Writes a loaded store as an import folder. */
@@ -35,7 +36,8 @@ function files(shopKey: number): Record<string, string> {
              greatest(sold_units, 1) as units, ${MONEY("900 + hashtext(line_sku) % 400")} as unit_price,
              greatest(sold_units, 1) - sold_units as removed_units
       from order_line where shop_key = ${shopKey} order by order_id, line_id`,
-    returns: `select r.return_id, r.order_id, r.line_id, r.status, r.units, ${AT("e.occurred_on")} as closed_at, e.reason
+    returns: `select r.return_id, r.order_id, r.line_id, r.status, r.units, ${AT("e.occurred_on")} as closed_at,
+             nullif(e.reason, '${UNSPECIFIED}') as reason
       from return_request r
       left join return_event e on e.shop_key = r.shop_key and e.order_id = r.order_id and e.line_id = r.line_id
        and e.event_number = 0 and r.status = 'CLOSED'
@@ -43,7 +45,7 @@ function files(shopKey: number): Record<string, string> {
     refunds: `select e.line_id || '-' || e.event_number as refund_id, e.order_id, e.line_id, ${AT("e.occurred_on")} as refunded_at,
              e.refunded_units as units, ${MONEY("e.refund_minor")} as subtotal,
              case when e.restocked_units > 0 then 'RETURN' else 'NO_RESTOCK' end as restock_type,
-             case when e.reason is distinct from 'refund_only' then r.return_id end as return_id
+             case when e.reason is distinct from '${REFUND_ONLY}' then r.return_id end as return_id
       from ${events} where e.shop_key = ${shopKey} and e.refunded_units > 0 order by 1`,
     return_labels: `select label_id, return_id, ${AT("charged_at")} as charged_at, ${MONEY("amount_minor")} as amount
       from return_label where shop_key = ${shopKey}`,

@@ -1,6 +1,6 @@
 /**
- * Holds the MCP endpoint to the official conformance runner (2025-06-18, with the baseline of what a server of tools
- * alone does not have) and to clients of others' making: npm run conformance
+ * Holds the MCP endpoint to the official conformance runner (2025-06-18 and 2026-07-28, each with the baseline of what a
+ * server of tools alone does not have) and to clients of others' making: npm run conformance
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,9 +21,23 @@ import { projectRoot } from "./lint/tool.ts";
 
 type Outcome = { name: string; passed: boolean; seconds: number; note: string };
 
-const SPEC_VERSION = "2025-06-18";
-const RUNNER = "@modelcontextprotocol/conformance/dist/index.js";
-const BASELINE = join(projectRoot, "tests", "mcp", "conformance-baseline.yml");
+/** A revision, the runner that knows it, and what it cannot find here. */
+type Suite = { version: string; runner: string; flags: readonly string[]; baseline: string };
+
+const SUITES: readonly Suite[] = [
+  {
+    version: "2025-06-18",
+    runner: "@modelcontextprotocol/conformance/dist/index.js",
+    flags: [],
+    baseline: "conformance-baseline.yml",
+  },
+  {
+    version: "2026-07-28",
+    runner: "mcp-conformance-2026-07-28/dist/index.js",
+    flags: ["--suite", "all"],
+    baseline: "conformance-baseline-2026-07-28.yml",
+  },
+];
 const CALLS: readonly ToolCall[] = [
   { tool: "list_entities", values: { q: "jacket", limit: 2 } },
   { tool: "get_summary", values: { start_month: "2026-01", end_month: "2026-03", sku: "JACKET-M" } },
@@ -51,38 +65,56 @@ async function main(): Promise<number> {
 }
 
 async function runOnService(): Promise<Outcome[]> {
-  const service = await startTestService();
+  const proxy = await startBearerProxy();
+  const service = await startTestService({ MCP_ALLOWED_ORIGINS: proxy.address });
   try {
     const { shopKey, token } = await createTenant(service.database);
     await seedSmallStore(service.database, shopKey);
-    const target: Target = { url: `${service.address}/api/v1/mcp`, token };
-    const outcomes = [
-      await timed(`official runner, ${SPEC_VERSION}`, () => runConformance(service.address, token)),
-      await timed("published schemas", () => checkWireSchemas(target)),
-    ];
+    proxy.forwardTo(service.address, token);
+    const target: Target = { url: `${proxy.address}/api/v1/mcp`, token };
+    const outcomes: Outcome[] = [];
+    for (const suite of SUITES) {
+      outcomes.push(
+        await timed(`official runner, ${suite.version}`, () => runConformance(suite, proxy.address)),
+      );
+    }
+    outcomes.push(await timed("published schemas", () => checkWireSchemas(target)));
     for (const client of REAL_CLIENTS) {
-      outcomes.push(await timed(client.name, () => checkClient(client, target, service.address)));
+      outcomes.push(
+        await timed(client.name, async () => {
+          const note = await checkClient(client, target, service.address);
+          const version = proxy.lastVersion();
+          if (version !== client.version) throw new Error(`it spoke ${version}, not ${client.version}`);
+          return `${note} at ${version}`;
+        }),
+      );
     }
     return outcomes;
   } finally {
+    proxy.stop();
     await service.stop();
   }
 }
 
 /** The runner sends no token, so it speaks to the service through a proxy that adds one. */
-async function runConformance(address: string, token: string): Promise<string> {
-  const proxy = await startBearerProxy(address, token);
-  try {
-    const flags = ["--spec-version", SPEC_VERSION, "--expected-failures", BASELINE];
-    const { code, output, errors } = await runNode(
-      [installed(RUNNER), "server", "--url", `${proxy.address}/api/v1/mcp`, ...flags],
-      process.env,
-    );
-    if (code !== 0) throw new Error(`exit code ${code}\n${output}${errors}`);
-    return `${/Total: (.*)/u.exec(output)?.[1]}, as in the baseline`;
-  } finally {
-    proxy.stop();
-  }
+async function runConformance({ version, runner, flags, baseline }: Suite, address: string): Promise<string> {
+  const baselineFile = join(projectRoot, "tests", "mcp", baseline);
+  const { code, output, errors } = await runNode(
+    [
+      installed(runner),
+      "server",
+      "--url",
+      `${address}/api/v1/mcp`,
+      "--spec-version",
+      version,
+      "--expected-failures",
+      baselineFile,
+      ...flags,
+    ],
+    process.env,
+  );
+  if (code !== 0) throw new Error(`exit code ${code}\n${output}${errors}`);
+  return `${/Total: (.*)/u.exec(output)?.[1]}, as in the baseline`;
 }
 
 /** Each client must see every tool, and the very bytes that REST answers. */

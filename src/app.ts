@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
@@ -17,7 +16,7 @@ import { summary as summaryContract } from "./contract/summary.ts";
 import { timeseries as timeseriesContract } from "./contract/timeseries.ts";
 import { alerts } from "./endpoints/alerts.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
-import { entities } from "./endpoints/entities.ts";
+import { createEntities } from "./endpoints/entities.ts";
 import { exportReport } from "./endpoints/export-report.ts";
 import { freshness } from "./endpoints/meta.ts";
 import { report } from "./endpoints/report.ts";
@@ -27,8 +26,7 @@ import { summary } from "./endpoints/summary.ts";
 import { timeseries } from "./endpoints/timeseries.ts";
 import { createDocsSurfaces } from "./http/docs.ts";
 import { createHttpMetrics } from "./http/metrics.ts";
-import { registerOperationsRoutes } from "./http/operations-routes.ts";
-import type { Readiness } from "./http/operations-routes.ts";
+import { registerMetrics, registerProbes } from "./http/operations-routes.ts";
 import { createOperationsServer, createServer } from "./http/server.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
 import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
@@ -37,10 +35,10 @@ import { openDatabase } from "./store/database.ts";
 import type { Database } from "./store/database.ts";
 import { defaultDataFolder } from "./store/embedded-cluster.ts";
 import { joinEmbedded } from "./store/embedded.ts";
-import { migrate, schemaLevel } from "./store/migrate.ts";
+import { migrate } from "./store/migrate.ts";
 import { findDataVersion } from "./store/queries/data-version.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
-import { appliedMigrations } from "./store/queries/schema.ts";
+import { checkReadiness } from "./store/readiness.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createPlatformSurfaces } from "./platform-surfaces.ts";
@@ -52,8 +50,6 @@ export type { Worker };
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
-/** A probe is told soon, also by a database that swallows what it is asked. */
-const READINESS_TIMEOUT_MS = 3000;
 
 /** A database that this process may use, and the keys that go with it. */
 export type Installation = {
@@ -125,41 +121,48 @@ export async function startService(
 ): Promise<Service> {
   const databases = await openServingDatabases(config, installation, logger);
   const metrics = createHttpMetrics();
+  for (const warning of config.warnings) logger.warn(warning);
   let draining = false;
-  const registerOperations = (server: FastifyInstance): void =>
-    registerOperationsRoutes(server, {
-      metrics,
-      readiness: async () => (draining ? { ready: false, reason: "draining" } : readiness(databases.reading)),
-    });
+  const addProbes = (server: FastifyInstance): void =>
+    registerProbes(server, async () =>
+      draining ? { ready: false, reason: "draining" } : checkReadiness(databases.reading),
+    );
   const admit = createAdmit({ database: databases.admission, pepper: installation.keys.tokenPepper });
   const answers = createAnswers({
     memoryBytes: config.answerMemoryMegabytes * 1_048_576,
     freshness,
     findDataVersion: ({ shopKey }) => findDataVersion(databases.reading, shopKey),
   });
-  const operations = createOperations({ admit, answers }, databases.reading, installation.keys);
+  const operations = createOperations({ admit, answers }, databases.reading, config, installation.keys);
   const server = createServer({
     operations,
     surfaces: [
       createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...createDocsSurfaces(),
-      ...createPlatformSurfaces(config, installation.keys, databases.taking),
+      ...createPlatformSurfaces(config, installation.keys, databases.taking, logger),
     ],
     logger,
     metrics,
-    registerOperationsRoutes: config.operationsPort === null ? registerOperations : null,
+    registerOperationsRoutes: (api) => {
+      if (config.operationsPort === null) addProbes(api);
+      if (config.hasMetricsOnApiPort) registerMetrics(api, metrics);
+    },
   });
-  const operationsServer =
-    config.operationsPort === null ? null : createOperationsServer(logger, registerOperations);
+  const operationsServer = createOperationsServer(logger, (own) => {
+    addProbes(own);
+    registerMetrics(own, metrics);
+  });
   const address = await server.listen({ host: config.host, port: config.port });
-  await operationsServer?.listen({ host: config.host, port: config.operationsPort ?? 0 });
+  if (config.operationsPort !== null) {
+    await operationsServer.listen({ host: config.operationsHost, port: config.operationsPort });
+  }
   return {
     address,
     stop: async () => {
       draining = true;
       await new Promise((done) => setTimeout(done, config.drainSeconds * 1000));
       await server.close();
-      await operationsServer?.close();
+      await operationsServer.close();
       await databases.close();
     },
   };
@@ -263,10 +266,10 @@ export async function openServingDatabases(
 }
 
 /** Every endpoint of the contract with its handler. */
-function createOperations(gate: Gate, reading: Database, keys: Keys): Operation[] {
+function createOperations(gate: Gate, reading: Database, config: Config, keys: Keys): Operation[] {
   const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
   return [
-    createOperation(entitiesContract, (call) => entities(paged, call), gate),
+    createOperation(entitiesContract, createEntities(paged, config.maxConnections), gate),
     createOperation(summaryContract, (call) => summary(reading, call), gate),
     createOperation(reportContract, (call) => report(reading, call), gate),
     createOperation(timeseriesContract, (call) => timeseries(reading, call), gate),
@@ -275,26 +278,4 @@ function createOperations(gate: Gate, reading: Database, keys: Keys): Operation[
     createOperation(alertsContract, (call) => alerts(paged, call), gate),
     createOperation(exportReportContract, (call) => exportReport(reading, call), gate),
   ];
-}
-
-async function readiness(database: Database): Promise<Readiness> {
-  try {
-    const level = await schemaLevel(await within(READINESS_TIMEOUT_MS, appliedMigrations(database)));
-    return level === "current"
-      ? { ready: true }
-      : { ready: false, reason: `the database schema is ${level}` };
-  } catch {
-    return { ready: false, reason: "the database does not answer" };
-  }
-}
-
-/** Rejects when the answer takes longer; the question goes on, and what becomes of it is nobody's concern. */
-async function within<Result>(milliseconds: number, answer: Promise<Result>): Promise<Result> {
-  const timeout = new AbortController();
-  const late = sleep(milliseconds, undefined, { signal: timeout.signal }).then(() => {
-    throw new Error("no answer in time");
-  });
-  late.catch(() => {});
-  answer.catch(() => {});
-  return Promise.race([answer, late]).finally(() => timeout.abort());
 }

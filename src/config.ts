@@ -1,11 +1,17 @@
 import { readFileSync } from "node:fs";
+import { isLoopbackHost } from "./lib/loopback.ts";
+import { isWeakSecret } from "./lib/weak-secret.ts";
 
 /** Every option of the service, read once from the environment. Secrets may come from a file: NAME_FILE. */
 export type Config = {
   host: string;
   port: number;
-  /** Separate address for /healthz, /readyz and /metrics; null = beside the API. */
+  /** Separate address for /healthz, /readyz and /metrics; null = none, and the first two lie beside the API. */
   operationsPort: number | null;
+  /** Of the separate address. */
+  operationsHost: string;
+  /** Whether /metrics lies beside the API too. */
+  hasMetricsOnApiPort: boolean;
   /** null = the embedded PostgreSQL. */
   databaseUrl: string | null;
   /** null = the default folder (store/embedded.ts). */
@@ -27,6 +33,8 @@ export type Config = {
   shopifyClientSecret: string | null;
   /** How long readiness says "draining" before the server stops accepting, for load balancers. */
   drainSeconds: number;
+  /** What an operator should know of a service that other machines reach, a sentence each. */
+  warnings: readonly string[];
 };
 
 export type OptionHelp = { name: string; defaultText: string; description: string };
@@ -37,9 +45,11 @@ export const OPTION_HELP: readonly OptionHelp[] = [
   { name: "PORT", defaultText: "8080", description: "Port of the API; 0 picks a free one." },
   {
     name: "OPERATIONS_PORT",
-    defaultText: "same as PORT",
-    description: "Own port for /healthz, /readyz and /metrics.",
+    defaultText: "none",
+    description: "Own port for /healthz, /readyz and /metrics; without it the first two are on PORT.",
   },
+  { name: "OPERATIONS_HOST", defaultText: "127.0.0.1", description: "Address of OPERATIONS_PORT." },
+  { name: "METRICS_ON_API_PORT", defaultText: "false", description: "true serves /metrics on PORT too." },
   {
     name: "DATABASE_URL",
     defaultText: "embedded PostgreSQL",
@@ -105,9 +115,10 @@ export class ConfigError extends Error {
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 
-/** Reads the options; throws `ConfigError` listing every problem. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  const problems: string[] = [];
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Readers of single options; what is wrong is added to `problems`. */
+function openEnvironment(environment: Environment, problems: string[]) {
   const text = (name: string): string | null => {
     const value = environment[name]?.trim();
     return value === undefined || value === "" ? null : value;
@@ -120,6 +131,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     problems.push(`${name} must be a whole number from ${minimum} to ${maximum}.`);
     return fallback;
   };
+  const flag = (name: string): boolean => {
+    const value = text(name) ?? "false";
+    if (value !== "true" && value !== "false") problems.push(`${name} must be true or false.`);
+    return value === "true";
+  };
   const secretText = (name: string): string | null => {
     const file = text(`${name}_FILE`);
     if (file === null) return text(name);
@@ -131,7 +147,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       return null;
     }
   };
+  return { text, integer, flag, secretText };
+}
 
+/** Reads the options; throws `ConfigError` listing every problem. */
+export function readConfig(environment: Environment): Config {
+  const problems: string[] = [];
+  const { text, integer, flag, secretText } = openEnvironment(environment, problems);
   const databaseUrl = secretText("DATABASE_URL");
   if (databaseUrl !== null && !/^postgres(ql)?:\/\//u.test(databaseUrl)) {
     problems.push("DATABASE_URL must start with postgres:// or postgresql://.");
@@ -150,6 +172,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: text("HOST") ?? "127.0.0.1",
     port: integer("PORT", 8080, 0, 65_535),
     operationsPort: text("OPERATIONS_PORT") === null ? null : integer("OPERATIONS_PORT", 0, 0, 65_535),
+    operationsHost: text("OPERATIONS_HOST") ?? "127.0.0.1",
+    hasMetricsOnApiPort: flag("METRICS_ON_API_PORT"),
     databaseUrl,
     dataFolder: text("RETURNS_DATA_DIR"),
     secret,
@@ -162,9 +186,40 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     shopifyClientId,
     shopifyClientSecret,
     drainSeconds: integer("DRAIN_SECONDS", 0, 0, 600),
+    warnings: databaseUrl !== null && isReadableOnTheWay(databaseUrl) ? [DATABASE_WITHOUT_TLS] : [],
   };
+  if (isLoopbackHost(config.host)) config.warnings = [];
+  else problems.push(...problemsOfExposure(config));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+const DATABASE_WITHOUT_TLS =
+  "DATABASE_URL names another machine without TLS, so that data and password can be read on the way: add sslmode=verify-full.";
+
+/** What nobody should serve other machines with. Approvals, webhooks and tokens hang on both. */
+function problemsOfExposure({ publicUrl, secret }: Config): string[] {
+  const problems: string[] = [];
+  const url = publicUrl === null ? null : new URL(publicUrl);
+  if (url?.protocol === "http:" && !isLoopbackHost(url.hostname)) {
+    problems.push("PUBLIC_URL must begin with https:// when HOST is not this machine itself.");
+  }
+  if (secret !== null && isWeakSecret(secret)) {
+    problems.push(
+      "RETURNS_SECRET must be random when HOST is not this machine itself, such as what openssl rand -hex 32 prints.",
+    );
+  }
+  return problems;
+}
+
+/** Another machine's database over a connection that need not be encrypted. A path of a socket has no host. */
+function isReadableOnTheWay(databaseUrl: string): boolean {
+  const url = URL.parse(databaseUrl);
+  if (url === null) return false;
+  const host = url.searchParams.get("host") ?? url.hostname;
+  if (host === "" || host.startsWith("/") || isLoopbackHost(host)) return false;
+  const mode = url.searchParams.get("sslmode") ?? (url.searchParams.get("ssl") === "true" ? "require" : "");
+  return !["require", "verify-ca", "verify-full"].includes(mode);
 }
 
 function readOrigins(list: string | null, problems: string[]): string[] {

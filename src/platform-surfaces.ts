@@ -1,5 +1,6 @@
 import type { Config } from "./config.ts";
 import { beginInstallation, finishInstallation } from "./control/connect-oauth.ts";
+import { createBrowserCookie } from "./http/browser-cookie.ts";
 import { createConnectSurfaces } from "./http/connect.ts";
 import type { Surface } from "./http/server.ts";
 import { createWebhookSurface } from "./http/webhooks.ts";
@@ -7,19 +8,28 @@ import type { Keys } from "./lib/keys.ts";
 import type { Database } from "./store/database.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhook.ts";
 import { receiveWebhook } from "./sync/connectors/shopify/webhook-receive.ts";
+import type { WebhookOptions } from "./sync/connectors/shopify/webhook-receive.ts";
 
 /** Where the store platform tells of changes, and where merchants connect their shops. Writes to `database`. */
-export function createPlatformSurfaces(config: Config, keys: Keys, database: Database): Surface[] {
+export function createPlatformSurfaces(
+  config: Config,
+  keys: Keys,
+  database: Database,
+  log: WebhookOptions["log"],
+): Surface[] {
   const { publicUrl, shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
   const { sealingKey } = keys;
   const app = clientId === null || clientSecret === null ? null : { clientId, clientSecret };
   const environment = { database, sealingKey, publicUrl, app, now: () => new Date() };
-  const receiver = { database, sealingKey, clientSecret };
+  const receiver = { database, sealingKey, clientId, clientSecret, log };
   return [
     createWebhookSurface((webhook) => receiveWebhook(receiver, readDelivery(webhook))),
-    ...createConnectSurfaces({
-      begin: (query) => beginInstallation(environment, query),
-      finish: (query) => finishInstallation(environment, query),
-    }),
+    ...createConnectSurfaces(
+      {
+        begin: (query, browser) => beginInstallation(environment, query, browser),
+        finish: (query, browser) => finishInstallation(environment, query, browser),
+      },
+      createBrowserCookie(publicUrl?.startsWith("https:") === true),
+    ),
   ];
 }

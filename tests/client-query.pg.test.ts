@@ -195,6 +195,12 @@ test("What fails says one sentence on standard error: 2 for a mistake in the que
       /Allowed choices are primary, 30d, 90d, lifetime\.\n$/u,
     ],
     [["alerts", "--limit", "1000"], {}, 2, /^limit must be a whole number from 1 to 100\.\n$/u],
+    [
+      ["alerts"],
+      { RETURNS_URL: "http://returns.example" },
+      2,
+      /^--url must begin with https:\/\/: .* \(--allow-plain-http sends it all the same\)\.\n$/u,
+    ],
     [["alerts", "--url", "nonsense"], {}, 2, /^--url must be .*\.\n$/u],
     [
       ["report", "--csv", ...MONTH_WORDS, "--report-section", "costs"],

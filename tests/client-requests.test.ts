@@ -55,6 +55,26 @@ test("The token is in no error, whatever went wrong", async () => {
   );
 });
 
+test("The token is sent unencrypted to this machine alone, unless that is asked for", async () => {
+  const asked: string[] = [];
+  const fetch = async (url: string): Promise<Response> => {
+    asked.push(url);
+    throw new Error("no network");
+  };
+  for (const host of ["returns.example", "10.0.0.1", "localhost.example", "127.0.0.1.example"]) {
+    assert.throws(
+      () => clientWith({ baseUrl: `http://${host}` }),
+      /^TypeError: baseUrl must begin with https:/u,
+    );
+  }
+  const options = { fetch, maxRetries: 0 };
+  const addresses = ["https://returns.example", "http://localhost:8080", "http://[::1]:8080"];
+  for (const baseUrl of addresses) await failureOf(clientWith({ ...options, baseUrl }).summary(MONTHS));
+  const allowed = clientWith({ ...options, baseUrl: "http://returns.example", allowPlainHttp: true });
+  await failureOf(allowed.summary(MONTHS));
+  assert.equal(asked.length, addresses.length + 1);
+});
+
 test("A redirect is not followed", async () => {
   server.answerWith(page(302, { Location: `${server.address}/elsewhere` }), succeed);
   const error = await failureOf(clientWith({ maxRetries: 0 }).summary(MONTHS));

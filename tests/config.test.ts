@@ -8,7 +8,7 @@ import { ConfigError, OPTION_HELP, readConfig } from "../src/config.ts";
 const folder = mkdtempSync(join(tmpdir(), "returns-config-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const LONG_SECRET = "s".repeat(32);
+const LONG_SECRET = "4f1d0a9c7be2835166d0f2a9b8c37e54";
 
 /** The sentences of the refusal. */
 function problemsOf(environment: Record<string, string>): string[] {
@@ -109,6 +109,16 @@ describe("the options", () => {
     assert.ok(!problems.join("").includes("hunter2"));
   });
 
+  test("keep operators' routes on this machine unless told otherwise", () => {
+    const config = readConfig({});
+    assert.deepEqual([config.operationsHost, config.hasMetricsOnApiPort], ["127.0.0.1", false]);
+    const told = readConfig({ OPERATIONS_HOST: "0.0.0.0", METRICS_ON_API_PORT: "true" });
+    assert.deepEqual([told.operationsHost, told.hasMetricsOnApiPort], ["0.0.0.0", true]);
+    assert.deepEqual(problemsOf({ METRICS_ON_API_PORT: "yes" }), [
+      "METRICS_ON_API_PORT must be true or false.",
+    ]);
+  });
+
   test("numbers are whole numbers in plain decimal and within their bounds", () => {
     for (const broken of ["abc", "1e3", "0x10", "-1", "1.0", "99999999999", "65536"]) {
       assert.deepEqual(problemsOf({ PORT: broken }), ["PORT must be a whole number from 0 to 65535."]);
@@ -121,6 +131,52 @@ describe("the options", () => {
       assert.match(description, /\.$/u);
     }
     assert.equal(new Set(OPTION_HELP.map((option) => option.name)).size, OPTION_HELP.length);
+  });
+});
+
+describe("a service that other machines reach", () => {
+  const HOST = "0.0.0.0";
+
+  test("is refused with an address of its own that is not encrypted", () => {
+    const sentence = "PUBLIC_URL must begin with https:// when HOST is not this machine itself.";
+    assert.deepEqual(problemsOf({ HOST, PUBLIC_URL: "http://returns.example" }), [sentence]);
+    assert.equal(
+      readConfig({ HOST, PUBLIC_URL: "http://localhost:8080" }).publicUrl,
+      "http://localhost:8080",
+    );
+    assert.equal(readConfig({ PUBLIC_URL: "http://returns.example" }).publicUrl, "http://returns.example");
+  });
+
+  test("is refused with a secret that can be guessed, which is not shown", () => {
+    const [problem = "", ...others] = problemsOf({ HOST, RETURNS_SECRET: "changeme".repeat(4) });
+    assert.match(problem, /^RETURNS_SECRET must be random when HOST is not this machine itself/u);
+    assert.ok(!problem.includes("changeme"));
+    assert.deepEqual(others, []);
+    assert.deepEqual(readConfig({ HOST, RETURNS_SECRET: LONG_SECRET }).warnings, []);
+    assert.equal(readConfig({ RETURNS_SECRET: "s".repeat(32) }).secret, "s".repeat(32));
+  });
+
+  test("is warned of another machine's database without TLS", () => {
+    const warningsOf = (url: string, host = HOST) =>
+      readConfig({ HOST: host, DATABASE_URL: url }).warnings.length;
+    const remote = "postgres://user:hunter2@db.example/returns";
+    for (const query of ["", "?sslmode=disable", "?sslmode=prefer", "?sslmode=no-verify"]) {
+      assert.equal(warningsOf(`${remote}${query}`), 1, query);
+    }
+    for (const query of ["?sslmode=require", "?sslmode=verify-full", "?ssl=true"]) {
+      assert.equal(warningsOf(`${remote}${query}`), 0, query);
+    }
+    for (const local of [
+      "postgres://127.0.0.1/returns",
+      "postgres://user@localhost/x",
+      "postgres:///returns?host=/run",
+    ]) {
+      assert.equal(warningsOf(local), 0, local);
+    }
+    assert.equal(warningsOf(remote, "127.0.0.1"), 0);
+    const [warning = ""] = readConfig({ HOST, DATABASE_URL: remote }).warnings;
+    assert.match(warning, /^DATABASE_URL names another machine without TLS/u);
+    assert.ok(!warning.includes("hunter2"));
   });
 });
 

@@ -131,7 +131,7 @@ test("what was not understood ends with 2, and a token is never taken from the c
   );
   await refuses(shopify("lamps.example", ...file, "--family-metafield", "x"), /familyMetafield/u, wrong);
   const plain = ["connect", "shopify", "--workspace", "lamps.example", "--url", "http://shop.example"];
-  await refuses([...plain, ...file], /^The address must begin with https:/u, wrong);
+  await refuses([...plain, ...file], /^The address must be a shop's, such as https:/u, wrong);
   await refuses(["connect", "shopify", "--workspace", "lamps.example", ...file], /^Name the shop/u, wrong);
 });
 

@@ -37,6 +37,7 @@ export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
       currencyCode: "GBP",
       folder,
       asOf,
+      now: asOf,
       skipInvalid: false,
     });
     return { service, tenant, stop };

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import papaparse from "papaparse";
 import { startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 
@@ -83,11 +84,10 @@ test("the columns that the export guide calls a key are one", async () => {
     `${demo.service.address}/api/v1/export/report.csv?start_month=2025-11&end_month=2026-01&saleEvent=black-friday-2025`,
     { headers: { authorization: `Bearer ${demo.tenant.token}` } },
   );
-  const rows = (await response.text()).trim().split("\r\n").slice(1);
-  const keys = rows.map((row) => {
-    const [section, cohortMonth, key, , metric] = row.split(",");
-    return [section, cohortMonth, key, metric].join(" ");
-  });
+  const { data } = papaparse.parse<string[]>((await response.text()).trim(), { delimiter: "," });
+  const keys = data
+    .slice(1)
+    .map(([section, cohortMonth, key, , metric]) => [section, cohortMonth, key, metric].join(" "));
   assert.ok(keys.length > 100);
   assert.equal(new Set(keys).size, keys.length);
 });

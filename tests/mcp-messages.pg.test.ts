@@ -96,16 +96,17 @@ describe("messages", () => {
     }
   });
 
-  test("server/discover is -32601 at HTTP 200 under a newer revision's header too, so that its client falls back", async () => {
-    const headers = { "mcp-protocol-version": "2026-07-28" };
-    expectError(await ask(rpc("server/discover"), headers), 200, -32601, 1);
+  test("server/discover without a version in _meta is -32601 at HTTP 200, so that its client falls back", async () => {
+    for (const version of ["2025-06-18", "2025-11-25", "2027-01-01"]) {
+      expectError(await ask(rpc("server/discover"), { "mcp-protocol-version": version }), 200, -32601, 1);
+    }
   });
 
   test("MCP-Protocol-Version: absent or known is served, unknown is 400, but not on initialize", async () => {
     for (const version of ["2025-06-18", "2025-11-25"]) {
       assert.equal((await ask(rpc("ping"), { "mcp-protocol-version": version })).status, 200);
     }
-    for (const version of ["2026-07-28", "2024-11-05", "1", "nonsense"]) {
+    for (const version of ["2027-01-01", "2024-11-05", "1", "nonsense"]) {
       const headers = { "mcp-protocol-version": version };
       expectError(await ask(rpc("ping"), headers), 400, -32600, 1);
       expectError(await ask(rpc("unknown"), headers), 400, -32600, 1);

@@ -71,6 +71,13 @@ const CASES: Readonly<Record<string, readonly Values[]>> = {
 
 const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.toolName !== null);
 
+/** A refusal of REST as a tool words it; answers hold neither phrase. */
+function inToolWords(text: string): string {
+  return text
+    .replace("take selectors from /api/v1/entities.", "take selectors from list_entities.")
+    .replace("a meta.next_cursor of this endpoint,", "a meta.next_cursor of this tool,");
+}
+
 describe("a tool and its endpoint", () => {
   for (const { toolName, path } of TOOL_ENDPOINTS) {
     const tool = String(toolName);
@@ -80,7 +87,7 @@ describe("a tool and its endpoint", () => {
         const rest = await service.call(path, { token: tenant.token, params });
         const answer = await ask(toolCall(tool, params));
         const { text, isError } = toolText(answer);
-        assert.equal(text, rest.text, JSON.stringify(params));
+        assert.equal(text, inToolWords(rest.text), JSON.stringify(params));
         assert.equal(isError, rest.status !== 200);
         statuses.add(rest.status);
       }

@@ -66,6 +66,7 @@ test("a year of a real shop is imported without a bad row", { skip }, async (con
     currencyCode: expected.currency,
     folder,
     asOf: new Date(expected.as_of),
+    now: new Date(expected.as_of),
     skipInvalid: false,
   });
   const seconds = (performance.now() - started) / 1000;

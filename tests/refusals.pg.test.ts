@@ -32,6 +32,7 @@ async function expectRefused(path: string, params: string, parameter: string): P
   const asked = `${path}?${params.slice(0, 200)}`;
   assert.equal(answer.status, 400, `${asked} answered ${answer.status}`);
   assert.match(answer.message(), new RegExp(`\\b${parameter}\\b`, "u"), asked);
+  assert.doesNotMatch(answer.message(), /is not a parameter/u, asked);
 }
 
 for (const endpoint of ENDPOINTS) {
@@ -52,16 +53,11 @@ for (const endpoint of ENDPOINTS) {
       }
     });
 
-    test("400: every known parameter given twice is refused, an unknown one is not", async () => {
+    test("400: every known parameter given twice is refused", async () => {
       for (const [parameter] of parametersOf(endpoint)) {
         const twice = `${query({})}&${parameter}=2026-01&${parameter}=2026-01`.replace(/^&/u, "");
         await expectRefused(path, twice, parameter);
       }
-      const unknownTwice = await service.call(path, {
-        token: tenant.token,
-        params: `${query({})}&unknown=1&unknown=2`,
-      });
-      assert.equal(unknownTwice.status, 200);
     });
 
     test("400: a value that is no percent-encoded UTF-8 is refused by name, even when it is normalized", async () => {
@@ -72,9 +68,11 @@ for (const endpoint of ENDPOINTS) {
     });
 
     test("report state outside its values falls back to the default, with the same bytes", async () => {
-      const plain = await service.call(path, { token: tenant.token, params: least });
       for (const [parameter, schema] of parametersOf(endpoint)) {
         if (schema["x-normalized"] !== true) continue;
+        // A slug that no event can have is as unknown as one that no event has.
+        const known = parameter === "saleEvent" ? query({ saleEvent: "no-such-event" }) : least;
+        const plain = await service.call(path, { token: tenant.token, params: known });
         for (const value of brokenValues(schema)) {
           const answer = await service.call(path, {
             token: tenant.token,

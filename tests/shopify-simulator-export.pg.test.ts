@@ -70,6 +70,7 @@ suite("the simulated shop as an import folder", () => {
       currencyCode: "EUR",
       folder,
       asOf: new Date(NOW),
+      now: new Date(NOW),
       skipInvalid: false,
     });
     assert.deepEqual(result.invalid, []);

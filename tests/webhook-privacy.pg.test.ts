@@ -1,45 +1,42 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
 import { untilLockIsAwaited } from "./support/locks.ts";
+import { countRowsByTable } from "./support/rows-by-table.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
-import { APP_OPTIONS, connectShop, rowsOf, sendWebhook } from "./support/webhooks.ts";
+import { APP, APP_OPTIONS, connectShop, rowsOf, sendWebhook } from "./support/webhooks.ts";
 
 let service: TestService;
+let simulator: ShopifySimulator;
 before(async () => {
   service = await startTestService(APP_OPTIONS);
+  simulator = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
 });
-after(() => service.stop());
+after(async () => {
+  await service.stop();
+  await simulator.stop();
+});
 
-/** How many rows each table of workspaces has of one of them. */
-async function rowsByTable(shopKey: number): Promise<Record<string, number>> {
-  const { rows: tables } = await service.database.query<{ name: string }>(
-    `select t.table_name as name
-       from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
-      where c.column_name = 'shop_key' and t.table_type = 'BASE TABLE' and c.table_schema = 'public'
-      order by 1`,
-  );
-  const counts: Record<string, number> = {};
-  for (const { name } of tables) {
-    const { rows } = await service.database.query<{ count: number }>(
-      `select count(*)::integer as count from ${name} where shop_key = $1`,
-      [shopKey],
-    );
-    counts[name] = rows[0]?.count ?? 0;
-  }
-  return counts;
-}
+const rowsByTable = (shopKey: number) => countRowsByTable(service.database, shopKey);
 
-/** A workspace with a row in every table, connected to a shop. */
-async function fullShop(shop: string): Promise<number> {
+/** A workspace with a row in every table, connected to a shop that does not take its token unless it is a right one. */
+async function fullShop(shop: string, secrets: Record<string, string> = {}): Promise<number> {
   const { shopKey } = await createTenant(service.database);
   await seedSmallStore(service.database, shopKey);
-  await connectShop(service, shopKey, shop);
+  await connectShop(service, shopKey, shop, secrets, simulator.url);
   return shopKey;
 }
+
+const redactionOf = (shop: string) => ({
+  topic: "shop/redact",
+  shop,
+  payload: { shop_id: 1, shop_domain: shop },
+});
 
 const auditOf = (shopKey: number) =>
   rowsOf<{ action: string; detail: unknown }>(service, "audit_event", shopKey, "action, detail");
@@ -68,27 +65,75 @@ test("shop/redact deletes everything of the shop's workspace and nothing of any 
   assert.deepEqual(others, []);
 });
 
-test("shop/redact whose payload is of another shop than its header, or of none, deletes nothing", async () => {
+test("privacy requests whose payload is of another shop than their header remove nothing", async () => {
   const shop = "target.myshopify.com";
   const shopKey = await fullShop(shop);
-  const payloads = [
-    { shop_id: 1, shop_domain: "attacker.myshopify.com" },
-    { id: 1001, admin_graphql_api_id: "gid://shopify/Order/1001" },
-    { id: 1, myshopify_domain: shop },
-  ];
-  for (const payload of payloads) {
-    for (const topic of ["shop/redact", "customers/redact", "customers/data_request"]) {
-      const response = await sendWebhook(service, { topic, shop, payload });
-      assert.equal(response.status, 401, `${topic} ${JSON.stringify(payload)}`);
-    }
+  const foreign = { shop_id: 1, shop_domain: "attacker.myshopify.com" };
+  const customer = { id: 191 };
+  const requests = {
+    "shop/redact": foreign,
+    "customers/redact": { ...foreign, customer, orders_to_redact: [1001] },
+    "customers/data_request": { ...foreign, customer, data_request: { id: 1 } },
+  };
+  for (const [topic, payload] of Object.entries(requests)) {
+    assert.equal((await sendWebhook(service, { topic, shop, payload })).status, 401, topic);
   }
   assert.equal((await rowsByTable(shopKey))["workspace"], 1);
+});
+
+test("a signed customers/redact that is sent again as shop/redact erases nothing", async () => {
+  const shop = "forged.myshopify.com";
+  const shopKey = await fullShop(shop);
+  const payload = { shop_id: 1, shop_domain: shop, customer: { id: 191 }, orders_to_redact: [1001] };
+  assert.equal((await sendWebhook(service, { topic: "customers/redact", shop, payload })).status, 200);
+  assert.equal((await sendWebhook(service, { topic: "shop/redact", shop, payload })).status, 400);
+  assert.equal((await rowsByTable(shopKey))["workspace"], 1);
+});
+
+test("shop/redact of a shop whose token still works erases nothing, which is logged and recorded once", async () => {
+  const shop = "installed.myshopify.com";
+  const shopKey = await fullShop(shop, { accessToken: simulator.token });
+  const stored = await rowsByTable(shopKey);
+  for (const webhookId of ["kept", "kept again"]) {
+    assert.equal((await sendWebhook(service, { ...redactionOf(shop), webhookId })).status, 200);
+  }
+  const left = await rowsByTable(shopKey);
+  assert.deepEqual(
+    { ...left, audit_event: 0, webhook_delivery: 0 },
+    { ...stored, audit_event: 0, webhook_delivery: 0 },
+  );
+  const recorded = (await auditOf(shopKey)).filter(({ action }) => action === "privacy.shop_redact");
+  const kept = "the platform still takes the shop's token: the app is installed";
+  assert.deepEqual(
+    recorded.map(({ detail }) => detail),
+    [{ shop, webhook_id: "kept", kept }],
+  );
+  assert.ok(service.logs.some((line) => line.includes("shop/redact erased nothing") && line.includes(shop)));
+});
+
+test("shop/redact is asked for again while the platform cannot say whether the app is installed", async () => {
+  const shop = "silent.myshopify.com";
+  const { shopKey } = await createTenant(service.database);
+  await connectShop(service, shopKey, shop, {}, "http://127.0.0.1:1");
+  const redact = { ...redactionOf(shop), webhookId: "unanswered" };
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
+    const response = await sendWebhook(service, redact);
+    assert.deepEqual([response.status, response.headers.get("Retry-After")], [503, "10"]);
+  }
+  const events = (await auditOf(shopKey)).filter(({ action }) => action === "privacy.shop_redact");
+  assert.equal(events.length, 1);
+  await service.database.query(
+    "update data_source set settings = settings || jsonb_build_object('url', $2::text) where shop_key = $1",
+    [shopKey, simulator.url],
+  );
+  assert.equal((await sendWebhook(service, redact)).status, 200);
+  assert.equal((await rowsByTable(shopKey))["workspace"], 0);
 });
 
 test("shop/redact of before the shop was connected again deletes nothing, and that is recorded", async () => {
   const shop = "returning.myshopify.com";
   const shopKey = await fullShop(shop);
-  const late = { topic: "shop/redact", shop, payload: { shop_domain: shop }, webhookId: "late" };
+  const late = { topic: "shop/redact", shop, payload: { shop_id: 1, shop_domain: shop }, webhookId: "late" };
   const triggeredAt = "2026-06-30T23:59:59.123456789Z";
   assert.equal((await sendWebhook(service, { ...late, triggeredAt })).status, 200);
   assert.equal((await rowsByTable(shopKey))["workspace"], 1);
@@ -103,11 +148,26 @@ test("shop/redact of before the shop was connected again deletes nothing, and th
 test("shop/redact that comes again does not erase the workspace that was made since", async () => {
   const shop = "again.myshopify.com";
   const first = await fullShop(shop);
-  const redact = { topic: "shop/redact", shop, payload: { shop_domain: shop }, webhookId: "twice" };
+  const redact = {
+    topic: "shop/redact",
+    shop,
+    payload: { shop_id: 1, shop_domain: shop },
+    webhookId: "twice",
+  };
   assert.equal((await sendWebhook(service, redact)).status, 200);
   assert.equal((await rowsByTable(first))["workspace"], 0);
   const second = await fullShop(shop);
   assert.equal((await sendWebhook(service, redact)).status, 200);
+  assert.equal((await rowsByTable(second))["workspace"], 1);
+});
+
+test("shop/redact whose body comes again under another id does not erase the workspace that was made since", async () => {
+  const shop = "once.myshopify.com";
+  const first = await fullShop(shop);
+  assert.equal((await sendWebhook(service, redactionOf(shop))).status, 200);
+  assert.equal((await rowsByTable(first))["workspace"], 0);
+  const second = await fullShop(shop);
+  assert.equal((await sendWebhook(service, redactionOf(shop))).status, 200);
   assert.equal((await rowsByTable(second))["workspace"], 1);
 });
 
@@ -122,7 +182,11 @@ test("shop/redact waits for a run that is writing, and leaves nothing of what it
       "insert into order_reference (shop_key, order_id, order_name) values ($1, 'written meanwhile', '#1')",
       [shopKey],
     );
-    erasing = sendWebhook(service, { topic: "shop/redact", shop, payload: { shop_domain: shop } });
+    erasing = sendWebhook(service, {
+      topic: "shop/redact",
+      shop,
+      payload: { shop_id: 1, shop_domain: shop },
+    });
     await untilLockIsAwaited(service.installation.database);
   });
   assert.equal((await (erasing as unknown as Promise<Response>)).status, 200);
@@ -130,16 +194,20 @@ test("shop/redact waits for a run that is writing, and leaves nothing of what it
   assert.deepEqual(left, []);
 });
 
-test("what customers ask for is recorded once and without the customer: no personal data is stored", async () => {
+test("what customers ask for is recorded once and without the customer", async () => {
   const shop = "asking.myshopify.com";
   const { shopKey } = await createTenant(service.database);
   await connectShop(service, shopKey, shop);
   const customer = { id: 191, email: "someone@mail.example", phone: "+1 555" };
-  for (const topic of ["customers/data_request", "customers/redact"]) {
-    const payload = { shop_id: 1, shop_domain: shop, customer };
-    const request = { topic, shop, payload, webhookId: topic };
-    assert.equal((await sendWebhook(service, request)).status, 200);
-    assert.equal((await sendWebhook(service, request)).status, 200);
+  const named = { shop_id: 1, shop_domain: shop, customer };
+  const payloads = {
+    "customers/data_request": { ...named, orders_requested: [], data_request: { id: 1 } },
+    "customers/redact": { ...named, orders_to_redact: [] },
+  };
+  for (const [topic, payload] of Object.entries(payloads)) {
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      assert.equal((await sendWebhook(service, { topic, shop, payload })).status, 200);
+    }
   }
   const events = await auditOf(shopKey);
   assert.deepEqual(
@@ -152,10 +220,20 @@ test("what customers ask for is recorded once and without the customer: no perso
 
 test("a privacy request of a shop that is not known is done already", async () => {
   const shop = "unknown.myshopify.com";
-  for (const topic of ["customers/data_request", "customers/redact", "shop/redact"]) {
-    const response = await sendWebhook(service, { topic, shop, payload: { shop_domain: shop } });
-    assert.equal(response.status, 200);
+  const named = { shop_id: 1, shop_domain: shop };
+  const payloads = {
+    "customers/data_request": { ...named, customer: {}, data_request: {} },
+    "customers/redact": { ...named, customer: {}, orders_to_redact: [1001] },
+    "shop/redact": named,
+  };
+  for (const [topic, payload] of Object.entries(payloads)) {
+    assert.equal((await sendWebhook(service, { topic, shop, payload })).status, 200);
   }
-  const forged = { topic: "shop/redact", shop, payload: { shop_domain: shop }, secret: "guessed" };
+  const forged = {
+    topic: "shop/redact",
+    shop,
+    payload: { shop_id: 1, shop_domain: shop },
+    secret: "guessed",
+  };
   assert.equal((await sendWebhook(service, forged)).status, 401);
 });

@@ -88,10 +88,16 @@ async function uninstall(shopKey: number): Promise<void> {
     "update data_source set settings = settings || jsonb_build_object('shop', $2::text) where shop_key = $1",
     [shopKey, shop],
   );
-  const body = Buffer.from(JSON.stringify({ myshopify_domain: shop }));
+  const body = Buffer.from(JSON.stringify({ id: 1, myshopify_domain: shop }));
   const signature = createHmac("sha256", "app-secret").update(body).digest("base64");
   const answer = await receiveWebhook(
-    { database: control.database, sealingKey: TEST_SEALING_KEY, clientSecret: "app-secret" },
+    {
+      database: control.database,
+      sealingKey: TEST_SEALING_KEY,
+      clientId: "app-id",
+      clientSecret: "app-secret",
+      log: workerOptions(control, []).log,
+    },
     { topic: "app/uninstalled", shop, webhookId: "uninstall", triggeredAt: null, signature, body },
   );
   assert.deepEqual(answer, { status: 200 });

@@ -80,7 +80,7 @@ function tables(shopKey: number): Record<string, Source> {
         restocked_units: "integer",
         refund_minor: "bigint",
       },
-      select: `select line_id, lag_days, reason, returned_units, refunded_units, restocked_units, refund_minor
+      select: `select line_id, lag_days, ltrim(reason) as reason, returned_units, refunded_units, restocked_units, refund_minor
                  from return_event where shop_key = ${shopKey} order by order_id, line_id`,
     },
     return_request: {

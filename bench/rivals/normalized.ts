@@ -1,3 +1,4 @@
+import { REFUND_ONLY } from "../../src/metrics/returned-units.ts";
 import type { Database } from "../../src/store/database.ts";
 import { SHARINGS } from "./question.ts";
 import type { Dialect, Months, Question, Row, Sharing, Subject } from "./question.ts";
@@ -32,7 +33,7 @@ const TABLES = [
 ];
 
 function tables(shopKey: number): string[] {
-  const linked = "e.reason is distinct from 'refund_only'";
+  const linked = `e.reason is distinct from '${REFUND_ONLY}'`;
   return [
     `create table rival.product as
       select right(product_gid, 13)::bigint as product_id, title, vendor, family, analytics_category as category
@@ -54,7 +55,7 @@ function tables(shopKey: number): string[] {
          and e.event_number = 0 and r.status = 'CLOSED'
        where r.shop_key = ${shopKey} order by 1`,
     `create table rival.return_line as
-      select r.return_id::bigint, r.line_id::bigint, r.units, e.reason
+      select r.return_id::bigint, r.line_id::bigint, r.units, ltrim(e.reason) as reason
         from return_request r
         left join return_event e on e.shop_key = r.shop_key and e.order_id = r.order_id and e.line_id = r.line_id
          and e.event_number = 0

@@ -45,6 +45,9 @@ export async function askOwn(
 
 export type OwnMonths = { start_month: string; end_month: string };
 
+/** Of a leaderboard: as many as the rivals' statements rank. */
+const ROWS = 50;
+
 const call = <Input>(workspace: Workspace, input: Input) => ({ workspace, input, now: AS_OF });
 
 export function ownMonths(subject: Subject, months: OwnMonths): OwnQuestion {
@@ -70,7 +73,7 @@ export function ownReturnRate(period: "month" | "year", vendor: string | undefin
     ask: (database, workspace) =>
       returnRateLeaderboard(
         database,
-        call(workspace, { period, ...(vendor === undefined ? {} : { vendor }) }),
+        call(workspace, { period, limit: ROWS, ...(vendor === undefined ? {} : { vendor }) }),
       ),
     answerOf: ({ data }) =>
       (data as { rows: OwnRow[] }).rows.map((row) => [row.sku, row.sold_units, row.returned_units]),
@@ -82,7 +85,7 @@ export function ownReturnCost(vendor: string | undefined, months: OwnMonths): Ow
     ask: (database, workspace) =>
       returnCostLeaderboard(
         database,
-        call(workspace, { ...months, ...(vendor === undefined ? {} : { vendor }) }),
+        call(workspace, { ...months, limit: ROWS, ...(vendor === undefined ? {} : { vendor }) }),
       ),
     answerOf: ({ data }) =>
       (data as { rows: OwnRow[] }).rows.map((row) => [

@@ -1,3 +1,4 @@
+import { REFUND_ONLY, UNSPECIFIED } from "../../src/metrics/returned-units.ts";
 import type { Connection } from "../../src/store/database.ts";
 import { AS_OF, CURRENCY, FIRST_MONTH, LAST_MONTH } from "./store-plan.ts";
 import type { StorePlan } from "./store-plan.ts";
@@ -63,7 +64,7 @@ function makeReturns({ seed }: StorePlan): string {
                      when kind = 'later' then returned_on + 1 + (h2 & 7)::integer end as refunded_on,
            least(sold_units, 1 + ((h2 >> 3 & 15) < 4)::integer) as units,
            (array['SIZE_TOO_SMALL', 'SIZE_TOO_SMALL', 'SIZE_TOO_LARGE', 'UNWANTED', 'UNWANTED', 'DEFECTIVE',
-                  'NOT_AS_DESCRIBED', 'unspecified'])[1 + (h2 >> 7 & 7)] as reason,
+                  'NOT_AS_DESCRIBED', '${UNSPECIFIED}'])[1 + (h2 >> 7 & 7)] as reason,
            (h2 >> 10 & 15) < 12 as is_restocked,
            case when kind not in ('refund_only', 'asked') and (h2 >> 14 & 15) < 11 then 450 + (h2 >> 18 & 511)::integer end as label_minor
       from (select l.*, s.price_minor, hashint8extended(i, ${seed + 2}) as h2,
@@ -103,7 +104,7 @@ function factRows(shopKey: number): string[] {
     `insert into return_event (shop_key, order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason,
                                returned_units, refunded_units, restocked_units, refund_minor)
      select ${shopKey}, ${LINE_KEY}, 0, ${COHORT_MONTH}, returned_on - ordered_on, returned_on,
-            case kind when 'refund_only' then kind else reason end, units,
+            case kind when 'refund_only' then '${REFUND_ONLY}' else reason end, units,
             case when is_refunded then units else 0 end, case when is_refunded and is_restocked then units else 0 end,
             case when is_refunded then units * price_minor else 0 end
        from (select *, kind in ('at_once', 'refund_only') as is_refunded from bench_return where kind <> 'asked') r order by i`,

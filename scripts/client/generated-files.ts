@@ -2,7 +2,14 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { ERROR_STATUS } from "../../src/contract/errors.ts";
-import { cohortEcho, freshness, leaderboardProduct, meta, selectorEcho } from "../../src/contract/meta.ts";
+import {
+  cohortEcho,
+  freshness,
+  leaderboardProduct,
+  meta,
+  monthCoverage,
+  selectorEcho,
+} from "../../src/contract/meta.ts";
 import {
   monthParameters,
   reportStateParameters,
@@ -10,6 +17,7 @@ import {
   windowParameters,
 } from "../../src/contract/parameters.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
+import { listedSaleEvent } from "../../src/contract/report.ts";
 import { projectRoot } from "../lint/tool.ts";
 import { createTypeWriter, docText, pascalCase } from "./type-text.ts";
 import type { Schema, SharedMembers, TypeWriter } from "./type-text.ts";
@@ -64,12 +72,14 @@ function answersText(): string {
     shared: [
       shared("ApiMeta", meta({}).properties, "What every answer says about itself.", true),
       shared("CohortEcho", cohortEcho, "The request over order months, as applied.", true),
+      shared("MonthCoverage", monthCoverage, "How much of the range of order months is counted.", true),
       shared("LeaderboardProduct", leaderboardProduct, "The product of a SKU; both ids are the same.", true),
     ],
     named: [
       { name: "Freshness", schema: nonNull(freshness) },
       { name: "SelectorEcho", schema: selectorEcho },
       { name: "EntitySelector", schema: entitySelector() },
+      { name: "SaleEvent", schema: listedSaleEvent },
     ],
     allowsUndefined: false,
     // The data of an answer and its meta are no level of their own in the names below them.

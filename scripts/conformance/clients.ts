@@ -9,21 +9,47 @@ export type Target = { url: string; token: string };
 /** What a client saw: the tools by name, and the text of each call's result. */
 export type Seen = { tools: string[]; text: (tool: string) => string };
 
-/** A client of somebody else's making: it lists the tools, then calls those given. */
-export type RealClient = { name: string; use(target: Target, calls: readonly ToolCall[]): Promise<Seen> };
+/** A client of somebody else's making, and the revision it speaks here: it lists the tools, then calls those given. */
+export type RealClient = {
+  name: string;
+  version: string;
+  use(target: Target, calls: readonly ToolCall[]): Promise<Seen>;
+};
 
 export type ToolCall = { tool: string; values: Record<string, unknown> };
 
+const MODERN_VERSION = "2026-07-28";
+const LEGACY_VERSION = "2025-11-25";
+
 export const REAL_CLIENTS: readonly RealClient[] = [
-  { name: "SDK 1.x", use: useFirstSdk },
-  { name: "SDK 2.x", use: (target, calls) => useSecondSdk(target, calls, "legacy") },
+  { name: "SDK 1.x", version: LEGACY_VERSION, use: useFirstSdk },
+  {
+    name: "SDK 2.x",
+    version: LEGACY_VERSION,
+    use: (target, calls) => useSecondSdk(target, calls, "legacy"),
+  },
   {
     name: "SDK 2.x, probing for newer revisions",
+    version: MODERN_VERSION,
     use: (target, calls) => useSecondSdk(target, calls, "auto"),
   },
-  { name: "Inspector CLI, strict about schemas", use: useInspector },
-  { name: "mcp-remote", use: useRemote },
-  { name: "AI SDK", use: useAiSdk },
+  {
+    name: "SDK 2.x, pinned",
+    version: MODERN_VERSION,
+    use: (target, calls) => useSecondSdk(target, calls, { pin: MODERN_VERSION }),
+  },
+  {
+    name: "Inspector CLI, strict about schemas",
+    version: LEGACY_VERSION,
+    use: (target, calls) => useInspector(target, calls, "legacy"),
+  },
+  {
+    name: "Inspector CLI, pinned",
+    version: MODERN_VERSION,
+    use: (target, calls) => useInspector(target, calls, "modern"),
+  },
+  { name: "mcp-remote", version: LEGACY_VERSION, use: useRemote },
+  { name: "AI SDK", version: MODERN_VERSION, use: useAiSdk },
 ];
 
 type CallResult = { content: { type: string; text?: string }[]; isError?: boolean };
@@ -57,7 +83,7 @@ async function useFirstSdk({ url, token }: Target, calls: readonly ToolCall[]): 
 async function useSecondSdk(
   { url, token }: Target,
   calls: readonly ToolCall[],
-  mode: "legacy" | "auto",
+  mode: "legacy" | "auto" | { pin: string },
 ): Promise<Seen> {
   const sdk = await load<SdkModule>("@modelcontextprotocol/client");
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
@@ -101,9 +127,14 @@ async function useSdk(client: SdkClient, transport: unknown, calls: readonly Too
 
 const INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 
-async function useInspector({ url, token }: Target, calls: readonly ToolCall[]): Promise<Seen> {
+async function useInspector(
+  { url, token }: Target,
+  calls: readonly ToolCall[],
+  era: "legacy" | "modern",
+): Promise<Seen> {
   const folder = mkdtempSync(join(tmpdir(), "mcp-inspector-"));
-  const flags = ["--transport", "http", "--header", `Authorization: ${bearer(token).authorization}`];
+  const authorization = `Authorization: ${bearer(token).authorization}`;
+  const flags = ["--transport", "http", "--header", authorization, "--protocol-era", era];
   const inspect = async <Result>(...methodArguments: string[]): Promise<Result> => {
     const { code, output, errors } = await runNode(
       [installed(INSPECTOR), "--cli", "--server-url", url, ...flags, "--method", ...methodArguments],

@@ -1,14 +1,23 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
+export type BearerProxy = {
+  address: string;
+  /** Where requests go from now on, and as whom. */
+  forwardTo(serviceAddress: string, token: string): void;
+  /** The MCP-Protocol-Version of the last request; null = it had none. */
+  lastVersion(): string | null;
+  stop(): void;
+};
+
 /** Starts a proxy that adds a bearer token and changes nothing else: Host and Origin reach the service as sent. */
-export async function startBearerProxy(
-  serviceAddress: string,
-  token: string,
-): Promise<{ address: string; stop(): void }> {
-  const { hostname, port } = new URL(serviceAddress);
+export async function startBearerProxy(): Promise<BearerProxy> {
+  let target = { hostname: "", port: "", token: "" };
+  let version: string | null = null;
   const server = createServer((incoming, outgoing) => {
+    const { hostname, port, token } = target;
     const { method, url: path, headers } = incoming;
+    if (method === "POST") version = headers["mcp-protocol-version"]?.toString() ?? null;
     const onward = request({
       hostname,
       port,
@@ -29,6 +38,11 @@ export async function startBearerProxy(
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     address,
+    forwardTo: (serviceAddress, token) => {
+      const { hostname, port } = new URL(serviceAddress);
+      target = { hostname, port, token };
+    },
+    lastVersion: () => version,
     stop: () => {
       server.close();
       server.closeAllConnections();

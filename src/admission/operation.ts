@@ -1,8 +1,10 @@
 import type { Answer, Call } from "../contract/call.ts";
-import { invalidRequest } from "../contract/errors.ts";
 import type { Endpoint, Input } from "../contract/endpoint.ts";
 import type { QuotaState } from "../contract/errors.ts";
-import { compileInput } from "../contract/input.ts";
+import { compileRequest } from "../contract/input.ts";
+import type { RawInput } from "../contract/input.ts";
+import { MCP_WORDS, REST_WORDS } from "../contract/vocabulary.ts";
+import type { Vocabulary } from "../contract/vocabulary.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
@@ -10,13 +12,10 @@ import type { Answers, ReadyAnswer } from "./answers.ts";
 export type Handler<E extends Endpoint> = (call: Call<E, Workspace>) => Promise<Answer>;
 
 /** A request as a surface received it; its parameters are read only once it is admitted. */
-export type RawRequest = { authorization: string | undefined; parameters: () => RawParameters };
-
-/** Raw parameters by name; `repeated` names those given more than once, `malformed` those that are no UTF-8. */
-export type RawParameters = {
-  values: ReadonlyMap<string, unknown>;
-  repeated: ReadonlySet<string>;
-  malformed: ReadonlySet<string>;
+export type RawRequest = {
+  authorization: string | undefined;
+  words: Vocabulary;
+  parameters: () => RawInput;
 };
 
 /** One endpoint ready to run: admission, input, handler, in the order of the contract. */
@@ -42,10 +41,12 @@ export function createOperation<E extends Endpoint>(
   handler: Handler<E>,
   { admit, answers }: Gate,
 ): Operation {
-  const readInput = compileInput(endpoint.parameters);
+  const readers = {
+    rest: compileRequest(endpoint, REST_WORDS),
+    mcp: compileRequest(endpoint, MCP_WORDS),
+  };
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
   const needAgain = { ...need, counted: false, readsData: true };
-  const parameterNames = Object.keys(endpoint.parameters.properties);
   const answer = (call: Call<E, Workspace>): Promise<ReadyAnswer | null> =>
     answers({ endpoint, ...call, make: () => handler(call) });
   return {
@@ -53,12 +54,7 @@ export function createOperation<E extends Endpoint>(
     perform: async (request, onAdmitted) => {
       const admission = await admit(request.authorization, need);
       onAdmitted(admission.quota, admission.tokenId);
-      const parameters = request.parameters();
-      const malformed = parameterNames.find((name) => parameters.malformed.has(name));
-      if (malformed !== undefined) throw invalidRequest(`${malformed} must be percent-encoded UTF-8.`);
-      const repeated = parameterNames.find((name) => parameters.repeated.has(name));
-      if (repeated !== undefined) throw invalidRequest(`${repeated} must be given once only.`);
-      const input = readInput(parameters.values) as Input<E>;
+      const input = readers[request.words.surface](request.parameters()) as Input<E>;
       let { workspace } = admission;
       for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
         const ready = await answer({ workspace, input, now: new Date() });

@@ -72,6 +72,22 @@ test("settings and plans change what the next request may do", async () => {
   });
 });
 
+test("a workspace is deleted with --yes, and without somebody to ask not otherwise", async () => {
+  await runJson("workspace create --domain leaving.example --currency EUR");
+  const refused = await run("workspace delete leaving.example");
+  assert.deepEqual(
+    [refused.code, refused.stdout, refused.stderr],
+    [2, "", "Give --yes to delete a workspace without being asked.\n"],
+  );
+  await runJson("workspace show --workspace leaving.example");
+  assert.deepEqual(await runJson("workspace delete leaving.example --yes"), {
+    shop_domain: "leaving.example",
+  });
+  const gone = await run("workspace delete leaving.example --yes");
+  assert.equal(gone.code, 1);
+  assert.match(gone.stderr, /^There is no workspace for the domain leaving\.example/u);
+});
+
 test("a row that cannot be used keeps everything out and is named; --skip-invalid imports the rest", async () => {
   await runJson("workspace create --domain bad.example --currency EUR");
   const [line] = smallStore().order_lines;

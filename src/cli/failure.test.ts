@@ -30,6 +30,19 @@ test("a database that is away is one sentence that says what to check", () => {
   });
 });
 
+test("a full disk of the database is one sentence that says what to do", () => {
+  const full = Object.assign(new Error('could not extend file "base/1/2": No space left on device'), {
+    code: "53100",
+  });
+  assert.deepEqual(describeFailure(full), {
+    message:
+      'The database\'s disk is full (could not extend file "base/1/2": No space left on device): free space on its ' +
+      "machine and try again.",
+    exitCode: 1,
+    isUnexpected: false,
+  });
+});
+
 test("a refusal by the API keeps its code, status and request id; only a fault's id is for people", () => {
   const failureOf = (code: ErrorCode, status: number, requestId: string | null) =>
     describeFailure(

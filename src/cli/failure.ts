@@ -23,6 +23,20 @@ const NETWORK_ERRORS = new Set([
 ]);
 const LOGIN_ERRORS = new Set(["28P01", "28000", "3D000"]);
 
+/** By SQLSTATE, what a database that answers and lets us in may still refuse; each says what to do. */
+const STATE_SENTENCES: Readonly<Record<string, (message: string) => string>> = {
+  "53100": (message) => `The database's disk is full (${message}): free space on its machine and try again.`,
+  "25006": (message) =>
+    `The database is read-only (${message}): have DATABASE_URL name the primary, not a replica, and leave ` +
+    "default_transaction_read_only off.",
+  "42501": (message) =>
+    `The database user lacks a right (${message}): have DATABASE_URL name the owner of the tables, who may create ` +
+    "in their schema and make temporary tables.",
+  "3F000": (message) =>
+    `The database user can use no schema (${message}): grant usage and create on the schema to the user of ` +
+    "DATABASE_URL.",
+};
+
 /** Turns whatever was thrown into one sentence and an exit code. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof CommanderError) {
@@ -69,6 +83,5 @@ function databaseSentence(error: Error & { code?: string }): string | null {
   }
   if (LOGIN_ERRORS.has(code))
     return `The database refuses the connection (${first.message}): check DATABASE_URL.`;
-  if (code === "53100") return `The database's disk is full (${first.message}).`;
-  return null;
+  return STATE_SENTENCES[code]?.(first.message) ?? null;
 }

@@ -21,7 +21,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .description("Import a folder of CSV files; the same folder twice changes nothing.")
     .argument("<folder>", "the folder, as docs/import-format.md describes it")
     .requiredOption("--workspace <domain>", "the workspace's domain")
-    .option("--as-of <time>", "the moment the files are a picture of (default: now)")
+    .option("--as-of <time>", "the moment, or the day, up to which the files are complete (default: now)")
     .option("--skip-invalid", "leave out rows that cannot be used, instead of refusing everything")
     .addHelpText(
       "before",
@@ -31,12 +31,14 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     )
     .action((folder: string, options: ImportOptions, command: Command) =>
       inSession(context, command, async ({ database, terminal, interruption }) => {
-        const asOf = options.asOf === undefined ? new Date() : readInstant("--as-of", options.asOf);
+        const now = new Date();
+        const asOf = options.asOf === undefined ? now : readInstant("--as-of", options.asOf);
         const workspace = await requireWorkspace(database, options.workspace);
         const progress = createProgress(terminal);
         const summary = await importIntoWorkspace(database, workspace, {
           folder: resolve(folder),
           asOf,
+          now,
           skipInvalid: options.skipInvalid === true,
           signal: interruption.signal,
           onProgress: (label, done, total) => {
@@ -46,13 +48,13 @@ export function addImportCommand(program: Command, context: CommandContext): voi
           },
           onWait: () => terminal.hint("Another run is writing this workspace's data; waiting for its end…"),
         }).finally(progress.end);
-        show(summary, terminal);
+        show(summary, terminal, options.skipInvalid === true);
       }),
     );
 }
 
-/** Rows that cannot be used are messages; without --skip-invalid they are why nothing was imported. */
-function show(summary: ImportSummary, terminal: Terminal): void {
+/** Rows that cannot be used are messages; throws a `Refusal` that says why nothing was imported when that is so. */
+function show(summary: ImportSummary, terminal: Terminal, isSkipping: boolean): void {
   const { counts, invalid, invalid_count: invalidCount, warnings } = summary;
   for (const row of invalid.slice(0, SHOWN_ROWS)) {
     terminal.hint(`${row.file}:${row.line} ${row.column ?? "row"}: ${row.reason}`);
@@ -61,11 +63,17 @@ function show(summary: ImportSummary, terminal: Terminal): void {
   if (hiddenCount > 0) terminal.hint(`… and ${hiddenCount.toLocaleString("en")} more.`);
   for (const { file, message, count } of warnings) {
     const place = file === null ? "" : `${file}: `;
-    terminal.hint(`Warning: ${place}${message} (${count.toLocaleString("en")}).`);
+    const often = count === null ? "" : ` (${count.toLocaleString("en")})`;
+    terminal.hint(`Warning: ${place}${message}${often}.`);
   }
   terminal.print(summary, summary.imported ? formatFields(counts) : "");
-  if (invalidCount === 0) return;
   const rows = invalidCount === 1 ? "1 row" : `${invalidCount.toLocaleString("en")} rows`;
-  if (summary.imported) terminal.hint(`Left out ${rows} that cannot be used.`);
-  else throw impossible(`Nothing was imported: ${rows} cannot be used; --skip-invalid imports the rest.`);
+  if (!summary.imported)
+    throw impossible(`Nothing was imported: ${whyNothing(rows, invalidCount, isSkipping)}.`);
+  if (invalidCount > 0) terminal.hint(`Left out ${rows} that cannot be used.`);
+}
+
+function whyNothing(rows: string, invalidCount: number, isSkipping: boolean): string {
+  if (invalidCount === 0) return "the files hold no rows, only headers";
+  return `${rows} cannot be used; ${isSkipping ? "there are no others" : "--skip-invalid imports the rest"}`;
 }

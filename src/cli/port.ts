@@ -13,11 +13,16 @@ export async function requireFreePort(host: string, port: number): Promise<void>
 
 /** The sentence for a failure to listen; any other error as it is. */
 export function portFailure(error: Error, host: string, port: number): Error {
-  const { code, port: failedPort = port } = error as NodeJS.ErrnoException & { port?: number };
-  const option = failedPort === port ? "PORT" : "OPERATIONS_PORT";
+  const {
+    code,
+    port: failedPort = port,
+    address = host,
+  } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  const prefix = failedPort === port ? "" : "OPERATIONS_";
+  const option = `${prefix}PORT`;
   if (code === "EADDRINUSE") {
     return impossible(
-      `Port ${failedPort} of ${host} is in use: stop what uses it, or set ${option} to another one.`,
+      `Port ${failedPort} of ${address} is in use: stop what uses it, or set ${option} to another one.`,
     );
   }
   if (code === "EACCES") {
@@ -26,7 +31,7 @@ export function portFailure(error: Error, host: string, port: number): Error {
     );
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-    return impossible(`HOST ${host} is no address of this machine.`);
+    return impossible(`${prefix}HOST ${address} is no address of this machine.`);
   }
   return error;
 }

@@ -7,7 +7,12 @@ import { impossible, invalid } from "../control/refusal.ts";
 import type { CommandContext } from "./session.ts";
 
 /** Where to ask, and as whom. */
-export type ConnectionOptions = { url?: string; token?: string; tokenFile?: string };
+export type ConnectionOptions = {
+  url?: string;
+  token?: string;
+  tokenFile?: string;
+  allowPlainHttp?: boolean;
+};
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
 
@@ -19,9 +24,14 @@ export async function connect(
   const baseUrl = options.url ?? (environment["RETURNS_URL"] || DEFAULT_URL);
   const token = await readToken(options, environment);
   try {
-    return createClient({ baseUrl, token });
+    return createClient({ baseUrl, token, allowPlainHttp: options.allowPlainHttp });
   } catch (error) {
-    throw invalid((error as Error).message.replace("baseUrl", "--url").replace("token", "The token"));
+    throw invalid(
+      (error as Error).message
+        .replace("baseUrl", "--url")
+        .replace(/^token/u, "The token")
+        .replace("allowPlainHttp", "--allow-plain-http"),
+    );
   }
 }
 

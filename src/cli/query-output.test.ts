@@ -24,6 +24,19 @@ test("Rows come before the figures beside them, and parts have their name above"
   );
 });
 
+test("A list of texts stands beside its name, as one text", () => {
+  const summary = { return_rate: 0, excluded_months: ["2026-05", "2026-06"], rest: [] };
+  assert.equal(
+    dataText(summary, []),
+    "return_rate      0\nexcluded_months  2026-05 2026-06\nrest             -\n",
+  );
+  assert.equal(
+    dataText({ summary }, []),
+    "summary\nreturn_rate      0\nexcluded_months  2026-05 2026-06\nrest             -\n",
+  );
+  assert.equal(rowsCsv(summary, ["excluded_months"]), "excluded_months\r\n2026-05 2026-06\r\n");
+});
+
 test("A store's text cannot move the terminal's cursor or change its colours", () => {
   const text = dataText([{ title: "a\u001b[2Jb\u009b31mc\nd\r" }], ["title"]);
   assert.equal(text, "title\na?[2Jb?31mc?d?\n");

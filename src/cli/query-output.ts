@@ -23,8 +23,8 @@ export function dataText(data: unknown, columns: readonly string[]): string {
   if (Array.isArray(data)) return tableText(data as Fields[], columns);
   const { rows, ...rest } = data as Fields;
   const table = Array.isArray(rows) ? [tableText(rows as Fields[], columns)] : [];
-  const plain = Object.entries(rest).filter(([, value]) => !isObject(value));
-  const parts = Object.entries(rest).filter(([, value]) => isObject(value));
+  const plain = Object.entries(rest).filter(([, value]) => isPlain(value));
+  const parts = Object.entries(rest).filter(([, value]) => !isPlain(value));
   return [
     ...table,
     ...(plain.length === 0 ? [] : [fieldsText(Object.fromEntries(plain))]),
@@ -74,14 +74,29 @@ function cellOf(value: unknown): Cell {
   if (typeof value === "string")
     return value.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f]/gu, "?");
   if (typeof value === "number" || typeof value === "boolean") return value;
+  if (isTextList(value)) return value.length === 0 ? null : cellOf(value.join(" "));
   return value === null || value === undefined ? null : cellOf(JSON.stringify(value));
 }
 
 function csvCell(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  const cell = typeof value === "string" ? value : JSON.stringify(value);
+  const cell = isTextList(value)
+    ? value.join(" ")
+    : typeof value === "string"
+      ? value
+      : JSON.stringify(value);
   return /^[=+\-@\t\r]/u.test(cell) ? `'${cell}` : cell;
+}
+
+/** What fits beside its name: no part of its own, no list of rows. */
+function isPlain(value: unknown): boolean {
+  return !isObject(value) || isTextList(value);
+}
+
+/** A list of texts, such as months; an empty list of rows looks the same. */
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 function isObject(value: unknown): value is Fields {

@@ -41,6 +41,7 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
     .command(endpoint.name)
     .description(`${endpoint.summary} (${endpoint.scope}).`)
     .option("--url <address>", "where the service lies (default: RETURNS_URL or http://127.0.0.1:8080)")
+    .option("--allow-plain-http", "send the token unencrypted to another machine")
     .option("--token-file <file>", "file that holds the token (default: RETURNS_TOKEN)")
     .addOption(new Option("--token <->", "- reads the token from standard input"));
   for (const parameter of endpoint.parameters) command.addOption(optionOf(parameter));

@@ -4,6 +4,8 @@ import { impossible } from "../control/refusal.ts";
 /** What a command says: data to stdout, messages to stderr. */
 export type Terminal = {
   isJson: boolean;
+  /** Whether somebody is there to be asked. */
+  hasPerson: boolean;
   /** One JSON document with --json, else the text for people. */
   print: (document: unknown, text: string) => void;
   /** A message, one line. */
@@ -34,6 +36,7 @@ export function createTerminal(options: { isJson: boolean; isDumb: boolean }): T
   };
   return {
     isJson,
+    hasPerson,
     print: (document, text) => {
       clearStatus();
       process.stdout.write(isJson ? `${JSON.stringify(document, null, 2)}\n` : text);

@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { invalid } from "../control/refusal.ts";
+import { deleteWorkspace } from "../control/workspace-delete.ts";
 import { setWorkspace, WORKSPACE_SETTINGS } from "../control/workspace-settings.ts";
 import { createWorkspace, requireWorkspace, shownWorkspace, showWorkspaces } from "../control/workspace.ts";
 import { formatFields, formatTable } from "../lib/table.ts";
@@ -12,6 +14,7 @@ export function addWorkspaceCommands(program: Command, context: CommandContext):
   addList(group, context);
   addShow(group, context);
   addSet(group, context);
+  addDelete(group, context);
 }
 
 type CreateOptions = { domain: string; currency: string; plan?: string; organization?: string };
@@ -90,6 +93,27 @@ function addSet(group: Command, context: CommandContext): void {
         const workspace = await requireWorkspace(database, options.workspace);
         const shown = shownWorkspace(await setWorkspace(database, workspace, settings));
         terminal.print(shown, formatFields(shown));
+      }),
+    );
+}
+
+function addDelete(group: Command, context: CommandContext): void {
+  group
+    .command("delete")
+    .description("Delete a workspace with everything that is stored of it; there is no way back.")
+    .argument("<domain>", "the workspace's domain")
+    .option("--yes", "do not ask")
+    .addHelpText("before", "Example:\n  ./returns workspace delete shop.example\n")
+    .action((domain: string, options: { yes?: boolean }, command: Command) =>
+      inSession(context, command, async ({ database, terminal, interruption }) => {
+        const workspace = await requireWorkspace(database, domain);
+        if (options.yes !== true) {
+          if (!terminal.hasPerson) throw invalid("Give --yes to delete a workspace without being asked.");
+          const question = `All data, tokens, connections and history of ${workspace.shop_domain} are deleted for good. Delete it?`;
+          await terminal.confirm(question, interruption.signal);
+        }
+        const deleted = await deleteWorkspace(database, workspace);
+        terminal.print(deleted, `The workspace ${deleted.shop_domain} is deleted.\n`);
       }),
     );
 }

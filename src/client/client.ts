@@ -10,6 +10,8 @@ export interface ClientOptions {
   baseUrl: string;
   /** The access token, or a function that gives the present one; it is asked for every request. */
   token: string | (() => string | Promise<string>);
+  /** Sends the token unencrypted to an `http:` address of another machine too, such as inside a cluster. Default: false. */
+  allowPlainHttp?: boolean | undefined;
   /** Instead of the platform's own `fetch`. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** For each try, from the request to the end of a JSON answer; for an export, the wait for each piece. Default: 30,000. */
@@ -54,7 +56,7 @@ function connectionOf(options: ClientOptions): Connection {
   const { token, fetch = (url, init) => globalThis.fetch(url, init) } = options;
   if (typeof token !== "function") checkToken(token);
   return {
-    baseUrl: baseUrlOf(options.baseUrl),
+    baseUrl: baseUrlOf(options.baseUrl, options.allowPlainHttp === true),
     token: async () => (typeof token === "function" ? checkToken(await token()) : token),
     fetch,
     timeoutMs: numberOf("timeoutMs", options.timeoutMs ?? 30_000, 1),
@@ -64,7 +66,9 @@ function connectionOf(options: ClientOptions): Connection {
   };
 }
 
-function baseUrlOf(text: string): string {
+const LOOPBACK = /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})$/u;
+
+function baseUrlOf(text: string, allowPlainHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (
     url === null ||
@@ -73,6 +77,11 @@ function baseUrlOf(text: string): string {
     url.search !== ""
   ) {
     throw new TypeError("baseUrl must be an address such as https://returns.example, without user or query.");
+  }
+  if (url.protocol === "http:" && !LOOPBACK.test(url.hostname) && !allowPlainHttp) {
+    throw new TypeError(
+      "baseUrl must begin with https://: the token would travel readable to another machine (allowPlainHttp sends it all the same).",
+    );
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/u, "");
 }

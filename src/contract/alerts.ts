@@ -18,9 +18,10 @@ export const alerts = defineEndpoint({
       Type.String({
         minLength: 1,
         maxLength: 100,
-        description:
-          "return_rate_watchlist, backfill_completed, connection_stale or report_ready; an unknown one matches nothing.",
+        description: "return_rate_watchlist, backfill_completed, connection_stale or report_ready.",
         "x-allowed": "text of at most 100 characters without control characters",
+        // REST answers an unknown one with an empty list, as the specification leaves categories open.
+        "x-tool-enum": ["return_rate_watchlist", "backfill_completed", "connection_stale", "report_ready"],
       }),
     ),
     ...limitParameter(100, 50),

@@ -19,6 +19,8 @@ export type Endpoint<
   summary: string;
   description: string;
   parameters: Parameters;
+  /** Names that REST takes and ignores, beside the shared parameters: those of an endpoint with the same state. */
+  ignores?: readonly string[];
   /** Schema of the JSON body; null = CSV. */
   response: Response;
   /** The MCP tool that wraps it; null = none. */

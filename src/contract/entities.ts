@@ -27,7 +27,9 @@ export const entities = defineEndpoint({
       Type.String({
         maxLength: 200,
         description: "Search text over SKU, label, product title and vendor; case and accents do not matter.",
-        "x-allowed": "text of at most 200 characters without control characters",
+        "x-folded-length": 200,
+        "x-allowed":
+          "text of at most 200 characters without control characters, ligatures and the like counted by their letters",
       }),
     ),
     type: Type.Optional(

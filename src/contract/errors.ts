@@ -1,3 +1,6 @@
+import { REST_WORDS } from "./vocabulary.ts";
+import type { Vocabulary, Wording } from "./vocabulary.ts";
+
 /** The closed list of error codes and the HTTP status of each. */
 export const ERROR_STATUS = {
   invalid_request: 400,
@@ -17,31 +20,42 @@ export type ErrorBody = { error: { code: ErrorCode; message: string } };
 /** Where a workspace with a finite plan stands in the current UTC day. */
 export type QuotaState = { limit: number; used: number; resetsAt: Date };
 
-/** A refusal with one clear sentence for the caller. Anything else that is thrown becomes a plain 500. */
+/**
+ * A refusal with one clear sentence for the caller. Anything else that is thrown becomes a plain 500. `message` speaks
+ * of REST; one answer may be made for several requests, so each surface asks for its own words.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly quota: QuotaState | null;
   readonly retryAfterSeconds: number | null;
   /** The scope that a valid token of an entitled workspace lacks; null = refused for another reason. */
   readonly missingScope: string | null;
+  readonly #wording: Wording;
 
   constructor(
     code: ErrorCode,
-    message: string,
+    wording: string | Wording,
     detail: { quota?: QuotaState | null; retryAfterSeconds?: number; missingScope?: string | null } = {},
   ) {
-    super(message);
+    const say: Wording = typeof wording === "string" ? () => wording : wording;
+    super(say(REST_WORDS));
+    this.#wording = say;
     this.name = "ApiError";
     this.code = code;
     this.quota = detail.quota ?? null;
     this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
     this.missingScope = detail.missingScope ?? null;
   }
+
+  /** The message in the words of a surface. */
+  messageIn(words: Vocabulary): string {
+    return this.#wording(words);
+  }
 }
 
 /** A 400 that names the parameter and says what is allowed. */
-export function invalidRequest(message: string): ApiError {
-  return new ApiError("invalid_request", message);
+export function invalidRequest(wording: string | Wording): ApiError {
+  return new ApiError("invalid_request", wording);
 }
 
 export const INTERNAL_ERROR_MESSAGE =

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { reportParameters } from "./report.ts";
+import { report, reportParameters } from "./report.ts";
 
 export const exportReport = defineEndpoint({
   name: "export-report",
@@ -12,6 +12,7 @@ export const exportReport = defineEndpoint({
     "Every figure of the whole report once, one per row: section, cohort_month, key, label, metric, value, unit. " +
     "An empty value stands for null. Text that a spreadsheet would read as a formula starts with an apostrophe.",
   parameters: Type.Object(reportParameters),
+  ignores: Object.keys(report.parameters.properties),
   response: null,
   toolName: null,
 });

@@ -5,6 +5,7 @@ import Type from "typebox";
 import type { TSchema } from "typebox";
 import { ApiError } from "./errors.ts";
 import { compileInput } from "./input.ts";
+import { MCP_WORDS } from "./vocabulary.ts";
 import { monthParameters, reportStateParameters, selectorParameters } from "./parameters.ts";
 
 /** Reads one parameter `p` of a schema; undefined when it is left out. */
@@ -180,7 +181,38 @@ test("an empty value, null and undefined count as not given: the default, or not
   assert.deepEqual(reader(new Map()), {});
 });
 
-test("what the schema does not list is ignored, whatever it is called", () => {
+test("names that were found unknown are told first, and a name that could not be read is not read", () => {
+  const reader = compileInput(
+    Type.Object({ p: Type.Integer({ minimum: 1 }), r: Type.Optional(Type.Boolean()) }),
+  );
+  const values = new Map<string, unknown>([
+    ["p", "0"],
+    ["r", "yes"],
+  ]);
+  const refusals = new Map([["p", "p must be given once only."]]);
+  assert.equal(
+    refusal(() => reader(values, refusals, ["a is not a parameter."])),
+    "a is not a parameter. p must be given once only. r must be true or false.",
+  );
+});
+
+test("a text whose folded form is longer than a search takes is refused", () => {
+  const schema = Type.String({ maxLength: 200, "x-folded-length": 200, "x-allowed": "a text" });
+  assert.equal(read(schema, "\ufdfa".repeat(11)), "\ufdfa".repeat(11));
+  expectRefused(schema, ["\ufdfa".repeat(12), "\ufdfa".repeat(200)], "p must be a text.");
+});
+
+test("a tool takes the listed values alone where REST takes any text", () => {
+  const schema = Type.Object({ p: Type.Optional(Type.String({ "x-tool-enum": ["a", "b"] })) });
+  const values = new Map([["p", "c"]]);
+  assert.deepEqual(compileInput(schema)(values), { p: "c" });
+  assert.equal(
+    refusal(() => compileInput(schema, MCP_WORDS)(values)),
+    "p must be one of a, b.",
+  );
+});
+
+test("what the schema does not list is left out, whatever it is called", () => {
   const reader = compileInput(Type.Object({ p: Type.Optional(Type.String()) }));
   const raw = new Map<string, unknown>([
     ["p", "a"],
@@ -190,7 +222,7 @@ test("what the schema does not list is ignored, whatever it is called", () => {
   assert.deepEqual(Object.entries(reader(raw)), [["p", "a"]]);
 });
 
-test("a normalized parameter falls back to its default instead of being refused", () => {
+test("a normalized parameter falls back to its default, a slug to that of no event, instead of being refused", () => {
   const reader = compileInput(Type.Object(reportStateParameters));
   const raw = new Map<string, unknown>([
     ["saleEvent", "\0"],
@@ -198,6 +230,7 @@ test("a normalized parameter falls back to its default instead of being refused"
     ["saleEventScope", ["event_scope"]],
   ]);
   assert.deepEqual(reader(raw), {
+    saleEvent: "",
     saleEventBaseline: "matched_prior",
     saleEventScope: "current_selection",
   });

@@ -1,39 +1,81 @@
 import type { TObject, TSchema } from "typebox";
+import { fold } from "../lib/fold.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { invalidRequest } from "./errors.ts";
-import { MAXIMUM_MONTHS } from "./parameters.ts";
-import { readSelector } from "./selector.ts";
+import { MAXIMUM_MONTHS, SELECTOR_NAMES } from "./parameters.ts";
+import { selectorProblem } from "./selector.ts";
+import type { SelectorInput } from "./selector.ts";
+import { compileUnknownNames } from "./unknown-names.ts";
+import { REST_WORDS } from "./vocabulary.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+
+/** What a surface received: values by name, and a sentence for each name whose value it could not read. */
+export type RawInput = { values: ReadonlyMap<string, unknown>; refusals: ReadonlyMap<string, string> };
 
 /** Reads raw parameters (strings of a query, or JSON values of a tool call) into a validated input. */
-export type InputReader = (raw: ReadonlyMap<string, unknown>) => Record<string, unknown>;
+export type InputReader = (raw: RawInput) => Record<string, unknown>;
+
+/** A sentence for each bad field, by its name, in the order in which they are told. */
+type Problems = Map<string, string>;
 
 type ParameterReader = {
   name: string;
-  read: (value: unknown) => unknown;
+  /** Returns undefined and notes a problem when the value is not allowed. */
+  read: (value: unknown, problems: Problems) => unknown;
   fallback: unknown;
   required: boolean;
 };
 
 /**
- * Compiles an endpoint's parameter schema once into a reader. The reader takes values as REST does ("10", "true") and
- * as JSON does (10, true), fills defaults, ignores what it does not know and throws `invalid_request` with one
- * sentence that names the parameter and what is allowed.
+ * Compiles what an endpoint takes on a surface into a reader, once. The reader takes values as REST does ("10", "true")
+ * and as JSON does (10, true) and fills defaults. It throws one `invalid_request` for all that is wrong, a sentence for
+ * each bad field: unknown names first, then the endpoint's own in the order of the contract.
  */
-export function compileInput(schema: TObject): InputReader {
+export function compileRequest(endpoint: Endpoint, words: Vocabulary): InputReader {
+  const findUnknown = compileUnknownNames(endpoint, words);
+  const readInput = compileInput(endpoint.parameters, words);
+  return (raw) => {
+    const unknown = findUnknown(raw.values.keys());
+    return readInput(raw.values, raw.refusals, unknown);
+  };
+}
+
+/** The reader of the parameters that a schema lists; it is told what else was found wrong, and of names not to read. */
+export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
   const parameters = Object.entries(schema.properties).map(([name, property]) =>
-    compileParameter(name, property as ParameterSchema, (schema.required as string[] | undefined) ?? []),
+    compileParameter(name, forSurface(property, words), (schema.required as string[] | undefined) ?? []),
   );
   const hasSelector = "sku" in schema.properties;
   const hasMonths = "start_month" in schema.properties;
-  return (raw) => {
+  return (
+    values: ReadonlyMap<string, unknown>,
+    refusals: ReadonlyMap<string, string> = NO_REFUSALS,
+    unknown: readonly string[] = [],
+  ): Record<string, unknown> => {
     const input: Record<string, unknown> = {};
+    const problems: Problems = new Map();
+    if (hasSelector) noteRefusal(problems, refusals, "selector");
     for (const parameter of parameters) {
-      const value = readParameter(parameter, raw.get(parameter.name));
+      if (noteRefusal(problems, refusals, parameter.name)) continue;
+      const value = readParameter(parameter, values.get(parameter.name), problems);
       if (value !== undefined) input[parameter.name] = value;
     }
-    if (hasSelector) readSelector(input);
-    if (hasMonths) checkMonthRange(input);
+    if (hasSelector) checkSelector(input, problems);
+    if (hasMonths) checkMonthRange(input, problems);
+    if (unknown.length > 0 || problems.size > 0) {
+      throw invalidRequest([...unknown, ...problems.values()].join(" "));
+    }
     return input;
   };
+}
+
+const NO_REFUSALS: ReadonlyMap<string, string> = new Map();
+
+function noteRefusal(problems: Problems, refusals: ReadonlyMap<string, string>, name: string): boolean {
+  const sentence = refusals.get(name);
+  if (sentence === undefined) return false;
+  problems.set(name, sentence);
+  return true;
 }
 
 type ParameterSchema = TSchema & {
@@ -48,31 +90,39 @@ type ParameterSchema = TSchema & {
   default?: unknown;
   "x-allowed"?: string;
   "x-normalized"?: boolean;
+  "x-unreadable"?: unknown;
+  "x-tool-enum"?: string[];
+  "x-folded-length"?: number;
 };
+
+/** A tool takes the listed values alone where REST takes any text: a model repairs a refusal, and trusts an empty list. */
+function forSurface(schema: ParameterSchema, { surface }: Vocabulary): ParameterSchema {
+  const values = surface === "mcp" ? schema["x-tool-enum"] : undefined;
+  return values === undefined ? schema : { type: "string", enum: values };
+}
 
 function compileParameter(name: string, schema: ParameterSchema, required: string[]): ParameterReader {
   const decode = decoderOf(schema);
   const allowed = `${name} must be ${allowedText(schema)}`;
   const isNumber = schema.type === "integer" || schema.type === "number";
-  const read = (value: unknown): unknown => {
+  const read = (value: unknown, problems: Problems): unknown => {
     const decoded = decode(value);
     if (decoded !== undefined) return decoded;
-    if (schema["x-normalized"] === true) return schema.default;
+    if (schema["x-normalized"] === true) return schema["x-unreadable"] ?? schema.default;
     const isOtherNotation = isNumber && typeof value === "string" && OTHER_NOTATION.test(value);
-    throw invalidRequest(isOtherNotation ? `${allowed}, in plain decimal digits.` : `${allowed}.`);
+    problems.set(name, isOtherNotation ? `${allowed}, in plain decimal digits.` : `${allowed}.`);
+    return undefined;
   };
   return { name, read, fallback: schema.default, required: required.includes(name) };
 }
 
-function readParameter(parameter: ParameterReader, value: unknown): unknown {
+function readParameter(parameter: ParameterReader, value: unknown, problems: Problems): unknown {
   // An empty value counts as not given.
-  if (value !== undefined && value !== null && value !== "") return parameter.read(value);
-  if (!parameter.required) return parameter.fallback;
-  try {
-    return parameter.read(undefined);
-  } catch {
-    throw invalidRequest(`${parameter.name} is required: a month written YYYY-MM, such as 2026-01.`);
+  if (value !== undefined && value !== null && value !== "") return parameter.read(value, problems);
+  if (parameter.required) {
+    problems.set(parameter.name, `${parameter.name} is required: a month written YYYY-MM, such as 2026-01.`);
   }
+  return parameter.fallback;
 }
 
 /** Returns the decoded value, or undefined when the value is not of the schema. */
@@ -136,6 +186,9 @@ function decodeText(given: unknown, schema: ParameterSchema, pattern: RegExp | n
   if (typeof value !== "string" || !value.isWellFormed() || CONTROL_CHARACTER.test(value)) return undefined;
   if (value.length > (schema.maxLength ?? Infinity) || value.length < (schema.minLength ?? 0))
     return undefined;
+  // Folding writes some characters out: U+FDFA becomes eighteen.
+  const foldedLength = schema["x-folded-length"] ?? Infinity;
+  if (foldedLength < Infinity && fold(value).length > foldedLength) return undefined;
   return pattern === null || pattern.test(value) ? value : undefined;
 }
 
@@ -152,13 +205,23 @@ function allowedText(schema: ParameterSchema): string {
   return "text";
 }
 
-function checkMonthRange(input: Record<string, unknown>): void {
+function checkSelector(input: SelectorInput, problems: Problems): void {
+  const isUnclear = problems.has("selector") || SELECTOR_NAMES.some((name) => problems.has(name));
+  const problem = isUnclear ? null : selectorProblem(input);
+  if (problem !== null) problems.set("selector", problem);
+}
+
+function checkMonthRange(input: Record<string, unknown>, problems: Problems): void {
   const { start_month: startMonth, end_month: endMonth } = input;
   if (typeof startMonth !== "string" || typeof endMonth !== "string") return;
-  if (startMonth > endMonth) throw invalidRequest("start_month must not be later than end_month.");
+  if (startMonth > endMonth) {
+    problems.set("start_month", "start_month must not be later than end_month.");
+    return;
+  }
   const months = monthNumber(endMonth) - monthNumber(startMonth) + 1;
   if (months > MAXIMUM_MONTHS) {
-    throw invalidRequest(
+    problems.set(
+      "start_month",
       `start_month to end_month must be at most ${MAXIMUM_MONTHS} months; these are ${months}.`,
     );
   }

@@ -72,6 +72,18 @@ export const cohortEcho = {
 
 /** Of leaderboards: whether the workspace ever had the vendor that they are filtered by; null without one. */
 export const vendorKnown = Type.Union([Type.Boolean(), Type.Null()]);
+/** How much of a range of cohort months an answer counts. */
+export const monthCoverage = {
+  months_included: Type.Integer({
+    minimum: 0,
+    description:
+      "Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results.",
+  }),
+  excluded_months: Type.Array(monthText, {
+    description: "Months of the range left out because their window is still open, newest last.",
+  }),
+  complete_through: Type.Union([monthText, Type.Null()]),
+};
 
 /** ApiMeta with the given echoes; nothing else may appear. */
 export function meta<Echo extends TProperties>(echo: Echo) {

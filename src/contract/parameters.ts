@@ -1,7 +1,9 @@
 import Type from "typebox";
 
 // A parameter schema is plain JSON Schema; `x-allowed` is the end of the sentence "<name> must be …".
-// `x-normalized` marks a value that falls back to its default instead of being refused.
+// `x-normalized` marks a value that falls back to `x-unreadable`, else to its default, instead of being refused. `x-tool-enum`
+// lists the values that a tool takes where REST takes any text, `x-folded-length` the most characters of the text as a
+// search folds it.
 
 const TEXT_LIMIT = 512;
 
@@ -37,6 +39,8 @@ export const selectorParameters = {
   ),
   product_group_key: text("Key of the product group; goes with product_group_type."),
 };
+
+export const SELECTOR_NAMES: readonly string[] = Object.keys(selectorParameters);
 
 /** The range of order-cohort months, both ends included, at most 120 months. */
 export const monthParameters = {
@@ -84,6 +88,16 @@ export const cursorParameter = {
   ),
 };
 
+/** The names of the specification's shared parameters: known everywhere, ignored where they mean nothing. */
+export const SHARED_PARAMETERS: readonly string[] = Object.keys({
+  ...cohortParameters,
+  ...vendorParameter,
+  ...cursorParameter,
+});
+
+/** Compatibility names that endpoints still take; nothing suggests or lists them, because one name is enough. */
+export const ALIASES: ReadonlySet<string> = new Set(["store_product_gid", "shopify_product_gid"]);
+
 /** `limit` from 1 to `maximum`. */
 export const limitParameter = (maximum: number, defaultLimit: number) => ({
   limit: Type.Optional(
@@ -101,8 +115,11 @@ export const reportStateParameters = {
   saleEvent: Type.Optional(
     Type.String({
       maxLength: TEXT_LIMIT,
-      description: "Slug of a sale event; an unknown one is ignored.",
+      description:
+        "Slug of a sale event, as sale_events of any report lists them; an unknown one is ignored.",
       "x-normalized": true,
+      // No event has this slug: an unreadable one is as unknown as any other.
+      "x-unreadable": "",
     }),
   ),
   saleEventBaseline: Type.Optional(

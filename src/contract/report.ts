@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { Static, TProperties, TSchema } from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, meta, monthText, rate, units } from "./meta.ts";
+import { cohortEcho, meta, monthCoverage, monthText, rate, units } from "./meta.ts";
 import {
   BREAKDOWNS,
   REPORT_SECTIONS,
@@ -20,7 +20,8 @@ const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, T
 const amount = Type.Number({ description: "Decimal number in currency_code." });
 const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction of the returned units." });
 const rateChange = Type.Number({ minimum: -1, maximum: 1, description: "Difference of two rates." });
-const day = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" });
+const DAY_PATTERN = "^\\d{4}-\\d{2}-\\d{2}$";
+const day = Type.String({ pattern: DAY_PATTERN });
 
 const summary = closed({
   sold_units: units,
@@ -34,9 +35,12 @@ const summary = closed({
   return_label_cost: amount,
   returns_cost: amount,
   cost_per_returned_unit: orNull(
-    Type.Number({ description: "returns_cost ÷ returned_units, half up to the decimals of the currency." }),
+    Type.Number({
+      description: "returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero.",
+    }),
   ),
   median_days_to_return: orNull(Type.Number({ minimum: 0 })),
+  ...monthCoverage,
 });
 
 const comparison = orNull(
@@ -49,7 +53,12 @@ const comparison = orNull(
       return_rate: rate,
       return_rate_change: orNull(rateChange),
     },
-    { description: "The same number of months right before; null when they would begin before the year 1." },
+    {
+      description:
+        "As many complete months as summary.months_included, ending with the newest complete month before start_month " +
+        "(lifetime: right before it); null when none is included, when none before is complete, and when they would " +
+        "begin before the year 1.",
+    },
   ),
 );
 
@@ -69,7 +78,14 @@ const trend = Type.Array(
 
 const returnReasons = Type.Array(
   closed({
-    reason: Type.String({ description: "As the store has it, or refund_only, or unspecified." }),
+    reason: Type.String({
+      description: "As the store has it; refund_only or unspecified where there is none, as kind says.",
+    }),
+    kind: Type.Enum(["stated", "refund_only", "unspecified"], {
+      description:
+        "stated: the store's own reason, whatever it reads. refund_only: no return, only a refund. unspecified: a " +
+        "return without a reason. Two rows may share the reason and differ in kind.",
+    }),
     label: Type.String(),
     returned_units: units,
     share,
@@ -132,6 +148,16 @@ const costs = closed({
   }),
 });
 
+const countedDays = Type.Integer({
+  minimum: 0,
+  description: "Days that count: those whose window is still open are left out unless include_incomplete.",
+});
+const firstOrLastDay = (which: "First" | "Last") =>
+  Type.String({
+    pattern: DAY_PATTERN,
+    description: `${which} day that counts; null when none does, and for selected_non_sale.`,
+  });
+
 const saleEvent = orNull(
   closed(
     {
@@ -141,15 +167,11 @@ const saleEvent = orNull(
       ends_on: day,
       baseline: Type.Enum(["matched_prior", "selected_non_sale", "prior_year"]),
       scope: Type.Enum(["current_selection", "event_scope"]),
-      event: closed({ sold_units: units, returned_units: units, return_rate: rate }),
+      event: closed({ days: countedDays, sold_units: units, returned_units: units, return_rate: rate }),
       baseline_period: closed({
-        days: Type.Integer({
-          minimum: 0,
-          description:
-            "Days that count: those whose window is still open are left out unless include_incomplete.",
-        }),
-        starts_on: orNull(day),
-        ends_on: orNull(day),
+        days: countedDays,
+        starts_on: orNull(firstOrLastDay("First")),
+        ends_on: orNull(firstOrLastDay("Last")),
         sold_units: units,
         returned_units: units,
         return_rate: rate,
@@ -193,6 +215,13 @@ const breakdown = closed(
       "rest and for what has no key: together they are the selection.",
   },
 );
+/** A sale event that a report can be asked for. */
+export const listedSaleEvent = closed({
+  slug: Type.String(),
+  label: Type.String(),
+  starts_on: day,
+  ends_on: day,
+});
 
 const data = closed({
   currency_code: Type.String(),
@@ -206,11 +235,15 @@ const data = closed({
   timing_buckets: Type.Optional(timingBuckets),
   lifecycle_coverage: Type.Optional(lifecycleCoverage),
   costs: Type.Optional(costs),
-  sale_event: Type.Optional(saleEvent),
+  sale_event: saleEvent,
+  sale_events: Type.Array(listedSaleEvent),
+  sale_event_unknown: Type.Boolean({
+    description: "Whether saleEvent was asked for and this workspace has no such event; false otherwise.",
+  }),
   breakdown: Type.Optional(breakdown),
 });
 
-/** The report's data: the first four members always, the others as the section asks. */
+/** The report's data: the first four members and those of sale events always, the others as the section asks. */
 export type ReportData = Static<typeof data>;
 export type ReportBreakdown = Static<typeof breakdown>;
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
@@ -226,8 +259,9 @@ export const report = defineEndpoint({
   summary: "Everything about the returns of a selection",
   description:
     "Rate with its interval and the months before, monthly trend, return reasons, refunds, days to return, how much " +
-    "is known of each return, costs and, for a sale event, its rate against a baseline. reportSection narrows it to " +
-    "one part beside the summary; breakdown divides it by vendor, product, SKU or group.",
+    "is known of each return, costs, the workspace's sale events and, for the one asked for, its rate against a " +
+    "baseline. reportSection narrows it to one part beside the summary and the sale event; breakdown divides it by " +
+    "vendor, product, SKU or group.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: closed({ data, meta: meta({ ...cohortEcho, section: Type.Enum([...REPORT_SECTIONS]) }) }),
   toolName: "get_report",

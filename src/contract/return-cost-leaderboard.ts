@@ -1,6 +1,15 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, leaderboardProduct, meta, nullableText, rate, units, vendorKnown } from "./meta.ts";
+import {
+  cohortEcho,
+  leaderboardProduct,
+  meta,
+  monthCoverage,
+  nullableText,
+  rate,
+  units,
+  vendorKnown,
+} from "./meta.ts";
 import {
   limitParameter,
   monthParameters,
@@ -23,7 +32,7 @@ export const returnCostLeaderboard = defineEndpoint({
     ...usedVariantsParameter,
     ...monthParameters,
     ...windowParameters,
-    ...limitParameter(100, 50),
+    ...limitParameter(100, 10),
     min_cost: Type.Optional(
       Type.Number({ minimum: 0, description: "Lowest returns cost to list, in the shop's currency." }),
     ),
@@ -59,6 +68,7 @@ export const returnCostLeaderboard = defineEndpoint({
       ),
       meta: meta({
         ...cohortEcho,
+        ...monthCoverage,
         limit: Type.Integer({ minimum: 1, maximum: 100 }),
         returned: units,
         vendor_known: vendorKnown,

@@ -3,6 +3,7 @@ import { defineEndpoint } from "./endpoint.ts";
 import {
   leaderboardProduct,
   meta,
+  monthCoverage,
   monthText,
   nullableText,
   rate,
@@ -31,7 +32,7 @@ export const returnRateLeaderboard = defineEndpoint({
         description: "The latest complete order month, or the twelve up to it.",
       }),
     ),
-    ...limitParameter(500, 50),
+    ...limitParameter(500, 10),
     min_return_rate: Type.Optional(
       Type.Number({ minimum: 0, maximum: 1, description: "Lowest return rate to list, a 0–1 fraction." }),
     ),
@@ -65,6 +66,7 @@ export const returnRateLeaderboard = defineEndpoint({
         selector: selectorEcho,
         start_month: Type.Optional(monthText),
         end_month: Type.Optional(monthText),
+        ...monthCoverage,
         window: Type.Literal("primary"),
         period: Type.Enum(["month", "year"]),
         limit: Type.Integer({ minimum: 1, maximum: 500 }),

@@ -18,19 +18,26 @@ export type SelectorInput = {
   product_group_key?: string;
 };
 
-/** Resolves the selector family of a validated input; throws `invalid_request` when it is contradictory. */
-export function readSelector(input: SelectorInput): Selector {
-  const productGid = readProductGid(input);
+/** What is contradictory in the selector family of an input, as a sentence; null = nothing. */
+export function selectorProblem(input: SelectorInput): string | null {
+  const productGids = productGidsOf(input);
+  if (new Set(productGids).size > 1) return "product_gid and its aliases must not name different products.";
   const { sku, product_group_type: groupType, product_group_key: groupKey } = input;
   if ((groupType === undefined) !== (groupKey === undefined)) {
-    throw invalidRequest("product_group_type and product_group_key must be given together.");
+    return "product_group_type and product_group_key must be given together.";
   }
-  const families = [sku, productGid, groupKey].filter((value) => value !== undefined);
-  if (families.length > 1) {
-    throw invalidRequest(
-      "Give one selector only: sku, or product_gid, or product_group_type with product_group_key.",
-    );
-  }
+  const families = [sku, productGids[0], groupKey].filter((value) => value !== undefined);
+  return families.length > 1
+    ? "Give one selector only: sku, or product_gid, or product_group_type with product_group_key."
+    : null;
+}
+
+/** Resolves the selector family of a validated input; throws `invalid_request` when it is contradictory. */
+export function readSelector(input: SelectorInput): Selector {
+  const problem = selectorProblem(input);
+  if (problem !== null) throw invalidRequest(problem);
+  const { sku, product_group_type: groupType, product_group_key: groupKey } = input;
+  const [productGid] = productGidsOf(input);
   if (sku !== undefined) return { kind: "sku", sku };
   if (productGid !== undefined) return { kind: "product", productGid };
   if (groupKey !== undefined) {
@@ -39,12 +46,8 @@ export function readSelector(input: SelectorInput): Selector {
   return { kind: "workspace" };
 }
 
-function readProductGid(input: SelectorInput): string | undefined {
-  const given = [input.product_gid, input.store_product_gid, input.shopify_product_gid].filter(
+function productGidsOf(input: SelectorInput): string[] {
+  return [input.product_gid, input.store_product_gid, input.shopify_product_gid].filter(
     (value) => value !== undefined,
   );
-  if (new Set(given).size > 1) {
-    throw invalidRequest("product_gid and its aliases must not name different products.");
-  }
-  return given[0];
 }

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, meta, rate, units } from "./meta.ts";
+import { cohortEcho, meta, monthCoverage, rate, units } from "./meta.ts";
 import { cohortParameters } from "./parameters.ts";
 
 export const summary = defineEndpoint({
@@ -15,7 +15,7 @@ export const summary = defineEndpoint({
   response: Type.Object(
     {
       data: Type.Object(
-        { sold_units: units, returned_units: units, return_rate: rate },
+        { sold_units: units, returned_units: units, return_rate: rate, ...monthCoverage },
         { additionalProperties: false },
       ),
       meta: meta(cohortEcho),

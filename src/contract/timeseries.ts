@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, meta, rate, units } from "./meta.ts";
+import { cohortEcho, meta, monthCoverage, rate, units } from "./meta.ts";
 import { cohortParameters } from "./parameters.ts";
 
 export const timeseries = defineEndpoint({
@@ -31,7 +31,7 @@ export const timeseries = defineEndpoint({
         },
         { additionalProperties: false },
       ),
-      meta: meta({ ...cohortEcho, returned: units }),
+      meta: meta({ ...cohortEcho, ...monthCoverage, returned: units }),
     },
     { additionalProperties: false },
   ),

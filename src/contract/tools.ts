@@ -1,4 +1,5 @@
 import type { Endpoint } from "./endpoint.ts";
+import { ALIASES } from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
 
 /** A tool as tools/list shows it. */
@@ -22,14 +23,15 @@ export const SERVER_TITLE = "Returns Analytics";
 
 /** For a client's model, before it has seen the tools; at most 1 kB. */
 export const INSTRUCTIONS = [
-  "Return rates, return reasons and returns costs of one store, read-only.",
-  "Months are order cohorts, YYYY-MM in UTC: a return counts in the month its order was placed in, if it came within the window " +
-    "(30d, 90d, primary = the workspace's own, lifetime). Rates are 0–1 fractions.",
-  "Months whose window is still open are left out unless include_incomplete is true: young months look better than they are.",
-  "Start with list_entities: its rows hold the selectors for the other tools; no selector means the whole store.",
-  "get_summary: one rate. get_timeseries: by month. get_report: why, how fast, what it costs. " +
+  "Return rates, reasons and costs of one store, read-only.",
+  "Months are order cohorts, YYYY-MM in UTC: a return counts in its order's month, if it came within the window (30d, 90d, " +
+    "primary = the workspace's own, lifetime). Rates are 0–1 fractions.",
+  "A month is final once its window has closed for all its orders. Until then it looks too good and is left out, unless include_incomplete is true.",
+  "list_entities turns names into selectors; no selector means the whole store.",
+  "get_summary: one rate. get_timeseries: by month, and whether each is final. get_report: why, how fast, cost per month, sale events. " +
     "get_return_rate_leaderboard, get_return_cost_leaderboard: worst SKUs. list_alerts: what changed.",
-  "meta.freshness tells the data's age. Every tools/call counts against a daily quota (UTC); an error says what to change or when to retry.",
+  "No tool exports: CSV is GET /api/v1/export/report.csv with a token of scope read:exports, where the plan has data_export.",
+  "meta.freshness tells the data's age. Each tools/call counts against a daily quota (UTC). An error names every bad argument and what is allowed.",
 ].join("\n");
 
 /** The forms of a selector object, as the rows of list_entities carry it. */
@@ -55,8 +57,10 @@ type ToolText = { title: string; lines: readonly string[] };
 
 const SELECTOR_LINE =
   "Selector: sku, or product_gid, or product_group_type with product_group_key; take it from list_entities. None = the whole store.";
+const SELECTOR_OBJECT_LINE = `${SELECTOR_LINE} Or pass a list_entities row's selector object as selector.`;
 const COHORT_LINE =
-  "Months are order cohorts in UTC, both ends included, at most 120. Default window: primary; months still open in it are left out.";
+  "Months are order cohorts in UTC, both ends included, at most 120. Default window: primary; months still open in it are left out. " +
+  "months_included 0: nothing was counted, so zeros are no results.";
 
 const TEXTS: Readonly<Record<string, ToolText>> = {
   list_entities: {
@@ -64,8 +68,8 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
     lines: [
       "Returns SKUs, products and product groups with the selector that names each of them in the other tools.",
       "Use it first, to turn a name into a selector; for the worst SKUs use get_return_rate_leaderboard instead.",
-      "With q: the best matches, on one page. Without q: the whole catalogue, page by page (pass meta.next_cursor as cursor).",
-      "Default: all types, limit 20 (1 to 100).",
+      "With q: the best matches on one page, groups and products named so before SKUs. Without q: all, by pages (meta.next_cursor as cursor).",
+      "Default: all types, limit 20 (1 to 100); a row takes some 300 bytes. type product or product_group keeps SKUs out.",
       'Example: {"q": "lamp", "type": "product", "limit": 5}',
     ],
   },
@@ -73,19 +77,20 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
     title: "Get a return rate",
     lines: [
       "Returns sold_units, returned_units and return_rate (a 0–1 fraction) of one selection over a range of months.",
-      "Use it for a single figure; for one row per month use get_timeseries, for reasons and costs get_report.",
+      "Use it for a single figure, or one call for each of the things to compare; by month use get_timeseries, for reasons and costs get_report.",
       SELECTOR_LINE,
       COHORT_LINE,
+      "A product or SKU counts its new variants; include_used_variants adds the used ones.",
       'Example: {"sku": "LAMP-01", "start_month": "2026-01", "end_month": "2026-03", "window": "90d"}',
     ],
   },
   get_report: {
     title: "Get the returns report",
     lines: [
-      "Returns the full picture: rate with interval, months before, trend, reasons, refunds, days to return, lifecycle, costs, sale event.",
-      "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. reportSection narrows it.",
-      "Which vendor (product, SKU, group) is worst: reportSection breakdown with breakdownBy; the 20 costliest and one row other.",
-      SELECTOR_LINE + " Or pass a list_entities row's selector object as selector.",
+      "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
+      "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
+      "reportSection narrows some 5 kB to 1 to 3 kB: reasons (why), trend (rate and cost by month), breakdown with breakdownBy (worst vendor, product, SKU, group).",
+      SELECTOR_OBJECT_LINE,
       COHORT_LINE,
       'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',
     ],
@@ -95,7 +100,8 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
     lines: [
       "Returns one row per month: sold_units, returned_units, return_rate (a 0–1 fraction) and is_complete.",
       "Use it for a trend; for the total of the range use get_summary, for reasons and costs get_report.",
-      SELECTOR_LINE + " Or pass a list_entities row's selector object as selector.",
+      "To see whether a month is final, ask for it with include_incomplete: is_complete is false while its window is open.",
+      SELECTOR_OBJECT_LINE,
       COHORT_LINE,
       'Example: {"selector": {"sku": "LAMP-01"}, "start_month": "2025-01", "end_month": "2025-12"}',
     ],
@@ -104,9 +110,9 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
     title: "Rank SKUs by return rate",
     lines: [
       "Returns SKUs by highest return rate over the latest complete month or year, in the workspace's primary window.",
-      "Use it to find problem SKUs; for those that cost most use get_return_cost_leaderboard, for a known SKU get_summary.",
-      "SKUs with few sales are left out (data.min_sold_units). Default: period year, limit 50 (1 to 500); the plan may show fewer.",
-      "Months are order cohorts in UTC. A selector narrows it to its SKUs; take it from list_entities.",
+      "Use it to find problem SKUs: month shows a sudden one such as a bad batch, year the lasting ones. For cost use get_return_cost_leaderboard.",
+      "SKUs with few sales are left out (data.min_sold_units). Default: period year, limit 10 (1 to 500); the plan may show fewer.",
+      "A row takes some 450 bytes. Months are order cohorts in UTC; months_included 0: no month is complete yet. A selector narrows it to its SKUs; take it from list_entities.",
       'Example: {"period": "month", "limit": 10, "min_return_rate": 0.2}',
     ],
   },
@@ -114,8 +120,9 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
     title: "Rank SKUs by returns cost",
     lines: [
       "Returns SKUs by highest returns cost (refunds without tax, plus return labels where known) over a range of months.",
-      "Use it for where returns cost most; for the highest rates use get_return_rate_leaderboard, for a breakdown get_report.",
-      "Amounts are in data.currency_code. Default: limit 50 (1 to 100). A selector narrows it; take it from list_entities.",
+      "Use it for where returns cost most; for the highest rates use get_return_rate_leaderboard, for cost per month get_report.",
+      "Amounts are in data.currency_code. Default: limit 10 (1 to 100); a row takes some 600 bytes.",
+      "A selector narrows it to its SKUs; take it from list_entities.",
       COHORT_LINE,
       'Example: {"start_month": "2026-01", "end_month": "2026-06", "limit": 10}',
     ],
@@ -130,9 +137,6 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
     ],
   },
 };
-
-/** Compatibility names that the endpoint still takes; a model needs one name. */
-const UNLISTED = new Set(["store_product_gid", "shopify_product_gid"]);
 
 const SELECTOR_SCHEMA = {
   type: "object",
@@ -170,7 +174,7 @@ function argumentsSchema(endpoint: Endpoint): ArgumentsSchema {
     ? { selector: SELECTOR_SCHEMA }
     : {};
   for (const [name, schema] of Object.entries(endpoint.parameters.properties)) {
-    if (!UNLISTED.has(name)) properties[name] = argumentSchema(schema);
+    if (!ALIASES.has(name)) properties[name] = argumentSchema(schema);
   }
   const required = (endpoint.parameters.required as string[] | undefined) ?? [];
   return { type: "object", properties, required, additionalProperties: false };
@@ -186,11 +190,13 @@ type ParameterSchema = {
   minimum?: number;
   maximum?: number;
   default?: string | number | boolean;
+  "x-tool-enum"?: string[];
 };
 
 /** A parameter's schema without what providers differ on; its bounds and default are said in words too. */
 function argumentSchema(schema: ParameterSchema): Record<string, unknown> {
-  const { enum: values, format, minimum, pattern } = schema;
+  const { format, minimum, pattern, "x-tool-enum": toolValues } = schema;
+  const values = schema.enum ?? toolValues;
   const maximum = schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum;
   const facets = {
     enum: values,

@@ -44,6 +44,7 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise what is d
     importIntoWorkspace(database, workspace, {
       folder,
       asOf: new Date("2026-07-01T00:00:00Z"),
+      now: new Date("2026-07-01T00:00:00Z"),
       skipInvalid: false,
       onProgress: () => {},
     }),

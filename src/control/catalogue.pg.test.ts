@@ -32,6 +32,7 @@ before(async () => {
       importIntoWorkspace(control.database, workspace, {
         folder,
         asOf: new Date("2026-07-01T00:00:00Z"),
+        now: new Date("2026-07-01T00:00:00Z"),
         skipInvalid: false,
         onProgress: () => {},
       }),

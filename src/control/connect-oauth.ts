@@ -1,9 +1,15 @@
-import { listAccountWorkspaces, recordDelivery } from "../store/queries/webhook-delivery.ts";
+import {
+  forgetDelivery,
+  hasDelivery,
+  listAccountWorkspaces,
+  recordDelivery,
+} from "../store/queries/webhook-delivery.ts";
 import type { AccountRow } from "../store/queries/webhook-delivery.ts";
 import { findWorkspace } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { SourceFailed, SourceRefused } from "../sync/connector.ts";
-import { authorizeAddress, isShopHost, isSignedQuery } from "../sync/connectors/shopify/oauth.ts";
+import { isShopHost } from "../sync/connectors/shopify/hosts.ts";
+import { authorizeAddress, isFreshQuery, isSignedQuery } from "../sync/connectors/shopify/oauth.ts";
 import { openInstallation, sealInstallation } from "../sync/connectors/shopify/oauth-state.ts";
 import type { Installation, OpenedInstallation } from "../sync/connectors/shopify/oauth-state.ts";
 import { SHOPIFY } from "../sync/connectors/shopify/run.ts";
@@ -58,18 +64,14 @@ export function createInstallationLink(
 export async function beginInstallation(
   environment: OAuthEnvironment,
   query: URLSearchParams,
+  browser: string,
 ): Promise<InstallationReply> {
   const ready = readyOf(environment);
   if (ready === null) return noApp();
   const link = query.get("link");
-  if (link !== null) {
-    const installation = openInstallation(ready.sealingKey, "link", link, ready.now());
-    if (installation !== null) return approval(ready, installation);
-    return refused(400, "This link is not valid any more: ask whoever sent it for a new one.");
-  }
-  if (!isSignedQuery(query, ready.app.clientSecret)) {
-    return refused(401, "This address works only when Shopify opens it.");
-  }
+  if (link !== null) return beginWithLink(ready, link, browser);
+  const stranger = refuseStranger(ready, query);
+  if (stranger !== null) return stranger;
   const shop = query.get("shop") ?? "";
   if (!isShopHost(shop)) return refused(400, "Shopify named no shop such as my-store.myshopify.com.");
   const [workspace] = await listAccountWorkspaces(ready.database, SHOPIFY, shop);
@@ -80,22 +82,44 @@ export async function beginInstallation(
   if (isConnected(workspace)) return { status: 200, title: "Connected", message: `${shop} is connected.` };
   const url = typeof workspace.settings?.["url"] === "string" ? workspace.settings["url"] : `https://${shop}`;
   const { shop_key: shopKey, shop_domain: domain } = workspace;
-  return approval(ready, { shopKey, workspace: domain, shop, url, choices: {} });
+  return approval(ready, { shopKey, workspace: domain, shop, url, choices: {}, browser });
+}
+
+async function beginWithLink(ready: Ready, link: string, browser: string): Promise<InstallationReply> {
+  const installation = openInstallation(ready.sealingKey, "link", link, ready.now());
+  if (installation === null) {
+    return refused(400, "This link is not valid any more: ask whoever sent it for a new one.");
+  }
+  const { id: linkId, ...place } = installation;
+  if (await hasDelivery(ready.database, place.shopKey, SHOPIFY, useOf("link", linkId))) return usedLink();
+  return approval(ready, { ...place, browser, linkId });
+}
+
+/** null = the platform has sent this query just now. */
+function refuseStranger({ app, now }: Ready, query: URLSearchParams): InstallationPage | null {
+  if (!isSignedQuery(query, app.clientSecret)) {
+    return refused(401, "This address works only when Shopify opens it.");
+  }
+  if (isFreshQuery(query, now())) return null;
+  return refused(401, "This address is too old: open the app in Shopify again.");
 }
 
 /** Where the platform sends the merchant back to: the code becomes tokens, and the shop is connected. */
 export async function finishInstallation(
   environment: OAuthEnvironment,
   query: URLSearchParams,
+  browser: string | null,
 ): Promise<InstallationReply> {
   const ready = readyOf(environment);
   if (ready === null) return noApp();
-  if (!isSignedQuery(query, ready.app.clientSecret)) {
-    return refused(401, "This address works only when Shopify opens it.");
-  }
+  const stranger = refuseStranger(ready, query);
+  if (stranger !== null) return stranger;
   const installation = openInstallation(ready.sealingKey, "state", query.get("state") ?? "", ready.now());
   if (installation === null) {
     return refused(400, "The approval was not begun here, or took longer than ten minutes: begin again.");
+  }
+  if (browser === null || installation.browser !== browser) {
+    return refused(400, "The approval was begun in another browser: begin again in this one.");
   }
   const { shop } = installation;
   if (query.get("shop") !== shop || !isShopHost(shop)) {
@@ -107,10 +131,32 @@ export async function finishInstallation(
   if (workspace === null || workspace.shop_key !== installation.shopKey) {
     return refused(404, `There is no workspace for ${shop} any more.`);
   }
-  if (!(await useUp(ready, installation))) {
+  if (!(await useUp(ready, installation.shopKey, useOf("approval", installation.id)))) {
     return refused(400, "This approval was used already: begin again if the shop is not connected.");
   }
-  return connect(ready, workspace, installation, code);
+  const { linkId } = installation;
+  if (linkId === undefined) return connect(ready, workspace, installation, code);
+  return connectOnce(ready, workspace, { ...installation, linkId }, code);
+}
+
+/** A link connects once; what comes to nothing may be begun again with it. */
+async function connectOnce(
+  ready: Ready,
+  workspace: WorkspaceRow,
+  installation: OpenedInstallation & { linkId: string },
+  code: string,
+): Promise<InstallationPage> {
+  const { shopKey, linkId } = installation;
+  const use = useOf("link", linkId);
+  if (!(await useUp(ready, shopKey, use))) return usedLink();
+  let hasConnected = false;
+  try {
+    const page = await connect(ready, workspace, installation, code);
+    hasConnected = page.status === 200;
+    return page;
+  } finally {
+    if (!hasConnected) await forgetDelivery(ready.database, shopKey, SHOPIFY, use);
+  }
 }
 
 function requireReady(environment: OAuthEnvironment): Ready {
@@ -125,24 +171,27 @@ function readyOf(environment: OAuthEnvironment): Ready | null {
 }
 
 function approval({ sealingKey, app, publicUrl, now }: Ready, installation: Installation): InstallationReply {
-  const { shopKey, workspace, shop, url, choices } = installation;
-  const state = sealInstallation(sealingKey, "state", { shopKey, workspace, shop, url, choices }, now());
-  return { location: authorizeAddress(url, { clientId: app.clientId, publicUrl, state }) };
+  const state = sealInstallation(sealingKey, "state", installation, now());
+  return { location: authorizeAddress(installation.url, { clientId: app.clientId, publicUrl, state }) };
 }
 
 function isConnected({ sealed_credentials: sealed, status }: AccountRow): boolean {
   return sealed !== null && status !== "disconnected";
 }
 
-/** false = it was used before. A callback counts like any other delivery: once. */
-async function useUp({ database }: Ready, { shopKey, id }: OpenedInstallation): Promise<boolean> {
-  return recordDelivery(database, {
-    shopKey,
-    source: SHOPIFY,
-    webhookId: `approval ${id}`,
-    topic: "approval",
-    records: [],
-  });
+/** What is used once is remembered like a delivery, which is forgotten after both have ended. */
+function useOf(kind: "approval" | "link", id: string): string {
+  return `${kind} ${id}`;
+}
+
+/** false = it was used before. */
+async function useUp({ database }: Ready, shopKey: number, use: string): Promise<boolean> {
+  const delivery = { shopKey, source: SHOPIFY, webhookId: use, replayKey: `id ${use}` };
+  return recordDelivery(database, { ...delivery, topic: "approval", records: [] });
+}
+
+function usedLink(): InstallationPage {
+  return refused(400, "This link was used already: ask whoever sent it for a new one.");
 }
 
 async function connect(

@@ -2,7 +2,7 @@ import { listAccountWorkspaces } from "../store/queries/webhook-delivery.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { SourceFailed, SourceRefused } from "../sync/connector.ts";
 import type { Secrets } from "../sync/connector.ts";
-import { isShopHost } from "../sync/connectors/shopify/oauth.ts";
+import { isShopHost, isShopUrl } from "../sync/connectors/shopify/hosts.ts";
 import { SHOPIFY } from "../sync/connectors/shopify/run.ts";
 import { readSettings } from "../sync/connectors/shopify/settings.ts";
 import {
@@ -128,12 +128,10 @@ export async function storeShop(
 
 function readAddress(value: string): string {
   const url = URL.parse(value.trim());
-  const isPlain = url !== null && url.search === "" && url.hash === "" && url.username === "";
-  const isLoopback = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/u.test(url.hostname);
-  if (isPlain && (url.protocol === "https:" || (url.protocol === "http:" && isLoopback))) {
-    return url.href.replace(/\/+$/u, "");
-  }
-  throw invalid("The address must begin with https:// (http:// only for this machine itself).");
+  if (url !== null && isShopUrl(url)) return url.href.replace(/\/+$/u, "");
+  throw invalid(
+    "The address must be a shop's, such as https://my-store.myshopify.com (another only on this machine itself).",
+  );
 }
 
 function requireUsable(access: ShopAccess, workspace: WorkspaceRow): void {

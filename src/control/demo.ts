@@ -64,7 +64,7 @@ export async function makeDemo(options: DemoOptions): Promise<Demo> {
     const workspace = await emptyDemoWorkspace(database);
     const token = await keepDemoToken(workspace, options);
     const asOf = now.toISOString().startsWith(today) ? now : new Date(`${today}T00:00:00Z`);
-    const request = { folder, asOf, skipInvalid: false, onProgress };
+    const request = { folder, asOf, now, skipInvalid: false, onProgress };
     const { imported } = await importIntoWorkspace(database, workspace, request);
     if (!imported) throw new Error("The generated store has rows that cannot be imported.");
     await watch(database, workspace, "sku", store.badBatch.sku);

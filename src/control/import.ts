@@ -4,12 +4,14 @@ import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { importFolder } from "../sync/connectors/csv/import-folder.ts";
 import type { ImportResult } from "../sync/connectors/csv/import-folder.ts";
 import { ImportError } from "../sync/connectors/csv/problems.ts";
-import { impossible } from "./refusal.ts";
+import { impossible, invalid } from "./refusal.ts";
 
 export type ImportRequest = {
   folder: string;
   /** M5: the moment that the files are a picture of. */
   asOf: Date;
+  /** The present moment, which neither the as-of nor, by more than a day, an order may lie after. */
+  now: Date;
   /** Leave out rows that cannot be used, instead of refusing everything. */
   skipInvalid: boolean;
   /** Stops the import, which then leaves the data as it was. */
@@ -23,7 +25,7 @@ export type ImportRequest = {
 /** `label` names the step; `total` is in whatever the step counts. */
 export type ProgressListener = (label: string, done: number, total: number) => void;
 
-/** `imported` is false when rows that cannot be used kept everything out. */
+/** `imported` is false when rows that cannot be used kept everything out, or when there is no row to import. */
 export type ImportSummary = {
   imported: boolean;
   counts: ImportResult["counts"];
@@ -44,14 +46,19 @@ const STEP_LABELS: Readonly<Record<string, string>> = {
 
 /**
  * Imports a folder of CSV files into a workspace and evaluates its alerts; the first import makes it ready. Throws a
- * `Refusal` for a folder or file that cannot be read.
+ * `Refusal` for an as-of in the future and for a folder or file that cannot be read.
  */
 export async function importIntoWorkspace(
   database: Database,
   workspace: WorkspaceRow,
   request: ImportRequest,
 ): Promise<ImportSummary> {
-  const { folder, asOf, skipInvalid, signal, onProgress, onWait } = request;
+  const { folder, asOf, now, skipInvalid, signal, onProgress, onWait } = request;
+  if (asOf > now) {
+    throw invalid(
+      `The as-of ${asOf.toISOString()} lies in the future: it may be ${now.toISOString()}, which is now, at the latest.`,
+    );
+  }
   try {
     const result = await importFolder({
       database,
@@ -59,6 +66,7 @@ export async function importIntoWorkspace(
       currencyCode: workspace.currency_code,
       folder,
       asOf,
+      now,
       skipInvalid,
       signal,
       onWait,

@@ -1,4 +1,4 @@
-import { isComplete, isExcluded } from "../metrics/completeness.ts";
+import { comparedMonths, isComplete, isExcluded, monthCoverage } from "../metrics/completeness.ts";
 import { monthFromText, monthToText, monthsBetween } from "../metrics/month.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
@@ -35,6 +35,37 @@ export function cohortMonths(
         totals: totalsByMonth.get(text) ?? sumTotals([]),
       };
     });
+}
+
+/** What of a range counts, as every answer over cohort months says it (M5). */
+export function coverageOf(workspace: Workspace, range: MonthRange) {
+  const { monthsIncluded, excludedMonths, completeThrough } = monthCoverage(
+    { startMonth: monthNumber(range.start_month), endMonth: monthNumber(range.end_month) },
+    windowDays(range.window ?? "primary", workspace.primaryWindowDays),
+    workspace.asOfDay,
+    range.include_incomplete === true,
+  );
+  return {
+    months_included: monthsIncluded,
+    excluded_months: excludedMonths.map(monthToText),
+    complete_through: completeThrough === null ? null : monthToText(completeThrough),
+  };
+}
+
+/** The complete months before, as many as count in the range; null when there are none to compare with (M5). */
+export function comparedRange(workspace: Workspace, range: MonthRange): MonthRange | null {
+  const compared = comparedMonths(
+    monthNumber(range.start_month),
+    coverageOf(workspace, range).months_included,
+    windowDays(range.window ?? "primary", workspace.primaryWindowDays),
+    workspace.asOfDay,
+  );
+  if (compared === null) return null;
+  return {
+    ...range,
+    start_month: monthToText(compared.startMonth),
+    end_month: monthToText(compared.endMonth),
+  };
 }
 
 /** The echoes of a range of cohort months, in every meta that has them. */

@@ -37,7 +37,8 @@ export function createCursorCodec(key: Buffer): CursorCodec {
       const isCanonical = bytes.toString("base64url") === cursor && bytes.length > MAC_BYTES;
       if (!isCanonical || !timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(binding, payload))) {
         throw invalidRequest(
-          "cursor must be a meta.next_cursor of this endpoint, passed back verbatim with the same filters.",
+          ({ endpointKind }) =>
+            `cursor must be a meta.next_cursor of this ${endpointKind}, passed back verbatim with the same filters.`,
         );
       }
       return JSON.parse(payload.toString("utf8")) as CursorPosition;

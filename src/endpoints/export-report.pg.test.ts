@@ -36,6 +36,10 @@ const exported = async (parameters: Record<string, unknown>) => {
   return { rows: data, text, filename: answer.filename };
 };
 
+const NOTE =
+  "No month of the range is complete yet, so nothing was counted and the zeros are no results; ask for months up to " +
+  "complete_through, or for include_incomplete=true.";
+
 const guarded = (text: string) => (/^[=+\-@\t\r]/u.test(text) ? `'${text}` : text);
 
 /** Where the contract puts each figure of the JSON report, as section|cohort_month|key|label|metric → cell. */
@@ -48,20 +52,26 @@ function expectedCells(data: Required<ReportData>): Map<string, string> {
       cells.set(name, value === null ? "" : typeof value === "string" ? guarded(value) : String(value));
     }
   };
-  const { return_rate_interval: interval, ...summary } = data.summary;
+  const { return_rate_interval: interval, excluded_months, ...summary } = data.summary;
   const { currency_code, window_days, label_costs_included } = data;
   put(["summary", "", "", ""], { currency_code, window_days, label_costs_included, ...summary });
+  put(["summary", "", "", ""], { excluded_months: excluded_months.join(" ") });
+  if (summary.months_included === 0) put(["summary", "", "", ""], { note: NOTE });
   put(["summary", "", "return_rate_interval", ""], interval ?? { low: null, high: null });
   put(["summary", "", "comparison", ""], data.comparison ?? {});
   for (const { cohort_month: month, ...figures } of data.trend) put(["trend", month, "", ""], figures);
-  for (const { reason, label, ...figures } of data.return_reasons)
-    put(["return_reason", "", reason, label], figures);
+  for (const { reason, label, ...figures } of data.return_reasons) {
+    const readsAsNone = figures.kind === "stated" && ["refund_only", "unspecified"].includes(reason);
+    put(["return_reason", "", readsAsNone ? ` ${reason}` : reason, label], figures);
+  }
   put(["refunded_amount", "", "refunds", ""], data.refunds);
   for (const { bucket, ...figures } of data.timing_buckets) put(["timing", "", bucket, ""], figures);
   const { refunded_amount, ...costs } = data.costs;
   put(["refunded_amount", "", "costs", ""], { refunded_amount });
   put(["label_cost", "", "costs", ""], costs);
   put(["lifecycle_coverage", "", "", ""], data.lifecycle_coverage);
+  put(["sale_event", "", "", ""], { sale_event_unknown: data.sale_event_unknown });
+  for (const { slug, label, ...days } of data.sale_events) put(["sale_events", "", slug, label], days);
   if (data.sale_event !== null) {
     const { event, baseline_period, ...figures } = data.sale_event;
     put(["sale_event", "", "", ""], figures);
@@ -95,10 +105,15 @@ test("another parser reads each figure of the JSON report once, and equal to it"
     assert.deepEqual(new Map(cells as [string, string][]), expectedCells(data));
 
     // Nothing of the JSON is forgotten: its leaves are the values, and the members that became columns.
-    const columns = data.trend.length + 2 * data.return_reasons.length + data.timing_buckets.length;
-    const absent = data.sale_event === null ? 1 : 0;
+    const columns =
+      data.trend.length +
+      2 * (data.return_reasons.length + data.sale_events.length) +
+      data.timing_buckets.length;
+    const absent = [data.sale_event, data.comparison].filter((part) => part === null).length;
     const interval = data.summary.return_rate_interval === null ? 1 : 0;
-    assert.equal(rows.length, countLeaves(data) - columns - absent + interval);
+    const { months_included: included, excluded_months: excluded } = data.summary;
+    const inWords = 1 - excluded.length + (included === 0 ? 1 : 0);
+    assert.equal(rows.length, countLeaves(data) - columns - absent + interval + inWords);
   }
 });
 
@@ -139,6 +154,7 @@ test("each row has a unit, and money is in the shop's currency", async () => {
     "date",
     "days",
     "month",
+    "months",
     "percent",
     "ratio",
     "text",

@@ -1,15 +1,15 @@
 import type { Input } from "../contract/endpoint.ts";
 import type { ReportBreakdown, ReportData, ReportSection, report as contract } from "../contract/report.ts";
-import { monthFromText, monthToText } from "../metrics/month.ts";
 import { currencyExponent } from "../metrics/money.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadReportFigures } from "../store/queries/report-figures.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
+import type { ReportFigures, SaleEventRow } from "../store/queries/report-figures.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { cohortMonths, monthNumber } from "./cohort-months.ts";
+import { cohortMonths, comparedRange, coverageOf } from "./cohort-months.ts";
 import type { MonthRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
@@ -36,7 +36,7 @@ export type BuiltReport = {
   selector: ReturnType<typeof selectorEcho>;
 };
 
-/** What of a report to load: of a section other than the overview, what it does not show is left null. */
+/** What of a report to load: unmatched labels are null in a section that does not show them. */
 export type ReportScope = { section: ReportSection; breakdownBy: BreakdownBy | null };
 
 /** The report of a selection. */
@@ -47,10 +47,9 @@ export async function buildReport(
   { section, breakdownBy }: ReportScope,
 ): Promise<BuiltReport> {
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
-  const comparedRange = rangeBefore(input);
-  const [figures, saleEvent, breakdown] = await Promise.all([
-    loadFigures(database, workspace, { input, selection, section, comparedRange }),
-    section === "overview" ? requestSaleEvent(database, workspace, input, selection) : null,
+  const before = comparedRange(workspace, input);
+  const [figures, breakdown] = await Promise.all([
+    loadFigures(database, workspace, { input, selection, section, before }),
     breakdownBy === null
       ? null
       : requestBreakdown(database, workspace, {
@@ -61,10 +60,33 @@ export async function buildReport(
         }),
   ]);
   requireFound(selector, figures);
+  const saleEvent = await requestSaleEvent(database, workspace, input, {
+    selection,
+    events: figures.sale_events,
+  });
 
+  return {
+    selector: selectorEcho(selector, figures.skus),
+    breakdown,
+    data: presentReport(workspace, input, { before, figures, saleEvent }),
+  };
+}
+
+type LoadedReport = {
+  before: MonthRange | null;
+  figures: ReportFigures;
+  saleEvent: ReportData["sale_event"];
+};
+
+function presentReport(
+  workspace: Workspace,
+  input: ReportInput,
+  { before, figures, saleEvent }: LoadedReport,
+): WholeReport {
   const months = cohortMonths(workspace, input, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
   const basis = {
+    coverage: coverageOf(workspace, input),
     months,
     totals,
     figures,
@@ -72,31 +94,27 @@ export async function buildReport(
     currencyExponent: currencyExponent(workspace.currencyCode),
   };
   const compared =
-    comparedRange === null
+    before === null
       ? null
       : {
-          range: comparedRange,
-          totals: sumTotals(
-            cohortMonths(workspace, comparedRange, figures.months).map((month) => month.totals),
-          ),
+          range: before,
+          totals: sumTotals(cohortMonths(workspace, before, figures.months).map((month) => month.totals)),
         };
   return {
-    selector: selectorEcho(selector, figures.skus),
-    breakdown,
-    data: {
-      currency_code: workspace.currencyCode,
-      window_days: daysOfWindow(workspace, input),
-      label_costs_included: basis.labelCostsIncluded,
-      summary: presentSummary(basis),
-      comparison: compared === null ? null : presentComparison(totals, compared),
-      trend: presentTrend(basis),
-      return_reasons: presentReasons(basis),
-      refunds: presentRefunds(basis),
-      timing_buckets: presentTiming(basis),
-      lifecycle_coverage: presentLifecycle(basis),
-      costs: presentCosts(basis),
-      sale_event: saleEvent,
-    },
+    currency_code: workspace.currencyCode,
+    window_days: daysOfWindow(workspace, input),
+    label_costs_included: basis.labelCostsIncluded,
+    summary: presentSummary(basis),
+    comparison: compared === null ? null : presentComparison(totals, compared),
+    trend: presentTrend(basis),
+    return_reasons: presentReasons(basis),
+    refunds: presentRefunds(basis),
+    timing_buckets: presentTiming(basis),
+    lifecycle_coverage: presentLifecycle(basis),
+    costs: presentCosts(basis),
+    sale_event: saleEvent,
+    sale_events: figures.sale_events.map(presentSaleEvent),
+    sale_event_unknown: input.saleEvent !== undefined && saleEvent === null,
   };
 }
 
@@ -104,11 +122,11 @@ type FiguresRequest = {
   input: ReportInput;
   selection: Selection;
   section: ReportSection;
-  comparedRange: MonthRange | null;
+  before: MonthRange | null;
 };
 
 function loadFigures(database: Queryable, workspace: Workspace, request: FiguresRequest) {
-  const { input, selection, section, comparedRange } = request;
+  const { input, selection, section, before } = request;
   const range = { startMonth: input.start_month, endMonth: input.end_month };
   const showsUnmatched =
     selection.kind === "workspace" &&
@@ -118,9 +136,10 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
   return loadReportFigures(database, workspace, {
     selection,
     windowDays: daysOfWindow(workspace, input),
-    startMonth: comparedRange?.start_month ?? input.start_month,
+    startMonth: before?.start_month ?? input.start_month,
     endMonth: input.end_month,
     countedMonths: countedMonths(workspace, input),
+    saleEvent: input.saleEvent ?? null,
     charged: showsUnmatched ? range : null,
   });
 }
@@ -129,15 +148,16 @@ function countedMonths(workspace: Workspace, input: ReportInput): string[] {
   return cohortMonths(workspace, input, []).map(({ month }) => month);
 }
 
-function requestSaleEvent(
+async function requestSaleEvent(
   database: Queryable,
   workspace: Workspace,
   input: ReportInput,
-  selection: Selection,
-): Promise<Exclude<ReportData["sale_event"], undefined>> | null {
+  { selection, events }: { selection: Selection; events: readonly SaleEventRow[] },
+): Promise<ReportData["sale_event"]> {
   if (input.saleEvent === undefined) return null;
   return loadSaleEvent(database, workspace, {
     slug: input.saleEvent,
+    events,
     baseline: input.saleEventBaseline ?? "matched_prior",
     scope: input.saleEventScope ?? "current_selection",
     selection,
@@ -148,13 +168,14 @@ function requestSaleEvent(
   });
 }
 
-/** The same number of months right before; null when they would begin before the year 1. */
-function rangeBefore(range: MonthRange): MonthRange | null {
-  const startMonth = monthNumber(range.start_month);
-  const startMonthBefore = 2 * startMonth - monthNumber(range.end_month) - 1;
-  const startText = monthToText(startMonthBefore);
-  if (monthFromText(startText) === null) return null;
-  return { ...range, start_month: startText, end_month: monthToText(startMonth - 1) };
+/** What tells which events `saleEvent` takes. */
+function presentSaleEvent({
+  slug,
+  label,
+  starts_on,
+  ends_on,
+}: SaleEventRow): ReportData["sale_events"][number] {
+  return { slug, label, starts_on, ends_on };
 }
 
 function daysOfWindow(workspace: Workspace, input: ReportInput): number | null {

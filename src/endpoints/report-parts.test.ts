@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import { presentCosts, presentLifecycle, presentReasons, presentSummary } from "./report-parts.ts";
@@ -7,6 +8,7 @@ import type { ReportBasis } from "./report-parts.ts";
 
 const basisOf = (totals: Partial<Totals>, change: Partial<ReportBasis> = {}): ReportBasis => ({
   months: [],
+  coverage: { months_included: 1, excluded_months: [], complete_through: "2026-01" },
   totals: { ...sumTotals([]), ...totals },
   figures: {
     reasons: [],
@@ -26,12 +28,14 @@ const costPerUnit = (refundMinor: number, returnedUnits: number, currencyExponen
   presentSummary(basisOf({ refundMinor, returnedUnits, soldUnits: returnedUnits }, { currencyExponent }))
     .cost_per_returned_unit;
 
-test("M9: the cost of a returned unit is rounded half up to the currency's smallest unit", () => {
+test("M9: the cost of a returned unit is rounded to the currency's smallest unit, halves away from zero", () => {
   assert.equal(costPerUnit(1000, 3), 3.33);
   assert.equal(costPerUnit(1, 2), 0.01);
   assert.equal(costPerUnit(1, 3), 0);
-  assert.equal(costPerUnit(-1, 2), 0);
-  assert.equal(costPerUnit(-3, 2), -0.01);
+  assert.equal(costPerUnit(-1, 2), -0.01);
+  assert.equal(costPerUnit(-1, 3), 0);
+  assert.equal(costPerUnit(-3, 2), -0.02);
+  assert.equal(costPerUnit(-2000, 3), -6.67);
   assert.equal(costPerUnit(-1000, 3), -3.33);
   assert.equal(costPerUnit(5, 2, 0), 3);
   assert.equal(costPerUnit(5, 2, 3), 0.003);
@@ -51,17 +55,30 @@ test("M8: reasons come by units, then by code point", () => {
   assert.equal(rows[0]?.share, 0.384615);
 });
 
-test("M8: refunds without return and unspecified reasons are no reason", () => {
+test("M8: refunds without return and unspecified reasons are no reason, whatever a stated one reads", () => {
   const basis = basisOf({ returnedUnits: 10 });
   const reasons = [
+    { reason: REFUND_ONLY, returned_units: 3 },
+    { reason: UNSPECIFIED, returned_units: 2 },
+    { reason: "too_small", returned_units: 1 },
     { reason: "refund_only", returned_units: 3 },
-    { reason: "unspecified", returned_units: 2 },
-    { reason: "too_small", returned_units: 5 },
+    { reason: "unspecified", returned_units: 1 },
   ];
   const lifecycle = presentLifecycle({ ...basis, figures: { ...basis.figures, reasons } });
   assert.equal(lifecycle.refund_only_units, 3);
   assert.equal(lifecycle.share_with_reason, 0.5);
   assert.equal(lifecycle.share_with_refund, 1);
+  const rows = presentReasons({ ...basis, figures: { ...basis.figures, reasons } });
+  assert.deepEqual(
+    rows.map((row) => [row.reason, row.kind, row.returned_units]),
+    [
+      ["refund_only", "stated", 3],
+      ["refund_only", "refund_only", 3],
+      ["unspecified", "unspecified", 2],
+      ["too_small", "stated", 1],
+      ["unspecified", "stated", 1],
+    ],
+  );
 });
 
 test("M13: margin impact is null without a unit cost; coverage is whole percent", () => {

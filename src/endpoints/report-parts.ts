@@ -1,19 +1,25 @@
 import type { ReportData } from "../contract/report.ts";
-import { compareCodePoints } from "../metrics/code-point.ts";
 import { decimalFromMinor } from "../metrics/money.ts";
 import { rate, share, signedChange, wilsonInterval } from "../metrics/rate.ts";
+import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import { medianDays, timingBuckets } from "../metrics/timing.ts";
-import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
+import {
+  cogsCoverage,
+  costPerReturnedUnitMinor,
+  marginImpactMinor,
+  returnsCostMinor,
+} from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
-import type { CohortMonth, MonthRange } from "./cohort-months.ts";
-import { reasonLabel } from "./report-reason.ts";
+import type { CohortMonth, MonthRange, coverageOf } from "./cohort-months.ts";
+import { compareReasons, presentReason } from "./report-reason.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
 export type ReportBasis = {
+  coverage: ReturnType<typeof coverageOf>;
   months: readonly CohortMonth[];
   totals: Totals;
-  figures: Omit<ReportFigures, "found" | "vendor_found" | "skus" | "months">;
+  figures: Omit<ReportFigures, "found" | "vendor_found" | "skus" | "months" | "sale_events">;
   labelCostsIncluded: boolean;
   currencyExponent: number;
 };
@@ -30,12 +36,16 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
     return_rate_interval: wilsonInterval(totals.returnedUnits, totals.soldUnits),
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
-    cost_per_returned_unit: costPerReturnedUnit(basis),
+    cost_per_returned_unit: amountOrNull(
+      costPerReturnedUnitMinor(totals, basis.labelCostsIncluded),
+      basis.currencyExponent,
+    ),
     median_days_to_return: medianDays(unitsByLag(basis)),
+    ...basis.coverage,
   };
 }
 
-/** The months before, and how far the rate has moved since; the change is null when either side sold nothing. */
+/** The complete months before (M5), and how far the rate has moved since; the change is null when either side sold nothing. */
 export function presentComparison(
   totals: Totals,
   compared: { range: MonthRange; totals: Totals },
@@ -69,19 +79,15 @@ export function presentTrend(basis: ReportBasis): Part<"trend"> {
   }));
 }
 
-/** M8: returned units by reason, most units first, then by code point. */
+/** M8: returned units by reason, most units first, then by code point, a stated one before an absent one. */
 export function presentReasons({ figures, totals }: ReportBasis): Part<"return_reasons"> {
   return figures.reasons
-    .toSorted(
-      (left, right) =>
-        right.returned_units - left.returned_units || compareCodePoints(left.reason, right.reason),
-    )
     .map(({ reason, returned_units: returnedUnits }) => ({
-      reason,
-      label: reasonLabel(reason),
+      ...presentReason(reason),
       returned_units: returnedUnits,
       share: rate(returnedUnits, totals.returnedUnits),
-    }));
+    }))
+    .toSorted((left, right) => right.returned_units - left.returned_units || compareReasons(left, right));
 }
 
 export function presentRefunds(basis: ReportBasis): Part<"refunds"> {
@@ -110,17 +116,16 @@ export function presentTiming(basis: ReportBasis): Part<"timing_buckets"> {
 export function presentLifecycle(basis: ReportBasis): Part<"lifecycle_coverage"> {
   const { figures, totals } = basis;
   const { returnedUnits } = totals;
-  const withReason = (reason: string) =>
-    figures.reasons.find((row) => row.reason === reason)?.returned_units ?? 0;
+  const withReason = (key: string) => figures.reasons.find((row) => row.reason === key)?.returned_units ?? 0;
   return {
     requested_units: figures.request_units.REQUESTED,
     open_units: figures.request_units.OPEN,
     closed_units: figures.request_units.CLOSED,
     declined_units: figures.request_units.DECLINED,
     canceled_units: figures.request_units.CANCELED,
-    refund_only_units: withReason("refund_only"),
+    refund_only_units: withReason(REFUND_ONLY),
     share_with_reason: share(
-      returnedUnits - withReason("refund_only") - withReason("unspecified"),
+      returnedUnits - withReason(REFUND_ONLY) - withReason(UNSPECIFIED),
       returnedUnits,
     ),
     share_with_refund: share(returnedUnits - figures.returned_not_refunded_units, returnedUnits),
@@ -133,12 +138,13 @@ export function presentLifecycle(basis: ReportBasis): Part<"lifecycle_coverage">
 /** M9, M10, M11, M13. */
 export function presentCosts(basis: ReportBasis): Part<"costs"> {
   const { totals, figures, currencyExponent } = basis;
-  const marginMinor = marginImpactMinor(totals, basis.labelCostsIncluded);
-  const unmatchedMinor = figures.unmatched_label_minor;
   return {
     ...presentCost(totals, basis),
-    unmatched_label_cost: unmatchedMinor === null ? null : decimalFromMinor(unmatchedMinor, currencyExponent),
-    estimated_margin_impact: marginMinor === null ? null : decimalFromMinor(marginMinor, currencyExponent),
+    unmatched_label_cost: amountOrNull(figures.unmatched_label_minor, currencyExponent),
+    estimated_margin_impact: amountOrNull(
+      marginImpactMinor(totals, basis.labelCostsIncluded),
+      currencyExponent,
+    ),
     cogs_coverage: cogsCoverage(totals),
   };
 }
@@ -152,15 +158,8 @@ function presentCost(totals: Totals, { labelCostsIncluded, currencyExponent }: R
   };
 }
 
-/** Half up to the currency's smallest unit, exact; null when nothing was returned. */
-function costPerReturnedUnit({ totals, labelCostsIncluded, currencyExponent }: ReportBasis): number | null {
-  if (totals.returnedUnits === 0) return null;
-  const doubled = 2n * BigInt(returnsCostMinor(totals, labelCostsIncluded)) + BigInt(totals.returnedUnits);
-  const divisor = 2n * BigInt(totals.returnedUnits);
-  // BigInt division cuts towards zero; half up needs the floor.
-  const remainder = doubled % divisor;
-  const floor = doubled / divisor - (remainder < 0n ? 1n : 0n);
-  return decimalFromMinor(Number(floor), currencyExponent);
+function amountOrNull(minor: number | null, currencyExponent: number): number | null {
+  return minor === null ? null : decimalFromMinor(minor, currencyExponent);
 }
 
 function unitsByLag({ figures }: ReportBasis) {

@@ -20,6 +20,7 @@ export type ReportRowSection =
   | "label_cost"
   | "lifecycle_coverage"
   | "sale_event"
+  | "sale_events"
   | "breakdown";
 
 export type WholeReport = Required<Omit<ReportData, "breakdown">>;
@@ -29,7 +30,7 @@ type Figures = Record<string, string | number | boolean | null>;
 
 /**
  * Every figure of a report once, section by section: `metric` is the JSON member, `key` tells apart members of one
- * name. A null is a row without value; a null comparison or sale event has no rows.
+ * name. A null is a row without value; a null comparison or sale event has no rows of its own.
  */
 export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | null): Generator<ReportRow[]> {
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
@@ -40,7 +41,7 @@ export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | nu
     yield rowsOf({ section: "trend", cohortMonth }, figures);
   }
   for (const { reason, label, ...figures } of report.return_reasons) {
-    yield rowsOf({ section: "return_reason", key: reason, label }, figures);
+    yield rowsOf({ section: "return_reason", key: reasonKey(reason, figures.kind), label }, figures);
   }
   yield [
     ...rowsOf({ section: "refunded_amount", key: "refunds" }, report.refunds),
@@ -52,13 +53,29 @@ export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | nu
   yield rowsOf({ section: "label_cost", key: "costs" }, otherCosts);
   yield rowsOf({ section: "lifecycle_coverage" }, report.lifecycle_coverage);
   yield [...saleEventRows(report, rowsOf)];
+  for (const { slug, label, ...days } of report.sale_events) {
+    yield rowsOf({ section: "sale_events", key: slug, label }, days);
+  }
   if (breakdown !== null) yield [...breakdownRows(breakdown, rowsOf)];
 }
+
+/**
+ * A reason's text, by which its rows are told apart. A stated reason that reads as one of the words for none gets a
+ * leading blank, which no stated reason has.
+ */
+function reasonKey(reason: string, kind: string): string {
+  const readsAsNone = kind === "stated" && (reason === "refund_only" || reason === "unspecified");
+  return readsAsNone ? ` ${reason}` : reason;
+}
+
+const NOTHING_INCLUDED =
+  "No month of the range is complete yet, so nothing was counted and the zeros are no results; ask for months up to " +
+  "complete_through, or for include_incomplete=true.";
 
 type RowsOf = (place: Place, figures: Figures) => ReportRow[];
 
 function* summaryRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow> {
-  const { return_rate_interval: interval, ...figures } = report.summary;
+  const { return_rate_interval: interval, excluded_months: excludedMonths, ...figures } = report.summary;
   yield* rowsOf(
     { section: "summary" },
     {
@@ -66,6 +83,8 @@ function* summaryRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow>
       window_days: report.window_days,
       label_costs_included: report.label_costs_included,
       ...figures,
+      excluded_months: excludedMonths.join(" "),
+      ...(figures.months_included === 0 ? { note: NOTHING_INCLUDED } : {}),
     },
   );
   yield* rowsOf(
@@ -76,6 +95,7 @@ function* summaryRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow>
 }
 
 function* saleEventRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow> {
+  yield* rowsOf({ section: "sale_event" }, { sale_event_unknown: report.sale_event_unknown });
   if (report.sale_event === null) return;
   const { event, baseline_period: baselinePeriod, ...figures } = report.sale_event;
   yield* rowsOf({ section: "sale_event" }, figures);
@@ -112,9 +132,10 @@ const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/^days$|_days$|_day$|^median_days_to_return$/u, "days"],
   [/^cogs_coverage$/u, "percent"],
   [/_on$/u, "date"],
-  [/_month$/u, "month"],
-  [/^(?:is_complete|label_costs_included)$/u, "boolean"],
-  [/^(?:currency_code|slug|label|baseline|scope|breakdown_by)$/u, "text"],
+  [/^months_included$/u, "months"],
+  [/_month$|^complete_through$/u, "month"],
+  [/^(?:is_complete|label_costs_included|sale_event_unknown)$/u, "boolean"],
+  [/^(?:currency_code|slug|label|baseline|scope|kind|excluded_months|note|breakdown_by)$/u, "text"],
 ];
 
 /** Null in the table stands for money, whose unit is the currency. */

@@ -1,9 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { REPORT_SECTIONS } from "../contract/parameters.ts";
+import type { Queryable } from "../store/database.ts";
 import { makeReportStore } from "../../tests/support/random-report-store.ts";
 import { countDaysSold, dayAfter } from "../../tests/support/report-oracle.ts";
-import { WINDOW_DAYS, oracleRequest, startReportService } from "../../tests/support/report-service.ts";
+import { report } from "./report.ts";
+import {
+  AS_OF,
+  WINDOW_DAYS,
+  oracleRequest,
+  reportInput,
+  startReportService,
+} from "../../tests/support/report-service.ts";
 import type { ReportService } from "../../tests/support/report-service.ts";
+import { reportWorkspace } from "../../tests/support/report-store.ts";
 import type { StoreLine } from "../../tests/support/report-store.ts";
 
 const store = makeReportStore(7);
@@ -97,6 +107,51 @@ test("M15: an event without SKUs of its own is the whole workspace; an unknown s
   assert.deepEqual(whole.sale_event?.event, all.sale_event?.event);
   assert.equal(all.sale_event?.label, '@Summer "sale", big');
   assert.equal((await ask({ saleEvent: "nothing" })).data.sale_event, null);
+});
+
+test("M15: every section lists the workspace's events by slug, and says when the one asked for is unknown", async () => {
+  const events = store.saleEvents
+    .map(({ slug, label, starts_on, ends_on }) => ({ slug, label, starts_on, ends_on }))
+    .toSorted((left, right) => (left.slug < right.slug ? -1 : 1));
+  assert.equal(events.length, 4);
+  for (const reportSection of REPORT_SECTIONS) {
+    for (const [saleEvent, isUnknown] of [
+      [undefined, false],
+      ["", false],
+      ["summer", false],
+      ["Summer", true],
+      ["x".repeat(600), true],
+      ["sum\u0000mer", true],
+    ] as const) {
+      const { data } = await ask({ reportSection, saleEvent });
+      assert.deepEqual(data.sale_events, events);
+      assert.equal(data.sale_event_unknown, isUnknown);
+      assert.equal(data.sale_event?.slug ?? null, saleEvent === "summer" ? "summer" : null);
+    }
+  }
+});
+
+test("a report loads everything by one statement, and the figures of a sale event by one more", async () => {
+  for (const [saleEvent, expected] of [
+    [undefined, ["load_report_figures"]],
+    ["nothing", ["load_report_figures"]],
+    ["summer", ["load_report_figures", "load_group_sale_figures"]],
+  ] as const) {
+    const names: string[] = [];
+    const counting: Queryable = {
+      rows: (statement, values) => {
+        names.push(statement.name);
+        return service.database.rows(statement, values);
+      },
+    };
+    const call = {
+      workspace: reportWorkspace(1, AS_OF),
+      input: reportInput({ saleEvent }),
+      now: new Date(AS_OF),
+    };
+    await report(counting, call);
+    assert.deepEqual(names, expected);
+  }
 });
 
 const ofProduct = (line: StoreLine, numbers: readonly number[]) =>

@@ -1,11 +1,12 @@
 import type { ReportData } from "../contract/report.ts";
 import { dayFromText, dayToText } from "../metrics/month.ts";
 import { rate, signedChange } from "../metrics/rate.ts";
-import { baselinePeriod, countDays, nonSaleDays } from "../metrics/sale-event.ts";
+import { baselinePeriod, countDays, nonSaleDays, spanOf } from "../metrics/sale-event.ts";
 import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";
 import type { Queryable } from "../store/database.ts";
-import { loadSaleEvents, loadSaleFigures } from "../store/queries/report-sale-event.ts";
-import type { SaleEventRow, SaleFiguresRange, SaleFiguresRow } from "../store/queries/report-sale-event.ts";
+import type { SaleEventRow } from "../store/queries/report-figures.ts";
+import { loadSaleFigures } from "../store/queries/report-sale-event.ts";
+import type { SaleFiguresRange, SaleFiguresRow } from "../store/queries/report-sale-event.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { monthNumber } from "./cohort-months.ts";
@@ -13,6 +14,8 @@ import { monthDaysOf } from "./sale-days.ts";
 
 export type SaleEventRequest = {
   slug: string;
+  /** All of the workspace. */
+  events: readonly SaleEventRow[];
   baseline: SaleEventBaseline;
   scope: "current_selection" | "event_scope";
   selection: Selection;
@@ -28,8 +31,8 @@ export async function loadSaleEvent(
   database: Queryable,
   workspace: Workspace,
   request: SaleEventRequest,
-): Promise<Exclude<ReportData["sale_event"], undefined>> {
-  const events = await loadSaleEvents(database, workspace);
+): Promise<ReportData["sale_event"]> {
+  const { events } = request;
   const event = events.find((row) => row.slug === request.slug);
   if (event === undefined) return null;
 
@@ -40,6 +43,7 @@ export async function loadSaleEvent(
     event: daysUntil([daysOf(event)], lastDay),
     baseline: daysUntil(baselineDays, lastDay),
   };
+  const span = period === null ? null : spanOf(counted.baseline);
   const rows = await loadSaleFigures(database, workspace, {
     scope: scopeOf(request, event),
     windowDays: request.windowDays,
@@ -52,11 +56,11 @@ export async function loadSaleEvent(
     ends_on: event.ends_on,
     baseline: request.baseline,
     scope: request.scope,
-    event: figuresOf(rows, "event"),
+    event: { days: countDays(counted.event), ...figuresOf(rows, "event") },
     baseline_period: {
       days: countDays(counted.baseline),
-      starts_on: period === null ? null : dayToText(period.startsOnDay),
-      ends_on: period === null ? null : dayToText(period.endsOnDay),
+      starts_on: span === null ? null : dayToText(span.startsOnDay),
+      ends_on: span === null ? null : dayToText(span.endsOnDay),
       ...figuresOf(rows, "baseline"),
     },
     return_rate_change: changeOf(figuresOf(rows, "event"), figuresOf(rows, "baseline")),

@@ -7,7 +7,7 @@ import { baseMeta } from "./meta.ts";
 import { buildReport } from "./report-build.ts";
 import type { BuiltReport } from "./report-build.ts";
 
-/** The report of a selection: all of it, or the part that `reportSection` names beside the summary. */
+/** The report of a selection: all of it, or the part that `reportSection` names beside the summary and the sale event. */
 export async function report(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
   const { workspace, input, now } = call;
   const section = input.reportSection ?? "overview";
@@ -47,5 +47,8 @@ function partOf({ data, breakdown }: BuiltReport, section: ReportSection): Repor
     label_costs_included: data.label_costs_included,
     summary: data.summary,
     [part]: part === "breakdown" ? breakdown : data[part],
+    sale_event: data.sale_event,
+    sale_events: data.sale_events,
+    sale_event_unknown: data.sale_event_unknown,
   };
 }

@@ -9,10 +9,10 @@ import type { Totals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
-import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
+import type { CostAnswer, CostSkuRow } from "../store/queries/return-cost-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
-import { monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
+import { coverageOf, monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { baseMeta } from "./meta.ts";
@@ -26,7 +26,7 @@ export async function returnCostLeaderboard(
   call: Call<typeof contract>,
 ): Promise<Answer> {
   const { workspace, input, now } = call;
-  const { vendor = null, min_cost = null, limit = 50 } = input;
+  const { vendor = null, min_cost = null, limit = 10 } = input;
   const { selector, selection } = requestSelection(input, null);
   const exponent = currencyExponent(workspace.currencyCode);
   const rules = {
@@ -44,15 +44,7 @@ export async function returnCostLeaderboard(
   });
   requireFound(selector, { ...loaded, vendor_found: true });
 
-  const ranking = rankReturnCost(
-    loaded.rows.map((row): RankedRow => ({
-      sku: row.sku,
-      productGid: row.product_gid,
-      vendor: row.vendor,
-      ...totalsOf(row),
-    })),
-    rules,
-  );
+  const ranking = rankReturnCost(loaded.rows.map(rankedRow), rules);
   const productOf = await leaderboardProducts(database, workspace, ranking.rows);
   return {
     kind: "json",
@@ -70,6 +62,7 @@ export async function returnCostLeaderboard(
         ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
+        ...coverageOf(workspace, input),
         limit,
         returned: ranking.rows.length,
         vendor,
@@ -80,6 +73,10 @@ export async function returnCostLeaderboard(
       },
     },
   };
+}
+
+function rankedRow(row: CostSkuRow): RankedRow {
+  return { sku: row.sku, productGid: row.product_gid, vendor: row.vendor, ...totalsOf(row) };
 }
 
 /** The sum of all rows that pass the filters, shown or not. */

@@ -7,11 +7,12 @@ import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
 import type { RankedSkuRow } from "../store/queries/return-rate-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
+import { monthNumber } from "./cohort-months.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
-const DEFAULT_LIMIT = 50;
+const DEFAULT_LIMIT = 10;
 
 /** SKUs by highest return rate over the latest complete month or year, in the primary window (M12). */
 export async function returnRateLeaderboard(
@@ -53,7 +54,7 @@ export async function returnRateLeaderboard(
       meta: {
         ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
-        ...(months === null ? {} : { start_month: months.startMonth, end_month: months.endMonth }),
+        ...rankedMonths(months),
         window: "primary",
         period,
         limit: ranking.limit,
@@ -69,6 +70,19 @@ export async function returnRateLeaderboard(
         full_leaderboards: isFull,
       },
     },
+  };
+}
+
+/** The months ranked end with the newest complete one and leave none out (M12); none are ranked before the first sync. */
+function rankedMonths(months: ReturnType<typeof resolveMonths>) {
+  if (months === null) return { months_included: 0, excluded_months: [], complete_through: null };
+  const { startMonth, endMonth } = months;
+  return {
+    start_month: startMonth,
+    end_month: endMonth,
+    months_included: monthNumber(endMonth) - monthNumber(startMonth) + 1,
+    excluded_months: [],
+    complete_through: endMonth,
   };
 }
 

@@ -1,3 +1,4 @@
+import { entities } from "../contract/entities.ts";
 import { invalidRequest } from "../contract/errors.ts";
 import { readSelector } from "../contract/selector.ts";
 import type { Selector, SelectorInput } from "../contract/selector.ts";
@@ -48,11 +49,14 @@ const SELECTOR_PARAMETER = {
 export function requireFound(selector: Selector, { found, vendor_found: vendorFound }: Found): void {
   if (!found) {
     throw invalidRequest(
-      `${SELECTOR_PARAMETER[selector.kind]} names nothing in this workspace; take selectors from entities.`,
+      (words) =>
+        `${SELECTOR_PARAMETER[selector.kind]} names nothing in this workspace; take selectors from ${words.nameOf(entities)}.`,
     );
   }
   if (!vendorFound) {
-    throw invalidRequest("vendor names nothing in this workspace; take vendors from entities.");
+    throw invalidRequest(
+      (words) => `vendor names nothing in this workspace; take vendors from ${words.nameOf(entities)}.`,
+    );
   }
 }
 

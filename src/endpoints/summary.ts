@@ -6,7 +6,7 @@ import { sumTotals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
-import { cohortMonths, rangeEcho } from "./cohort-months.ts";
+import { cohortMonths, coverageOf, rangeEcho } from "./cohort-months.ts";
 import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
@@ -30,6 +30,7 @@ export async function summary(database: Queryable, call: Call<typeof contract>):
         sold_units: totals.soldUnits,
         returned_units: totals.returnedUnits,
         return_rate: rate(totals.returnedUnits, totals.soldUnits),
+        ...coverageOf(workspace, input),
       },
       meta: {
         ...baseMeta(workspace, now),

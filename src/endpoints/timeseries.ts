@@ -5,7 +5,7 @@ import { rate } from "../metrics/rate.ts";
 import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
-import { cohortMonths, rangeEcho } from "./cohort-months.ts";
+import { cohortMonths, coverageOf, rangeEcho } from "./cohort-months.ts";
 import type { CohortMonth } from "./cohort-months.ts";
 import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
@@ -32,6 +32,7 @@ export async function timeseries(database: Queryable, call: Call<typeof contract
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
         vendor: selection.vendor,
+        ...coverageOf(workspace, input),
         returned: rows.length,
       },
     },

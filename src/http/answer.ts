@@ -4,6 +4,7 @@ import type { ReadyAnswer } from "../admission/answers.ts";
 import { ApiError, ERROR_STATUS, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
 import type { ErrorCode } from "../contract/errors.ts";
 import { JSON_TYPE, jsonText, quotaHeaders } from "../contract/wire.ts";
+import { noteRefusal } from "./request-log.ts";
 
 /** Sends an endpoint's answer. */
 export function sendAnswer(reply: FastifyReply, answer: ReadyAnswer): FastifyReply {
@@ -35,15 +36,22 @@ const TRANSPORT_REFUSALS: Record<string, { status: number; message: string }> = 
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 415, message: "The Content-Type is not supported." },
 };
 
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(["unauthorized", "forbidden", "rate_limited"]);
+
 /** Turns anything thrown into an answer: an `ApiError` as it says, the unknown as a plain 500 with its cause logged. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error instanceof ApiError) {
     reply.headers(quotaHeaders(error.quota));
+    if (REFUSALS.has(error.code)) noteRefusal(request, error.message);
     if (error.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
     if (error.retryAfterSeconds !== null) reply.header("Retry-After", String(error.retryAfterSeconds));
     return sendRefusal(reply, error.code, error.message);
   }
   const code = (error as { code?: string }).code ?? "";
+  if (code === "ECONNRESET") {
+    request.log.info({ route: request.routeOptions.url }, "upload aborted");
+    return sendRefusal(reply, "invalid_request", "The request body broke off.");
+  }
   const transport = TRANSPORT_REFUSALS[code];
   if (transport !== undefined) {
     return sendRefusal(reply, "invalid_request", transport.message, transport.status);

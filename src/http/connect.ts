@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { newBrowser } from "./browser-cookie.ts";
+import type { BrowserCookie } from "./browser-cookie.ts";
 import { escapeHtml } from "./docs-html.ts";
 import type { Surface } from "./server.ts";
 
@@ -9,10 +11,10 @@ export type ConnectReply =
   | { status: 200 | 400 | 401 | 404 | 409 | 502; title: string; message: string };
 
 export type ConnectHandlers = {
-  /** The app's address at the store platform, and the links that operators pass on. */
-  begin(query: URLSearchParams): Promise<ConnectReply>;
-  /** Where the platform sends the merchant back to. */
-  finish(query: URLSearchParams): Promise<ConnectReply>;
+  /** The app's address at the store platform, and the links that operators pass on; `browser` is the one that asks. */
+  begin(query: URLSearchParams, browser: string): Promise<ConnectReply>;
+  /** Where the platform sends the merchant back to; null = a browser in which nothing was begun. */
+  finish(query: URLSearchParams, browser: string | null): Promise<ConnectReply>;
 };
 
 const STYLE =
@@ -26,20 +28,30 @@ const PAGE_HEADERS = {
 } as const;
 
 /** The two pages of an installation. They answer GET alone: a HEAD would use up what may be used once. */
-export function createConnectSurfaces(handlers: ConnectHandlers): Surface[] {
+export function createConnectSurfaces(handlers: ConnectHandlers, cookie: BrowserCookie): Surface[] {
   return [
-    createPage("/connect/shopify", (query) => handlers.begin(query)),
-    createPage("/connect/shopify/callback", (query) => handlers.finish(query)),
+    createPage("/connect/shopify", async (request, reply) => {
+      const browser = cookie.read(request.headers.cookie) ?? newBrowser();
+      const answer = await handlers.begin(queryOf(request), browser);
+      if ("location" in answer) reply.header("Set-Cookie", cookie.write(browser));
+      return answer;
+    }),
+    createPage("/connect/shopify/callback", (request) =>
+      handlers.finish(queryOf(request), cookie.read(request.headers.cookie)),
+    ),
   ];
 }
 
-function createPage(path: string, handle: (query: URLSearchParams) => Promise<ConnectReply>): Surface {
+function createPage(
+  path: string,
+  handle: (request: FastifyRequest, reply: FastifyReply) => Promise<ConnectReply>,
+): Surface {
   return {
     path,
     allowedMethods: "GET",
     register: (server: FastifyInstance): void => {
       server.get(path, { exposeHeadRoute: false }, async (request, reply) =>
-        send(reply, await handle(queryOf(request))),
+        send(reply, await handle(request, reply)),
       );
     },
   };

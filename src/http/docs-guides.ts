@@ -11,6 +11,7 @@ const PROJECT_FOLDER = join(import.meta.dirname, "..", "..");
 /** In reading order: the address under /docs/ and the file that holds it. */
 const FILES: readonly (readonly [slug: string, file: string])[] = [
   ["getting-started", "docs/guides/getting-started.md"],
+  ["your-data", "docs/guides/your-data.md"],
   ["numbers", "docs/guides/numbers.md"],
   ["pages", "docs/guides/pages.md"],
   ["errors", "docs/guides/errors.md"],

@@ -17,8 +17,15 @@ export const MCP_SCHEMAS: JsonObject = {
         type: ["string", "integer"],
         description: "Repeated in the answer. Without it the message is a notification.",
       },
-      method: { type: "string", description: "initialize, ping, tools/list or tools/call." },
-      params: { type: "object", description: "Parameters of the method.", additionalProperties: true },
+      method: {
+        type: "string",
+        description: "tools/list or tools/call; initialize or ping before 2026-07-28, server/discover in it.",
+      },
+      params: {
+        type: "object",
+        description: "Parameters of the method; in 2026-07-28 with the members of _meta that it requires.",
+        additionalProperties: true,
+      },
     },
     additionalProperties: true,
   },
@@ -42,9 +49,14 @@ export const MCP_SCHEMAS: JsonObject = {
             type: "integer",
             description:
               "-32700 not JSON, -32600 invalid request, -32601 unknown method, -32602 unknown tool or invalid params, " +
-              "-32603 internal error, -32001 authentication failed.",
+              "-32603 internal error, -32001 authentication failed, -32020 a header and the body differ, -32022 unsupported version.",
           },
           message: { type: "string", description: "A sentence for people." },
+          data: {
+            type: "object",
+            description: "Of an unsupported version: the supported ones and the requested one.",
+            additionalProperties: true,
+          },
         },
         additionalProperties: true,
       },
@@ -65,9 +77,25 @@ export function describeMcp(): JsonObject {
       {
         name: "MCP-Protocol-Version",
         in: "header",
-        description: "Protocol revision that initialize agreed on. Without it the request is served as well.",
-        schema: { type: "string", enum: ["2025-06-18", "2025-11-25"] },
+        description:
+          "Protocol revision that initialize agreed on; without it the request is served as well. 2026-07-28 requires it.",
+        schema: { type: "string", enum: ["2025-06-18", "2025-11-25", "2026-07-28"] },
         example: "2025-06-18",
+      },
+      {
+        name: "Mcp-Method",
+        in: "header",
+        description: "The body's method. Required in revision 2026-07-28, not looked at before.",
+        schema: { type: "string" },
+        example: "tools/call",
+      },
+      {
+        name: "Mcp-Name",
+        in: "header",
+        description:
+          "The name of the tool that tools/call names. Required in revision 2026-07-28, not looked at before.",
+        schema: { type: "string" },
+        example: "list_entities",
       },
     ],
     requestBody: {
@@ -93,7 +121,8 @@ export function describeMcp(): JsonObject {
 
 const DESCRIPTION = [
   "JSON-RPC 2.0 over one POST, protocol revision 2025-06-18: no event stream, no session, no batch. Methods: `initialize`, " +
-    "`ping`, `tools/list`, `tools/call`.",
+    "`ping`, `tools/list`, `tools/call`. A request whose `_meta` names a protocol version is one of revision 2026-07-28: " +
+    "`server/discover`, `tools/list`, `tools/call`.",
   `Tools: ${TOOLS.map(({ name }) => `\`${name}\``).join(", ")}. Each wraps the endpoint of its name: the same arguments, ` +
     "scope, quota and numbers, and its text is the endpoint's body. When the endpoint refuses, `isError` is true and the text is " +
     "the error body.",
@@ -132,7 +161,8 @@ const RESPONSES: JsonObject = {
     headers: headerReferences({ hasQuota: true }),
   },
   "400": errorAnswer(
-    "Not JSON, not a JSON-RPC request, a batch, or an unknown MCP-Protocol-Version.",
+    "Not JSON, not a JSON-RPC request, a batch, or an unknown MCP-Protocol-Version. In 2026-07-28 also a missing member of " +
+      "_meta, and a header that differs from the body.",
     -32_600,
     "Send one JSON-RPC request, not a batch.",
     { hasQuota: true },
@@ -148,6 +178,12 @@ const RESPONSES: JsonObject = {
     -32_001,
     "The plan of this workspace does not include api_access.",
   ),
+  "404": errorAnswer(
+    "An unknown method in revision 2026-07-28.",
+    -32_601,
+    "Unknown method; this server has server/discover, tools/list and tools/call.",
+    { hasQuota: true },
+  ),
   "405": {
     description: "Any method but POST, such as the GET of a client that looks for an event stream.",
     headers: headerReferences({ hasQuota: false, others: ["Allow"] }),
@@ -158,7 +194,15 @@ const RESPONSES: JsonObject = {
       },
     },
   },
-  "413": errorAnswer("The body is larger than 1 MiB.", -32_600, "The request body is too large."),
+  "408": errorAnswer(
+    "The body did not arrive within 10 seconds.",
+    -32_600,
+    "The request body took too long to arrive.",
+    { hasQuota: true },
+  ),
+  "413": errorAnswer("The body is larger than 64 KiB.", -32_600, "The request body is too large.", {
+    hasQuota: true,
+  }),
   "415": errorAnswer(
     "The Content-Type is not application/json.",
     -32_600,

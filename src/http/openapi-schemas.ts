@@ -41,6 +41,7 @@ const PLACES: readonly (readonly [name: string, endpoint: string, place: string]
   ["ReportLifecycleCoverage", "report", "data.lifecycle_coverage"],
   ["ReportCosts", "report", "data.costs"],
   ["ReportSaleEvent", "report", "data.sale_event"],
+  ["SaleEvent", "report", "data.sale_events.[]"],
   ["SaleEventBaseline", "report", "data.sale_event.baseline_period"],
 ];
 

@@ -62,7 +62,7 @@ const DESCRIPTION = [
   "Read-only, server to server. One token reads one workspace; every answer is uncacheable.",
   "**Numbers.** A return counts in the month its order was placed in, if it came within the observation window: `30d`, `90d`, " +
     "`primary` (the workspace's own, 30 days unless changed) or `lifetime`. Rates are 0–1 fractions.",
-  "**Parameters.** An empty value counts as not given, unknown parameters are ignored, a known one given twice is a 400. " +
+  "**Parameters.** An empty value counts as not given. A parameter that the endpoint does not take is a 400, and so is a known one given twice. " +
     "Booleans are `true` or `false`.",
   "**Order of checks.** Token (401), billing, entitlement and scope (403), readiness (409), quota (429), parameters (400). What " +
     "gets as far as the parameters is counted. An unknown path is a 404, a wrong method a 405; neither is counted.",

@@ -1,27 +1,28 @@
-import type { RawParameters } from "../admission/operation.ts";
+import type { RawInput } from "../contract/input.ts";
 
 /**
  * Splits the query of a URL into raw parameters. `+` is a blank. Names given more than once and values that are no
- * percent-encoded UTF-8 are reported, not judged: those of unknown parameters are ignored. A name that cannot be read
- * is nobody's.
+ * percent-encoded UTF-8 are reported, not judged: whether a name is known is for the endpoint to say. A name that
+ * cannot be decoded stands as it was sent.
  */
-export function parseQueryString(url: string): RawParameters {
+export function parseQueryString(url: string): RawInput {
   const values = new Map<string, unknown>();
-  const repeated = new Set<string>();
-  const malformed = new Set<string>();
+  const refusals = new Map<string, string>();
   const start = url.indexOf("?");
-  if (start === -1) return { values, repeated, malformed };
+  if (start === -1) return { values, refusals };
+  const malformed: string[] = [];
   for (const pair of url.slice(start + 1).split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
-    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
-    if (name === null) continue;
+    const rawName = equals === -1 ? pair : pair.slice(0, equals);
+    const name = decode(rawName) ?? rawName;
     const value = equals === -1 ? "" : decode(pair.slice(equals + 1));
-    if (value === null) malformed.add(name);
-    if (values.has(name)) repeated.add(name);
+    if (value === null) malformed.push(name);
+    if (values.has(name)) refusals.set(name, `${name} must be given once only.`);
     else values.set(name, value);
   }
-  return { values, repeated, malformed };
+  for (const name of malformed) refusals.set(name, `${name} must be percent-encoded UTF-8.`);
+  return { values, refusals };
 }
 
 const PLAIN = /^[\w.:~-]*$/u;

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from "fastify";
+import { parseToken } from "../admission/token.ts";
 
 const PROBE_ROUTES: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
@@ -64,9 +65,23 @@ export function createRequestLog(logger: FastifyBaseLogger, bindings: Bindings):
   return new RequestLog(logger, bindings);
 }
 
+const REFUSED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
+const LONGEST_REASON = 200;
+
+/** Lets the request's own line say why it was refused. */
+export function noteRefusal(request: FastifyRequest, reason: string): void {
+  request.log = request.log.child({ reason: reason.slice(0, LONGEST_REASON) });
+}
+
+/** Who was refused: the id of a well-formed token, known or not, and the address that the connection came from. */
+function refusedCaller({ headers, ip }: FastifyRequest): Bindings {
+  const token = parseToken(/^bearer +(\S+) *$/iu.exec(headers.authorization ?? "")?.[1] ?? "");
+  return { ...(token === null ? {} : { token_id: token.tokenId }), remote_address: ip };
+}
+
 /**
- * Makes the writer of one line a request: never its query or headers. Probes are told at level debug. The line holds
- * nothing that could be secret, so that nothing has to be searched for secrets.
+ * Makes the writer of one line a request: never its query or headers. Probes are told at level debug, refusals at level
+ * warn with who was refused. The line holds nothing that could be secret, so that nothing has to be searched for secrets.
  */
 export function createRequestLine(
   logger: FastifyBaseLogger,
@@ -75,13 +90,16 @@ export function createRequestLine(
   return (request, reply) => {
     const route = request.routeOptions.url ?? "unknown";
     const { bindings } = request.log as unknown as RequestLog;
+    const isRefused = REFUSED_STATUSES.has(reply.statusCode) || "reason" in bindings;
     const line = {
+      ...(isRefused ? refusedCaller(request) : {}),
       ...bindings,
       method: request.method,
       route,
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 1000) / 1000,
     };
-    lines[PROBE_ROUTES.has(route) ? "debug" : "info"](line, "request");
+    if (isRefused) lines.warn(line, "request");
+    else lines[PROBE_ROUTES.has(route) ? "debug" : "info"](line, "request");
   };
 }

@@ -4,12 +4,14 @@ import Fastify, { LogController } from "fastify";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "../admission/operation.ts";
 import { errorBody } from "../contract/errors.ts";
+import { REST_WORDS } from "../contract/vocabulary.ts";
 import { quotaHeaders } from "../contract/wire.ts";
 import { sendAnswer, sendError, sendRefusal } from "./answer.ts";
 import { COMMON_HEADERS, requestId } from "./headers.ts";
 import type { HttpMetrics } from "./metrics.ts";
 import { parseQueryString } from "./query-string.ts";
 import { createRequestLine, createRequestLog } from "./request-log.ts";
+import { stopReadingAnsweredBodies } from "./unread-body.ts";
 
 /** A way in beside REST, on one path, with answers of its own form. */
 export type Surface = {
@@ -68,6 +70,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     done();
   });
   endConnectionsWhileClosing(server);
+  stopReadingAnsweredBodies(server);
   server.setErrorHandler(sendError);
   server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply, allowedMethods));
   for (const operation of options.operations) registerOperation(server, operation);
@@ -107,7 +110,7 @@ function registerOperation(server: FastifyInstance, operation: Operation): void 
   server.get(operation.endpoint.path, async (request, reply) => {
     const parameters = () => parseQueryString(request.raw.url ?? "");
     const answer = await operation.perform(
-      { authorization: request.headers.authorization, parameters },
+      { authorization: request.headers.authorization, words: REST_WORDS, parameters },
       (quota, tokenId) => {
         request.log = request.log.child({ token_id: tokenId });
         reply.headers(quotaHeaders(quota));

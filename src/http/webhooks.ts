@@ -1,21 +1,41 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ErrorCode } from "../contract/errors.ts";
 import { sendError, sendRefusal } from "./answer.ts";
+import { noteRefusal } from "./request-log.ts";
 import type { Surface } from "./server.ts";
+import { openIntake } from "./webhook-intake.ts";
+import type { Intake } from "./webhook-intake.ts";
 
 /** A delivery as it arrived. Header names are in lower case; the body is what a signature is over. */
 export type ReceivedWebhook = { headers: Readonly<Record<string, string>>; body: Buffer };
 
-/** Taken, or refused with one sentence. */
-export type WebhookReply = { status: 200 } | { status: 400 | 401 | 404; message: string };
+/** Taken, or refused with one sentence. A 503 is sent again by the platform. */
+export type WebhookReply = { status: 200 } | { status: 400 | 401 | 404 | 503; message: string };
 
 const PATH = "/webhooks/shopify";
-/** Orders of many lines are large; no other request is. */
-const BODY_LIMIT_BYTES = 8 * 1_048_576;
+/** Deliveries name records and hold little else. */
+const BODY_LIMIT_BYTES = 1_048_576;
+/** Deliveries wait for few connections to the database, and their bodies for them in memory. */
+const INTAKE = { requests: 64, bytes: 8 * BODY_LIMIT_BYTES };
+/** The platform itself gives up after five seconds. */
+const BODY_TIMEOUT_MS = 10_000;
+/** How long a refused sender has to read its answer. */
+const LINGER_MS = 2000;
+const RETRY_AFTER_SECONDS = 10;
+/** An HMAC-SHA-256 in base64. */
+const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/u;
+const NOT_SIGNED = "The signature of this delivery is not that of the app.";
 
-const CODES = { 400: "invalid_request", 401: "unauthorized", 404: "not_found" } as const;
+const CODES = {
+  400: "invalid_request",
+  401: "unauthorized",
+  404: "not_found",
+  503: "internal_error",
+} as const;
 
 /** Where the store platform tells of changes: one path for every shop and topic. */
 export function createWebhookSurface(receive: (webhook: ReceivedWebhook) => Promise<WebhookReply>): Surface {
+  const intake = openIntake(INTAKE);
   return {
     path: PATH,
     allowedMethods: "POST",
@@ -25,12 +45,54 @@ export function createWebhookSurface(receive: (webhook: ReceivedWebhook) => Prom
         scope.removeAllContentTypeParsers();
         scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
         scope.setErrorHandler(sendError);
+        scope.addHook("onRequest", (request, reply, done) => {
+          if (beginReading(request, reply, intake)) done();
+        });
         scope.post(PATH, { bodyLimit: BODY_LIMIT_BYTES }, async (request, reply) =>
-          answer(reply, await receive(readWebhook(request))),
+          answer(request, reply, await receive(readWebhook(request))),
         );
       });
     },
   };
+}
+
+/** Whether the body may be read; false = it was refused unread. The place is free again after the answer. */
+function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Intake): boolean {
+  const { "x-shopify-hmac-sha256": signature, "content-length": length } = request.headers;
+  const bytes = length === undefined ? BODY_LIMIT_BYTES : Number(length);
+  const refuse = (code: ErrorCode, message: string, status: number): false => {
+    noteRefusal(request, message);
+    sendRefusal(leaveUnread(request, reply), code, message, status);
+    return false;
+  };
+  if (typeof signature !== "string" || !SIGNATURE.test(signature))
+    return refuse("unauthorized", NOT_SIGNED, 401);
+  if (bytes > BODY_LIMIT_BYTES) return refuse("invalid_request", "The request body is too large.", 413);
+  const release = intake(bytes);
+  if (release === null) {
+    reply.header("Retry-After", String(RETRY_AFTER_SECONDS));
+    return refuse("rate_limited", "Too many deliveries at once: send this one again later.", 429);
+  }
+  const deadline = setTimeout(() => request.raw.socket.destroy(), BODY_TIMEOUT_MS);
+  request.raw.once("end", () => clearTimeout(deadline));
+  reply.raw.once("close", () => {
+    clearTimeout(deadline);
+    release();
+  });
+  return true;
+}
+
+/**
+ * Lets the answer end its connection. Node.js would read the body to skip it, or close at once, which takes the answer
+ * from a sender that is still sending: the connection is left unread for a moment instead.
+ */
+function leaveUnread({ raw: { socket } }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  socket.destroySoon = () => {
+    socket.end();
+    setImmediate(() => socket.pause());
+    setTimeout(() => socket.destroy(), LINGER_MS);
+  };
+  return reply.header("Connection", "close");
 }
 
 function readWebhook(request: FastifyRequest): ReceivedWebhook {
@@ -42,7 +104,9 @@ function readWebhook(request: FastifyRequest): ReceivedWebhook {
   return { headers, body };
 }
 
-function answer(reply: FastifyReply, taken: WebhookReply): FastifyReply {
+function answer(request: FastifyRequest, reply: FastifyReply, taken: WebhookReply): FastifyReply {
   if (taken.status === 200) return reply.code(200).send();
-  return sendRefusal(reply, CODES[taken.status], taken.message);
+  if (taken.status === 503) reply.header("Retry-After", String(RETRY_AFTER_SECONDS));
+  noteRefusal(request, taken.message);
+  return sendRefusal(reply, CODES[taken.status], taken.message, taken.status);
 }

@@ -1,27 +1,52 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { INSTRUCTIONS, SERVER_TITLE, TOOLS } from "../contract/tools.ts";
 import { API_VERSION } from "../contract/version.ts";
-import { isObject } from "./message.ts";
-import type { Malformed, Message, Request } from "./message.ts";
+import { INVALID_REQUEST, isObject } from "./message.ts";
+import type { Message, Request } from "./message.ts";
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from "./reply.ts";
+import type { RpcError } from "./reply.ts";
 
 const DEFAULT_VERSION = "2025-06-18";
 
 /** Revisions that do not differ for a server of tools alone. */
 const VERSIONS: ReadonlySet<unknown> = new Set([DEFAULT_VERSION, "2025-11-25"]);
 
-export type Outcome = { resultText: string } | { error: { code: number; message: string } };
+export const CAPABILITIES = { tools: {} } as const;
+export const SERVER_INFO = { name: "returns-analytics", title: SERVER_TITLE, version: API_VERSION } as const;
+
+export type Outcome = { resultText: string } | { error: RpcError };
+
+/** What differs between the protocol's revisions. */
+export type Revision = {
+  /** What is wrong with a message before its method is looked at, answered with HTTP 400; null = nothing. */
+  refuse: (headers: IncomingHttpHeaders, message: Message) => RpcError | null;
+  /** Answers a request that was not refused and that no tool has to run for. */
+  run: (request: Request) => Outcome;
+  unknownMethodStatus: 200 | 404;
+  /** The JSON of a result, from the JSON that 2025-06-18 gives. */
+  resultText: (resultText: string) => string;
+};
+
+/** 2025-06-18 and 2025-11-25: a version is agreed on by `initialize`. */
+export const LEGACY: Revision = {
+  refuse: refuseVersion,
+  run: runMethod,
+  unknownMethodStatus: 200,
+  resultText: (resultText) => resultText,
+};
 
 /** Asked before a version is agreed on: a newer client falls back by their answers, and would not by a 400. */
 const VERSION_FINDING_METHODS: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
 
-/** Whether the MCP-Protocol-Version header lets a message pass. */
-export function isKnownVersion(header: string | string[] | undefined, message: Message | Malformed): boolean {
-  if (header === undefined || VERSIONS.has(header)) return true;
-  return message.kind !== "malformed" && VERSION_FINDING_METHODS.has(message.method ?? "");
+function refuseVersion(headers: IncomingHttpHeaders, message: Message): RpcError | null {
+  const version = headers["mcp-protocol-version"];
+  if (version === undefined || VERSIONS.has(version)) return null;
+  if (VERSION_FINDING_METHODS.has(message.method ?? "")) return null;
+  const reason = "This MCP-Protocol-Version is not known; send 2025-06-18, or leave the header out.";
+  return { code: INVALID_REQUEST, message: reason };
 }
 
-/** Answers a request that no tool has to run for. */
-export function runMethod({ method, params }: Request): Outcome {
+function runMethod({ method, params }: Request): Outcome {
   const run = METHODS.get(method);
   if (run === undefined) {
     return refused(
@@ -45,8 +70,8 @@ function initialize(params: Record<string, unknown>): Outcome {
   return {
     resultText: JSON.stringify({
       protocolVersion: VERSIONS.has(asked) ? asked : DEFAULT_VERSION,
-      capabilities: { tools: {} },
-      serverInfo: { name: "returns-analytics", title: SERVER_TITLE, version: API_VERSION },
+      capabilities: CAPABILITIES,
+      serverInfo: SERVER_INFO,
       instructions: INSTRUCTIONS,
     }),
   };
@@ -54,14 +79,14 @@ function initialize(params: Record<string, unknown>): Outcome {
 
 const TOOL_LIST = JSON.stringify({ tools: TOOLS });
 
-function listTools(params: Record<string, unknown>): Outcome {
+export function listTools(params: Record<string, unknown>): Outcome {
   const { cursor } = params;
   if (cursor === undefined || cursor === null) return { resultText: TOOL_LIST };
   return refused(INVALID_PARAMS, "tools/list answers on one page: there is no cursor to send.");
 }
 
 /** A well-formed call of a known tool never comes here. */
-function refuseCall(params: Record<string, unknown>): Outcome {
+export function refuseCall(params: Record<string, unknown>): Outcome {
   const { name } = params;
   if (typeof name !== "string") return refused(INVALID_PARAMS, "name must be the name of a tool.");
   const names = TOOLS.map((tool) => tool.name);

@@ -7,6 +7,9 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL = -32603;
 export const NOT_AUTHENTICATED = -32001;
 
+/** What went wrong; `data` is for programs, `message` a sentence for people. */
+export type RpcError = { code: number; message: string; data?: unknown };
+
 /** An HTTP answer; `text` null = nothing is owed. */
 export type RpcAnswer = { status: number; text: string | null };
 
@@ -16,11 +19,7 @@ export function rpcResult(id: RequestId, resultText: string): RpcAnswer {
 }
 
 /** A JSON-RPC error; the id is null when the request's own could not be told. */
-export function rpcError(
-  status: number,
-  id: RequestId | null,
-  error: { code: number; message: string },
-): RpcAnswer {
+export function rpcError(status: number, id: RequestId | null, error: RpcError): RpcAnswer {
   return { status, text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
 }
 

@@ -1,13 +1,17 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admit } from "../admission/admit.ts";
 import type { Operation } from "../admission/operation.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import { quotaHeaders } from "../contract/wire.ts";
+import { TOO_LARGE, UNREADABLE, UnreadBodyError, declaredBytes, readBody } from "./body.ts";
 import { INVALID_REQUEST, isObject, readMessage } from "./message.ts";
-import type { Malformed, Message, RequestId } from "./message.ts";
-import { isKnownVersion, runMethod } from "./methods.ts";
-import { INTERNAL, NOT_AUTHENTICATED, rpcError, rpcResult, sendRpc } from "./reply.ts";
+import type { JsonObject, Malformed, Message, RequestId } from "./message.ts";
+import { LEGACY } from "./methods.ts";
+import type { Revision } from "./methods.ts";
+import { MODERN, isModern } from "./modern.ts";
+import { INTERNAL, METHOD_NOT_FOUND, NOT_AUTHENTICATED, rpcError, rpcResult, sendRpc } from "./reply.ts";
 import type { RpcAnswer } from "./reply.ts";
 import { callTool, toolResultText } from "./tool-call.ts";
 
@@ -16,18 +20,30 @@ export type McpOptions = {
   admit: Admit;
   /** Origins of browser pages that may call; a request without Origin is no browser's. */
   allowedOrigins: readonly string[];
+  /** How long a body may take to arrive; 10 s unless told. */
+  bodyTimeoutMs?: number;
 };
 
 const PATH = "/api/v1/mcp";
 const NEED = { scope: null, entitlements: ["api_access"], counted: false } as const;
+const BODY_LIMIT_BYTES = 65_536;
+const BODY_TIMEOUT_MS = 10_000;
+/** Less than the headers may be: to read it costs less than to ask the database twice (docs/decisions/0016). */
+const SHORT_BODY_BYTES = 4096;
 
 /**
  * The MCP endpoint: JSON-RPC 2.0 over one POST, without streams and sessions. Order of checks: method (the server's),
- * Origin, content type, size, token, billing and entitlement, JSON, envelope, method name.
+ * Origin, content type, declared size, token, billing and entitlement, JSON, envelope, revision, method name.
  */
 export function createMcpSurface(options: McpOptions) {
   const tools = new Map(options.operations.map((operation) => [operation.endpoint.toolName, operation]));
   const origins = new Set(options.allowedOrigins);
+  const limits = { bytes: BODY_LIMIT_BYTES, milliseconds: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS };
+  const admitted = new WeakSet<FastifyRequest>();
+  const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { quota, tokenId } = await options.admit(request.headers.authorization, NEED);
+    noteAdmission(request, reply, quota, tokenId);
+  };
   return {
     path: PATH,
     allowedMethods: "POST",
@@ -35,73 +51,92 @@ export function createMcpSurface(options: McpOptions) {
       // A context of its own: its parser and error form are not the other routes'.
       void server.register(async (scope) => {
         scope.removeAllContentTypeParsers();
-        scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) =>
-          done(null, body),
-        );
+        scope.addContentTypeParser("application/json", ({ raw }: FastifyRequest) => readBody(raw, limits));
         scope.addHook("onRequest", (request, reply, done) => {
-          const refusal = refuseForeign(request, origins);
+          const refusal = refuseUnread(request, origins);
           if (refusal === null) done();
           else sendRpc(reply, refusal);
+        });
+        scope.addHook("onRequest", async (request, reply) => {
+          // By then, what came in one piece with the headers is here.
+          await nextTurn();
+          if (hasShortBody(request)) return;
+          await admit(request, reply);
+          admitted.add(request);
         });
         scope.setErrorHandler((error, request, reply) =>
           sendRpc(reply, failureAnswer(error, request, reply, null)),
         );
         scope.post(PATH, async (request, reply) => {
-          const message = readMessage(request.body as Buffer | undefined);
-          return sendRpc(
-            reply,
-            await answerMessage(message, request, reply, { tools, admit: options.admit }),
-          );
+          const enter = async (): Promise<void> => {
+            if (!admitted.has(request)) await admit(request, reply);
+          };
+          const message = readMessage(request.body as Buffer);
+          return sendRpc(reply, await answerMessage(message, request, reply, { tools, enter }));
         });
       });
     },
   };
 }
 
-function refuseForeign({ headers }: FastifyRequest, origins: ReadonlySet<string>): RpcAnswer | null {
+function refuseUnread({ headers, raw }: FastifyRequest, origins: ReadonlySet<string>): RpcAnswer | null {
+  const refuse = (status: number, message: string): RpcAnswer =>
+    rpcError(status, null, { code: INVALID_REQUEST, message });
   if (headers.origin !== undefined && !origins.has(headers.origin)) {
-    const message = "Browser pages of this Origin may not call this server.";
-    return rpcError(403, null, { code: INVALID_REQUEST, message });
+    return refuse(403, "Browser pages of this Origin may not call this server.");
   }
   const mediaType = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
-  if (mediaType === "application/json") return null;
-  const message = "The Content-Type must be application/json.";
-  return rpcError(415, null, { code: INVALID_REQUEST, message });
+  if (mediaType !== "application/json") return refuse(415, "The Content-Type must be application/json.");
+  return declaredBytes(raw) > BODY_LIMIT_BYTES ? refuse(413, TOO_LARGE) : null;
+}
+
+/** Whether the whole body is here already and short; any other is read only once its caller is admitted. */
+function hasShortBody({ raw }: FastifyRequest): boolean {
+  return raw.complete && raw.readableLength <= SHORT_BODY_BYTES;
+}
+
+function noteAdmission(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  quota: QuotaState | null,
+  tokenId: string,
+): void {
+  request.log = request.log.child({ token_id: tokenId });
+  reply.headers(quotaHeaders(quota));
 }
 
 type Tools = ReadonlyMap<string | null, Operation>;
 
+/** `enter` admits a caller who was not before the body was read; a tool's own admission, the counted one, does too. */
 async function answerMessage(
   message: Message | Malformed,
   request: FastifyRequest,
   reply: FastifyReply,
-  { tools, admit }: { tools: Tools; admit: Admit },
+  { tools, enter }: { tools: Tools; enter: () => Promise<void> },
 ): Promise<RpcAnswer> {
-  const { authorization } = request.headers;
-  const onAdmitted = (quota: QuotaState | null, tokenId: string): void => {
-    request.log = request.log.child({ token_id: tokenId });
-    reply.headers(quotaHeaders(quota));
-  };
+  const id = message.kind === "request" ? message.id : null;
   try {
-    const versionIsKnown = isKnownVersion(request.headers["mcp-protocol-version"], message);
-    const call = versionIsKnown ? toolCallOf(message, tools) : null;
-    // The operation's own admission is the one that a tools/call needs: it is the counted one.
-    if (call !== null) {
-      const toolAnswer = await callTool(call.operation, { authorization, values: call.values }, onAdmitted);
-      reply.headers(quotaHeaders(toolAnswer.refusedQuota));
-      if (toolAnswer.failure !== null) logFailure(request, toolAnswer.failure);
-      return rpcResult(call.id, toolResultText(toolAnswer));
+    if (message.kind === "malformed") {
+      await enter();
+      return rpcError(400, null, { code: message.code, message: message.reason });
     }
-    const { quota, tokenId } = await admit(authorization, NEED);
-    onAdmitted(quota, tokenId);
-    return uncountedAnswer(message, versionIsKnown);
+    const revision = isModern(request.headers, message) ? MODERN : LEGACY;
+    const refusal = revision.refuse(request.headers, message);
+    const call = refusal === null ? toolCallOf(message, tools) : null;
+    if (call !== null) {
+      return rpcResult(call.id, revision.resultText(await answerCall(call, request, reply)));
+    }
+    await enter();
+    return refusal === null ? uncountedAnswer(message, revision) : rpcError(400, id, refusal);
   } catch (error) {
-    return failureAnswer(error, request, reply, message.kind === "request" ? message.id : null);
+    return failureAnswer(error, request, reply, id);
   }
 }
 
+type ToolCall = { id: RequestId; operation: Operation; values: JsonObject };
+
 /** A well-formed call of a known tool, or null. */
-function toolCallOf(message: Message | Malformed, tools: Tools) {
+function toolCallOf(message: Message, tools: Tools): ToolCall | null {
   if (message.kind !== "request" || message.method !== "tools/call") return null;
   const { id, params } = message;
   if (!isObject(params) || typeof params["name"] !== "string") return null;
@@ -110,35 +145,44 @@ function toolCallOf(message: Message | Malformed, tools: Tools) {
   return operation === undefined || !isObject(values) ? null : { id, operation, values };
 }
 
-/** Everything that is no request of the daily quota, for a caller who may use the API. */
-function uncountedAnswer(message: Message | Malformed, versionIsKnown: boolean): RpcAnswer {
-  if (message.kind === "malformed") {
-    return rpcError(400, null, { code: message.code, message: message.reason });
-  }
-  if (!versionIsKnown) {
-    const reason = "This MCP-Protocol-Version is not known; send 2025-06-18, or leave the header out.";
-    const id = message.kind === "request" ? message.id : null;
-    return rpcError(400, id, { code: INVALID_REQUEST, message: reason });
-  }
-  if (message.kind === "unanswered") return { status: 202, text: null };
-  const outcome = runMethod(message);
-  return "error" in outcome
-    ? rpcError(200, message.id, outcome.error)
-    : rpcResult(message.id, outcome.resultText);
+/** Runs a tool; its own admission is the counted one. Returns the JSON of the result. */
+async function answerCall(
+  { operation, values }: ToolCall,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<string> {
+  const { authorization } = request.headers;
+  const answer = await callTool(operation, { authorization, values }, (quota, tokenId) =>
+    noteAdmission(request, reply, quota, tokenId),
+  );
+  reply.headers(quotaHeaders(answer.refusedQuota));
+  if (answer.failure !== null) logFailure(request, answer.failure);
+  return toolResultText(answer);
 }
 
-/** What answers an error of ours or of Fastify, whose own refusals (size, broken transfer) carry a status. */
+/** Everything that is no request of the daily quota, for a caller who may use the API. */
+function uncountedAnswer(message: Message, revision: Revision): RpcAnswer {
+  if (message.kind === "unanswered") return { status: 202, text: null };
+  const outcome = revision.run(message);
+  if (!("error" in outcome)) return rpcResult(message.id, revision.resultText(outcome.resultText));
+  const isUnknown = outcome.error.code === METHOD_NOT_FOUND;
+  return rpcError(isUnknown ? revision.unknownMethodStatus : 200, message.id, outcome.error);
+}
+
+/** What answers an error of ours or of Fastify, whose own refusals carry a status. */
 function failureAnswer(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
   id: RequestId | null,
 ): RpcAnswer {
-  if (error instanceof ApiError) return refusedCaller(error, reply, id);
+  if (error instanceof ApiError) {
+    request.log = request.log.child({ reason: error.message });
+    return refusedCaller(error, reply, id);
+  }
   const { statusCode = 500 } = error as { statusCode?: number };
   if (statusCode >= 400 && statusCode < 500) {
-    const message =
-      statusCode === 413 ? "The request body is too large." : "The request body could not be read.";
+    const message = error instanceof UnreadBodyError ? error.message : UNREADABLE;
     return rpcError(statusCode, null, { code: INVALID_REQUEST, message });
   }
   logFailure(request, error);

@@ -1,7 +1,9 @@
-import type { Operation, RawParameters } from "../admission/operation.ts";
-import { ApiError, INTERNAL_ERROR_MESSAGE, errorBody, invalidRequest } from "../contract/errors.ts";
+import type { Operation } from "../admission/operation.ts";
+import { ApiError, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
 import type { ErrorBody, QuotaState } from "../contract/errors.ts";
+import type { RawInput } from "../contract/input.ts";
 import { SELECTOR_SHAPES } from "../contract/tools.ts";
+import { MCP_WORDS } from "../contract/vocabulary.ts";
 import { jsonText } from "../contract/wire.ts";
 import { isObject } from "./message.ts";
 import type { JsonObject } from "./message.ts";
@@ -29,7 +31,11 @@ export async function callTool(
   let isAdmitted = false;
   try {
     const answer = await operation.perform(
-      { authorization: call.authorization, parameters: () => readArguments(operation, call.values) },
+      {
+        authorization: call.authorization,
+        words: MCP_WORDS,
+        parameters: () => readArguments(operation, call.values),
+      },
       (quota, tokenId) => {
         isAdmitted = true;
         onAdmitted(quota, tokenId);
@@ -61,42 +67,51 @@ function refusalOf(error: unknown, isAdmitted: boolean): ErrorBody | null {
   }
   const concernsCaller =
     error.code === "unauthorized" || (error.code === "forbidden" && error.missingScope === null);
-  return concernsCaller ? null : errorBody(error.code, error.message);
+  return concernsCaller ? null : errorBody(error.code, error.messageIn(MCP_WORDS));
 }
 
-function readArguments({ endpoint }: Operation, given: JsonObject): RawParameters {
-  const values = new Map<string, unknown>();
-  // Only what the endpoint knows: ten thousand unknown arguments cost nothing.
-  for (const name of Object.keys(endpoint.parameters.properties)) {
-    if (Object.hasOwn(given, name)) values.set(name, given[name]);
-  }
-  // Every tool with a selector takes the object, listed or not: ignoring it would answer for the whole store.
-  if ("sku" in endpoint.parameters.properties && Object.hasOwn(given, "selector")) {
-    addSelector(values, given["selector"]);
-  }
-  return { values, repeated: NONE, malformed: NONE };
+function readArguments({ endpoint }: Operation, given: JsonObject): RawInput {
+  const values = new Map<string, unknown>(Object.entries(given));
+  const refusals = new Map<string, string>();
+  // Every tool with a selector takes the object, listed or not: a client may have passed a row on as it came.
+  if ("sku" in endpoint.parameters.properties) addSelector(values, refusals);
+  return { values, refusals };
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const SELECTOR_ALLOWED =
+  "selector must be the selector object of a list_entities row: {sku}, {product_gid}, or {product_group_type, product_group_key}.";
+const SELECTOR_NAMES = new Set(SELECTOR_SHAPES.flat());
+const LONGEST_SELECTOR_TEXT = 4096;
 
 /** Spreads the selector object over the flat arguments; what both say must agree. */
-function addSelector(values: Map<string, unknown>, selector: unknown): void {
+function addSelector(values: Map<string, unknown>, refusals: Map<string, string>): void {
+  const selector = selectorObject(values.get("selector"));
   if (!isGiven(selector)) return;
   const members = isObject(selector) ? selector : {};
-  const shape = SELECTOR_SHAPES.find((names) => names.every((name) => isGiven(members[name])));
-  if (shape === undefined) {
-    throw invalidRequest(
-      "selector must be the selector object of a list_entities row: {sku}, {product_gid}, or {product_group_type, product_group_key}.",
-    );
+  const isKnown = Object.keys(members).every((name) => SELECTOR_NAMES.has(name));
+  if (!isKnown || !SELECTOR_SHAPES.some((names) => names.every((name) => isGiven(members[name])))) {
+    refusals.set("selector", SELECTOR_ALLOWED);
+    return;
   }
-  for (const name of SELECTOR_SHAPES.flat()) {
+  for (const name of SELECTOR_NAMES) {
     const member = members[name];
     if (!isGiven(member)) continue;
     const flat = values.get(name);
     if (isGiven(flat) && flat !== member) {
-      throw invalidRequest(`selector and ${name} contradict each other: give one of them.`);
+      refusals.set("selector", `selector and ${name} contradict each other: give one of them.`);
     }
     values.set(name, member);
+  }
+}
+
+/** Some clients write an object out as JSON text. */
+function selectorObject(selector: unknown): unknown {
+  if (typeof selector !== "string" || selector.length > LONGEST_SELECTOR_TEXT) return selector;
+  try {
+    const parsed: unknown = JSON.parse(selector);
+    return isObject(parsed) ? parsed : selector;
+  } catch {
+    return selector;
   }
 }
 

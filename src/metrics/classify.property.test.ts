@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { projectOrder } from "./classify.ts";
+import { REFUND_ONLY, UNSPECIFIED } from "./returned-units.ts";
 import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from "./order.ts";
 
 const lineId = fc.constantFrom("a", "b", "c");
@@ -32,7 +33,7 @@ const anyReturn: fc.Arbitrary<DocumentReturn> = fc
     processedUnits: fc.option(fc.integer({ min: 0, max: 5 })),
     requestedAt: fc.constant(null),
     closedAt: instant,
-    reason: fc.constantFrom("SIZE", "COLOR", "", null),
+    reason: fc.constantFrom("SIZE", "COLOR", "refund_only", "unspecified", "", null),
   })
   .map((row) => ({ ...row, closedAt: row.status === "CLOSED" ? row.closedAt : null }));
 const anyRefund: fc.Arbitrary<DocumentRefund> = fc.record({
@@ -185,13 +186,13 @@ function walk(order: OrderDocument, line: DocumentLine): string[] {
       let closedUnits = 0;
       if (row.status === "CLOSED" && isPast(row.closedAt as string))
         closedUnits = row.processedUnits ?? row.units;
-      const reason = row.reason === null || row.reason === "" ? "unspecified" : row.reason;
+      const reason = row.reason === null || row.reason === "" ? UNSPECIFIED : row.reason;
       show(`return ${row.returnId}`, reason, Math.max(refundedUnits, closedUnits), now);
     }
     for (const row of refunds) {
       if (row.restockType === "CANCEL" || returns.some((candidate) => candidate.returnId === row.returnId))
         continue;
-      if (isPast(row.refundedAt)) show(`refund ${row.refundId}`, "refund_only", row.units, now);
+      if (isPast(row.refundedAt)) show(`refund ${row.refundId}`, REFUND_ONLY, row.units, now);
     }
   }
   return returned;

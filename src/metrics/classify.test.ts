@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { projectOrder } from "./classify.ts";
 import type { EventFact, OrderFacts } from "./classify.ts";
 import { dayFromText, monthFromText } from "./month.ts";
+import { REFUND_ONLY, UNSPECIFIED } from "./returned-units.ts";
 import type { DocumentLine, DocumentRefund, DocumentReturn } from "./order.ts";
 
 /** A line of 5 units ordered on 10 January. */
@@ -148,14 +149,14 @@ test("M2: refunds beyond a closed return's units add what exceeds it", () => {
 test("M2: refunds of no return add to returns", () => {
   assert.deepEqual(eventsOf(project([line()], [closedReturn()], [refund()])), [
     "01-20 10 SIZE: 2/0/0 0",
-    "01-25 15 refund_only: 1/1/0 1000",
+    `01-25 15 ${REFUND_ONLY}: 1/1/0 1000`,
   ]);
 });
 
 test("M2: a refund naming a return that its line does not have stands by itself", () => {
   const elsewhere = closedReturn({ lineId: "l2", returnId: "r2" });
   const facts = project([line(), line({ lineId: "l2" })], [elsewhere], [refund({ returnId: "r2" })]);
-  assert.equal(eventsOf(facts)[0], "01-25 15 refund_only: 1/1/0 1000");
+  assert.equal(eventsOf(facts)[0], `01-25 15 ${REFUND_ONLY}: 1/1/0 1000`);
 });
 
 test("M2: a line never returns more than it sold, the earliest events win", () => {
@@ -164,7 +165,7 @@ test("M2: a line never returns more than it sold, the earliest events win", () =
     [closedReturn({ units: 3 })],
     [refund({ units: 2, refundedAt: "2024-01-19T00:00:00Z" })],
   );
-  assert.deepEqual(eventsOf(facts), ["01-19 9 refund_only: 2/2/0 1000", "01-20 10 SIZE: 1/0/0 0"]);
+  assert.deepEqual(eventsOf(facts), [`01-19 9 ${REFUND_ONLY}: 2/2/0 1000`, "01-20 10 SIZE: 1/0/0 0"]);
   assert.deepEqual(facts.warnings, [{ kind: "return_exceeds_line", lineId: "l1", sourceId: "r1" }]);
 });
 
@@ -178,14 +179,14 @@ test("M2: at the same instant returns come before refunds of no return, then ids
       refund({ refundedAt: at, subtotalMinor: 10 }),
     ],
   );
-  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 2/0/0 0", "01-20 10 refund_only: 1/1/0 30"]);
+  assert.deepEqual(eventsOf(facts), [`01-20 10 ${REFUND_ONLY}: 1/1/0 30`, "01-20 10 SIZE: 2/0/0 0"]);
   assert.deepEqual(facts.warnings, [{ kind: "refund_exceeds_line", lineId: "l1", sourceId: "f2" }]);
 });
 
 test("M2: units of an unlinked refund beyond its line count as money only, with a warning", () => {
   const restocked = refund({ units: 4, subtotalMinor: 4000, restockType: "RETURN" });
   const facts = project([line()], [closedReturn({ units: 3 })], [restocked]);
-  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 3/0/0 0", "01-25 15 refund_only: 2/2/2 4000"]);
+  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 3/0/0 0", `01-25 15 ${REFUND_ONLY}: 2/2/2 4000`]);
   assert.deepEqual(facts.warnings, [{ kind: "refund_exceeds_line", lineId: "l1", sourceId: "f1" }]);
 });
 
@@ -195,7 +196,7 @@ test("M3: a return before its order counts as lag 0, with a warning", () => {
     [closedReturn({ closedAt: "2024-01-09T23:59:59Z" })],
     [refund({ refundedAt: "2024-01-10T00:00:00Z" })],
   );
-  assert.deepEqual(eventsOf(facts), ["01-09 0 SIZE: 2/0/0 0", "01-10 0 refund_only: 1/1/0 1000"]);
+  assert.deepEqual(eventsOf(facts), ["01-09 0 SIZE: 2/0/0 0", `01-10 0 ${REFUND_ONLY}: 1/1/0 1000`]);
   assert.deepEqual(facts.warnings, [{ kind: "negative_lag", lineId: "l1", sourceId: "r1" }]);
 });
 
@@ -212,8 +213,8 @@ test("M8: an empty reason is unspecified, reasons are kept apart on one day", ()
     [line()],
     [closedReturn({ reason: "  " }), closedReturn({ returnId: "r2", reason: "COLOR", units: 1 })],
   );
-  assert.deepEqual(eventsOf(facts), ["01-20 10 COLOR: 1/0/0 0", "01-20 10 unspecified: 2/0/0 0"]);
-  assert.equal(project([line()], [closedReturn({ reason: null })]).events[0]?.reason, "unspecified");
+  assert.deepEqual(eventsOf(facts), [`01-20 10 ${UNSPECIFIED}: 2/0/0 0`, "01-20 10 COLOR: 1/0/0 0"]);
+  assert.equal(project([line()], [closedReturn({ reason: null })]).events[0]?.reason, UNSPECIFIED);
 });
 
 test("M8: rows of one day and reason are merged", () => {
@@ -264,7 +265,7 @@ test("of rows with the same key the last one counts", () => {
   );
   assert.equal(facts.lines.length, 1);
   assert.equal(facts.lines[0]?.soldUnits, 4);
-  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 1/0/0 0", "01-25 15 refund_only: 1/1/0 2"]);
+  assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 1/0/0 0", `01-25 15 ${REFUND_ONLY}: 1/1/0 2`]);
 });
 
 test("rows of lines that the order does not have are told, not counted", () => {

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isComplete, isDayComplete, isExcluded, latestCompleteMonth } from "./completeness.ts";
-import { dayFromText, lastDayOfMonth, monthFromText } from "./month.ts";
+import {
+  comparedMonths,
+  isComplete,
+  isDayComplete,
+  isExcluded,
+  latestCompleteMonth,
+  monthCoverage,
+} from "./completeness.ts";
+import { dayFromText, lastDayOfMonth, monthFromText, monthToText } from "./month.ts";
 
 const january = monthFromText("2024-01") as number;
 const day = (text: string): number => dayFromText(text) as number;
@@ -59,4 +66,57 @@ test("M5: a complete cohort has no unit that could still be returned inside the 
       },
     ),
   );
+});
+
+const month = (text: string): number => monthFromText(text) as number;
+const covered = (start: string, end: string, windowDays: number | null, asOf: string | null, all = false) => {
+  const range = { startMonth: month(start), endMonth: month(end) };
+  const { monthsIncluded, excludedMonths, completeThrough } = monthCoverage(
+    range,
+    windowDays,
+    asOf === null ? null : day(asOf),
+    all,
+  );
+  return [
+    monthsIncluded,
+    excludedMonths.map(monthToText).join(" "),
+    completeThrough === null ? null : monthToText(completeThrough),
+  ];
+};
+
+test("M5: of a range, complete months are included and the others named; the newest complete one is told", () => {
+  assert.deepEqual(covered("2024-01", "2024-04", 30, "2024-03-02"), [
+    1,
+    "2024-02 2024-03 2024-04",
+    "2024-01",
+  ]);
+  assert.deepEqual(covered("2023-01", "2023-12", 30, "2024-03-02"), [12, "", "2024-01"]);
+  assert.deepEqual(covered("2024-03", "2024-04", 30, "2024-03-02"), [0, "2024-03 2024-04", "2024-01"]);
+  assert.deepEqual(covered("2024-03", "2024-04", 30, "2024-03-02", true), [2, "", "2024-01"]);
+  assert.deepEqual(covered("2024-03", "2024-04", 30, null), [0, "2024-03 2024-04", null]);
+  assert.deepEqual(covered("2024-03", "2024-04", 30, "0001-01-20"), [0, "2024-03 2024-04", null]);
+});
+
+test("M5: for lifetime every month is included and no month is the newest complete one", () => {
+  assert.deepEqual(covered("2024-03", "2034-02", null, "2024-03-02"), [120, "", null]);
+  assert.deepEqual(covered("2024-03", "2024-04", null, null), [2, "", null]);
+});
+
+const compared = (start: string, monthsIncluded: number, windowDays: number | null, asOf: string | null) => {
+  const range = comparedMonths(month(start), monthsIncluded, windowDays, asOf === null ? null : day(asOf));
+  return range === null ? null : [range.startMonth, range.endMonth].map(monthToText).join(" ");
+};
+
+test("M5: a range is compared with as many complete months before it", () => {
+  assert.equal(compared("2024-01", 3, 30, "2024-06-15"), "2023-10 2023-12");
+  assert.equal(compared("2024-06", 2, 30, "2024-06-15"), "2024-03 2024-04");
+  assert.equal(compared("2024-06", 2, null, "2024-06-15"), "2024-04 2024-05");
+  assert.equal(compared("2024-06", 2, null, null), "2024-04 2024-05");
+});
+
+test("M5: nothing included, nothing complete and nothing before the year 1 can be compared with", () => {
+  assert.equal(compared("2024-06", 0, 30, "2024-06-15"), null);
+  assert.equal(compared("2024-06", 2, 30, null), null);
+  assert.equal(compared("0001-03", 2, 30, "2024-06-15"), "0001-01 0001-02");
+  assert.equal(compared("0001-03", 3, 30, "2024-06-15"), null);
 });

@@ -1,4 +1,4 @@
-import { lastDayOfMonth, monthOfDay } from "./month.ts";
+import { FIRST_MONTH, lastDayOfMonth, monthOfDay, monthsBetween } from "./month.ts";
 
 /**
  * M5: whether cohort `month` can no longer change inside a window of `windowDays` (null = lifetime).
@@ -32,4 +32,53 @@ export function isExcluded(
 /** M5: the newest month that is complete for a finite window; null when the source was never synced. */
 export function latestCompleteMonth(windowDays: number, asOfDay: number | null): number | null {
   return asOfDay === null ? null : monthOfDay(asOfDay - windowDays) - 1;
+}
+
+/** Cohort months, both ends included. */
+export interface MonthRange {
+  startMonth: number;
+  endMonth: number;
+}
+
+/** M5: how much of a range of cohort months an answer counts. */
+export interface MonthCoverage {
+  monthsIncluded: number;
+  /** Left out as incomplete, oldest first. */
+  excludedMonths: number[];
+  /** The newest complete month whatever the range; null for lifetime, and when nothing is complete. */
+  completeThrough: number | null;
+}
+
+/** M5: what of the range counts; `windowDays` null = lifetime, `asOfDay` null = never synced. */
+export function monthCoverage(
+  { startMonth, endMonth }: MonthRange,
+  windowDays: number | null,
+  asOfDay: number | null,
+  includeIncomplete: boolean,
+): MonthCoverage {
+  const months = monthsBetween(startMonth, endMonth);
+  const excludedMonths = months.filter((month) => isExcluded(month, windowDays, asOfDay, includeIncomplete));
+  const latest = windowDays === null ? null : latestCompleteMonth(windowDays, asOfDay);
+  return {
+    monthsIncluded: months.length - excludedMonths.length,
+    excludedMonths,
+    completeThrough: latest === null || latest < FIRST_MONTH ? null : latest,
+  };
+}
+
+/**
+ * M5: the months that a range is compared with: as many as count in it, ending with the newest complete month before
+ * it. Null when none counts, when nothing before is complete, and when they would begin before the year 1.
+ */
+export function comparedMonths(
+  startMonth: number,
+  monthsIncluded: number,
+  windowDays: number | null,
+  asOfDay: number | null,
+): MonthRange | null {
+  const latest = windowDays === null ? startMonth - 1 : latestCompleteMonth(windowDays, asOfDay);
+  if (latest === null || monthsIncluded === 0) return null;
+  const endMonth = Math.min(latest, startMonth - 1);
+  const compared = { startMonth: endMonth - monthsIncluded + 1, endMonth };
+  return compared.startMonth < FIRST_MONTH ? null : compared;
 }

@@ -4,6 +4,9 @@ const millisecondsPerDay = 86_400_000;
 const monthText = /^(\d{4})-(\d{2})$/;
 const dayText = /^(\d{4})-(\d{2})-(\d{2})$/;
 
+/** January of the year 1, the first month that can be written. */
+export const FIRST_MONTH = 12;
+
 /** The UTC calendar day an instant (milliseconds since the epoch) lies in. */
 export function dayOfInstant(instantMs: number): number {
   return Math.floor(instantMs / millisecondsPerDay);

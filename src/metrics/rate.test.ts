@@ -18,7 +18,7 @@ const whole = fc.oneof(
 );
 const partAndWhole = whole.chain((units) => fc.tuple(fc.integer({ min: 0, max: units }), fc.constant(units)));
 
-test("M6: a rate is rounded half up to 6 decimals", () => {
+test("M6: a rate is rounded to 6 decimals, halves up", () => {
   assert.equal(rate(1, 3), 0.333333);
   assert.equal(rate(2, 3), 0.666667);
   assert.equal(rate(1, 2_000_000), 0.000001);
@@ -131,7 +131,7 @@ test("the ends of a Wilson interval solve its equation and hold the rate between
   );
 });
 
-test("M13: a whole percent is rounded half up, and is 0 of nothing", () => {
+test("M13: a whole percent is rounded, halves up, and is 0 of nothing", () => {
   assert.equal(wholePercent(1, 3), 33);
   assert.equal(wholePercent(1, 8), 13);
   assert.equal(wholePercent(1, 200), 1);

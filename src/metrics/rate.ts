@@ -1,3 +1,5 @@
+import { roundedQuotient } from "./rounding.ts";
+
 export interface RateInterval {
   low: number;
   high: number;
@@ -5,7 +7,7 @@ export interface RateInterval {
 
 const ninetyFivePercentZ = 1.959963984540054;
 
-/** M6: `part` ÷ `whole`, half up to 6 decimals, exact; 0 when `whole` is 0. Both are whole units ≥ 0. */
+/** M6: `part` ÷ `whole`, rounded to 6 decimals, exact; 0 when `whole` is 0. Both are whole units ≥ 0. */
 export function rate(part: number, whole: number): number {
   return whole === 0 ? 0 : millionths(BigInt(part), BigInt(whole));
 }
@@ -17,7 +19,7 @@ export function share(part: number, whole: number): number | null {
 
 /**
  * The first exact rate minus the second one, to 6 decimals; null when either side sold nothing.
- * Halves go away from zero, so that looking from the other side only changes the sign.
+ * Looking from the other side only changes the sign.
  */
 export function signedChange(
   returnedUnits: number,
@@ -29,7 +31,7 @@ export function signedChange(
   const whole = BigInt(soldUnits) * BigInt(otherSoldUnits);
   const difference =
     BigInt(returnedUnits) * BigInt(otherSoldUnits) - BigInt(otherReturnedUnits) * BigInt(soldUnits);
-  return difference < 0n ? 0 - millionths(-difference, whole) : millionths(difference, whole);
+  return millionths(difference, whole);
 }
 
 /** M12: orders two exact rates, below 0 when the left is smaller. A rate of nothing sold is 0 (M6). */
@@ -81,18 +83,14 @@ export function wilsonBounds(returnedUnits: number, soldUnits: number): RateInte
   };
 }
 
-/** M13: `part` of `whole` in whole percent, half up; 0 when `whole` is 0. */
+/** M13: `part` of `whole` in whole percent, rounded; 0 when `whole` is 0. */
 export function wholePercent(part: number, whole: number): number {
-  return whole === 0 ? 0 : Number(halfUp(BigInt(part) * 100n, BigInt(whole)));
+  return whole === 0 ? 0 : Number(roundedQuotient(BigInt(part) * 100n, BigInt(whole)));
 }
 
 function millionths(part: bigint, whole: bigint): number {
   // An integer divided by a power of ten is the nearest double of that decimal.
-  return Number(halfUp(part * 1_000_000n, whole)) / 1_000_000;
-}
-
-function halfUp(dividend: bigint, divisor: bigint): bigint {
-  return (2n * dividend + divisor) / (2n * divisor);
+  return Number(roundedQuotient(part * 1_000_000n, whole)) / 1_000_000;
 }
 
 function sixDecimals(value: number): number {

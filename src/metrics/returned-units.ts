@@ -1,11 +1,13 @@
 import { compareCodePoints } from "./code-point.ts";
 import type { DocumentRefund, DocumentReturn } from "./order.ts";
 
-/** The reason of units that only a refund speaks of (M8). */
-export const REFUND_ONLY = "refund_only";
-
-/** The reason of units whose return gives none (M8). */
-export const UNSPECIFIED = "unspecified";
+/**
+ * The keys of units without a stated reason (M8): REFUND_ONLY where a refund alone speaks of them, UNSPECIFIED where
+ * their return gives none. Stated reasons are trimmed, so none begins with a blank: a store whose own reason reads
+ * "refund_only" is told apart. The keys are stored as they are and become words when a report is presented.
+ */
+export const REFUND_ONLY = " refund_only";
+export const UNSPECIFIED = " unspecified";
 
 /** Units of one line that became returned at one instant. */
 export interface ClassifiedUnits {

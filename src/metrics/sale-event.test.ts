@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { dayFromText, dayToText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "./month.ts";
-import { baselinePeriod, countDays, nonSaleDays } from "./sale-event.ts";
+import { baselinePeriod, countDays, nonSaleDays, spanOf } from "./sale-event.ts";
 import type { DayRange } from "./sale-event.ts";
 
 const range = (startsOn: string, endsOn: string): DayRange => ({
@@ -40,6 +40,27 @@ test("M15: the prior year has the same days, 29 February becoming 28 February", 
     "2024-02-28",
     "2024-03-01",
   ]);
+});
+
+test("M15: a year before, 29 February is missing or more: the period is a day shorter or longer than the event", () => {
+  const shorter = range("2024-02-27", "2024-03-02");
+  const longer = range("2025-02-27", "2025-03-02");
+  const lengthOf = (period: DayRange | null) => countDays(period === null ? [] : [period]);
+  assert.deepEqual(textOf(baselinePeriod(shorter, "prior_year")), ["2023-02-27", "2023-03-02"]);
+  assert.deepEqual([lengthOf(shorter), lengthOf(baselinePeriod(shorter, "prior_year"))], [5, 4]);
+  assert.deepEqual([lengthOf(longer), lengthOf(baselinePeriod(longer, "prior_year"))], [4, 5]);
+  assert.deepEqual(textOf(baselinePeriod(range("2024-02-28", "2024-02-29"), "prior_year")), [
+    "2023-02-28",
+    "2023-02-28",
+  ]);
+});
+
+test("M15: ranges span their first to their last day, none span nothing", () => {
+  assert.deepEqual(textOf(spanOf([range("2024-01-02", "2024-01-03"), range("2024-02-01", "2024-02-05")])), [
+    "2024-01-02",
+    "2024-02-05",
+  ]);
+  assert.equal(spanOf([]), null);
 });
 
 test("M15: the days outside sale events are no single period", () => {

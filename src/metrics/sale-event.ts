@@ -43,6 +43,14 @@ export function nonSaleDays(
   return ranges;
 }
 
+/** The first and the last day of ranges in order; null for none. */
+export function spanOf(ranges: readonly DayRange[]): DayRange | null {
+  const first = ranges[0];
+  const last = ranges.at(-1);
+  if (first === undefined || last === undefined) return null;
+  return { startsOnDay: first.startsOnDay, endsOnDay: last.endsOnDay };
+}
+
 /** How many days the ranges hold together; they must not overlap. */
 export function countDays(ranges: Iterable<DayRange>): number {
   let days = 0;

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { cogsCoverage, marginImpactMinor, returnsCostMinor, sumTotals } from "./totals.ts";
+import {
+  cogsCoverage,
+  costPerReturnedUnitMinor,
+  marginImpactMinor,
+  returnsCostMinor,
+  sumTotals,
+} from "./totals.ts";
 import type { Totals } from "./totals.ts";
 
 const figure = fc.integer({ min: -1_000_000, max: 1_000_000 });
@@ -59,4 +65,13 @@ test("M13: margin impact takes off what went back on the shelf, and is null with
 test("M13: coverage is the whole percent of returned units with a unit cost", () => {
   assert.equal(cogsCoverage(totals), 67);
   assert.equal(cogsCoverage({ returnedUnits: 0, costedReturnedUnits: 0 }), 0);
+});
+
+test("M11: the cost of a returned unit is rounded, halves away from zero, and is null of nothing", () => {
+  const costOf = (refundMinor: number, returnedUnits: number) =>
+    costPerReturnedUnitMinor({ refundMinor, labelMinor: 0, returnedUnits }, true);
+  assert.deepEqual([costOf(5, 2), costOf(-5, 2), costOf(-4, 3), costOf(-1, 3)], [3, -3, -1, 0]);
+  assert.equal(costOf(5, 0), null);
+  assert.equal(costPerReturnedUnitMinor(totals, true), 1517);
+  assert.equal(costPerReturnedUnitMinor(totals, false), 1333);
 });

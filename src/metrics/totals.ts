@@ -1,4 +1,5 @@
 import { wholePercent } from "./rate.ts";
+import { roundedQuotient } from "./rounding.ts";
 
 /** The additive figures of any selection inside one window (M7). Money is minor units of the shop's currency. */
 export interface Totals {
@@ -41,6 +42,16 @@ export function returnsCostMinor(
   labelCostsIncluded: boolean,
 ): number {
   return totals.refundMinor + (labelCostsIncluded ? totals.labelMinor : 0);
+}
+
+/** M11: returns cost ÷ returned units, rounded to a minor unit; null when nothing was returned. */
+export function costPerReturnedUnitMinor(
+  totals: Pick<Totals, "refundMinor" | "labelMinor" | "returnedUnits">,
+  labelCostsIncluded: boolean,
+): number | null {
+  if (totals.returnedUnits === 0) return null;
+  const costMinor = BigInt(returnsCostMinor(totals, labelCostsIncluded));
+  return Number(roundedQuotient(costMinor, BigInt(totals.returnedUnits)));
 }
 
 /** M13: returns cost less the cost of what went back on the shelf; null when no unit cost is known. */

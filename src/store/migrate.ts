@@ -7,10 +7,11 @@ const MIGRATIONS_TABLE = "schema_migration";
 
 /**
  * Brings the database's schema to this version: forward only, each file in a transaction, under an advisory lock so
- * that two at once are harmless. Throws when the database's schema is newer than this version knows.
+ * that two at once are harmless. Throws when the database's schema is newer than this version knows, and the database's
+ * own error, with its SQLSTATE, when nothing can be created there.
  */
 export async function migrate(options: { url: string; log?: (line: string) => void }): Promise<void> {
-  await refuseNewerSchema(options.url);
+  await requireMigratable(options.url);
   const log = options.log ?? (() => {});
   // It brings a compiler along, which a server that has nothing to migrate need not hold in memory.
   const { runner } = await import("node-pg-migrate");
@@ -45,7 +46,10 @@ export async function schemaLevel(applied: readonly string[]): Promise<SchemaLev
   return known.every((name) => applied.includes(name)) ? "current" : "behind";
 }
 
-async function refuseNewerSchema(url: string): Promise<void> {
+/** What a user without rights, a replica or a full disk refuses: the migrating library would keep its SQLSTATE to itself. */
+const TRY_TO_CREATE = `begin; create table ${MIGRATIONS_TABLE}_attempt (id integer); rollback`;
+
+async function requireMigratable(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
@@ -56,11 +60,13 @@ async function refuseNewerSchema(url: string): Promise<void> {
         if (error.code === "42P01") return [];
         throw error;
       });
-    if ((await schemaLevel(applied)) === "newer") {
+    const level = await schemaLevel(applied);
+    if (level === "newer") {
       throw new Error(
         "The database's schema is newer than this version of the service knows; install the newer version.",
       );
     }
+    if (level === "behind") await client.query(TRY_TO_CREATE);
   } finally {
     await client.end();
   }

@@ -1,6 +1,8 @@
 import type { Connection } from "../store/database.ts";
+import { dropUnusableImages } from "../store/queries/catalogue.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
 import { putLabels } from "../store/queries/label-write.ts";
+import { listRedactedLabels, redactStagedLabels } from "../store/queries/redacted-order.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { rebuildDirtyCohorts } from "./cohorts.ts";
 import { mergeOrders } from "./documents.ts";
@@ -38,13 +40,15 @@ export type AppliedRun = {
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
+  const unusableImages = await dropUnusableImages(connection);
   const catalogueChanges = await putCatalogue(connection, shopKey);
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
   if (catalogueChanges > 0) await resolveLinesAgain(connection, shopKey);
   const merged = await mergeRunOrders(run);
+  if (unusableImages > 0) merged.warnings.set("unusable_image", unusableImages);
   if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
   onProgress("labels", 0);
-  const labelChanges = run.labelSource === null ? 0 : await putLabels(connection, shopKey, run.labelSource);
+  const labelChanges = run.labelSource === null ? 0 : await putRunLabels(run, run.labelSource);
   const size = Math.max(merged.changedOrders, labelChanges) >= MANY_ROWS ? "large" : "small";
   const split = await splitLabels(connection, shopKey, currencyCode, size);
   onProgress("cohorts", 0);
@@ -56,6 +60,12 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
     split,
     dirtyMonths: months.map((month) => month.slice(0, 7)),
   };
+}
+
+async function putRunLabels({ connection, shopKey }: StagedRun, source: string): Promise<number> {
+  const redacted = await listRedactedLabels(connection, shopKey, source);
+  if (redacted.length > 0) await redactStagedLabels(connection, redacted);
+  return putLabels(connection, shopKey, source);
 }
 
 async function mergeRunOrders({ connection, shopKey, orders, onProgress }: StagedRun): Promise<MergedOrders> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DocumentLine, DocumentRefund } from "../metrics/order.ts";
-import { mergeDocument, replaceDocument } from "./document-merge.ts";
+import { countUnknownRemovals, mergeDocument, replaceDocument } from "./document-merge.ts";
 
 const line = (lineId: string, units = 1): DocumentLine => ({
   lineId,
@@ -88,4 +88,29 @@ test("of a source that tells whole orders, what it leaves out is gone", () => {
   const left = replaceDocument(stored, "o1", part([sold]));
   assert.deepEqual([left?.lines, left?.refunds], [[sold], []]);
   assert.deepEqual(replaceDocument(stored, "o1", part([]))?.lines, []);
+});
+
+test("a removed line takes its returns and refunds; what was not stored changes nothing", () => {
+  const stored = mergeDocument(
+    null,
+    "o1",
+    part([line("a"), line("b")], [refund("f", "a"), refund("g", "b")]),
+  );
+  const removed = { lines: [{ lineId: "a" }], returns: [], refunds: [{ refundId: "g", lineId: "b" }] };
+  const merged = mergeDocument(stored, "o1", { ...part([]), removed });
+  assert.deepEqual([merged?.lines.map(({ lineId }) => lineId), merged?.refunds], [["b"], []]);
+  assert.equal(mergeDocument(merged, "o1", { ...part([]), removed }), null);
+  assert.equal(mergeDocument(null, "o1", { ...part([]), removed }), null);
+  assert.deepEqual(countUnknownRemovals(merged, removed), { lines: 1, returns: 0, refunds: 1 });
+});
+
+test("removing the last line leaves a document without any row", () => {
+  const stored = mergeDocument(null, "o1", part([line("a")], [refund("f", "a")]));
+  const removed = { lines: [{ lineId: "a" }], returns: [], refunds: [] };
+  assert.deepEqual(mergeDocument(stored, "o1", { ...part([]), removed }), {
+    orderId: "o1",
+    lines: [],
+    returns: [],
+    refunds: [],
+  });
 });

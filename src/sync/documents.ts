@@ -1,6 +1,7 @@
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
 import { putDocuments, removeEmptyDocuments } from "../store/queries/order-document.ts";
+import { listRedactedOrders } from "../store/queries/redacted-order.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { DocumentMerge, DocumentPart } from "./document-merge.ts";
 import { analyzeFacts, finishFirstFacts, openFactWriter, placeFacts, replaceFacts } from "./project.ts";
@@ -34,6 +35,7 @@ export async function mergeOrders(
   orders: SaidOrders,
   onOrders: (done: number) => void,
 ): Promise<MergedOrders> {
+  const redacted = await listRedactedOrders(connection, shopKey);
   const facts = openFactWriter(connection);
   const newDocuments = openCopyBuffer(connection, "order_document (shop_key, order_id, document)");
   const changedDocuments = openCopyBuffer(connection, "changed_document (order_id, document)");
@@ -44,7 +46,8 @@ export async function mergeOrders(
   let isAnalyzed = false;
   const mergePortion = (portion: readonly SaidOrder[]): void => {
     for (const { orderId, stored, said } of portion) {
-      const document = orders.merge(stored, orderId, said);
+      const part = redacted.has(orderId) ? withoutNames(said) : said;
+      const document = orders.merge(stored, orderId, part);
       if (document === null) {
         unchangedOrders += 1;
         continue;
@@ -73,6 +76,11 @@ export async function mergeOrders(
     await removeEmptyDocuments(connection, shopKey);
   }
   return { changedOrders, unchangedOrders, warnings: facts.warnings };
+}
+
+/** What is not stored again of an order whose customer asked to be forgotten. */
+function withoutNames({ lines, returns, refunds }: DocumentPart): DocumentPart {
+  return { lines, returns, refunds };
 }
 
 /**

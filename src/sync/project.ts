@@ -7,8 +7,8 @@ import { insertFacts, markChangedOrders, removeFacts } from "../store/queries/fa
 import { openCopyBuffer } from "./copy.ts";
 import { productGidOf } from "./product-gid.ts";
 
-/** How often each warning of the projection came up. */
-export type WarningCounts = Map<ProjectionWarning["kind"], number>;
+/** How often each warning of a run came up: of the projection, and of the catalogue. */
+export type WarningCounts = Map<ProjectionWarning["kind"] | "unusable_image", number>;
 
 /** Projects documents into the run's fact tables. */
 export type FactWriter = {

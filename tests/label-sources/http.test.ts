@@ -107,11 +107,14 @@ test("an aborted run stops at once, while asking and while waiting, with the rea
 });
 
 test("keys travel encrypted, but for this machine", () => {
-  const url = (setting: unknown) => readBaseUrl(setting, "https://api.example", "Source").href;
+  const url = (setting: unknown) => readBaseUrl(setting, ["api.example"], "Source").href;
   assert.equal(url(undefined), "https://api.example/");
   assert.equal(url("https://api.example/v9"), "https://api.example/v9/");
   assert.equal(url("http://127.0.0.1:8080"), "http://127.0.0.1:8080/");
   assert.equal(url("http://localhost:8080"), "http://localhost:8080/");
+  for (const setting of ["https://elsewhere.example", "https://api.example:8443", "https://k@api.example"]) {
+    assert.throws(() => url(setting), /has to be https:\/\/api\.example \(another only on this machine/u);
+  }
   for (const setting of ["http://api.example", "ftp://api.example", "api.example", "", 3]) {
     assert.throws(() => url(setting), SourceFailed);
   }

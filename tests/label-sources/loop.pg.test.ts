@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { loopReturn } from "../../simulators/loop/returns.ts";
 import type { LoopReturn } from "../../simulators/loop/returns.ts";
@@ -17,6 +18,10 @@ import {
   SMALL_PAGES,
   syncLabels,
 } from "../support/label-shop.ts";
+
+/** The id of a return's label. */
+const loopLabel = (returnId: number, trackingNumber: string): string =>
+  `${returnId}:${createHash("sha256").update(trackingNumber).digest("hex").slice(0, 16)}`;
 
 const connector = createLoopConnector(SMALL_PAGES);
 
@@ -46,10 +51,10 @@ test("M10: labels are charged when their return was made; rates are cents, label
   ]);
   const { counts } = await syncLabels(shop, shopKey, connector, simulator);
   assert.deepEqual(await readShares(shop, shopKey), [
-    "1 1:T1 435 lag 5",
-    "2 2:T2 705 lag 5",
-    "5 5:T5 100 lag 10",
-    "5 5:T6 250 lag 5",
+    `1 ${loopLabel(1, "T1")} 435 lag 5`,
+    `2 ${loopLabel(2, "T2")} 705 lag 5`,
+    `5 ${loopLabel(5, "T5")} 100 lag 10`,
+    `5 ${loopLabel(5, "T6")} 250 lag 5`,
   ]);
   assert.deepEqual(counts, { labels: 4, changed_labels: 4, voided: 0, unmatched: 0, foreign: 0 });
 });
@@ -78,7 +83,10 @@ test("M10: a label that its return no longer has, or whose price is gone, is rem
   simulator.control.put(loopReturn({ ...replaced, labels: [label("T1b", 450)] }));
   const { counts } = await syncLabels(shop, shopKey, connector, simulator);
   assert.equal(counts["changed_labels"], 2);
-  assert.deepEqual(await readShares(shop, shopKey), ["1 1:T1b 450 lag 5", "2 11:T2 500 lag 5"]);
+  assert.deepEqual(await readShares(shop, shopKey), [
+    `1 ${loopLabel(1, "T1b")} 450 lag 5`,
+    `2 ${loopLabel(11, "T2")} 500 lag 5`,
+  ]);
 });
 
 test("a first run reads from the first order on, in windows the API allows; the next one what was updated since", async () => {

@@ -66,7 +66,7 @@ export const returnDraft = fc.record({
   processed: maybe(fc.nat({ max: 4 })),
   lag,
   clock,
-  reason: oneOf("too_small", "too_small", "defect", "", "refund_only"),
+  reason: oneOf("too_small", "too_small", "defect", "", "refund_only", "unspecified", " refund_only "),
 });
 
 export const refundDraft = fc.record({

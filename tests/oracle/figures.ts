@@ -1,4 +1,4 @@
-import type { LedgerLine } from "./ledger.ts";
+import type { LedgerLine, Reason } from "./ledger.ts";
 
 /** Figures of some lines inside a window; money in minor units. */
 export type Figures = {
@@ -12,7 +12,7 @@ export type Figures = {
   hasCost: boolean;
   returnedWithCost: number;
   lags: number[];
-  reasons: string[];
+  reasons: Reason[];
   returnedNotRefunded: number;
   refundedNotReturned: number;
   returnedWithLabel: number;

@@ -1,10 +1,10 @@
-import { dayOf, monthBefore, monthOf, monthsFrom } from "./calendar.ts";
+import { monthBefore, monthsFrom } from "./calendar.ts";
+import { coveragePart, latestCompleteMonth } from "./coverage.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
-import { amountOf, byCodePoint, decimalsOf, halfUp, rateOf } from "./numbers.ts";
+import { amountOf, byCodePoint, decimalsOf, nearest, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
-import { countedMonths, isKnownVendor, isMonthComplete, windowDaysOf } from "./selection.ts";
-import type { Store } from "./store.ts";
+import { countedMonths, isKnownVendor, windowDaysOf } from "./selection.ts";
 import type { Catalogue } from "./catalogue.ts";
 
 type Ranked = Figures & { sku: string; productGid: string | null; vendor: string | null };
@@ -33,7 +33,7 @@ export function rateLeaderboard(question: Question): Answered {
     row.returned / row.sold >= minRate &&
     (params["vendor"] === undefined || row.vendor === params["vendor"]);
   const card = settings.full_leaderboards ? Infinity : settings.visible_card_size;
-  const limit = Math.min(Number(params["limit"] ?? 50), card);
+  const limit = Math.min(Number(params["limit"] ?? 10), card);
   const rows = ranking
     .slice(0, Math.min(card, ranking.length))
     .filter(passes)
@@ -51,6 +51,9 @@ export function rateLeaderboard(question: Question): Answered {
     meta: {
       start_month: first,
       end_month: last,
+      months_included: monthsFrom(first, last).length,
+      excluded_months: [],
+      complete_through: last,
       limit,
       returned: rows.length,
       vendor_known: vendorKnown(question),
@@ -74,7 +77,7 @@ export function costLeaderboard(question: Question): Answered {
         (params["vendor"] === undefined || row.vendor === params["vendor"]),
     )
     .toSorted((left, right) => costOf(right) - costOf(left) || byCodePoint(left.sku, right.sku));
-  const rows = ranking.slice(0, Number(params["limit"] ?? 50)).map((row) => ({
+  const rows = ranking.slice(0, Number(params["limit"] ?? 10)).map((row) => ({
     sku: row.sku,
     store_product_gid: row.productGid,
     vendor: row.vendor,
@@ -97,6 +100,7 @@ export function costLeaderboard(question: Question): Answered {
     },
     meta: {
       returned: rows.length,
+      ...coveragePart(store, params),
       vendor_known: vendorKnown(question),
       totals: {
         total_cost_amount: amountOf(sumOf(ranking, costOf), currency),
@@ -114,10 +118,10 @@ export function costLeaderboard(question: Question): Answered {
   };
 }
 
-/** M13: whole percent, half up. */
+/** M13: whole percent, rounded. */
 export function cogsCoverageOf(figures: Figures): number {
   if (figures.returned === 0) return 0;
-  return halfUp(BigInt(figures.returnedWithCost) * 100n, BigInt(figures.returned));
+  return nearest(BigInt(figures.returnedWithCost) * 100n, BigInt(figures.returned));
 }
 
 function vendorKnown({ ledger, params }: Question): boolean | null {
@@ -168,12 +172,6 @@ function shownProduct(
 
 function compareRates(left: Figures, right: Figures): number {
   return left.returned * right.sold - right.returned * left.sold;
-}
-
-function latestCompleteMonth(store: Store, windowDays: number): string {
-  let month = monthOf(dayOf(store.as_of));
-  while (!isMonthComplete(store, month, windowDays)) month = monthBefore(month);
-  return month;
 }
 
 function elevenMonthsBefore(month: string): string {

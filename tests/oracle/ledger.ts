@@ -6,6 +6,12 @@ import type { UnmatchedLabel } from "./labels.ts";
 import { byCodePoint, minorOf } from "./numbers.ts";
 import type { OrderLineRow, RefundRow, ReturnRow, ReturnStatus, Store } from "./store.ts";
 
+/** M8: why a unit came back; only the kind tells a stated "refund_only" from none at all. */
+export type Reason = { kind: "stated" | "refund_only" | "unspecified"; reason: string };
+
+const REFUND_ONLY: Reason = { kind: "refund_only", reason: "refund_only" };
+const UNSPECIFIED: Reason = { kind: "unspecified", reason: "unspecified" };
+
 /** What became of one order line; money in minor units. One entry of `returned` is one unit. */
 export type LedgerLine = ResolvedLine & {
   orderId: string;
@@ -13,7 +19,7 @@ export type LedgerLine = ResolvedLine & {
   orderedDay: number;
   month: string;
   sold: number;
-  returned: { lagDays: number; reason: string }[];
+  returned: { lagDays: number; reason: Reason }[];
   refunds: { lagDays: number; units: number; restockedUnits: number; minor: number }[];
   requests: { returnId: string; status: ReturnStatus; units: number }[];
   labels: { lagDays: number; minor: number }[];
@@ -120,7 +126,7 @@ function walkThroughTime(
   returns: readonly ReturnRow[],
   refunds: readonly RefundRow[],
 ): Map<string, number> {
-  const takeUnit = (instant: number, reason: string): boolean => {
+  const takeUnit = (instant: number, reason: Reason): boolean => {
     if (line.returned.length === line.sold) return false;
     line.returned.push({ lagDays: lagOf(line, new Date(instant).toISOString()), reason });
     return true;
@@ -139,18 +145,23 @@ function walkThroughTime(
         }
       }
       for (let unit = counted.get(row.return_id) ?? 0; unit < Math.max(closed, refunded); unit++) {
-        takeUnit(instant, row.reason?.trim() || "unspecified");
+        takeUnit(instant, reasonOf(row));
         counted.set(row.return_id, unit + 1);
       }
     }
     for (const refund of refunds.toSorted((left, right) => byCodePoint(left.refund_id, right.refund_id))) {
       if (isLinked(refund) || Date.parse(refund.refunded_at) !== instant) continue;
       let found = 0;
-      for (let unit = 0; unit < refund.units; unit++) if (takeUnit(instant, "refund_only")) found += 1;
+      for (let unit = 0; unit < refund.units; unit++) if (takeUnit(instant, REFUND_ONLY)) found += 1;
       foundUnits.set(refund.refund_id, found);
     }
   }
   return foundUnits;
+}
+
+function reasonOf(row: ReturnRow): Reason {
+  const text = row.reason?.trim() ?? "";
+  return text === "" ? UNSPECIFIED : { kind: "stated", reason: text };
 }
 
 function instantsOf(returns: readonly ReturnRow[], refunds: readonly RefundRow[]): number[] {

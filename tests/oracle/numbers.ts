@@ -1,6 +1,6 @@
-/** M6: half up to 6 decimals, by whole numbers only; 0 when there is nothing to divide by. */
+/** M6: rounded to 6 decimals, by whole numbers only; 0 when there is nothing to divide by. */
 export function rateOf(part: number, whole: number): number {
-  return whole === 0 ? 0 : halfUp(BigInt(part) * 1_000_000n, BigInt(whole)) / 1_000_000;
+  return whole === 0 ? 0 : nearest(BigInt(part) * 1_000_000n, BigInt(whole)) / 1_000_000;
 }
 
 export function shareOf(part: number, whole: number): number | null {
@@ -31,11 +31,11 @@ export function wilsonOf(returned: number, sold: number): { low: number; high: n
   return { low: shown((center - spread) / scale), high: shown((center + spread) / scale) };
 }
 
-/** A division of whole numbers, rounded to the nearest, a half upwards; the divisor is above 0. */
-export function halfUp(dividend: bigint, divisor: bigint): number {
-  let rest = (2n * dividend + divisor) % (2n * divisor);
-  if (rest < 0n) rest += 2n * divisor;
-  return Number((2n * dividend + divisor - rest) / (2n * divisor));
+/** A division of whole numbers, rounded to the nearest, a half away from zero; the divisor is above 0. */
+export function nearest(dividend: bigint, divisor: bigint): number {
+  const size = dividend < 0n ? -dividend : dividend;
+  const whole = size / divisor + (2n * (size % divisor) >= divisor ? 1n : 0n);
+  return Number(dividend < 0n ? -whole : whole);
 }
 
 /** M9: how many decimals the currencies of the test stores have. */

@@ -1,3 +1,4 @@
+import { coveragePart } from "./coverage.ts";
 import { costLeaderboard, rateLeaderboard } from "./leaderboards.ts";
 import { listEntities } from "./entities.ts";
 import { figuresOf } from "./figures.ts";
@@ -57,7 +58,14 @@ function summary({ store, ledger, selected, params }: Question): Answered {
   const months = requestedMonths(store, params);
   const lines = ledger.lines.filter((line) => selected.holds(line) && months.includes(line.month));
   const { sold, returned } = figuresOf(lines, windowDaysOf(store, params));
-  return { data: { sold_units: sold, returned_units: returned, return_rate: rateOf(returned, sold) } };
+  return {
+    data: {
+      sold_units: sold,
+      returned_units: returned,
+      return_rate: rateOf(returned, sold),
+      ...coveragePart(store, params),
+    },
+  };
 }
 
 function timeseries({ store, ledger, selected, params }: Question): Answered {
@@ -73,7 +81,7 @@ function timeseries({ store, ledger, selected, params }: Question): Answered {
       ...(windowDays === null ? {} : { is_complete: isMonthComplete(store, month, windowDays) }),
     };
   });
-  return { data: { rows }, meta: { returned: rows.length } };
+  return { data: { rows }, meta: { returned: rows.length, ...coveragePart(store, params) } };
 }
 
 function requestedMonths(store: Store, params: Parameters): string[] {

@@ -16,6 +16,9 @@ const KEYS: Readonly<Record<FileName, string[]>> = {
   sale_events: ["slug"],
 };
 
+/** Files whose rows may say that they are gone. */
+const DELETABLE: readonly FileName[] = ["order_lines", "returns", "refunds", "return_labels", "sale_events"];
+
 /** How rows looked before they were edited: other values, and cells that were filled only later or no longer. */
 const BEFORE: Readonly<Record<FileName, Row[]>> = {
   products: [{ family: "Old family", analytics_category: undefined, vendor: "Old vendor" }, { title: "Old" }],
@@ -81,7 +84,8 @@ export function withOddities(files: StoreFiles): StoreFiles {
 
 /**
  * The same store as several folders to import one after the other: rows in any order, some of them more than once,
- * some first as they were before an edit. Returns and refunds never come before their lines.
+ * some first as they were before an edit, some deleted in between, and some others that are deleted in the end.
+ * Returns and refunds never come before their lines.
  */
 export function piecesOf(files: StoreFiles, seed: number): StoreFiles[] {
   const random = randomFrom(seed);
@@ -98,13 +102,57 @@ export function piecesOf(files: StoreFiles, seed: number): StoreFiles[] {
       if (earlier < piece && random() < 0.7) {
         const before = BEFORE[name][Math.floor(random() * BEFORE[name].length)];
         put(pieces[earlier], name, { ...row, ...before });
+        if (DELETABLE.includes(name) && random() < 0.3) put(pieces[piece - 1], name, deletionOf(name, row));
       }
       put(pieces[piece], name, row);
       if (random() < 0.2) put(pieces[piece], name, row);
       if (random() < 0.2) put(pieces[PIECES - 1], name, row);
     }
   }
+  putDeleted(pieces, files, random);
   return pieces;
+}
+
+/**
+ * Puts rows like those of the store, under ids of their own, into one folder and their deletion into a later one: lines
+ * with returns and refunds that they take with them, and the other rows by themselves.
+ */
+function putDeleted(pieces: StoreFiles[], files: StoreFiles, random: () => number): void {
+  for (const name of DELETABLE) {
+    for (const row of latestRows(files, name)) {
+      if (random() < 0.6) continue;
+      const id = KEYS[name].find((key) => key !== "order_id") ?? "";
+      const gone = { ...row, [id]: `gone-${row[id]}` };
+      const start = Math.floor(random() * (PIECES - 1));
+      const end = start + 1 + Math.floor(random() * (PIECES - 1 - start));
+      const needsLine = name === "returns" || name === "refunds";
+      if (needsLine) put(pieces[start], "order_lines", lineOf(files, row));
+      put(pieces[start], name, gone);
+      put(pieces[end], name, deletionOf(name, gone));
+      if (name === "order_lines" && random() < 0.5) putOnDeletedLine(pieces[start], gone);
+    }
+  }
+}
+
+/** A return and a refund that nothing deletes but their line. */
+function putOnDeletedLine(files: StoreFiles | undefined, line: Row): void {
+  const { order_id, line_id } = line;
+  const at = "2025-07-01T12:00:00Z";
+  const closed = { status: "CLOSED", closed_at: at, reason: "gone" };
+  put(files, "returns", { return_id: `of-${line_id}`, order_id, line_id, units: 1, ...closed });
+  const money = { refunded_at: at, units: 0, subtotal: "1.00" };
+  put(files, "refunds", { refund_id: `of-${line_id}`, order_id, line_id, ...money });
+}
+
+function lineOf(files: StoreFiles, { order_id, line_id }: Row): Row {
+  const isSame = (line: Row): boolean => line["order_id"] === order_id && line["line_id"] === line_id;
+  const found = latestRows(files, "order_lines").find(isSame);
+  if (found === undefined) throw new Error(`no line ${line_id} of order ${order_id}`);
+  return found;
+}
+
+function deletionOf(name: FileName, row: Row): Row {
+  return { ...Object.fromEntries(KEYS[name].map((key) => [key, row[key]])), deleted: "true" };
 }
 
 /** The same rows in another order; of rows with the same key only the one that counts is left. */

@@ -1,11 +1,11 @@
 import { breakdownPart } from "./breakdown.ts";
-import { monthBefore, monthsFrom } from "./calendar.ts";
+import { comparedMonths, coveragePart } from "./coverage.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
-import { amountOf, byCodePoint, changeOf, halfUp, rateOf, shareOf, wilsonOf } from "./numbers.ts";
+import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
-import { saleEventPart } from "./sale-event.ts";
+import { saleEventParts } from "./sale-event.ts";
 import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
 
 type Answered = { data: unknown; meta: Record<string, unknown> };
@@ -31,6 +31,7 @@ export function report(question: Question): Answered {
         ...costFigures(question, figures),
         cost_per_returned_unit: costPerUnit(question, figures),
         median_days_to_return: medianOf(figures.lags),
+        ...coveragePart(store, params),
       },
       comparison: comparisonPart(question, figures),
       trend: months.map((month) => trendRow(question, month)),
@@ -44,7 +45,7 @@ export function report(question: Question): Answered {
       timing_buckets: timingPart(figures),
       lifecycle_coverage: lifecyclePart(question, months, figures),
       costs: costsPart(question, figures),
-      sale_event: saleEventPart(question),
+      ...saleEventParts(question),
     },
     meta: { section: "overview" },
   };
@@ -75,7 +76,7 @@ function costFigures(question: Question, figures: Figures) {
 
 function costPerUnit(question: Question, figures: Figures): number | null {
   if (figures.returned === 0) return null;
-  const minor = halfUp(BigInt(costMinor(question, figures)), BigInt(figures.returned));
+  const minor = nearest(BigInt(costMinor(question, figures)), BigInt(figures.returned));
   return amountOf(minor, question.store.settings.currency_code);
 }
 
@@ -85,17 +86,13 @@ function medianOf(lags: readonly number[]): number | null {
   return upper === undefined || lower === undefined ? null : (lower + upper) / 2;
 }
 
-/** The same number of months right before. */
 function comparisonPart(question: Question, figures: Figures) {
-  const { store, params } = question;
-  const requested = monthsFrom(String(params["start_month"]), String(params["end_month"]));
-  const last = monthBefore(String(params["start_month"]));
-  let first = last;
-  for (let count = 1; count < requested.length; count++) first = monthBefore(first);
-  const before = figuresIn(question, countedMonths(store, params, first, last));
+  const months = comparedMonths(question.store, question.params);
+  if (months === null) return null;
+  const before = figuresIn(question, months);
   return {
-    start_month: first,
-    end_month: last,
+    start_month: months[0],
+    end_month: months.at(-1),
     ...unitFigures(before),
     return_rate_change: changeOf(figures, before),
   };
@@ -113,12 +110,23 @@ function trendRow(question: Question, month: string) {
   };
 }
 
-/** M8. */
+/** M8: most units first, then by the words; of equal words the stated reason first. */
 function reasonsPart({ reasons, returned }: Figures) {
-  return [...new Set(reasons)]
-    .map((reason) => ({ reason, units: reasons.filter((other) => other === reason).length }))
-    .toSorted((left, right) => right.units - left.units || byCodePoint(left.reason, right.reason))
-    .map(({ reason, units }) => ({ reason, returned_units: units, share: rateOf(units, returned) }));
+  const groups = Object.values(Object.groupBy(reasons, ({ kind, reason }) => `${kind} ${reason}`));
+  return groups
+    .flatMap((units = []) => units.slice(0, 1).map((first) => ({ ...first, units: units.length })))
+    .toSorted(
+      (left, right) =>
+        right.units - left.units ||
+        byCodePoint(left.reason, right.reason) ||
+        (left.kind === "stated" ? -1 : 1),
+    )
+    .map(({ reason, kind, units }) => ({
+      reason,
+      kind,
+      returned_units: units,
+      share: rateOf(units, returned),
+    }));
 }
 
 /** M3. */
@@ -153,14 +161,14 @@ function lifecyclePart({ ledger, selected }: Question, months: readonly string[]
   const unitsIn = (status: string): number =>
     requests.reduce((sum, request) => sum + (request.status === status ? request.units : 0), 0);
   const { reasons, returned } = figures;
-  const withReason = reasons.filter((reason) => reason !== "refund_only" && reason !== "unspecified");
+  const withReason = reasons.filter(({ kind }) => kind === "stated");
   return {
     requested_units: unitsIn("REQUESTED"),
     open_units: unitsIn("OPEN"),
     closed_units: unitsIn("CLOSED"),
     declined_units: unitsIn("DECLINED"),
     canceled_units: unitsIn("CANCELED"),
-    refund_only_units: reasons.filter((reason) => reason === "refund_only").length,
+    refund_only_units: reasons.filter(({ kind }) => kind === "refund_only").length,
     share_with_reason: shareOf(withReason.length, returned),
     share_with_refund: shareOf(returned - figures.returnedNotRefunded, returned),
     share_with_label: ledger.labelCostsIncluded ? shareOf(figures.returnedWithLabel, returned) : null,

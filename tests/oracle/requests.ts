@@ -102,8 +102,8 @@ function selections(): Parameters[] {
 
 function saleEventParameters(store: Store, seed: number): Parameters {
   const events = store.files.sale_events ?? [];
-  const event = events[seed % (events.length + 1)];
-  if (event === undefined) return {};
+  const event = events[seed % (events.length + 2)];
+  if (event === undefined) return seed % 2 === 0 ? {} : { saleEvent: "never" };
   const baselines = ["matched_prior", "selected_non_sale", "prior_year"];
   return {
     saleEvent: event.slug,

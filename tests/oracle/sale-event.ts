@@ -1,14 +1,32 @@
 import { dayOf, dayText, lastDayOf } from "./calendar.ts";
 import { figuresOf } from "./figures.ts";
-import { changeOf, rateOf } from "./numbers.ts";
+import { byCodePoint, changeOf, rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { isDayComplete, windowDaysOf } from "./selection.ts";
-import type { SaleEventRow } from "./store.ts";
+import type { SaleEventRow, Store } from "./store.ts";
+
+/** M15: the workspace's sale events by slug, the one asked for, and whether there is none of that slug. */
+export function saleEventParts(question: Question) {
+  const { store, params } = question;
+  const chosen = saleEventPart(question);
+  return {
+    sale_event: chosen,
+    sale_events: eventsOf(store)
+      .toSorted((left, right) => byCodePoint(left.slug, right.slug))
+      .map(({ slug, label, starts_on, ends_on }) => ({ slug, label, starts_on, ends_on })),
+    sale_event_unknown: params["saleEvent"] !== undefined && chosen === null,
+  };
+}
+
+/** Of rows with the same slug the last one counts. */
+function eventsOf(store: Store): SaleEventRow[] {
+  return [...new Map((store.files.sale_events ?? []).map((row) => [row.slug, row])).values()];
+}
 
 /** M15: a sale event against its baseline, day by day; null when the request names none. */
-export function saleEventPart(question: Question) {
+function saleEventPart(question: Question) {
   const { store, params } = question;
-  const events = [...new Map((store.files.sale_events ?? []).map((row) => [row.slug, row])).values()];
+  const events = eventsOf(store);
   const event = events.find((row) => row.slug === params["saleEvent"]);
   if (event === undefined) return null;
   const isOther = ["selected_non_sale", "prior_year"].includes(String(params["saleEventBaseline"]));
@@ -18,7 +36,8 @@ export function saleEventPart(question: Question) {
   const baselineDays = baselineDaysOf(baseline, eventDays, events, params);
   const eventFigures = figuresOn(question, event, eventDays);
   const baselineFigures = figuresOn(question, event, baselineDays);
-  const isOnePeriod = baseline !== "selected_non_sale";
+  const countedDays = closedDays(question, baselineDays);
+  const isOnePeriod = baseline !== "selected_non_sale" && countedDays.length > 0;
   return {
     slug: event.slug,
     label: event.label,
@@ -26,11 +45,11 @@ export function saleEventPart(question: Question) {
     ends_on: event.ends_on,
     baseline,
     scope,
-    event: eventFigures.shown,
+    event: { days: closedDays(question, eventDays).length, ...eventFigures.shown },
     baseline_period: {
-      days: closedDays(question, baselineDays).length,
-      starts_on: isOnePeriod ? dayText(Math.min(...baselineDays)) : null,
-      ends_on: isOnePeriod ? dayText(Math.max(...baselineDays)) : null,
+      days: countedDays.length,
+      starts_on: isOnePeriod ? dayText(Math.min(...countedDays)) : null,
+      ends_on: isOnePeriod ? dayText(Math.max(...countedDays)) : null,
       ...baselineFigures.shown,
     },
     return_rate_change: changeOf(eventFigures, baselineFigures),

@@ -23,6 +23,8 @@ export type ImportShop = {
 };
 
 export const AS_OF = "2026-06-01T00:00:00Z";
+/** The moment at which folders are imported. */
+export const NOW = "2026-07-01T00:00:00Z";
 
 const TABLES = [
   "product",
@@ -75,6 +77,7 @@ export async function startImportShop(): Promise<ImportShop> {
           currencyCode: currencies.get(shopKey) ?? "EUR",
           folder,
           asOf: new Date(AS_OF),
+          now: new Date(NOW),
           skipInvalid: false,
           ...options,
         }),

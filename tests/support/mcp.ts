@@ -9,7 +9,7 @@ export type RpcAnswer = {
     jsonrpc: string;
     id: unknown;
     result?: Record<string, unknown> & { content?: { type: string; text: string }[]; isError?: boolean };
-    error?: { code: number; message: string };
+    error?: { code: number; message: string; data?: unknown };
   };
 };
 
@@ -55,6 +55,34 @@ export function rpc(method: string, params?: Record<string, unknown>): Record<st
 
 export function toolCall(name: string, values: unknown = {}): Record<string, unknown> {
   return rpc("tools/call", { name, arguments: values });
+}
+
+export const MODERN_VERSION = "2026-07-28";
+
+/** The `_meta` of a request of revision 2026-07-28; a member given as undefined is left out. */
+export function modernMeta(members: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+    "io.modelcontextprotocol/clientInfo": { name: "tests", version: "1.0.0" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+    ...members,
+  };
+}
+
+/** The headers that revision 2026-07-28 asks for beside a request; undefined leaves one out. */
+export function modernHeaders(
+  method: string,
+  name?: string,
+  others: Record<string, string | undefined> = {},
+): Record<string, string> {
+  const headers = {
+    "mcp-protocol-version": MODERN_VERSION,
+    "mcp-method": method,
+    "mcp-name": name,
+    ...others,
+  };
+  const given = Object.entries(headers).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return Object.fromEntries(given);
 }
 
 /** The one text of a tool's result, whose form is checked. */

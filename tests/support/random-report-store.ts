@@ -1,3 +1,4 @@
+import { REFUND_ONLY, UNSPECIFIED } from "../../src/metrics/returned-units.ts";
 import type { ReportStore } from "./report-store.ts";
 
 const DAY_MS = 86_400_000;
@@ -6,7 +7,9 @@ const DAYS = 540;
 const REASONS = [
   "too_small",
   "TOO_BIG",
+  UNSPECIFIED,
   "unspecified",
+  REFUND_ONLY,
   "refund_only",
   '=2+2, "odd"\r\nreason 🧦',
   "-wrong colour",

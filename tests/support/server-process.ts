@@ -9,6 +9,7 @@ import type { Caller } from "./service.ts";
 export type ServerProcess = {
   address: string;
   call: Caller;
+  pid: number;
   isRunning(): boolean;
   signal(name: NodeJS.Signals): void;
   /** The exit code; null when a signal ended the process. */
@@ -37,6 +38,7 @@ export async function startServerProcess(
   return {
     address,
     call: createCaller(address),
+    pid: child.pid ?? 0,
     isRunning: () => child.exitCode === null && child.signalCode === null,
     signal: (name) => void child.kill(name),
     ended,

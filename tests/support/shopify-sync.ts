@@ -98,6 +98,7 @@ export async function startShopifySync(
           currencyCode,
           folder,
           asOf: new Date(now),
+          now: new Date(now),
           skipInvalid: false,
         });
       } finally {

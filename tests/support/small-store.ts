@@ -253,6 +253,7 @@ function controlRows() {
     sync_record: [{ source: "labels", part: "labels", record_id: "record", record: "{}" }],
     pending_record: [{ source: "labels", kind: "order", record_id: "pending order" }],
     webhook_delivery: [{ source: "labels", webhook_id: "delivery", topic: "refunds/create" }],
+    redacted_order: [{ order_id: "redacted order" }],
     daily_usage: [{ day: "2026-01-01", requests: 0 }],
     dirty_cohort: [{ cohort_month: "2020-01-01" }],
     watchlist_entry: [{ entity_kind: "sku", entity_key: "JACKET-M" }],

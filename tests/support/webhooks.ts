@@ -43,12 +43,13 @@ export async function messageOf(response: Response): Promise<string> {
   return ((await response.json()) as { error: { message: string } }).error.message;
 }
 
-/** Connects a workspace to a shop, with secrets of the test's own. */
+/** Connects a workspace to a shop, with secrets of the test's own; `url` is where the shop answers. */
 export async function connectShop(
   service: TestService,
   shopKey: number,
   shop: string,
   secrets: Record<string, string> = {},
+  url = `https://${shop}`,
 ): Promise<void> {
   const { sealingKey } = deriveKeys(TEST_SECRET);
   const place = { sealingKey, shopKey, source: "shopify" };
@@ -60,7 +61,7 @@ export async function connectShop(
       kind: "store",
       is_connection: true,
       status: "ok",
-      settings: { url: `https://${shop}`, shop, connectedAt: "2026-07-01T00:00:00Z" },
+      settings: { url, shop, connectedAt: "2026-07-01T00:00:00Z" },
       sealed_credentials: `\\x${sealed.toString("hex")}`,
     },
   ]);

@@ -52,8 +52,18 @@ export interface EntitiesMeta extends ApiMeta {
   next_cursor: string | null;
 }
 
+/** How much of the range of order months is counted. */
+export interface MonthCoverage {
+  /** Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results. */
+  months_included: number;
+  /** Months of the range left out because their window is still open, newest last. */
+  excluded_months: string[];
+  /** YYYY-MM. */
+  complete_through: string | null;
+}
+
 /** What /api/v1/summary answers. */
-export interface SummaryData {
+export interface SummaryData extends MonthCoverage {
   sold_units: number;
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
@@ -93,7 +103,7 @@ export interface ReportSummaryReturnRateInterval {
   high: number;
 }
 
-export interface ReportSummary {
+export interface ReportSummary extends MonthCoverage {
   sold_units: number;
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
@@ -107,12 +117,16 @@ export interface ReportSummary {
   return_label_cost: number;
   /** Decimal number in currency_code. */
   returns_cost: number;
-  /** returns_cost ÷ returned_units, half up to the decimals of the currency. */
+  /** returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero. */
   cost_per_returned_unit: number | null;
   median_days_to_return: number | null;
 }
 
-/** The same number of months right before; null when they would begin before the year 1. */
+/**
+ * As many complete months as summary.months_included, ending with the newest complete month before
+ * start_month (lifetime: right before it); null when none is included, when none before is complete,
+ * and when they would begin before the year 1.
+ */
 export interface ReportComparison {
   /** YYYY-MM. */
   start_month: string;
@@ -145,8 +159,13 @@ export interface ReportTrendRow {
 }
 
 export interface ReportReturnReason {
-  /** As the store has it, or refund_only, or unspecified. */
+  /** As the store has it; refund_only or unspecified where there is none, as kind says. */
   reason: string;
+  /**
+   * stated: the store's own reason, whatever it reads. refund_only: no return, only a refund.
+   * unspecified: a return without a reason. Two rows may share the reason and differ in kind.
+   */
+  kind: "stated" | "refund_only" | "unspecified";
   label: string;
   returned_units: number;
   /** 0–1 fraction of the returned units. */
@@ -210,6 +229,8 @@ export interface ReportCosts {
 }
 
 export interface ReportSaleEventEvent {
+  /** Days that count: those whose window is still open are left out unless include_incomplete. */
+  days: number;
   sold_units: number;
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
@@ -219,9 +240,9 @@ export interface ReportSaleEventEvent {
 export interface ReportSaleEventBaselinePeriod {
   /** Days that count: those whose window is still open are left out unless include_incomplete. */
   days: number;
-  /** YYYY-MM-DD. */
+  /** First day that counts; null when none does, and for selected_non_sale. YYYY-MM-DD. */
   starts_on: string | null;
-  /** YYYY-MM-DD. */
+  /** Last day that counts; null when none does, and for selected_non_sale. YYYY-MM-DD. */
   ends_on: string | null;
   sold_units: number;
   returned_units: number;
@@ -243,6 +264,15 @@ export interface ReportSaleEvent {
   baseline_period: ReportSaleEventBaselinePeriod;
   /** Difference of two rates. */
   return_rate_change: number | null;
+}
+
+export interface SaleEvent {
+  slug: string;
+  label: string;
+  /** YYYY-MM-DD. */
+  starts_on: string;
+  /** YYYY-MM-DD. */
+  ends_on: string;
 }
 
 export interface ReportBreakdownRowReturnRateInterval {
@@ -289,7 +319,11 @@ export interface ReportData {
   window_days: number | null;
   label_costs_included: boolean;
   summary: ReportSummary;
-  /** The same number of months right before; null when they would begin before the year 1. */
+  /**
+   * As many complete months as summary.months_included, ending with the newest complete month before
+   * start_month (lifetime: right before it); null when none is included, when none before is complete,
+   * and when they would begin before the year 1.
+   */
   comparison?: ReportComparison | null;
   trend?: ReportTrendRow[];
   return_reasons?: ReportReturnReason[];
@@ -302,7 +336,10 @@ export interface ReportData {
   lifecycle_coverage?: ReportLifecycleCoverage;
   costs?: ReportCosts;
   /** null unless saleEvent names a sale event of this workspace. */
-  sale_event?: ReportSaleEvent | null;
+  sale_event: ReportSaleEvent | null;
+  sale_events: SaleEvent[];
+  /** Whether saleEvent was asked for and this workspace has no such event; false otherwise. */
+  sale_event_unknown: boolean;
   /**
    * The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector
    * null) for the rest and for what has no key: together they are the selection.
@@ -329,7 +366,7 @@ export interface TimeseriesData {
   rows: TimeseriesRow[];
 }
 
-export interface TimeseriesMeta extends ApiMeta, CohortEcho {
+export interface TimeseriesMeta extends ApiMeta, CohortEcho, MonthCoverage {
   returned: number;
 }
 
@@ -372,7 +409,7 @@ export interface ReturnRateLeaderboardTotals {
   return_rate: number;
 }
 
-export interface ReturnRateLeaderboardMeta extends ApiMeta {
+export interface ReturnRateLeaderboardMeta extends ApiMeta, MonthCoverage {
   selector: SelectorEcho;
   /** YYYY-MM. */
   start_month?: string;
@@ -426,7 +463,7 @@ export interface ReturnCostLeaderboardTotals {
   return_rate: number;
 }
 
-export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho {
+export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho, MonthCoverage {
   limit: number;
   returned: number;
   vendor_known: boolean | null;

@@ -59,9 +59,10 @@ export interface EndpointMethods {
 
   /**
    * Everything about the returns of a selection. Rate with its interval and the months before, monthly
-   * trend, return reasons, refunds, days to return, how much is known of each return, costs and, for a
-   * sale event, its rate against a baseline. reportSection narrows it to one part beside the summary;
-   * breakdown divides it by vendor, product, SKU or group.
+   * trend, return reasons, refunds, days to return, how much is known of each return, costs, the
+   * workspace's sale events and, for the one asked for, its rate against a baseline. reportSection
+   * narrows it to one part beside the summary and the sale event; breakdown divides it by vendor,
+   * product, SKU or group.
    * GET /api/v1/report; needs the scope `read:reports`.
    */
   report: (parameters: ReportParameters, options?: RequestOptions) => Promise<Result<ReportData, ReportMeta>>;

@@ -60,7 +60,7 @@ export interface SummaryParameters extends SelectorParameters, MonthParameters, 
 
 /** A sale event to look at. */
 export interface SaleEventParameters {
-  /** Slug of a sale event; an unknown one is ignored. */
+  /** Slug of a sale event, as sale_events of any report lists them; an unknown one is ignored. */
   saleEvent?: string | undefined;
   /** What the sale event is compared with. Default: "matched_prior". */
   saleEventBaseline?: "matched_prior" | "selected_non_sale" | "prior_year" | undefined;
@@ -113,7 +113,7 @@ export interface ReturnRateLeaderboardParameters extends SelectorParameters {
   include_used_variants?: boolean | undefined;
   /** The latest complete order month, or the twelve up to it. Default: "year". */
   period?: "month" | "year" | undefined;
-  /** Rows to return, 1 to 500. Default: 50. */
+  /** Rows to return, 1 to 500. Default: 10. */
   limit?: number | undefined;
   /** Lowest return rate to list, a 0–1 fraction. */
   min_return_rate?: number | undefined;
@@ -128,7 +128,7 @@ export interface ReturnCostLeaderboardParameters
   extends SelectorParameters, MonthParameters, WindowParameters {
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
-  /** Rows to return, 1 to 100. Default: 50. */
+  /** Rows to return, 1 to 100. Default: 10. */
   limit?: number | undefined;
   /** Lowest returns cost to list, in the shop's currency. */
   min_cost?: number | undefined;
@@ -140,10 +140,7 @@ export interface ReturnCostLeaderboardParameters
 export interface AlertsParameters {
   /** Earliest created_at to return, inclusive. ISO 8601, such as 2026-01-31T00:00:00Z. */
   since?: string | undefined;
-  /**
-   * return_rate_watchlist, backfill_completed, connection_stale or report_ready; an unknown one matches
-   * nothing.
-   */
+  /** return_rate_watchlist, backfill_completed, connection_stale or report_ready. */
   category?: string | undefined;
   /** Rows to return, 1 to 100. Default: 50. */
   limit?: number | undefined;

@@ -1,6 +1,19 @@
 import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
 
+const DROP_UNUSABLE_IMAGES = defineStatement({
+  name: "drop_unusable_images",
+  text: `with dropped as (
+           update staged_product s set image_url = null where s.image_url !~* '^https?://[^/[:space:]]' returning 1
+         ) select count(*) as dropped from dropped`,
+});
+
+/** Takes image addresses that are not http(s) from the staged products: pages show them. Returns how many. */
+export async function dropUnusableImages(connection: Connection): Promise<number> {
+  const [row] = await connection.rows<{ dropped: number }>(DROP_UNUSABLE_IMAGES, []);
+  return row?.dropped ?? 0;
+}
+
 const PUT_PRODUCTS = defineStatement({
   name: "put_products",
   text: `with changed as (

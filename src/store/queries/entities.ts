@@ -1,5 +1,5 @@
 import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import type { Database, Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** One SKU (type_rank 1), product (2) or product group (3). */
@@ -49,50 +49,76 @@ export async function listEntities(
   ]);
 }
 
-const IS_CANDIDATE = `shop_key = $1 and type_rank between coalesce($2::smallint, 1) and coalesce($2, 3) and ($3::text is null or vendor = $3)`;
+const LIMIT_SEARCH = defineStatement({
+  name: "limit_search",
+  text: "select set_config('statement_timeout', $1, true)",
+});
 
-// 0.45: a name with one or two wrong letters still matches, an unrelated one does not. Similarity takes ten times as
-// long as looking for the text itself, so the rest is only asked for it when there is room for what is similar.
+const IS_CANDIDATE = `shop_key = $1 and ($2::smallint is null or type_rank = $2) and ($3::text is null or vendor = $3)`;
+
+// 0.45: a name with one or two wrong letters still matches, an unrelated one does not. The operator's threshold is a setting,
+// made here because Citus runs the statement on another node. Only where there is room for what is similar is it looked for.
 const SEARCH_ENTITIES = defineStatement({
   name: "search_entities",
   text: `with literal as materialized (
-           select ${COLUMNS}, search_text,
-                  case
-                    when type_rank = 1 and search_text ^@ ($4 || E'\\n') then 0
-                    when search_text ^@ $4 or strpos(search_text, E'\\n' || $4) > 0 then 1
-                    else 2
-                  end as match_rank
-             from entity where ${IS_CANDIDATE} and strpos(search_text, $4) > 0
-         ), matched as (
-           select ${COLUMNS}, match_rank, word_similarity($4, search_text) as similarity from literal
+           select ${COLUMNS}, search_text, split_part(search_text, E'\n', 1) as name
+             from entity where ${IS_CANDIDATE} and $7::boolean and search_text like $6
            union all
-           select ${COLUMNS}, 3, word_similarity($4, search_text)
+           select ${COLUMNS}, search_text, split_part(search_text, E'\n', 1)
+             from entity where ${IS_CANDIDATE} and not $7 and strpos(search_text, $4) > 0
+         ), matched as (
+           select ${COLUMNS},
+                  case
+                    when type_rank = 1 and name = $4 then 0
+                    when type_rank > 1 and name = $4 then 1
+                    when type_rank > 1 and name ^@ $4 then 2
+                    when type_rank > 1 and strpos(name, $4) > 0 then 3
+                    when search_text ^@ $4 or strpos(search_text, E'\n' || $4) > 0 then 4
+                    else 5
+                  end as match_rank,
+                  case when length($4) > 1 then word_similarity($4, search_text) end as similarity
+             from literal
+           union all
+           select ${COLUMNS}, 6, word_similarity($4, search_text)
              from entity
-            where ${IS_CANDIDATE} and (select count(*) from literal) < $5 and strpos(search_text, $4) = 0
-              and word_similarity($4, search_text) >= 0.45
+            where ${IS_CANDIDATE} and (select count(*) from literal) < $5 and cardinality(show_trgm($4)) > 0
+              and (select set_config('pg_trgm.word_similarity_threshold', '0.45', true)) is not null
+              and search_text %> $4 and strpos(search_text, $4) = 0
          )
          select ${COLUMNS}
            from matched
-          order by match_rank, similarity desc, type_rank, label, entity_key, product_group_type
+          order by match_rank, case when match_rank between 1 and 3 then type_rank end desc, similarity desc, type_rank, label,
+                   entity_key, product_group_type
           limit $5`,
 });
 
+/** Three letters or digits in a row: every database's locale takes them for a trigram. */
+const HAS_TRIGRAM = /[a-z0-9]{3}/u;
+
 /**
- * The best matches of a folded search text: exact SKU, then prefix of a field, then substring, then similarity
- * (pg_trgm). Scans the shop's part of entity's primary key: search_text starts with the label, a SKU's own text.
+ * The best matches of a folded search text: exact SKU, then groups and products by their name (exact, prefix, substring),
+ * then prefix of any field, substring, and similarity (pg_trgm). Throws PostgreSQL's 57014 after `longestMs`. The index
+ * entity_by_search finds similar texts, and those that hold the text; without a trigram that would scan all of it, so that
+ * the shop's part of entity's primary key is scanned instead.
  */
 export async function searchEntities(
-  database: Queryable,
+  database: Database,
   workspace: Workspace,
   filter: EntityFilter,
-  foldedText: string,
-  limit: number,
+  search: { foldedText: string; limit: number; longestMs: number },
 ): Promise<EntityRow[]> {
-  return database.rows(SEARCH_ENTITIES, [
-    workspace.shopKey,
-    filter.typeRank,
-    filter.vendor,
-    foldedText,
-    limit,
-  ]);
+  const { foldedText, limit, longestMs } = search;
+  const pattern = `%${foldedText.replaceAll(/[\\%_]/gu, "\\$&")}%`;
+  return database.transaction(async (connection) => {
+    await connection.rows(LIMIT_SEARCH, [String(longestMs)]);
+    return connection.rows<EntityRow>(SEARCH_ENTITIES, [
+      workspace.shopKey,
+      filter.typeRank,
+      filter.vendor,
+      foldedText,
+      limit,
+      pattern,
+      HAS_TRIGRAM.test(foldedText),
+    ]);
+  });
 }

@@ -3,7 +3,7 @@ import type { Connection } from "../database.ts";
 
 /**
  * The tables of one run, gone at its commit. Text is collated as in the tables it is joined with. staged_* hold what a
- * connector read, one row per source row with its line number; fact_* what the projection made of changed orders;
+ * connector read, one row per source row with its line number, of a deleted one its key alone; fact_* what the projection made of changed orders;
  * touched_* what has to be derived again.
  */
 const CREATE_STAGE = `
@@ -17,14 +17,16 @@ create temp table staged_variant (
 ) on commit drop;
 create temp table staged_order_row (
   kind text collate "C", line_number integer, order_id text collate "C", line_id text collate "C",
-  record_id text collate "C", units integer, record text
+  record_id text collate "C", units integer, record text, deleted boolean not null default false
 ) on commit drop;
 create temp table staged_label (
   line_number integer, label_id text collate "C", order_id text, return_id text, order_name text,
-  tracking_number text, charged_at timestamptz, amount_minor bigint, currency_code text, voided_at timestamptz
+  tracking_number text, charged_at timestamptz, amount_minor bigint, currency_code text, voided_at timestamptz,
+  deleted boolean not null default false
 ) on commit drop;
 create temp table staged_sale_event (
-  line_number integer, slug text collate "C", label text, starts_on date, ends_on date, skus text[]
+  line_number integer, slug text collate "C", label text, starts_on date, ends_on date, skus text[],
+  deleted boolean not null default false
 ) on commit drop;
 create temp table refused_row (kind text collate "C", line_number integer, order_id text, line_id text) on commit drop;
 create temp table changed_document (order_id text collate "C", document jsonb) on commit drop;
@@ -155,17 +157,26 @@ const FIND_UNKNOWN_LINES = defineStatement({
          with unstaged as materialized (
            select s.kind, s.line_number, s.order_id, s.line_id
              from staged_order_row s
-            where s.kind <> 'line'
+            where s.kind <> 'line' and not s.deleted
               and not exists (select from staged_order_row l
-                               where l.kind = 'line' and l.order_id = s.order_id and l.line_id = s.line_id)
+                               where l.kind = 'line' and l.order_id = s.order_id and l.line_id = s.line_id
+                                 and not l.deleted)
          )
          select u.kind, u.line_number, u.order_id, u.line_id
            from unstaged u
           where not exists (select from order_line l
-                             where l.shop_key = $1 and l.order_id = u.order_id and l.line_id = u.line_id)`,
+                             where l.shop_key = $1 and l.order_id = u.order_id and l.line_id = u.line_id)
+         union all
+         select u.kind, u.line_number, u.order_id, u.line_id
+           from unstaged u
+           join staged_order_row r on r.order_id = u.order_id and r.line_id = u.line_id
+          where r.kind = 'line' and r.deleted`,
 });
 
-/** Takes returns and refunds of lines that neither this run nor an earlier one knows out of the stage. */
+/**
+ * Takes returns and refunds of lines that neither this run nor an earlier one knows, or that this run removes, out of
+ * the stage.
+ */
 export async function refuseUnknownLines(
   connection: Connection,
   shopKey: number,
@@ -233,18 +244,23 @@ export type StagedCounts = {
   refunds: number;
   return_labels: number;
   sale_events: number;
+  /** Rows of any file that say that something is gone; the others do not count them. */
+  deleted_rows: number;
 };
 
 const COUNT_STAGED = defineStatement({
   name: "count_staged",
   text: `select (select count(*) from staged_product) as products,
                 (select count(*) from staged_variant) as variants,
-                count(*) filter (where kind = 'line') as order_lines,
+                count(*) filter (where kind = 'line' and not deleted) as order_lines,
                 (select count(*) from (select distinct order_id from staged_order_row) o) as orders,
-                count(*) filter (where kind = 'return') as returns,
-                count(*) filter (where kind = 'refund') as refunds,
-                (select count(*) from staged_label) as return_labels,
-                (select count(*) from staged_sale_event) as sale_events
+                count(*) filter (where kind = 'return' and not deleted) as returns,
+                count(*) filter (where kind = 'refund' and not deleted) as refunds,
+                (select count(*) from staged_label where not deleted) as return_labels,
+                (select count(*) from staged_sale_event where not deleted) as sale_events,
+                count(*) filter (where deleted)
+                  + (select count(*) from staged_label where deleted)
+                  + (select count(*) from staged_sale_event where deleted) as deleted_rows
            from staged_order_row`,
 });
 

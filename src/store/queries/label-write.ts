@@ -8,12 +8,12 @@ const PUT_LABELS = defineStatement({
                   s.currency_code, s.voided_at
              from staged_label s
              left join return_label l on l.shop_key = $1 and l.source = $2 and l.label_id = s.label_id
-            where l.label_id is null
+            where not s.deleted and (l.label_id is null
                or (l.said_order_id, l.said_return_id, l.said_order_name, l.tracking_number, l.charged_at,
                    l.amount_minor, l.currency_code, l.voided_at)
                   is distinct from
                   (s.order_id, s.return_id, s.order_name, s.tracking_number, s.charged_at, s.amount_minor,
-                   s.currency_code, s.voided_at)
+                   s.currency_code, s.voided_at))
          ), touched as (
            insert into touched_label (source, label_id) select $2, label_id from changed on conflict do nothing
          ), put as (
@@ -35,6 +35,36 @@ const PUT_LABELS = defineStatement({
 export async function putLabels(connection: Connection, shopKey: number, source: string): Promise<number> {
   const [row] = await connection.rows<{ changed: number }>(PUT_LABELS, [shopKey, source]);
   return row?.changed ?? 0;
+}
+
+const TOUCH_DELETED_LABELS = defineStatement({
+  name: "touch_deleted_labels",
+  text: `with gone as materialized (
+           select b.label_id from staged_label s
+             join return_label b on b.shop_key = $1 and b.source = $2 and b.label_id = s.label_id
+            where s.deleted
+         ), touched as (
+           insert into touched_label (source, label_id) select $2, label_id from gone on conflict do nothing
+         ) select count(*) as removed from gone`,
+});
+const DELETE_LABELS = defineStatement({
+  name: "delete_labels",
+  text: `delete from return_label b using (select s.label_id from staged_label s where s.deleted) gone
+          where b.shop_key = $1 and b.source = $2 and b.label_id = gone.label_id`,
+});
+
+/**
+ * Removes the stored labels that staged rows say are gone; returns how many. Their parts go when the labels are split.
+ * Primary key of return_label. In two statements: Citus refuses the one that would remove and note them at once.
+ */
+export async function removeDeletedLabels(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+): Promise<number> {
+  const [row] = await connection.rows<{ removed: number }>(TOUCH_DELETED_LABELS, [shopKey, source]);
+  await connection.rows(DELETE_LABELS, [shopKey, source]);
+  return row?.removed ?? 0;
 }
 
 const MATCH_LABELS = defineStatement({

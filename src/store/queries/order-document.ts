@@ -1,12 +1,16 @@
 import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
 
-/** One order of the stage: its rows as JSON arrays (null = none), and what is stored of it already. */
+/**
+ * One order of the stage: its rows as JSON arrays (null = none), the keys of those that are to be removed, and what is
+ * stored of it already.
+ */
 export type StagedOrderRow = {
   order_id: string;
   lines: string | null;
   returns: string | null;
   refunds: string | null;
+  removed: { kind: "line" | "return" | "refund"; line_id: string; record_id: string }[] | null;
   document: unknown;
 };
 
@@ -14,9 +18,11 @@ const OPEN_STAGED_ORDERS = defineStatement({
   name: "open_staged_order",
   text: `declare staged_order no scroll cursor for
      select s.order_id,
-            '[' || string_agg(s.record, ',') filter (where s.kind = 'line') || ']' as lines,
-            '[' || string_agg(s.record, ',') filter (where s.kind = 'return') || ']' as returns,
-            '[' || string_agg(s.record, ',') filter (where s.kind = 'refund') || ']' as refunds,
+            '[' || string_agg(s.record, ',') filter (where s.kind = 'line' and not s.deleted) || ']' as lines,
+            '[' || string_agg(s.record, ',') filter (where s.kind = 'return' and not s.deleted) || ']' as returns,
+            '[' || string_agg(s.record, ',') filter (where s.kind = 'refund' and not s.deleted) || ']' as refunds,
+            json_agg(json_build_object('kind', s.kind, 'line_id', s.line_id, 'record_id', s.record_id))
+              filter (where s.deleted) as removed,
             (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id) as document
        from staged_order_row s group by s.order_id`,
 });

@@ -12,6 +12,17 @@ export async function hasOrders(connection: Connection, shopKey: number): Promis
   return row?.found === true;
 }
 
+const REMOVES_ORDER_ROWS = defineStatement({
+  name: "removes_order_rows",
+  text: "select exists (select from staged_order_row where deleted) as found",
+});
+
+/** Whether a staged row says that a line, a return or a refund is gone. */
+export async function removesOrderRows(connection: Connection): Promise<boolean> {
+  const [row] = await connection.rows<{ found: boolean }>(REMOVES_ORDER_ROWS, []);
+  return row?.found === true;
+}
+
 /** Makes staged rows findable by order; returns how many there are. */
 export async function indexStagedRows(connection: Connection): Promise<number> {
   await connection.client.query(

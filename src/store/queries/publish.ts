@@ -5,7 +5,7 @@ const PUT_SALE_EVENTS = defineStatement({
   name: "put_sale_events",
   text: `with put as (
            insert into sale_event as e (shop_key, slug, label, starts_on, ends_on, skus)
-           select $1, slug, label, starts_on, ends_on, skus from staged_sale_event
+           select $1, slug, label, starts_on, ends_on, skus from staged_sale_event where not deleted
            on conflict (shop_key, slug) do update
               set label = excluded.label, starts_on = excluded.starts_on, ends_on = excluded.ends_on,
                   skus = excluded.skus
@@ -19,6 +19,46 @@ const PUT_SALE_EVENTS = defineStatement({
 export async function putSaleEvents(connection: Connection, shopKey: number): Promise<number> {
   const [row] = await connection.rows<{ changed: number }>(PUT_SALE_EVENTS, [shopKey]);
   return row?.changed ?? 0;
+}
+
+const REMOVE_SALE_EVENTS = defineStatement({
+  name: "remove_sale_events",
+  text: `with gone as (
+           delete from sale_event e using (select s.slug from staged_sale_event s where s.deleted) said
+            where e.shop_key = $1 and e.slug = said.slug
+           returning 1
+         ) select count(*) as removed from gone`,
+});
+
+/** Removes the sale events that staged rows say are gone; returns how many. Primary key of sale_event. */
+export async function removeSaleEvents(connection: Connection, shopKey: number): Promise<number> {
+  const [row] = await connection.rows<{ removed: number }>(REMOVE_SALE_EVENTS, [shopKey]);
+  return row?.removed ?? 0;
+}
+
+const COUNT_DELETED = defineStatement({
+  name: "count_deleted",
+  text: `select (select count(*) from staged_label where deleted) as labels,
+                (select count(*) from staged_sale_event where deleted) as sale_events`,
+});
+
+/** How many staged labels and sale events say that they are gone. */
+export async function countDeleted(connection: Connection): Promise<{ labels: number; sale_events: number }> {
+  const [row] = await connection.rows<{ labels: number; sale_events: number }>(COUNT_DELETED, []);
+  return row ?? { labels: 0, sale_events: 0 };
+}
+
+const FIND_NEWEST_ORDER_DAY = defineStatement({
+  name: "find_newest_order_day",
+  text: `select max(l.ordered_on) as newest_day from order_line l
+          where l.shop_key = $1
+            and l.cohort_month = (select max(m.cohort_month) from order_line m where m.shop_key = $1)`,
+});
+
+/** The UTC day of the shop's newest order, YYYY-MM-DD; null without orders. Index order_line_by_month. */
+export async function findNewestOrderDay(connection: Connection, shopKey: number): Promise<string | null> {
+  const [row] = await connection.rows<{ newest_day: string | null }>(FIND_NEWEST_ORDER_DAY, [shopKey]);
+  return row?.newest_day ?? null;
 }
 
 const COUNT_UNKNOWN_SALE_SKUS = defineStatement({

@@ -16,14 +16,28 @@ export type ReportRange = {
   endMonth: string;
   /** Cohort months whose returns are added up. */
   countedMonths: readonly string[];
+  /** Slug of the sale event whose SKUs are wanted; null = none. */
+  saleEvent: string | null;
   /** Charge months of unmatched labels, both included; null = not asked for. */
   charged: { startMonth: string; endMonth: string } | null;
+};
+
+/**
+ * A sale event; days are "YYYY-MM-DD", both included. `skus` is told of the one asked for; null = the whole workspace.
+ */
+export type SaleEventRow = {
+  slug: string;
+  label: string;
+  starts_on: string;
+  ends_on: string;
+  skus: string[] | null;
 };
 
 /** What counts lies inside the window, on the counted cohort months; request units whatever the window. */
 export type ReportFigures = Found & {
   skus: string[] | null;
   months: CohortMonthRow[];
+  /** `reason` is a stated one, or a key of src/metrics/returned-units.ts for none. */
   reasons: { reason: string; returned_units: number }[];
   lags: { lag_days: number; returned_units: number }[];
   returned_not_refunded_units: number;
@@ -32,6 +46,8 @@ export type ReportFigures = Found & {
   /** Units of return requests by their present state. */
   request_units: Record<"REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED", number>;
   unmatched_label_minor: number | null;
+  /** Every sale event of the workspace, by slug. */
+  sale_events: SaleEventRow[];
 };
 
 const COUNTED = ["returned_units", "refunded_units", "returned_not_refunded_units", "labeled_returned_units"];
@@ -73,12 +89,17 @@ const LOAD_REPORT_FIGURES = defineStatement({
          case when $10::date is not null then (
            select coalesce(sum(u.amount_minor), 0) from unmatched_label u
             where u.shop_key = $1 and u.charged_on >= $10 and u.charged_on < $11::date + interval '1 month')
-         end as unmatched_label_minor
+         end as unmatched_label_minor,
+         coalesce((
+           select json_agg(json_build_object('slug', v.slug, 'label', v.label, 'starts_on', v.starts_on, 'ends_on', v.ends_on,
+                                             'skus', case when v.slug = $12::text then v.skus end) order by v.slug)
+             from sale_event v where v.shop_key = $1), '[]') as sale_events
     from total t`,
 });
 
 /**
- * One row: all figures of a report, of one moment. Range scans of cohort's primary key; unmatched_label_by_day.
+ * One row: all figures of a report, of one moment. Range scans of cohort's primary key; unmatched_label_by_day;
+ * sale_event's primary key.
  */
 export async function loadReportFigures(
   database: Queryable,
@@ -93,6 +114,7 @@ export async function loadReportFigures(
     range.countedMonths.map(firstDay),
     range.charged === null ? null : firstDay(range.charged.startMonth),
     range.charged === null ? null : firstDay(range.charged.endMonth),
+    range.saleEvent,
   ]);
   if (rows[0] === undefined) throw new Error("load_report_figures returned no row");
   return rows[0];

@@ -6,26 +6,6 @@ import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 import { CHOSEN, CHOSEN_COHORT, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
-/** A sale event; days are "YYYY-MM-DD", both included; `skus` null = the whole workspace. */
-export type SaleEventRow = {
-  slug: string;
-  label: string;
-  starts_on: string;
-  ends_on: string;
-  skus: string[] | null;
-};
-
-const LOAD_SALE_EVENTS = defineStatement({
-  name: "load_sale_events",
-  text: `select v.slug, v.label, v.starts_on, v.ends_on, v.skus
-           from sale_event v where v.shop_key = $1 order by v.slug`,
-});
-
-/** One row per sale event of the workspace, by slug: a scan of sale_event's primary key. */
-export async function loadSaleEvents(database: Queryable, workspace: Workspace): Promise<SaleEventRow[]> {
-  return database.rows<SaleEventRow>(LOAD_SALE_EVENTS, [workspace.shopKey]);
-}
-
 export type SalePeriod = "event" | "baseline";
 
 /** Days of one cohort month, counted from 1970-01-01; both ends included, `monthDay` the month's first. */

@@ -7,8 +7,10 @@ export type NamedRecord = { kind: string; recordId: string };
 const RECORD_DELIVERY = defineStatement({
   name: "record_webhook_delivery",
   text: `with taken as (
-           insert into webhook_delivery (shop_key, source, webhook_id, topic) values ($1, $2, $3, $4)
-           on conflict (shop_key, source, webhook_id) do nothing
+           insert into webhook_delivery (shop_key, source, webhook_id, topic, replay_key) values ($1, $2, $3, $4, $7)
+           on conflict (shop_key, source, replay_key) do update
+              set webhook_id = excluded.webhook_id, topic = excluded.topic, received_at = excluded.received_at
+            where webhook_delivery.received_at < $8
            returning shop_key
          ), pending as (
            insert into pending_record (shop_key, source, kind, record_id)
@@ -19,9 +21,12 @@ const RECORD_DELIVERY = defineStatement({
          select count(*)::integer as taken from taken`,
 });
 
+/** A body that comes again after a day is a new delivery. */
+const REPLAY_MS = 24 * 3_600_000;
+
 /**
- * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, and nothing
- * changes. Primary keys.
+ * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, by its webhook id
+ * or within a day by its replay key, and nothing changes. Primary keys and webhook_delivery_by_replay_key.
  */
 export async function recordDelivery(
   database: Queryable,
@@ -30,9 +35,11 @@ export async function recordDelivery(
     source: string;
     webhookId: string;
     topic: string;
+    replayKey: string;
     records: readonly NamedRecord[];
   },
 ): Promise<boolean> {
+  if (await hasDelivery(database, delivery.shopKey, delivery.source, delivery.webhookId)) return false;
   const [row] = await database.rows<{ taken: number }>(RECORD_DELIVERY, [
     delivery.shopKey,
     delivery.source,
@@ -40,24 +47,69 @@ export async function recordDelivery(
     delivery.topic,
     delivery.records.map(({ kind }) => kind),
     delivery.records.map(({ recordId }) => recordId),
+    delivery.replayKey,
+    new Date(Date.now() - REPLAY_MS),
   ]);
   return row?.taken === 1;
+}
+
+const HAS_DELIVERY = defineStatement({
+  name: "has_webhook_delivery",
+  text: `select exists (select from webhook_delivery d
+                         where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
+});
+
+/** Whether a delivery was taken in. Primary key. */
+export async function hasDelivery(
+  database: Queryable,
+  shopKey: number,
+  source: string,
+  webhookId: string,
+): Promise<boolean> {
+  const [row] = await database.rows<{ has_delivery: boolean }>(HAS_DELIVERY, [shopKey, source, webhookId]);
+  return row?.has_delivery === true;
+}
+
+const FORGET_DELIVERY = defineStatement({
+  name: "forget_webhook_delivery",
+  text: "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",
+});
+
+/** Lets a delivery that came to nothing come again. Primary key. */
+export async function forgetDelivery(
+  database: Queryable,
+  shopKey: number,
+  source: string,
+  webhookId: string,
+): Promise<void> {
+  await database.rows(FORGET_DELIVERY, [shopKey, source, webhookId]);
 }
 
 const IS_RECORDED = defineStatement({
   name: "is_webhook_recorded",
   text: `select exists (select from audit_event a
-                         where a.shop_key = $1 and a.action = $2 and a.detail ->> 'webhook_id' = $3) as is_recorded`,
+                         where a.shop_key = $1 and a.action = $2
+                           and (a.detail ->> 'webhook_id' = $3
+                                or (a.detail ->> 'replay_key' = $4 and a.happened_at > $5))) as is_recorded`,
 });
 
-/** Whether the history tells of a delivery: it outlives the workspace that the delivery erased. */
+/**
+ * Whether the history tells of a delivery, by its webhook id or within a day by its replay key: it outlives the
+ * workspace that the delivery erased. audit_event_time.
+ */
 export async function isRecorded(
   database: Queryable,
   shopKey: number,
   action: string,
-  webhookId: string,
+  { webhookId, replayKey }: { webhookId: string; replayKey: string },
 ): Promise<boolean> {
-  const [row] = await database.rows<{ is_recorded: boolean }>(IS_RECORDED, [shopKey, action, webhookId]);
+  const [row] = await database.rows<{ is_recorded: boolean }>(IS_RECORDED, [
+    shopKey,
+    action,
+    webhookId,
+    replayKey,
+    new Date(Date.now() - REPLAY_MS),
+  ]);
   return row?.is_recorded === true;
 }
 

@@ -2,8 +2,8 @@ import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
 import { CLEARED_TABLES } from "./workspace-clear.ts";
 
-/** What clearing leaves: settings, tokens and history. */
-const KEPT_BY_CLEARING = ["api_token", "audit_event", "daily_usage", "shop_directory"];
+/** What clearing leaves: settings, tokens, history, and which orders are not to be named again. */
+const KEPT_BY_CLEARING = ["api_token", "audit_event", "daily_usage", "redacted_order", "shop_directory"];
 
 const ERASE_WORKSPACE = defineStatement({
   name: "erase_workspace",

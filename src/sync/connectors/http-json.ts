@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isLoopbackHost } from "../../lib/loopback.ts";
 import { SourceFailed, SourceRefused } from "../connector.ts";
+import { readText } from "./source-answer.ts";
 
 /** A source that is asked over HTTP. */
 export type JsonSource = {
@@ -72,14 +74,19 @@ export async function getJson(source: JsonSource, url: URL): Promise<unknown> {
   }
 }
 
-/** The API's root of a setting, with a slash at its end. Keys travel encrypted, except to this machine itself. */
-export function readBaseUrl(setting: unknown, fallback: string, title: string): URL {
+/**
+ * The API's root of a setting, with a slash at its end. Keys go to the source's own hosts over https, else to this
+ * machine itself alone. The first host is the one without a setting.
+ */
+export function readBaseUrl(setting: unknown, hosts: readonly [string, ...string[]], title: string): URL {
+  const fallback = `https://${hosts[0]}`;
   const text = setting ?? fallback;
   const url = typeof text === "string" ? URL.parse(text) : null;
-  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
-  if (url === null || !isSafe) {
+  const isOwn = url?.protocol === "https:" && url.port === "" && hosts.includes(url.hostname);
+  const isLocal = url !== null && /^https?:$/u.test(url.protocol) && isLoopbackHost(url.hostname);
+  if (url === null || url.username !== "" || !(isOwn || isLocal)) {
     throw new SourceFailed(
-      `The address of ${title} has to begin with https:// (http:// only for this machine itself).`,
+      `The address of ${title} has to be ${fallback} (another only on this machine itself).`,
     );
   }
   if (!url.pathname.endsWith("/")) url.pathname += "/";
@@ -94,10 +101,6 @@ export function readApiKey(secret: string | undefined, title: string): string {
     throw new SourceRefused(`The API key of ${title} has characters that no key has: connect it again.`);
   }
   return key;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127(?:\.\d+){3}$/u.test(host);
 }
 
 /** pauseMs: the source asks for a pause before the next try; null = it does not. */
@@ -115,7 +118,7 @@ async function ask(source: JsonSource, url: URL): Promise<Outcome> {
       redirect: "manual",
       signal,
     });
-    text = await readText(response, title);
+    text = await readText(response, title, MAX_ANSWER_BYTES);
   } catch (error) {
     if (error instanceof SourceFailed) throw error;
     const isSilence = error instanceof Error && error.name === "TimeoutError";
@@ -137,18 +140,6 @@ async function ask(source: JsonSource, url: URL): Promise<Outcome> {
   } catch {
     return { reason: "the answer was no complete JSON", pauseMs: null };
   }
-}
-
-async function readText(response: Response, title: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk as Uint8Array);
-    bytes += (chunk as Uint8Array).byteLength;
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new SourceFailed(`An answer of ${title} is longer than any page can be.`);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Retry-After is seconds or a date. */

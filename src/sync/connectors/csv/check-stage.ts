@@ -21,7 +21,7 @@ export type CheckOptions = {
 
 /**
  * Checks what only all rows together can tell: of rows with one key the last stays; returns and refunds must name
- * lines of the folder or of an earlier import; a refund must not exceed its line. Refused rows leave the stage.
+ * lines of the folder or of an earlier import that the folder does not delete; a refund must not exceed its line. Refused rows leave the stage.
  */
 export async function checkStage(options: CheckOptions): Promise<void> {
   const { connection, shopKey, problems } = options;
@@ -32,7 +32,8 @@ export async function checkStage(options: CheckOptions): Promise<void> {
     options,
     unknown,
     "line_id",
-    (row) => `names the line ${quoted(row.line_id)} of order ${quoted(row.order_id)}, which is unknown`,
+    (row) =>
+      `names the line ${quoted(row.line_id)} of order ${quoted(row.order_id)}, which is unknown or deleted`,
   );
   const excessive = await refuseExcessiveRefunds(connection, shopKey, Math.max(1, problems.room()));
   addProblems(

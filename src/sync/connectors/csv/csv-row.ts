@@ -117,7 +117,8 @@ function readMoney(
   if (minor === null && text.replace(/^[+-]/, "").split(".")[0]!.length < 15) {
     throw new CellProblem(
       column,
-      `has more than the ${exponent} decimals of ${currencyCode}: ${shown(text)}`,
+      `has more than the ${exponent} decimals of ${currencyCode}: ${shown(text)}; ` +
+        `export it as a decimal rounded to ${exponent} places, not as a floating-point number`,
     );
   }
   if (minor === null || Math.abs(minor) > MAX_MINOR)
@@ -126,8 +127,9 @@ function readMoney(
   return minor;
 }
 
+/** " UTC" is how BigQuery writes the offset of its timestamps. */
 const INSTANT =
-  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):?(\d\d)?)$/;
+  /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]| UTC|([+-])(\d\d):?(\d\d)?)$/;
 
 function readTime(column: string, text: string): string {
   const match = INSTANT.exec(text);

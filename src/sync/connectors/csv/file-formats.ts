@@ -18,14 +18,26 @@ export const FILE_NAMES = [
 
 export type FileName = (typeof FILE_NAMES)[number];
 
+/** What the cells of a row are read with. */
+export type RowContext = {
+  currencyCode: string;
+  /** ISO 8601 in UTC: orders of later moments are refused. */
+  latestOrderAt: string;
+};
+
 /** `read` turns a row into the values of `columns` of its staging table, after the line number; throws CellProblem. */
 export type FileFormat = {
   required: readonly string[];
   optional: readonly string[];
   table: StagedTable;
   columns: readonly string[];
-  read: (row: CsvRow, currencyCode: string) => CopyValue[];
+  read: (row: CsvRow, context: RowContext) => CopyValue[];
+  /** Where a row may say that it is gone: the columns that it is known by, and the values that these stage. */
+  removal?: { keys: readonly string[]; read: (row: CsvRow) => CopyValue[] };
 };
+
+/** The column that says so. */
+export const DELETED = "deleted";
 
 /** Tells the rows of the three order files apart where they are staged together. */
 export const FILE_OF_KIND: Readonly<Record<string, FileName>> = {
@@ -38,6 +50,20 @@ const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] 
 const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as const;
 const MAX_URL_BYTES = 4096;
 const ORDER_ROW = ["kind", "order_id", "line_id", "record_id", "units", "record"];
+
+/** The staged key of a row of the three order files. */
+function orderRowKey(row: CsvRow, kind: string, recordColumn: string | null): CopyValue[] {
+  return [
+    kind,
+    need(row, "order_id"),
+    need(row, "line_id"),
+    recordColumn === null ? "" : need(row, recordColumn),
+  ];
+}
+
+function need(row: CsvRow, column: string): string {
+  return row.need(column, row.text(column));
+}
 
 export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
   products: {
@@ -70,7 +96,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     optional: ["sku", "title", "condition", "counterpart_sku", "unit_cost"],
     table: "staged_variant",
     columns: ["variant_id", "product_gid", "sku", "title", "used", "counterpart_sku", "unit_cost_minor"],
-    read: (row, currencyCode) => [
+    read: (row, { currencyCode }) => [
       row.need("variant_id", row.text("variant_id")),
       productGidOf(row.need("product_id", row.text("product_id"))),
       row.text("sku"),
@@ -96,10 +122,11 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     ],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row, currencyCode) => {
-      const { orderId, line } = readOrderLine(row, currencyCode);
+    read: (row, context) => {
+      const { orderId, line } = readOrderLine(row, context);
       return ["line", orderId, line.lineId, "", line.units, JSON.stringify(line)];
     },
+    removal: { keys: ["order_id", "line_id"], read: (row) => orderRowKey(row, "line", null) },
   },
   returns: {
     required: ["return_id", "order_id", "line_id", "status", "units"],
@@ -111,16 +138,24 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
       const request = readReturn(row);
       return ["return", orderId, request.lineId, request.returnId, request.units, JSON.stringify(request)];
     },
+    removal: {
+      keys: ["return_id", "order_id", "line_id"],
+      read: (row) => orderRowKey(row, "return", "return_id"),
+    },
   },
   refunds: {
     required: ["refund_id", "order_id", "line_id", "refunded_at", "units", "subtotal"],
     optional: ["restock_type", "return_id"],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row, currencyCode) => {
+    read: (row, { currencyCode }) => {
       const orderId = row.need("order_id", row.text("order_id"));
       const refund = readRefund(row, currencyCode);
       return ["refund", orderId, refund.lineId, refund.refundId, refund.units, JSON.stringify(refund)];
+    },
+    removal: {
+      keys: ["refund_id", "order_id", "line_id"],
+      read: (row) => orderRowKey(row, "refund", "refund_id"),
     },
   },
   return_labels: {
@@ -137,7 +172,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
       "currency_code",
       "voided_at",
     ],
-    read: (row, currencyCode) => {
+    read: (row, { currencyCode }) => {
       const labelCurrency = readCurrency(row) ?? currencyCode;
       return [
         row.need("label_id", row.text("label_id")),
@@ -150,6 +185,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
         row.time("voided_at"),
       ];
     },
+    removal: { keys: ["label_id"], read: (row) => [need(row, "label_id")] },
   },
   sale_events: {
     required: ["slug", "label", "starts_on", "ends_on"],
@@ -168,19 +204,27 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
         readSkus(row),
       ];
     },
+    removal: { keys: ["slug"], read: (row) => [need(row, "slug")] },
   },
 };
 
 /** A row of order_lines. */
-export function readOrderLine(row: CsvRow, currencyCode: string): { orderId: string; line: DocumentLine } {
+export function readOrderLine(row: CsvRow, context: RowContext): { orderId: string; line: DocumentLine } {
   const orderId = row.need("order_id", row.text("order_id"));
-  return { orderId, line: readLine(row, currencyCode) };
+  return { orderId, line: readLine(row, context) };
 }
 
-function readLine(row: CsvRow, currencyCode: string): DocumentLine {
+function readLine(row: CsvRow, { currencyCode, latestOrderAt }: RowContext): DocumentLine {
+  const orderedAt = row.need("ordered_at", row.time("ordered_at"));
+  if (orderedAt > latestOrderAt) {
+    throw new CellProblem(
+      "ordered_at",
+      `lies in the future: ${orderedAt}; an order may be dated up to a day from now, which is ${latestOrderAt}`,
+    );
+  }
   return {
     lineId: row.need("line_id", row.text("line_id")),
-    orderedAt: row.need("ordered_at", row.time("ordered_at")),
+    orderedAt,
     productId: row.text("product_id"),
     variantId: row.text("variant_id"),
     sku: row.text("sku"),

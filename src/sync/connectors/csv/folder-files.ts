@@ -8,6 +8,7 @@ import { createGunzip } from "node:zlib";
 import { FILE_NAMES } from "./file-formats.ts";
 import type { FileName } from "./file-formats.ts";
 import { ImportError } from "./problems.ts";
+import { folderProblem, KNOWN_FILES, refuseOtherKinds, refuseWorkbook } from "./recognize-files.ts";
 
 /** One file of an import folder; `fileName` is as it stands there, with .csv or .csv.gz. */
 export type FolderFile = { name: FileName; fileName: string; path: string; bytes: number };
@@ -17,12 +18,13 @@ const BESIDE_A_STORE: ReadonlySet<FileName> = new Set(["return_labels", "sale_ev
 
 /**
  * The files of the import format in a folder, in the order they are read. Extra files are ignored. Throws ImportError
- * for a folder that lacks order lines, or that would overwrite what `connectedStore` tells (null = no store is).
+ * for a folder without any of them, or that would overwrite what `connectedStore` tells (null = no store is).
  */
 export async function findFolderFiles(folder: string, connectedStore: string | null): Promise<FolderFile[]> {
-  const present = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    throw new ImportError(`${folder}: the folder cannot be read (${error.code ?? error.message})`);
+  const present = await readdir(folder).catch(async (error: NodeJS.ErrnoException) => {
+    throw await folderProblem(folder, error);
   });
+  refuseOtherKinds(present);
   const files: FolderFile[] = [];
   for (const name of FILE_NAMES) {
     const fileNames = [`${name}.csv`, `${name}.csv.gz`].filter((fileName) => present.includes(fileName));
@@ -32,12 +34,18 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
     if (fileName === undefined) continue;
     const path = join(folder, fileName);
     const found = await stat(path);
-    if (!found.isFile()) throw new ImportError(`${fileName}: not a file`);
+    if (!found.isFile()) {
+      throw new ImportError(
+        `${fileName}: is a folder, where a file is expected: put the CSV file itself in its place`,
+      );
+    }
     files.push({ name, fileName, path, bytes: found.size });
   }
   if (connectedStore === null) {
-    if (files.some((file) => file.name === "order_lines")) return files;
-    throw new ImportError(`order_lines.csv: missing in ${folder}; it is the one file that an import needs`);
+    if (files.length > 0) return files;
+    throw new ImportError(
+      `${folder}: nothing to import, as the folder holds none of ${KNOWN_FILES} (each may end in .csv.gz)`,
+    );
   }
   const overwriting = files.find((file) => !BESIDE_A_STORE.has(file.name));
   if (overwriting !== undefined || files.length === 0) {
@@ -52,12 +60,15 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
 
 /**
  * The text of a file in chunks, without byte order mark. `onBytes` is told the bytes read from disk so far. Throws
- * ImportError for a damaged gzip, a wrong encoding or a failing disk.
+ * ImportError for a spreadsheet, a damaged gzip, a wrong encoding or a failing disk.
  */
 export async function* readText(file: FolderFile, onBytes: (bytes: number) => void): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
+  let isStart = true;
   for await (const { chunk, bytesRead } of readBytes(file)) {
+    if (isStart) refuseWorkbook(file.fileName, chunk);
+    isStart = false;
     const text = decodeChunk(decoder, chunk, () => wrongEncoding(file, line + lineOfBadBytes(chunk)));
     line += countLineBreaks(chunk);
     onBytes(bytesRead);

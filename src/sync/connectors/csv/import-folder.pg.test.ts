@@ -67,13 +67,14 @@ test("a first import counts its rows, makes the workspace ready and says where i
     refunds: 2,
     return_labels: 2,
     sale_events: 1,
+    deleted_rows: 0,
     changed_orders: 5,
     unchanged_orders: 0,
   });
   assert.deepEqual(result.dirtyMonths, ["2026-01", "2026-02"]);
   assert.deepEqual(
-    result.warnings.map(({ kind, count }) => [kind, count]),
-    [["unmatched_label", 1]],
+    result.warnings.map(({ kind, count }) => `${kind} ${count}`),
+    ["unmatched_label 1", "old_orders null"],
   );
   const [workspace] = await shop.rows(
     "select readiness, data_version, data_as_of from workspace where shop_key = $1",
@@ -208,7 +209,7 @@ test("of rows with one key the later one counts, with a warning", async () => {
       "o1,l1,2026-01-05T10:00:00Z,3",
     ),
   };
-  const result = await shop.import(shopKey, files);
+  const result = await shop.import(shopKey, files, { asOf: new Date("2026-01-06T00:00:00Z") });
   assert.deepEqual(
     result.warnings.map(({ kind, file, count }) => [kind, file, count]),
     [["repeated_row", "order_lines.csv", 1]],

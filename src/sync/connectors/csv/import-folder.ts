@@ -1,24 +1,15 @@
-import { randomUUIDv7 } from "node:crypto";
 import type { Connection, Database } from "../../../store/database.ts";
-import { raiseDataVersion, requireDataVersion } from "../../../store/queries/data-version.ts";
+import { requireDataVersion } from "../../../store/queries/data-version.ts";
 import { findConnectedStore } from "../../../store/queries/data-source.ts";
-import { insertAuditEvent } from "../../../store/queries/audit.ts";
 import { analyzeStage, countStaged, createStage, lockShop } from "../../../store/queries/import-stage.ts";
 import type { StagedCounts } from "../../../store/queries/import-stage.ts";
-import { hasOrders, withSavepoint } from "../../../store/queries/ordered-import.ts";
-import {
-  analyzeData,
-  countUnknownSaleSkus,
-  insertBroadcastAlert,
-  publishImport,
-  putLabelSource,
-  putSaleEvents,
-  putStoreSource,
-} from "../../../store/queries/publish.ts";
-import { applyStage, MANY_ROWS } from "../../apply.ts";
-import type { SaidOrders } from "../../documents.ts";
-import { changedOrdersSentence } from "../../publish.ts";
+import { hasOrders, removesOrderRows, withSavepoint } from "../../../store/queries/ordered-import.ts";
+import { analyzeData } from "../../../store/queries/publish.ts";
+import { MANY_ROWS } from "../../apply.ts";
+import { applyFolder } from "./apply-folder.ts";
+import type { AppliedFolder, FolderRun, ImportProgress } from "./apply-folder.ts";
 import { checkStage, removeRepetitions } from "./check-stage.ts";
+import type { RowContext } from "./file-formats.ts";
 import { findFolderFiles } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import { NotInOrder, openOrderedLines } from "./ordered-lines.ts";
@@ -26,11 +17,9 @@ import { ImportError, openProblemList } from "./problems.ts";
 import type { ImportWarning, RowProblem } from "./problems.ts";
 import { stageFile } from "./stage-files.ts";
 import { readStagedOrders } from "./staged-orders.ts";
-import { labelWarnings, projectionWarnings, saleEventWarnings } from "./warnings.ts";
 
-const STORE_SOURCE = "csv";
-const LABEL_SOURCE = "csv_labels";
 const MAX_REPORTED = 1000;
+const DAY_MS = 86_400_000;
 const UNIQUE_VIOLATION = "23505";
 
 export type ImportOptions = {
@@ -40,6 +29,8 @@ export type ImportOptions = {
   folder: string;
   /** M5: taken as given, also when it goes back. */
   asOf: Date;
+  /** The present moment: orders of more than a day later are refused. */
+  now: Date;
   /** true: rows that cannot be used are left out; false: a single one of them keeps everything out. */
   skipInvalid: boolean;
   /** Stops the import, which then throws the signal's reason and leaves the data as it was. */
@@ -52,22 +43,12 @@ export type ImportOptions = {
   maxReported?: number | undefined;
 };
 
-export type ImportProgress = { stage: string; doneBytes: number; totalBytes: number };
-
-/** Rows of the folder that were used, and orders by whether they differ from what was stored. */
-export type ImportCounts = StagedCounts & { changed_orders: number; unchanged_orders: number };
-
-export type ImportResult = {
-  /** false: nothing was imported, because of the rows in `invalid`. */
+export type ImportResult = AppliedFolder & {
+  /** false: nothing was imported, because of the rows in `invalid`, or because there is no other row. */
   imported: boolean;
-  counts: ImportCounts;
   /** The first of the rows that cannot be used; invalidCount counts all. */
   invalid: RowProblem[];
   invalidCount: number;
-  warnings: ImportWarning[];
-  /** Cohort months that were made anew, as YYYY-MM. */
-  dirtyMonths: string[];
-  dataVersion: number;
 };
 
 /**
@@ -93,41 +74,49 @@ async function importFiles(
 ): Promise<ImportResult> {
   await lockShop(connection, options.shopKey, options.onWait);
   await createStage(connection);
-  const run = { ...options, connection, files, onFile: openByteCounter(options, files) };
+  const latestOrderAt = new Date(options.now.getTime() + DAY_MS).toISOString();
+  const run = { ...options, latestOrderAt, connection, files, onFile: openByteCounter(options, files) };
   const hasLines = files.some((file) => file.name === "order_lines");
   const isFirst = hasLines && !(await hasOrders(connection, options.shopKey));
   return (isFirst ? await importInOrder(run) : null) ?? importStaged(run);
 }
 
-type Run = ImportOptions & {
-  connection: Connection;
-  files: FolderFile[];
-  /** Tells the progress of the bytes read of a file. */
-  onFile: (file: FolderFile) => (bytes: number) => void;
-};
+type Run = ImportOptions &
+  FolderRun &
+  RowContext & {
+    /** Tells the progress of the bytes read of a file. */
+    onFile: (file: FolderFile) => (bytes: number) => void;
+  };
 
 /**
  * A first import whose lines stand together by order needs no stage for them. Null when the folder turns out to be of
  * another kind, or has anything that is to be refused or told: then nothing has happened, and the stage tells.
  */
 async function importInOrder(run: Run): Promise<ImportResult | null> {
-  const { connection, currencyCode } = run;
+  const { connection, currencyCode, latestOrderAt } = run;
   const warnings: ImportWarning[] = [];
-  const options = { connection, currencyCode, problems: openProblemList(0), warnings };
+  const options = { connection, currencyCode, latestOrderAt, problems: openProblemList(0), warnings };
   const linesFile = run.files.find((file) => file.name === "order_lines") as FolderFile;
   const attempt = async (): Promise<ImportResult> => {
     for (const file of run.files) if (file !== linesFile) await stageFile(file, options, run.onFile(file));
     await analyzeStage(connection);
     await removeRepetitions({ connection, files: run.files, warnings });
-    if (options.problems.count() > 0 || warnings.some(({ kind }) => kind === "repeated_row")) {
-      throw new NotInOrder("rows are to be refused or told");
+    const isToldOf = options.problems.count() > 0 || warnings.some(({ kind }) => kind === "repeated_row");
+    if (isToldOf || (await removesOrderRows(connection))) {
+      throw new NotInOrder("rows are to be refused, told or removed");
     }
     const orders = await openOrderedLines(linesFile, options, run.onFile(linesFile));
     try {
       const counted = async (): Promise<StagedCounts> => {
         orders.finish();
         const counts = orders.counts();
-        return { ...(await countStaged(connection)), order_lines: counts.lines, orders: counts.orders };
+        const staged = {
+          ...(await countStaged(connection)),
+          order_lines: counts.lines,
+          orders: counts.orders,
+        };
+        if (isEmpty(staged)) throw new NotInOrder("there is no row");
+        return staged;
       };
       const applied = await applyFolder(run, { orders, counted, warnings });
       return { imported: true, invalid: [], invalidCount: 0, ...applied };
@@ -143,24 +132,28 @@ async function importInOrder(run: Run): Promise<ImportResult | null> {
 }
 
 async function importStaged(run: Run): Promise<ImportResult> {
-  const { connection, shopKey, currencyCode, files } = run;
+  const { connection, shopKey, currencyCode, latestOrderAt, files } = run;
   const problems = openProblemList(run.maxReported ?? MAX_REPORTED);
   const warnings: ImportWarning[] = [];
-  for (const file of files) {
-    await stageFile(file, { connection, currencyCode, problems, warnings }, run.onFile(file));
-  }
+  const options = { connection, currencyCode, latestOrderAt, problems, warnings };
+  for (const file of files) await stageFile(file, options, run.onFile(file));
   await checkStage({ connection, shopKey, files, problems, warnings });
   const staged = await countStaged(connection);
   const rows = { invalid: problems.list(), invalidCount: problems.count(), warnings };
-  if (problems.count() > 0 && !run.skipInvalid) {
+  if (isEmpty(staged) || (problems.count() > 0 && !run.skipInvalid)) {
     const counts = { ...staged, changed_orders: 0, unchanged_orders: 0 };
     const dataVersion = await requireDataVersion(connection, shopKey);
     return { imported: false, counts, ...rows, dirtyMonths: [], dataVersion };
   }
-  const orders = await readStagedOrders(connection, shopKey);
+  const unknownRemovals = { lines: 0, returns: 0, refunds: 0 };
+  const orders = await readStagedOrders(connection, shopKey, unknownRemovals);
   const counted = (): Promise<StagedCounts> => Promise.resolve(staged);
-  const applied = await applyFolder(run, { orders, counted, orderCount: staged.orders, warnings });
-  return { imported: true, ...rows, ...applied };
+  const folderRows = { orders, counted, orderCount: staged.orders, unknownRemovals, warnings };
+  return { imported: true, ...rows, ...(await applyFolder(run, folderRows)) };
+}
+
+function isEmpty(counts: StagedCounts): boolean {
+  return Object.values(counts).every((count) => count === 0);
 }
 
 /** Adds up the bytes of the files, whatever order they are read in. */
@@ -172,86 +165,4 @@ function openByteCounter(options: ImportOptions, files: readonly FolderFile[]): 
     const doneBytes = bytesByFile.values().reduce((sum, done) => sum + done, 0);
     options.onProgress?.({ stage: file.fileName, doneBytes, totalBytes });
   };
-}
-
-type FolderRows = {
-  orders: SaidOrders;
-  /** Asked when all orders have been merged. */
-  counted: () => Promise<StagedCounts>;
-  /** How many orders there are; not known while their file is being read, which tells its own progress. */
-  orderCount?: number;
-  warnings: ImportWarning[];
-};
-
-type Applied = Pick<ImportResult, "counts" | "dirtyMonths" | "dataVersion" | "warnings">;
-
-async function applyFolder(run: Run, rows: FolderRows): Promise<Applied> {
-  const { connection, shopKey, currencyCode, asOf } = run;
-  const { orderCount } = rows;
-  const hasLabels = run.files.some((file) => file.name === "return_labels");
-  const saleEventChanges = await putSaleEvents(connection, shopKey);
-  const { changes, merged, split, dirtyMonths } = await applyStage({
-    connection,
-    shopKey,
-    currencyCode,
-    labelSource: LABEL_SOURCE,
-    orders: rows.orders,
-    onProgress: (stage, done) => {
-      if (stage === "orders" && orderCount === undefined) return;
-      run.onProgress?.({ stage, doneBytes: done, totalBytes: stage === "orders" ? (orderCount ?? 0) : 1 });
-    },
-  });
-  const staged = await rows.counted();
-  const isChanged = changes + saleEventChanges > 0;
-  const dataVersion = await publish(run, isChanged);
-  if (hasLabels) await putLabelSource(connection, shopKey, LABEL_SOURCE, asOf, currencyCode);
-  const unknownSkus = await countUnknownSaleSkus(connection, shopKey);
-  const warnings = [
-    ...inFileOrder(rows.warnings, run.files),
-    ...projectionWarnings(merged.warnings),
-    ...labelWarnings(split),
-    ...saleEventWarnings(run.files, unknownSkus),
-  ];
-  const counts = {
-    ...staged,
-    changed_orders: merged.changedOrders,
-    unchanged_orders: merged.unchangedOrders,
-  };
-  if (isChanged) await announce(connection, shopKey, dataVersion, merged.changedOrders);
-  const detail = { source: STORE_SOURCE, as_of: asOf.toISOString(), data_version: dataVersion, ...counts };
-  await insertAuditEvent(connection, shopKey, { actor: "operator", action: "import", detail });
-  return { counts, dirtyMonths, dataVersion, warnings };
-}
-
-/** Beside a connected store a folder says nothing of when orders were last read. Returns the data version. */
-async function publish({ connection, shopKey, asOf, files }: Run, isChanged: boolean): Promise<number> {
-  if (files.some((file) => file.name === "order_lines")) {
-    await putStoreSource(connection, shopKey, STORE_SOURCE, asOf);
-    return publishImport(connection, shopKey, asOf, isChanged);
-  }
-  return isChanged ? raiseDataVersion(connection, shopKey) : requireDataVersion(connection, shopKey);
-}
-
-/** Unknown columns by file; what was found among all rows stays behind them. */
-function inFileOrder(warnings: readonly ImportWarning[], files: readonly FolderFile[]): ImportWarning[] {
-  const placeOf = ({ kind, file }: ImportWarning): number =>
-    kind === "unknown_column" ? files.findIndex(({ fileName }) => fileName === file) : files.length;
-  return warnings.toSorted((left, right) => placeOf(left) - placeOf(right));
-}
-
-async function announce(
-  connection: Connection,
-  shopKey: number,
-  dataVersion: number,
-  orders: number,
-): Promise<void> {
-  await insertBroadcastAlert(connection, shopKey, {
-    alertId: randomUUIDv7(),
-    eventKey: `backfill:${STORE_SOURCE}:${dataVersion}`,
-    category: "backfill_completed",
-    severity: "info",
-    title: "Import completed",
-    body: changedOrdersSentence(orders),
-    metadata: { source: STORE_SOURCE, orders },
-  });
 }

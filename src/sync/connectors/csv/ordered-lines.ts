@@ -5,7 +5,7 @@ import type { Connection } from "../../../store/database.ts";
 import { indexStagedRows, loadStagedRows } from "../../../store/queries/ordered-import.ts";
 import { mergeDocument } from "../../document-merge.ts";
 import type { SaidOrder, SaidOrders } from "../../documents.ts";
-import { readOrderLine } from "./file-formats.ts";
+import { DELETED, readOrderLine } from "./file-formats.ts";
 import type { FolderFile } from "./folder-files.ts";
 import { readRows } from "./stage-files.ts";
 import type { StageOptions } from "./stage-files.ts";
@@ -82,7 +82,10 @@ function readPortions(file: FolderFile, options: StageOptions, onBytes: (bytes: 
     linesInPortion = 0;
   };
   const reading = readRows(file, options, {
-    read: readOrderLine,
+    read: (row, context) => {
+      if (row.flag(DELETED)) throw new NotInOrder("a line is to be removed");
+      return readOrderLine(row, context);
+    },
     onBytes,
     onRow: ({ orderId, line }) => {
       if (last?.orderId !== orderId) {

@@ -6,17 +6,21 @@ export type ImportWarning = {
   kind:
     | "unknown_column"
     | "repeated_row"
+    | "unknown_deleted_row"
+    | "old_orders"
     | "refund_exceeds_line"
     | "return_exceeds_line"
     | "negative_lag"
     | "unknown_line"
+    | "unusable_image"
     | "unknown_sale_sku"
     | "unmatched_label"
     | "foreign_currency_label";
   /** null = it concerns no single file. */
   file: string | null;
   message: string;
-  count: number;
+  /** null = it is said of the import as a whole. */
+  count: number | null;
 };
 
 /** A folder or file that cannot be read at all; nothing of the import has happened. */

@@ -3,16 +3,16 @@ import { openCopyBuffer } from "../../copy.ts";
 import { readRecords } from "./csv-records.ts";
 import { CellProblem, openCsvRow } from "./csv-row.ts";
 import type { Columns, CsvRow } from "./csv-row.ts";
-import { FILE_FORMATS } from "./file-formats.ts";
-import type { FileFormat } from "./file-formats.ts";
+import { DELETED, FILE_FORMATS } from "./file-formats.ts";
+import type { FileFormat, RowContext } from "./file-formats.ts";
 import { readText } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import { ImportError } from "./problems.ts";
 import type { ImportWarning, ProblemList } from "./problems.ts";
+import { refuseOtherSeparators } from "./recognize-files.ts";
 
-export type StageOptions = {
+export type StageOptions = RowContext & {
   connection: Connection;
-  currencyCode: string;
   problems: ProblemList;
   warnings: ImportWarning[];
 };
@@ -26,12 +26,19 @@ export async function stageFile(
   options: StageOptions,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  const format = FILE_FORMATS[file.name];
-  const target = `${format.table} (line_number, ${format.columns.join(", ")})`;
+  const { table, columns, read, removal } = FILE_FORMATS[file.name];
+  const mark = removal === undefined ? [] : [DELETED];
+  const target = `${table} (${["line_number", ...columns, ...mark].join(", ")})`;
   const buffer = openCopyBuffer(options.connection, target);
   try {
     await readRows(file, options, {
-      read: format.read,
+      read: (row, context) => {
+        if (removal === undefined) return read(row, context);
+        if (!row.flag(DELETED)) return [...read(row, context), false];
+        const key = removal.read(row);
+        const others = Array.from({ length: columns.length - key.length }, () => null);
+        return [...key, ...others, true];
+      },
       onRow: (values, line) => buffer.add([line, ...values]),
       onChunk: () => buffer.sendIfFull(),
       onBytes,
@@ -44,7 +51,7 @@ export async function stageFile(
 
 export type RowReader<Value> = {
   /** Throws CellProblem for a row that cannot be used. */
-  read: (row: CsvRow, currencyCode: string) => Value;
+  read: (row: CsvRow, context: RowContext) => Value;
   onRow: (value: Value, line: number) => void;
   /** Awaited after each chunk of the file. */
   onChunk: () => Promise<void>;
@@ -61,7 +68,7 @@ export async function readRows<Value>(
   let width = 0;
   await readRecords(
     file.fileName,
-    readText(file, reader.onBytes),
+    withCommas(file, readText(file, reader.onBytes)),
     (cells, line) => {
       if (rowOf === null) {
         rowOf = openCsvRow(readHeader(file, FILE_FORMATS[file.name], cells, line, options.warnings));
@@ -72,7 +79,7 @@ export async function readRows<Value>(
         if (cells.length !== width) {
           throw new CellProblem(null, `has ${cells.length} cells where the header has ${width}`);
         }
-        reader.onRow(reader.read(rowOf(cells), options.currencyCode), line);
+        reader.onRow(reader.read(rowOf(cells), options), line);
       } catch (error) {
         if (!(error instanceof CellProblem)) throw error;
         options.problems.add({ file: file.fileName, line, column: error.column, reason: error.message });
@@ -81,6 +88,20 @@ export async function readRows<Value>(
     reader.onChunk,
   );
   if (rowOf === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
+}
+
+/** The text as it is; throws ImportError when its header shows another separator. */
+async function* withCommas(file: FolderFile, text: AsyncIterable<string>): AsyncGenerator<string> {
+  let isStart = true;
+  for await (const chunk of text) {
+    if (isStart) refuseOtherSeparators(file.fileName, chunk, knownColumns(FILE_FORMATS[file.name]));
+    isStart = false;
+    yield chunk;
+  }
+}
+
+function knownColumns({ required, optional, removal }: FileFormat): ReadonlySet<string> {
+  return new Set([...required, ...optional, ...(removal === undefined ? [] : [DELETED])]);
 }
 
 function readHeader(
@@ -98,12 +119,15 @@ function readHeader(
     if (name !== "" && columns.has(name)) throw fail(`the column ${name} stands twice in the header`);
     columns.set(name, index);
   }
-  const missing = format.required.filter((name) => !columns.has(name));
+  const { removal, required } = format;
+  // Rows that are not deleted are refused one by one where such a file lacks their columns.
+  const needed = removal !== undefined && columns.has(DELETED) ? removal.keys : required;
+  const missing = needed.filter((name) => !columns.has(name));
   if (missing.length > 0) {
     const what = missing.length === 1 ? "the required column" : "the required columns";
     throw fail(`${what} ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`);
   }
-  const known = new Set([...format.required, ...format.optional]);
+  const known = knownColumns(format);
   for (const name of names) {
     if (known.has(name)) continue;
     warnings.push({

@@ -6,14 +6,21 @@ import {
   openStagedOrders,
 } from "../../../store/queries/order-document.ts";
 import type { StagedOrderRow } from "../../../store/queries/order-document.ts";
-import { mergeDocument } from "../../document-merge.ts";
-import type { DocumentPart } from "../../document-merge.ts";
+import { countUnknownRemovals, mergeDocument } from "../../document-merge.ts";
+import type { DocumentPart, RemovedRows, UnknownRemovals } from "../../document-merge.ts";
 import type { SaidOrders } from "../../documents.ts";
 
 const ORDERS_PER_FETCH = 200;
 
-/** The staged rows of a folder, order by order. A folder tells what changed: rows it leaves out stay as they are. */
-export async function readStagedOrders(connection: Connection, shopKey: number): Promise<SaidOrders> {
+/**
+ * The staged rows of a folder, order by order. A folder tells what changed: rows it leaves out stay as they are. What
+ * its deleted rows named in vain is counted in `unknown`.
+ */
+export async function readStagedOrders(
+  connection: Connection,
+  shopKey: number,
+  unknown: UnknownRemovals,
+): Promise<SaidOrders> {
   // Where the table was empty when last analysed the planner would read all of it for each order, as it fills.
   await connection.client.query("set local enable_seqscan = off");
   await openStagedOrders(connection, shopKey);
@@ -23,19 +30,34 @@ export async function readStagedOrders(connection: Connection, shopKey: number):
     next: async () => {
       const rows = await nextStagedOrders(connection, ORDERS_PER_FETCH);
       if (rows.length === 0) await closeStagedOrders(connection);
-      return rows.map((row) => ({
-        orderId: row.order_id,
-        stored: row.document as OrderDocument | null,
-        said: partOf(row),
-      }));
+      return rows.map((row) => {
+        const stored = row.document as OrderDocument | null;
+        const said = partOf(row);
+        if (said.removed !== undefined) addUnknown(unknown, countUnknownRemovals(stored, said.removed));
+        return { orderId: row.order_id, stored, said };
+      });
     },
   };
 }
 
-function partOf(row: StagedOrderRow): DocumentPart {
+function partOf({ lines, returns, refunds, removed }: StagedOrderRow): DocumentPart {
   return {
-    lines: JSON.parse(row.lines ?? "[]") as DocumentPart["lines"],
-    returns: JSON.parse(row.returns ?? "[]") as DocumentPart["returns"],
-    refunds: JSON.parse(row.refunds ?? "[]") as DocumentPart["refunds"],
+    lines: JSON.parse(lines ?? "[]") as DocumentPart["lines"],
+    returns: JSON.parse(returns ?? "[]") as DocumentPart["returns"],
+    refunds: JSON.parse(refunds ?? "[]") as DocumentPart["refunds"],
+    ...(removed === null ? {} : { removed: removedOf(removed) }),
   };
+}
+
+function removedOf(rows: NonNullable<StagedOrderRow["removed"]>): RemovedRows {
+  const { line = [], return: returns = [], refund = [] } = Object.groupBy(rows, ({ kind }) => kind);
+  return {
+    lines: line.map((row) => ({ lineId: row.line_id })),
+    returns: returns.map((row) => ({ returnId: row.record_id, lineId: row.line_id })),
+    refunds: refund.map((row) => ({ refundId: row.record_id, lineId: row.line_id })),
+  };
+}
+
+function addUnknown(total: UnknownRemovals, more: UnknownRemovals): void {
+  for (const kind of ["lines", "returns", "refunds"] as const) total[kind] += more[kind];
 }

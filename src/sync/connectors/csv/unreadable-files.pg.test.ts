@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
+import { csv, startImportShop, withFolder } from "../../../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
 import { ImportError } from "./problems.ts";
 
@@ -23,9 +25,49 @@ after(() => shop.stop());
 
 const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
   {
-    title: "a folder without order_lines",
-    files: { "products.csv": "product_id,title\n" },
-    message: /^order_lines\.csv: missing/,
+    title: "a folder without any file of the format",
+    files: { "orders_export.csv": GOOD },
+    message: /: nothing to import, as the folder holds none of products\.csv, .*sale_events\.csv \(/,
+  },
+  {
+    title: "an empty folder",
+    files: {},
+    message: /: nothing to import, as the folder holds none of .*order_lines\.csv/,
+  },
+  {
+    title: "a spreadsheet of a known name beside CSV files",
+    files: { "order_lines.csv": GOOD, "returns.xlsx": "PK\u0003\u0004" },
+    message: /^returns\.xlsx: is a spreadsheet, not CSV: replace it with .+ named returns\.csv$/,
+  },
+  {
+    title: "a tab-separated file of a known name",
+    files: { "order_lines.tsv": GOOD.replaceAll(",", "\t") },
+    message: /^order_lines\.tsv: is a tab-separated file, .* CSV with commas, named order_lines\.csv$/,
+  },
+  {
+    title: "a spreadsheet that is called .csv",
+    files: { "order_lines.csv": Buffer.from("PK\u0003\u0004\u0014\u0000\u0006\u0000") },
+    message: /^order_lines\.csv: is a spreadsheet .*not CSV: save the sheet as CSV UTF-8/,
+  },
+  {
+    title: "semicolons between the cells",
+    files: { "order_lines.csv": GOOD.replaceAll(",", ";") },
+    message: /^order_lines\.csv: line 1: the cells are separated by semicolons: export .* with commas/,
+  },
+  {
+    title: "semicolons between quoted cells",
+    files: { "order_lines.csv": `\ufeff${GOOD.replaceAll(/[^,\n]+/gu, '"$&"').replaceAll(",", ";")}` },
+    message: /^order_lines\.csv: line 1: the cells are separated by semicolons/,
+  },
+  {
+    title: "semicolons after Excel's own first line",
+    files: { "order_lines.csv": `sep=;\r\n${GOOD.replaceAll(",", ";")}` },
+    message: /^order_lines\.csv: line 1: the cells are separated by semicolons/,
+  },
+  {
+    title: "tabs between the cells",
+    files: { "order_lines.csv.gz": gzipSync(GOOD.replaceAll(",", "\t")) },
+    message: /^order_lines\.csv\.gz: line 1: the cells are separated by tabs/,
   },
   {
     title: "the same file plain and compressed",
@@ -123,6 +165,33 @@ test("a folder that is not there is one clear error", async () => {
   );
 });
 
+test("a file in the place of the folder, and a folder in the place of a file, are told with what to give", async () => {
+  const shopKey = await shop.open();
+  const refused = (folder: string, message: RegExp): Promise<void> =>
+    assert.rejects(shop.import(shopKey, {}, { folder }), (error) => {
+      assert.ok(error instanceof ImportError);
+      assert.match(error.message, message);
+      return true;
+    });
+  await withFolder({ "order_lines.csv": GOOD, "export.xlsx": "PK" }, async (folder) => {
+    await refused(
+      join(folder, "order_lines.csv"),
+      /order_lines\.csv: is a file, where a folder .*: give the folder that holds it$/u,
+    );
+    await refused(
+      join(folder, "export.xlsx"),
+      /export\.xlsx: is a spreadsheet, where a folder .*saved as CSV UTF-8, under one of the names products\.csv/u,
+    );
+  });
+  await withFolder({}, async (folder) => {
+    await mkdir(join(folder, "order_lines.csv"));
+    await refused(
+      folder,
+      /^order_lines\.csv: is a folder, where a file is expected: put the CSV file itself/u,
+    );
+  });
+});
+
 test("plain, compressed, with byte order mark and with CRLF: the same rows", async () => {
   const expected = await dumpOf({ "order_lines.csv": GOOD });
   assert.equal(expected["order_line"]?.length, 1);
@@ -150,10 +219,8 @@ test("quoted commas, quotes and line breaks are read, and control characters are
 
 test("unknown columns are told and ignored, and so are extra files", async () => {
   const shopKey = await shop.open();
-  const result = await shop.import(shopKey, {
-    "order_lines.csv": csv(`${LINES},colour`, `${ROW},red`),
-    "customers.csv": "not read",
-  });
+  const files = { "order_lines.csv": csv(`${LINES},colour`, `${ROW},red`), "customers.csv": "not read" };
+  const result = await shop.import(shopKey, files, { asOf: new Date("2026-01-06T00:00:00Z") });
   assert.equal(result.imported, true);
   assert.deepEqual(result.warnings, [
     {

@@ -1,5 +1,8 @@
+import { dayFromText, dayOfInstant, dayToText } from "../../../metrics/month.ts";
+import type { UnknownRemovals } from "../../document-merge.ts";
 import type { SplitLabels } from "../../labels.ts";
 import type { WarningCounts } from "../../project.ts";
+import type { FileName } from "./file-formats.ts";
 import type { FolderFile } from "./folder-files.ts";
 import type { ImportWarning } from "./problems.ts";
 
@@ -8,6 +11,8 @@ const MESSAGES = {
   return_exceeds_line: "returns claim more units than their line has left; the rest is not counted",
   negative_lag: "returns or refunds lie before their order; they count on the day of the order",
   unknown_line: "returns or refunds name lines that their order does not have",
+  unusable_image:
+    "products have an image address that does not begin with http:// or https://; it is left out",
 } as const;
 
 /** What the projection of the changed orders found odd. */
@@ -31,7 +36,47 @@ export function labelWarnings(split: SplitLabels): ImportWarning[] {
       count: split.foreign,
     },
   ];
-  return warnings.filter((warning) => warning.count > 0);
+  return warnings.filter(({ count }) => count !== 0);
+}
+
+const FILE_OF_REMOVALS: Readonly<Record<string, FileName>> = {
+  lines: "order_lines",
+  returns: "returns",
+  refunds: "refunds",
+  return_labels: "return_labels",
+  sale_events: "sale_events",
+};
+
+/** How many deleted rows name nothing that is stored, by what they name. */
+export type UnknownDeletions = Partial<UnknownRemovals> & { return_labels: number; sale_events: number };
+
+/** Deleted rows that name nothing that is stored. */
+export function deletionWarnings(files: readonly FolderFile[], unknown: UnknownDeletions): ImportWarning[] {
+  const message = "deleted rows name nothing that is stored; there was nothing to remove";
+  return Object.entries(FILE_OF_REMOVALS).flatMap(([kind, name]) => {
+    const count = unknown[kind as keyof UnknownDeletions] ?? 0;
+    const file = files.find((found) => found.name === name);
+    if (file === undefined || count === 0) return [];
+    return [{ kind: "unknown_deleted_row", file: file.fileName, message, count }];
+  });
+}
+
+const MOST_DAYS_WITHOUT_ORDERS = 7;
+
+/**
+ * M5: an as-of long after the newest order (its UTC day; null = there is none) makes months without orders look
+ * complete. It is most often the default of an import of old files.
+ */
+export function oldOrdersWarnings(newestDayText: string | null, asOf: Date): ImportWarning[] {
+  const newestDay = newestDayText === null ? null : dayFromText(newestDayText);
+  if (newestDay === null) return [];
+  const days = dayOfInstant(asOf.getTime()) - newestDay;
+  if (days <= MOST_DAYS_WITHOUT_ORDERS) return [];
+  const message =
+    `the newest order is from ${newestDayText}, ${days} days before the as-of ${asOf.toISOString()}: months without ` +
+    "orders look complete and leaderboards rank empty months; if the files end there, import them again with " +
+    `--as-of ${dayToText(newestDay + 1)}`;
+  return [{ kind: "old_orders", file: null, message, count: null }];
 }
 
 /** `unknownSkus`: SKUs that sale events name and that the workspace has never had. */

@@ -6,7 +6,7 @@ import type { SaidFields } from "../said-fields.ts";
 
 export const TITLE = "Loop";
 
-const DEFAULT_URL = "https://api.loopreturns.com";
+const HOSTS = ["api.loopreturns.com"] as const;
 const LIST_PATH = "api/2026-07/warehouse/return/list";
 
 export type LoopOptions = { pageSize: number; patience: Patience };
@@ -35,7 +35,7 @@ export function openLoop(
   const source: JsonSource = {
     title: TITLE,
     keyPlace: "Returns Management → Tools & integrations → Developer Tools",
-    baseUrl: readBaseUrl(place.url, DEFAULT_URL, TITLE),
+    baseUrl: readBaseUrl(place.url, HOSTS, TITLE),
     headers: { "X-Authorization": readApiKey(place.apiKey, TITLE) },
     signal: place.signal,
     patience: options.patience,

@@ -5,6 +5,8 @@ import { readFields } from "../said-fields.ts";
 import { readReturn } from "./read-return.ts";
 
 const CREATED = "2026-01-10T12:00:00.000Z";
+/** The first 16 digits of the SHA-256 of T. */
+const T = "e632b7095b0bf32c";
 const UPDATED = "2026-01-20T12:00:00.000Z";
 
 test("M9: a rate is cents, unless it is written with a decimal point", () => {
@@ -43,7 +45,7 @@ test("M9: label_rate is an amount; of a return's only label it is the better wor
 test("a return without a list has one label by its label_rate, and none without", () => {
   const [label] = read({ label_rate: "4.50", tracking_number: "T", label_status: "delivered" });
   assert.deepEqual(label, {
-    labelId: "12:T",
+    labelId: `12:${T}`,
     orderId: "gid://shopify/Order/3248923479283",
     returnId: null,
     orderName: "#1001",
@@ -56,7 +58,7 @@ test("a return without a list has one label by its label_rate, and none without"
   assert.deepEqual(read({ tracking_number: "T" }), []);
 });
 
-test("labels are known by tracking number, without one by their place; a repeated one counts once", () => {
+test("labels are known by a digest of their tracking number, without one by their place; a repeated one counts once", () => {
   const labels = [
     { rate: 1, tracking_number: "T" },
     { rate: 2, tracking_number: null },
@@ -65,7 +67,7 @@ test("labels are known by tracking number, without one by their place; a repeate
   assert.deepEqual(
     read({ labels }).map(({ labelId, amountMinor }) => [labelId, amountMinor]),
     [
-      ["12:T", 3],
+      [`12:${T}`, 3],
       ["12:1", 2],
     ],
   );
@@ -75,8 +77,8 @@ test("M10: a canceled label is voided when that was first seen", () => {
   const labels = [{ rate: 1, tracking_number: "T", status: "cancelled" }];
   assert.equal(read({ labels })[0]?.voidedAt, UPDATED);
   const earlier = new Date("2026-01-15T00:00:00.000Z");
-  const stored = { label_id: "12:T", charged_at: new Date(CREATED), voided_at: earlier };
-  const record = readReturn(fieldsOf({ labels }), new Map([["12:T", stored]]));
+  const stored = { label_id: `12:${T}`, charged_at: new Date(CREATED), voided_at: earlier };
+  const record = readReturn(fieldsOf({ labels }), new Map([[`12:${T}`, stored]]));
   assert.equal(record.labels[0]?.voidedAt, earlier.toISOString());
 });
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { StoredLabel } from "../../../store/queries/label-record.ts";
 import type { SaidLabel, SaidRecord } from "../label-run.ts";
 import { readAmount, readCurrency } from "../said-fields.ts";
@@ -48,7 +49,7 @@ type LabelOfReturn = { labelId: string; label: SaidFields; onlyRate: string | nu
 
 /**
  * The list of labels, or, where there is none, the return's own tracking number and label_rate. Labels have no id: they
- * are known by tracking number, else by their place.
+ * are known by a digest of their tracking number, else by their place: ids outlive what customers ask to remove.
  */
 function labelsOf(returned: SaidFields): LabelOfReturn[] {
   const returnId = returned.id("id");
@@ -58,11 +59,16 @@ function labelsOf(returned: SaidFields): LabelOfReturn[] {
   const onlyRate = labels.length === 1 ? rate : null;
   const byId = new Map(
     labels.map((label, place) => {
-      const labelId = `${returnId}:${label.optionalId("tracking_number") ?? place}`;
+      const trackingNumber = label.optionalId("tracking_number");
+      const labelId = `${returnId}:${trackingNumber === null ? place : digestOf(trackingNumber)}`;
       return [labelId, { labelId, label, onlyRate }];
     }),
   );
   return [...byId.values()];
+}
+
+function digestOf(trackingNumber: string): string {
+  return createHash("sha256").update(trackingNumber).digest("hex").slice(0, 16);
 }
 
 function currencyOf(returned: SaidFields, label: SaidFields): string {

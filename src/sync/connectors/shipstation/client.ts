@@ -6,7 +6,7 @@ import type { SaidFields } from "../said-fields.ts";
 
 export const TITLE = "ShipStation";
 
-const DEFAULT_URL = "https://api.shipstation.com";
+const HOSTS = ["api.shipstation.com"] as const;
 
 export type ShipStationOptions = { pageSize: number; patience: Patience };
 
@@ -32,7 +32,7 @@ export function openShipStation(
   const source: JsonSource = {
     title: TITLE,
     keyPlace: "Settings → API Settings",
-    baseUrl: readBaseUrl(place.url, DEFAULT_URL, TITLE),
+    baseUrl: readBaseUrl(place.url, HOSTS, TITLE),
     headers: { "api-key": readApiKey(place.apiKey, TITLE) },
     signal: place.signal,
     patience: options.patience,

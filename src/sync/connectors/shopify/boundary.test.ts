@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { openBudget } from "./budget.ts";
 import { named, UnreadableAnswer } from "./json.ts";
 import { minorOf, splitMinor } from "./money.ts";
-import { DownloadBroken, readLines } from "./read-lines.ts";
+import { DownloadBroken, largestFileBytes, readLines } from "./read-lines.ts";
 import { readLine, readReturnLine, readSale } from "./read-order.ts";
 import { cleanKey, cleanLabel, compareGids } from "./text.ts";
 
@@ -67,7 +67,7 @@ test("of the ledger only what takes back or is a tip is kept", () => {
   assert.deepEqual(tip, { tip: { id: "s", lineId: "l" } });
 });
 
-test("M9: amounts become minor units of their currency, half up beyond its decimals", () => {
+test("M9: amounts become minor units of their currency, halves beyond its decimals away from zero", () => {
   assert.equal(minorOf("12.5", "EUR"), 1250);
   assert.equal(minorOf("1200.0", "JPY"), 1200);
   assert.equal(minorOf("1.234", "KWD"), 1234);
@@ -77,7 +77,7 @@ test("M9: amounts become minor units of their currency, half up beyond its decim
   assert.throws(() => minorOf("12,5", "EUR"), { name: "SourceFailed" });
 });
 
-test("an amount that is split stays whole", () => {
+test("an amount that is split stays whole, and a negative one is split as its size is", () => {
   const weights = fc.array(fc.nat(1000), { minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(fc.integer({ min: -100_000, max: 100_000 }), weights, (wholeMinor, parts) => {
@@ -86,6 +86,10 @@ test("an amount that is split stays whole", () => {
       assert.equal(
         split.reduce((sum, part) => sum + part, 0),
         wholeMinor,
+      );
+      assert.deepEqual(
+        splitMinor(0 - wholeMinor, parts),
+        split.map((part) => 0 - part),
       );
     }),
   );
@@ -121,6 +125,7 @@ test("JSON lines are read whatever way they are cut into chunks", async () => {
       bodyOf(text, chunkBytes),
       (node) => ids.push(node["id"]),
       async () => {},
+      text.length * 2,
     );
     assert.deepEqual([lines, ids], [3, ["é1", "2", "3"]]);
   }
@@ -131,8 +136,22 @@ test("a file that ends within a line is a broken one", async () => {
     bodyOf('{"id":"1"}\n{"id":', 5),
     () => {},
     async () => {},
+    100,
   );
   await assert.rejects(read, DownloadBroken);
+});
+
+test("a file that is larger than its records can be is not read to its end", async () => {
+  const read = (text: string, maxBytes: number) =>
+    readLines(
+      bodyOf(text, 65_536),
+      () => {},
+      async () => {},
+      maxBytes,
+    );
+  const larger = { name: "SourceFailed", message: /is larger than its records can be/u };
+  await assert.rejects(read('{"id":"1"}\n'.repeat(100), 999), larger);
+  await assert.rejects(read("x".repeat(5 * 1_048_576), largestFileBytes(1000)), larger);
 });
 
 function cost(requested: number, available: number): object {

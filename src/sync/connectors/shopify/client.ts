@@ -1,13 +1,17 @@
 import { SourceFailed, SourceRefused } from "../../connector.ts";
+import { readText } from "../source-answer.ts";
 import { openBudget } from "./budget.ts";
 import type { Budget } from "./budget.ts";
 import type { Document } from "./documents.ts";
+import { isFileUrl } from "./hosts.ts";
 import { isObject } from "./json.ts";
 import type { Json } from "./json.ts";
 import { delayBefore, pause } from "./pacing.ts";
 import type { Pacing } from "./pacing.ts";
 
 export const API_VERSION = "2026-10";
+
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Where access tokens come from; both throw SourceRefused when there is none to be had. */
 export type TokenSource = {
@@ -140,8 +144,9 @@ async function post(
       redirect: "manual",
       signal: AbortSignal.any([signal, timeout]),
     });
-    return { status: response.status, body: await response.text() };
-  } catch {
+    return { status: response.status, body: await readText(response, "Shopify", MAX_ANSWER_BYTES) };
+  } catch (error) {
+    if (error instanceof SourceFailed) throw error;
     signal.throwIfAborted();
     const what = timeout.aborted ? "does not answer in time" : "cannot be reached";
     return { again: true, why: `Shopify ${what} at ${url}.`, delayMs: null };
@@ -193,12 +198,21 @@ function messageOf(error: unknown): string {
   return typeof message === "string" ? message.replace(/\.$/, "") : JSON.stringify(error);
 }
 
-async function download({ signal, pacing }: ClientOptions, url: string): Promise<ReadableStream<Uint8Array>> {
+/** A redirect is not followed: it would lead past the hosts that files are fetched from. */
+async function download(
+  { url: shopUrl, signal, pacing }: ClientOptions,
+  url: string,
+): Promise<ReadableStream<Uint8Array>> {
+  const file = URL.parse(url);
+  if (file === null || !isFileUrl(file, new URL(shopUrl))) {
+    const host = file?.host ?? "no host";
+    throw new SourceFailed(`Shopify named the file of a bulk operation on ${host}, which is not asked.`);
+  }
   let why = "";
   for (let attempt = 1; attempt <= pacing.attempts; attempt += 1) {
     if (attempt > 1) await pause(delayBefore(attempt, pacing), signal);
     try {
-      const response = await fetch(url, { signal });
+      const response = await fetch(file, { redirect: "manual", signal });
       if (response.status === 200 && response.body !== null) return response.body;
       await response.body?.cancel();
       if (response.status >= 400 && response.status < 500 && response.status !== 429)

@@ -4,7 +4,7 @@ import { mapProduct } from "./map-product.ts";
 import type { ShopifyProduct, VariantRecord } from "./records.ts";
 import { readSettings } from "./settings.ts";
 
-const SETTINGS = { url: "https://shop.example" };
+const SETTINGS = { url: "https://shop.myshopify.com" };
 
 function variant(position: number, sku: string | null, options: Record<string, string>): VariantRecord {
   return {

@@ -1,7 +1,7 @@
 import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
 import { SourceFailed } from "../../connector.ts";
 
-/** M9: an amount of the platform in minor units, half up where it has more decimals than its currency. */
+/** M9: an amount of the platform in minor units, halves away from zero where it has more decimals than its currency. */
 export function minorOf(amount: string, currencyCode: string): number {
   const exponent = currencyExponent(currencyCode);
   const minor = minorFromDecimal(amount, exponent) ?? roundedMinor(amount, exponent);
@@ -23,8 +23,12 @@ function roundedMinor(amount: string, exponent: number): number | null {
 
 const FIVE = "5".charCodeAt(0);
 
-/** Splits a whole into parts by weight: largest remainder, ties to the earlier part; evenly when nothing weighs. */
+/**
+ * Splits a whole into parts by weight: largest remainder, ties to the earlier part; evenly when nothing weighs. A
+ * negative whole is split as its size would be.
+ */
 export function splitMinor(wholeMinor: number, weights: readonly number[]): number[] {
+  if (wholeMinor < 0) return splitMinor(-wholeMinor, weights).map((part) => 0 - part);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const fair = total > 0 ? weights : weights.map(() => 1);
   const fairTotal = total > 0 ? total : fair.length;

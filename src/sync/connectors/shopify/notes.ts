@@ -8,6 +8,8 @@ const WARNINGS = {
   return_exceeds_line: "returns claim more units than their line has left; the rest is not counted",
   negative_lag: "returns or refunds lie before their order; they count on the day of the order",
   unknown_line: "returns or refunds name lines that their order does not have",
+  unusable_image:
+    "products have an image address that does not begin with http:// or https://; it is left out",
 } as const;
 
 /** What the operator should know of a run that succeeded. */

@@ -12,10 +12,14 @@ export type Installation = {
   url: string;
   /** What the operator chose for the connection. */
   choices: Readonly<Record<string, unknown>>;
+  /** Of a state: the browser in which the approval has begun. */
+  browser?: string;
+  /** Of a state: the id of the link that it has begun with; absent = with the platform's own installation. */
+  linkId?: string;
 };
 
 export type OpenedInstallation = Installation & {
-  /** Of this one sealing, so that a state counts once. */
+  /** Of this one sealing, so that a state or a link counts once. */
   id: string;
 };
 

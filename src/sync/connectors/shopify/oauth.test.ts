@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { isShopHost, isSignedQuery } from "./oauth.ts";
+import { isShopHost } from "./hosts.ts";
+import { isSignedQuery } from "./oauth.ts";
 
 const SECRET = "hush";
 const sign = (message: string): string => createHmac("sha256", SECRET).update(message).digest("hex");

@@ -4,14 +4,7 @@ import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./token-check.ts";
 /** Where the platform sends the merchant back to; the path of the service's own address. */
 export const CALLBACK_PATH = "/connect/shopify/callback";
 
-const SHOP = /^[a-z0-9][a-z0-9-]*\.myshopify\.com$/u;
-const LONGEST_SHOP = 255;
 const SIGNATURE = /^[0-9a-f]{64}$/u;
-
-/** Whether a name is a shop's own host at the platform; nothing else is ever asked or redirected to. */
-export function isShopHost(shop: string): boolean {
-  return shop.length <= LONGEST_SHOP && SHOP.test(shop);
-}
 
 /** Where the merchant approves what the app may read. */
 export function authorizeAddress(
@@ -26,6 +19,16 @@ export function authorizeAddress(
     state: request.state,
   }).toString();
   return address.href;
+}
+
+/** A query that the platform has signed is good for so long: it stands in histories and logs. */
+const LONGEST_AGE_MS = 10 * 60_000;
+const SECONDS = /^\d{1,12}$/u;
+
+/** Whether a signed query is of about now, by its `timestamp`; clocks may differ by as much either way. */
+export function isFreshQuery(query: URLSearchParams, now: Date): boolean {
+  const timestamp = query.get("timestamp") ?? "";
+  return SECONDS.test(timestamp) && Math.abs(now.getTime() - Number(timestamp) * 1000) <= LONGEST_AGE_MS;
 }
 
 /**

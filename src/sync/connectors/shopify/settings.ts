@@ -1,5 +1,6 @@
 import { SourceFailed } from "../../connector.ts";
 import type { MetafieldName } from "./documents.ts";
+import { isShopUrl } from "./hosts.ts";
 
 /** What the operator chose for a connection. */
 export type ShopifySettings = {
@@ -34,8 +35,9 @@ export function readSettings(settings: Readonly<Record<string, unknown>>): Shopi
 
 function readUrl(settings: Readonly<Record<string, unknown>>): string {
   const url = readText(settings, "url");
-  if (url !== null && URL.canParse(url) && /^https?:/.test(url)) return url.replace(/\/+$/, "");
-  throw new SourceFailed("This Shopify connection has no address such as https://shop.myshopify.com.");
+  const parsed = url === null ? null : URL.parse(url);
+  if (parsed !== null && isShopUrl(parsed)) return parsed.href.replace(/\/+$/, "");
+  throw new SourceFailed("This Shopify connection has no address such as https://my-store.myshopify.com.");
 }
 
 function readMetafield(settings: Readonly<Record<string, unknown>>): MetafieldName | null {

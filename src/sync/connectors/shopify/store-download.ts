@@ -7,7 +7,7 @@ import { PARTS, READ_ROW } from "./downloads.ts";
 import type { StoredRecord } from "./downloads.ts";
 import { named } from "./json.ts";
 import type { Json } from "./json.ts";
-import { DownloadBroken, readLines } from "./read-lines.ts";
+import { DownloadBroken, largestFileBytes, readLines } from "./read-lines.ts";
 import { SHOPIFY } from "./run.ts";
 import type { ShopifyRun } from "./run.ts";
 
@@ -59,6 +59,7 @@ async function copyDownload(
         run.progress({ stage: name, done, total: objects });
         await buffer.sendIfFull();
       },
+      largestFileBytes(objects),
     );
     return { lines, leftOut };
   } finally {

@@ -1,5 +1,6 @@
 import { SourceFailed, SourceRefused } from "../../connector.ts";
 import type { Secrets } from "../../connector.ts";
+import { readText } from "../source-answer.ts";
 import { isObject } from "./json.ts";
 import type { Json } from "./json.ts";
 
@@ -7,6 +8,7 @@ import type { Json } from "./json.ts";
 export type App = { clientId: string; clientSecret: string };
 
 const TIMEOUT_MS = 20_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
 const GRANT_STATUSES = new Set([400, 401, 403]);
 
 /**
@@ -54,8 +56,9 @@ async function post(url: string, form: Record<string, string>, refusal: string):
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     ({ status } = response);
-    text = await response.text();
-  } catch {
+    text = await readText(response, "Shopify", MAX_ANSWER_BYTES);
+  } catch (error) {
+    if (error instanceof SourceFailed) throw error;
     throw new SourceFailed(`Shopify does not answer at ${url}.`);
   }
   if (GRANT_STATUSES.has(status)) throw new SourceRefused(`${refusal} (status ${status}).`);

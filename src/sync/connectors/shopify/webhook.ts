@@ -1,8 +1,9 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { NamedRecord } from "../../../store/queries/webhook-delivery.ts";
 import { SUBSCRIPTION } from "./billing.ts";
 import { isObject } from "./json.ts";
 import type { Json } from "./json.ts";
+import { isPayloadOf } from "./webhook-payloads.ts";
 
 /** A delivery as it arrived; `body` is what its signature is over. */
 export type Delivery = {
@@ -33,11 +34,16 @@ export function readDelivery(received: {
   };
 }
 
+/** What a customer or the platform asks for; orders by their numbers. */
+export type PrivacyAct =
+  | { topic: "customers/data_request" | "shop/redact" }
+  | { topic: "customers/redact"; orderNumbers: string[] };
+
 /** What a delivery means. `records` have to be fetched again. */
 export type Meaning =
   | { act: "refresh"; records: NamedRecord[] }
   | { act: "uninstall" }
-  | { act: "privacy"; topic: "customers/data_request" | "customers/redact" | "shop/redact" }
+  | { act: "privacy"; request: PrivacyAct }
   | { act: "nothing" };
 
 /** The kind of pending record of a return whose order was not told. */
@@ -90,11 +96,31 @@ export function isOfEarlierConnection(
   return Date.parse(triggeredAt) < Date.parse(connectedAt);
 }
 
+/** Topics whose payload is sent once: whatever comes with the same body is a repetition. */
+const SENT_ONCE: ReadonlySet<string> = new Set([
+  "refunds/create",
+  "orders/delete",
+  "products/delete",
+  "app/uninstalled",
+  "customers/data_request",
+  "customers/redact",
+  "shop/redact",
+]);
+
 /**
- * What a topic and its payload mean; null when the payload does not name what its topic is about. Topics that nobody
- * asked for mean nothing.
+ * What a repetition of a delivery has in common with it. Webhook ids are not signed, so that a body which is sent once
+ * is known by its digest. Two changes of a record tell the same: they are known by their ids, and only ask the platform.
+ */
+export function replayKeyOf({ topic, webhookId, body }: Delivery): string {
+  return SENT_ONCE.has(topic) ? `body ${createHash("sha256").update(body).digest("hex")}` : `id ${webhookId}`;
+}
+
+/**
+ * What a topic and its payload mean; null when the payload is not one of the topic. Topics that nobody asked for mean
+ * nothing.
  */
 export function meaningOf(topic: string, payload: Json): Meaning | null {
+  if (!isPayloadOf(topic, payload)) return null;
   if (topic.startsWith("returns/"))
     return refresh(orderOf(payload["order"]) ?? record(RETURN, "Return", payload));
   switch (topic) {
@@ -104,8 +130,6 @@ export function meaningOf(topic: string, payload: Json): Meaning | null {
     case "orders/cancelled":
       return refresh(orderOf(payload));
     case "orders/delete":
-      // A deletion tells the number alone; the body of a changed order under this topic, which is not signed, is none.
-      if ("admin_graphql_api_id" in payload) return refresh(orderOf(payload));
       return refresh(record(DELETED_ORDER, "Order", payload));
     case "products/update":
     case "products/delete":
@@ -117,9 +141,13 @@ export function meaningOf(topic: string, payload: Json): Meaning | null {
     case "app_subscriptions/update":
       return readSubscription(payload["app_subscription"]);
     case "customers/data_request":
-    case "customers/redact":
     case "shop/redact":
-      return { act: "privacy", topic };
+      return { act: "privacy", request: { topic } };
+    case "customers/redact":
+      return {
+        act: "privacy",
+        request: { topic, orderNumbers: ((payload["orders_to_redact"] ?? []) as unknown[]).map(String) },
+      };
     default:
       return { act: "nothing" };
   }

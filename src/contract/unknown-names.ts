@@ -1,0 +1,69 @@
+import { nearestName } from "../lib/nearest-name.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { ALIASES, SHARED_PARAMETERS } from "./parameters.ts";
+import { ENDPOINTS } from "./registry.ts";
+import { TOOLS } from "./tools.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+
+/** Sentences about the names of a request that its endpoint does not take; none = it takes all. */
+export type UnknownNames = (names: Iterable<string>) => string[];
+
+const MOST_NAMED = 5;
+const LONGEST_SHOWN = 40;
+
+/**
+ * Compiles what an endpoint takes on a surface. An unknown name is refused, because a misspelt filter would answer for
+ * more than was asked. REST passes over the shared parameters that the endpoint does not use; a tool takes what its
+ * input schema lists, the aliases of product_gid, and with a selector the selector object.
+ */
+export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): UnknownNames {
+  const self = words.nameOf(endpoint) ?? endpoint.path;
+  const listed = listedNames(endpoint, words);
+  const taken = new Set([...listed, ...Object.keys(endpoint.parameters.properties)]);
+  if (words.surface === "rest") {
+    for (const name of [...SHARED_PARAMETERS, ...(endpoint.ignores ?? [])]) taken.add(name);
+  } else if ("sku" in endpoint.parameters.properties) {
+    taken.add("selector");
+  }
+  const describe = (name: string): string => {
+    const others = (ENDPOINTS as readonly Endpoint[]).flatMap((other) =>
+      listedNames(other, words).includes(name) ? [words.nameOf(other)] : [],
+    );
+    const nearest = nearestName(name, listed);
+    const elsewhere =
+      others.length === 0 ? "" : `; ${others.join(", ")} ${others.length === 1 ? "takes" : "take"} it`;
+    const meant = nearest === null ? "" : `; did you mean ${nearest}?`;
+    return `${shown(name)} is not ${words.inputKind} of ${self}${elsewhere}${meant === "" ? "." : meant}`;
+  };
+  return (names) => {
+    const sentences: string[] = [];
+    let count = 0;
+    for (const name of names) {
+      if (taken.has(name)) continue;
+      count += 1;
+      if (count <= MOST_NAMED) sentences.push(describe(name));
+    }
+    if (count > MOST_NAMED) sentences.push(`Nor are ${count - MOST_NAMED} more.`);
+    if (count > 0) sentences.push(`${self} takes ${listed.join(", ")}.`);
+    return sentences;
+  };
+}
+
+/** The names that a surface tells of: without the aliases of product_gid, which are kept for compatibility. */
+function listedNames(endpoint: Endpoint, { surface }: Vocabulary): string[] {
+  if (surface === "mcp") {
+    const tool = TOOLS.find(({ name }) => name === endpoint.toolName);
+    return Object.keys(tool?.inputSchema.properties ?? {});
+  }
+  return Object.keys(endpoint.parameters.properties).filter((name) => !ALIASES.has(name));
+}
+
+/** A name as a message may show it: whoever made the request chose it. */
+function shown(name: string): string {
+  if (/^[\w.-]{1,40}$/u.test(name)) return name;
+  const visible = name
+    .slice(0, LONGEST_SHOWN)
+    .toWellFormed()
+    .replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]|["\\]/gu, "?");
+  return `"${visible}${name.length > LONGEST_SHOWN ? "…" : ""}"`;
+}

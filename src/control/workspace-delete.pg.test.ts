@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { countRowsByTable } from "../../tests/support/rows-by-table.ts";
+import { startTestService } from "../../tests/support/service.ts";
+import type { TestService } from "../../tests/support/service.ts";
+import { seedSmallStore } from "../../tests/support/small-store.ts";
+import { createTenant } from "../../tests/support/tenants.ts";
+import { deleteWorkspace } from "./workspace-delete.ts";
+import { createWorkspace, requireWorkspace } from "./workspace.ts";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+async function fullTenant() {
+  const tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  return tenant;
+}
+
+test("a deleted workspace leaves no row in any table, and the others keep theirs", async () => {
+  const { database } = service.installation;
+  const [leaving, staying] = [await fullTenant(), await fullTenant()];
+  const seeded = await countRowsByTable(service.database, leaving.shopKey);
+  const empty = Object.keys(seeded).filter((table) => seeded[table] === 0);
+  assert.deepEqual(empty, [], "every table of workspaces is to be seeded, or this test proves nothing of it");
+  const stored = await countRowsByTable(service.database, staying.shopKey);
+  const workspace = await requireWorkspace(database, leaving.shopDomain);
+  assert.equal(
+    (await service.call("/api/v1/alerts", { token: leaving.token, isUnlimited: false })).status,
+    200,
+  );
+
+  assert.deepEqual(await deleteWorkspace(database, workspace), { shop_domain: leaving.shopDomain });
+  const left = await countRowsByTable(service.database, leaving.shopKey);
+  assert.deepEqual(
+    Object.keys(left).filter((table) => left[table] !== 0),
+    [],
+  );
+  assert.deepEqual(await countRowsByTable(service.database, staying.shopKey), {
+    ...stored,
+  });
+  assert.equal((await service.call("/api/v1/alerts", { token: leaving.token })).status, 401);
+  const { rows } = await service.database.query("select action, detail from audit_event where shop_key = 0");
+  assert.deepEqual(rows, [{ action: "workspace.delete", detail: { shop_domain: leaving.shopDomain } }]);
+
+  await assert.rejects(deleteWorkspace(database, workspace), /is deleted already/u);
+  await createWorkspace(database, { domain: leaving.shopDomain, currency: "EUR" });
+});

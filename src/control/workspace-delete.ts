@@ -1,0 +1,29 @@
+import type { Database } from "../store/database.ts";
+import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { eraseWorkspace } from "../store/queries/workspace-erase.ts";
+import { recordAction } from "./audit.ts";
+import { impossible } from "./refusal.ts";
+
+/** A workspace that is gone. */
+export type DeletedWorkspace = { shop_domain: string };
+
+/**
+ * Deletes a workspace with everything that is stored of it, after a run that is writing its data. What is left is the
+ * installation's record that it was deleted. Throws a `Refusal` when somebody else has deleted it.
+ */
+export async function deleteWorkspace(
+  database: Database,
+  { shop_key: shopKey, shop_domain: shopDomain }: WorkspaceRow,
+): Promise<DeletedWorkspace> {
+  await database.transaction(async (connection) => {
+    await lockShop(connection, shopKey).catch((error: unknown) => {
+      throw error instanceof WorkspaceGone
+        ? impossible(`The workspace ${shopDomain} is deleted already.`)
+        : error;
+    });
+    await eraseWorkspace(connection, shopKey);
+    await recordAction(connection, null, "workspace.delete", { shop_domain: shopDomain });
+  });
+  return { shop_domain: shopDomain };
+}

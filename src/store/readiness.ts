@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "./database.ts";
+import { schemaLevel } from "./migrate.ts";
+import { appliedMigrations } from "./queries/schema.ts";
+
+export type Readiness = { ready: true } | { ready: false; reason: string };
+
+/** A probe is told soon, also by a database that swallows what it is asked. */
+const READINESS_TIMEOUT_MS = 3000;
+
+/** Whether the database answers with this version's schema; otherwise why it does not serve. */
+export async function checkReadiness(database: Database): Promise<Readiness> {
+  try {
+    const level = await schemaLevel(await within(READINESS_TIMEOUT_MS, appliedMigrations(database)));
+    return level === "current"
+      ? { ready: true }
+      : { ready: false, reason: `the database schema is ${level}` };
+  } catch {
+    return { ready: false, reason: "the database does not answer" };
+  }
+}
+
+/** Rejects when the answer takes longer; the question goes on, and what becomes of it is nobody's concern. */
+async function within<Result>(milliseconds: number, answer: Promise<Result>): Promise<Result> {
+  const timeout = new AbortController();
+  const late = sleep(milliseconds, undefined, { signal: timeout.signal }).then(() => {
+    throw new Error("no answer in time");
+  });
+  late.catch(() => {});
+  answer.catch(() => {});
+  return Promise.race([answer, late]).finally(() => timeout.abort());
+}

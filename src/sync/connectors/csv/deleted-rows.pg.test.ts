@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
+import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+
+type Rows = Readonly<Record<string, readonly string[]>>;
+
+const HEADERS: Readonly<Record<string, string>> = {
+  "order_lines.csv": "order_id,line_id,ordered_at,product_id,sku,title,units",
+  "returns.csv": "return_id,order_id,line_id,status,units,closed_at,reason",
+  "refunds.csv": "refund_id,order_id,line_id,refunded_at,units,subtotal,restock_type,return_id",
+  "return_labels.csv": "label_id,order_id,return_id,charged_at,amount",
+  "sale_events.csv": "slug,label,starts_on,ends_on,skus",
+};
+const KEYS: Readonly<Record<string, string>> = {
+  "order_lines.csv": "order_id,line_id",
+  "returns.csv": "return_id,order_id,line_id",
+  "refunds.csv": "refund_id,order_id,line_id",
+  "return_labels.csv": "label_id",
+  "sale_events.csv": "slug",
+};
+const STORE: Rows = {
+  "order_lines.csv": [
+    "o1,l1,2026-01-05T10:00:00Z,p1,HAT,Hat,3",
+    "o1,l2,2026-01-05T10:00:00Z,p2,CAP,Cap,2",
+    "o2,l1,2026-02-05T10:00:00Z,p3,BAG,Bag,1",
+    "o3,l1,2026-02-06T10:00:00Z,p1,HAT,Hat,4",
+  ],
+  "returns.csv": [
+    "r1,o1,l1,CLOSED,2,2026-01-20T00:00:00Z,too small",
+    "r1,o1,l2,CLOSED,1,2026-01-20T00:00:00Z,too small",
+    "r2,o2,l1,CLOSED,1,2026-02-20T00:00:00Z,late",
+    "r3,o3,l1,OPEN,1,,",
+  ],
+  "refunds.csv": [
+    "f1,o1,l1,2026-01-21T00:00:00Z,1,50.00,RETURN,r1",
+    "f1,o1,l2,2026-01-21T00:00:00Z,1,9.00,RETURN,r1",
+    "f2,o2,l1,2026-02-21T00:00:00Z,1,15.00,,r2",
+  ],
+  "return_labels.csv": [
+    "b1,,r1,2026-01-09T00:00:00Z,4.50",
+    "b2,o2,,2026-02-09T00:00:00Z,3.00",
+    "b3,,r9,2026-02-09T00:00:00Z,1.00",
+  ],
+  "sale_events.csv": ["w,Winter,2026-01-01,2026-01-31,HAT", "s,Spring,2026-02-01,2026-02-28,"],
+};
+
+let shop: ImportShop;
+before(async () => {
+  shop = await startImportShop();
+});
+after(() => shop.stop());
+
+const filesOf = (rows: Rows): FolderFiles =>
+  Object.fromEntries(Object.entries(rows).map(([name, lines]) => [name, csv(HEADERS[name] ?? "", ...lines)]));
+
+/** A folder of key columns alone in which every row is deleted. */
+const deletionsOf = (keys: Rows): FolderFiles =>
+  Object.fromEntries(
+    Object.entries(keys).map(([name, rows]) => [
+      name,
+      csv(`${KEYS[name]},deleted`, ...rows.map((row) => `${row},true`)),
+    ]),
+  );
+
+const without = (store: Rows, gone: (file: string, row: string) => boolean): Rows =>
+  Object.fromEntries(
+    Object.entries(store).map(([name, rows]) => [name, rows.filter((row) => !gone(name, row))]),
+  );
+
+const begins =
+  (...starts: string[]) =>
+  (row: string): boolean =>
+    starts.some((start) => row.startsWith(`${start},`));
+
+type Removal = { title: string; keys: Rows; gone: (file: string, row: string) => boolean };
+
+const REMOVALS: Removal[] = [
+  {
+    title: "a return",
+    keys: { "returns.csv": ["r1,o1,l1"] },
+    gone: (file, row) => file === "returns.csv" && begins("r1,o1,l1")(row),
+  },
+  {
+    title: "a refund",
+    keys: { "refunds.csv": ["f1,o1,l2"] },
+    gone: (file, row) => file === "refunds.csv" && begins("f1,o1,l2")(row),
+  },
+  {
+    title: "labels, matched and unmatched",
+    keys: { "return_labels.csv": ["b1", "b3"] },
+    gone: (file, row) => file === "return_labels.csv" && begins("b1", "b3")(row),
+  },
+  {
+    title: "a sale event",
+    keys: { "sale_events.csv": ["w"] },
+    gone: (file, row) => file === "sale_events.csv" && begins("w")(row),
+  },
+  {
+    title: "a line, with its returns and refunds",
+    keys: { "order_lines.csv": ["o1,l1"] },
+    gone: (_file, row) => /(?:^|,)o1,l1,/u.test(row),
+  },
+  {
+    title: "the last line of an order, with everything of the order",
+    keys: { "order_lines.csv": ["o2,l1"] },
+    gone: (_file, row) => /(?:^|,)o2,l1,/u.test(row),
+  },
+  {
+    title: "everything",
+    keys: {
+      "order_lines.csv": ["o1,l1", "o1,l2", "o2,l1", "o3,l1"],
+      "return_labels.csv": ["b1", "b2", "b3"],
+      "sale_events.csv": ["w", "s"],
+    },
+    gone: () => true,
+  },
+];
+
+for (const { title, keys, gone } of REMOVALS) {
+  test(`a later folder removes ${title}: every table is as if it had never been imported`, async () => {
+    const expected = await shop.open();
+    await shop.import(expected, filesOf(without(STORE, gone)));
+    const shopKey = await shop.open();
+    await shop.import(shopKey, filesOf(STORE));
+    const folder = deletionsOf(keys);
+    const result = await shop.import(shopKey, folder);
+    assert.deepEqual(result.invalid, []);
+    assert.equal(result.counts.deleted_rows, Object.values(keys).flat().length);
+    assert.deepEqual(unknownDeletions(result), []);
+    const dump = await shop.dump(shopKey);
+    assert.deepEqual(dump, await shop.dump(expected));
+
+    const again = await shop.import(shopKey, folder);
+    assert.deepEqual([again.counts.changed_orders, again.dirtyMonths], [0, []]);
+    assert.equal(again.dataVersion, result.dataVersion);
+    assert.deepEqual(
+      unknownDeletions(again),
+      Object.entries(keys).map(([file, rows]) => [file, rows.length]),
+    );
+    assert.deepEqual(await shop.dump(shopKey), dump);
+  });
+}
+
+test("in a first import, read in order or staged, deleted rows are left out and told as unknown", async () => {
+  const expected = await shop.open();
+  await shop.import(expected, filesOf(STORE));
+  for (const name of [
+    "order_lines.csv",
+    "returns.csv",
+    "refunds.csv",
+    "return_labels.csv",
+    "sale_events.csv",
+  ]) {
+    const shopKey = await shop.open();
+    const store = filesOf(STORE);
+    const key = `${KEYS[name]}`.replaceAll(/\w+/gu, "unknown");
+    const [header = "", ...rows] = String(store[name]).trim().split("\n");
+    const gone = `${key}${",".repeat(header.split(",").length - key.split(",").length)},true`;
+    const marked = csv(`${header},deleted`, ...rows.map((row) => `${row},`), gone);
+    const result = await shop.import(shopKey, { ...store, [name]: marked });
+    assert.deepEqual(unknownDeletions(result), [[name, 1]], name);
+    assert.equal(result.counts.deleted_rows, 1);
+    assert.deepEqual(await shop.dump(shopKey), await shop.dump(expected), name);
+  }
+});
+
+test("of rows with one key the later one counts, deleted or not", async () => {
+  const header = `${HEADERS["order_lines.csv"]},deleted`;
+  const line = "o1,l1,2026-01-05T10:00:00Z,p1,HAT,Hat,3";
+  const gone = "o1,l1,,,,,";
+  const expected = await shop.open();
+  await shop.import(expected, filesOf(STORE));
+  const kept = await shop.open();
+  await shop.import(kept, filesOf(STORE));
+  const keeping = await shop.import(kept, {
+    "order_lines.csv": csv(header, `${gone},true`, `${line},false`),
+  });
+  assert.equal(keeping.counts.deleted_rows, 0);
+  assert.deepEqual(await shop.dump(kept), await shop.dump(expected));
+
+  const removed = await shop.open();
+  await shop.import(removed, filesOf(STORE));
+  await shop.import(removed, { "order_lines.csv": csv(header, `${line},false`, `${gone},true`) });
+  const lines = await shop.rows("select line_id from order_line where shop_key = $1 and order_id = 'o1'", [
+    removed,
+  ]);
+  assert.deepEqual(lines, [{ line_id: "l2" }]);
+});
+
+test("a line that comes back has only the returns that come with it", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, filesOf(STORE));
+  await shop.import(shopKey, deletionsOf({ "order_lines.csv": ["o2,l1"] }));
+  const isOfLine = (row: string): boolean => /(?:^|,)o2,l1,/u.test(row);
+  await shop.import(shopKey, {
+    "order_lines.csv": csv(
+      HEADERS["order_lines.csv"] ?? "",
+      ...(STORE["order_lines.csv"] ?? []).filter(isOfLine),
+    ),
+  });
+  const expected = await shop.open();
+  await shop.import(expected, filesOf(without(STORE, (file, row) => file.startsWith("re") && isOfLine(row))));
+  assert.deepEqual(await shop.dump(shopKey), await shop.dump(expected));
+});
+
+test("a return or refund of a line that the same folder deletes cannot be used", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, filesOf(STORE));
+  const result = await shop.import(shopKey, {
+    ...deletionsOf({ "order_lines.csv": ["o1,l1", "o9,l1"] }),
+    "refunds.csv": csv(
+      HEADERS["refunds.csv"] ?? "",
+      "f8,o9,l1,2026-01-21T00:00:00Z,1,5.00,,",
+      "f9,o1,l1,2026-01-21T00:00:00Z,1,5.00,,",
+    ),
+  });
+  assert.equal(result.invalidCount, 2);
+  assert.deepEqual(
+    result.invalid.map(({ file, line, column, reason }) => [file, line, column, reason]),
+    [
+      ["refunds.csv", 2, "line_id", 'names the line "l1" of order "o9", which is unknown or deleted'],
+      ["refunds.csv", 3, "line_id", 'names the line "l1" of order "o1", which is unknown or deleted'],
+    ],
+  );
+});
+
+test("a deleted row needs its key and nothing else; other rows need what they always do", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, filesOf(STORE));
+  const result = await shop.import(shopKey, {
+    "returns.csv": csv(
+      "return_id,order_id,line_id,deleted,status",
+      "r1,o1,l1,TRUE,LOST",
+      "r2,,l1,true,",
+      "r3,o3,l1,,",
+    ),
+    "return_labels.csv": csv("label_id,deleted", "b1,perhaps"),
+  });
+  assert.deepEqual(
+    result.invalid.map(({ file, line, column }) => [file, line, column]),
+    [
+      ["returns.csv", 3, "order_id"],
+      ["returns.csv", 4, "status"],
+      ["return_labels.csv", 2, "deleted"],
+    ],
+  );
+});
+
+test("a deleted row of one workspace removes nothing of another", async () => {
+  const quiet = await shop.open();
+  await shop.import(quiet, filesOf(STORE));
+  const previous = await shop.dump(quiet);
+  const busy = await shop.open();
+  await shop.import(busy, filesOf(STORE));
+  await shop.import(busy, deletionsOf(REMOVALS.at(-1)?.keys ?? {}));
+  assert.deepEqual(await shop.dump(quiet), previous);
+});
+
+function unknownDeletions({
+  warnings,
+}: Awaited<ReturnType<ImportShop["import"]>>): [string | null, number | null][] {
+  return warnings
+    .filter(({ kind }) => kind === "unknown_deleted_row")
+    .map(({ file, count }) => [file, count]);
+}

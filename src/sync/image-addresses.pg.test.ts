@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { csv, startImportShop } from "../../tests/support/import-shop.ts";
+import type { ImportShop } from "../../tests/support/import-shop.ts";
+import { notesOf } from "./connectors/shopify/notes.ts";
+
+let shop: ImportShop;
+before(async () => {
+  shop = await startImportShop();
+});
+after(() => shop.stop());
+
+const ADDRESSES = [
+  ["p1", "https://images.example/1.jpg", true],
+  ["p2", "HTTP://images.example/2.jpg", true],
+  ["p3", "javascript:alert(1)", false],
+  ["p4", "data:image/svg+xml;base64,AAAA", false],
+  ["p5", "//images.example/5.jpg", false],
+  ["p6", "file:///etc/passwd", false],
+  ["p7", "https://", false],
+  ["p8", "", true],
+] as const;
+
+test("an image address that is not http(s) is left out with a warning, and the product stays", async () => {
+  const shopKey = await shop.open();
+  const products = csv(
+    "product_id,title,image_url",
+    ...ADDRESSES.map(([id, url]) => `${id},Product,"${url}"`),
+  );
+  const lines = csv("order_id,line_id,ordered_at,sku,units", "o1,l1,2026-01-05T10:00:00Z,A,5");
+  const { imported, warnings } = await shop.import(shopKey, {
+    "products.csv": products,
+    "order_lines.csv": lines,
+  });
+  assert.equal(imported, true);
+  const message =
+    "products have an image address that does not begin with http:// or https://; it is left out";
+  assert.deepEqual(warnings, [{ kind: "unusable_image", file: null, message, count: 5 }]);
+  const rows = await shop.rows<{ image_url: string | null }>(
+    "select image_url from product where shop_key = $1 and not from_lines order by product_gid",
+    [shopKey],
+  );
+  const expected = ADDRESSES.map(([, url, isUsable]) => (isUsable && url !== "" ? url : null));
+  assert.deepEqual(
+    rows.map((row) => row.image_url),
+    expected,
+  );
+  const oddities = { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 };
+  assert.deepEqual(notesOf(oddities, new Map([["unusable_image", 5]])), [`5 ${message}.`]);
+});

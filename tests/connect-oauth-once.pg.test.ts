@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { sentenceOf, startOAuthService } from "./support/oauth.ts";
+import type { OAuthService } from "./support/oauth.ts";
+
+let oauth: OAuthService;
+before(async () => {
+  oauth = await startOAuthService();
+});
+after(() => oauth.stop());
+
+test("a link connects once: it begins nothing more, and neither does an approval that it has begun", async () => {
+  const { simulator, domain, tenant } = await oauth.newShop();
+  const link = await oauth.linkFor(tenant, domain, simulator.url);
+  const [first, second] = [await oauth.next(link), await oauth.next(link)];
+  assert.equal((await oauth.open(await oauth.next(first))).status, 200);
+  for (const late of [link, await oauth.next(second)]) {
+    const response = await oauth.open(late);
+    assert.equal(response.status, 400);
+    assert.match(await sentenceOf(response), /^This link was used already/u);
+  }
+});
+
+test("an approval counts in the browser alone that has begun it", async () => {
+  const { simulator, domain, tenant } = await oauth.newShop();
+  const begun = await oauth.open(await oauth.linkFor(tenant, domain, simulator.url), "");
+  assert.match(
+    begun.headers.get("set-cookie") ?? "",
+    /^__Host-returns-approval=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/u,
+  );
+  const callback = await oauth.next(oauth.here(begun.headers.get("location") ?? ""));
+  for (const other of ["", `__Host-returns-approval=${"A".repeat(43)}`, "__Host-returns-approval=x"]) {
+    const response = await oauth.open(callback, other);
+    assert.equal(response.status, 400);
+    assert.match(await sentenceOf(response), /^The approval was begun in another browser/u);
+  }
+  assert.equal(await oauth.connectionOf(tenant), null);
+  assert.equal((await oauth.open(callback)).status, 200);
+});
+
+test("an address that the platform has signed ends after ten minutes", async () => {
+  const shop = "some.myshopify.com";
+  const now = Math.floor(Date.now() / 1000);
+  for (const path of ["/connect/shopify", "/connect/shopify/callback"]) {
+    for (const moment of [String(now - 660), String(now + 660), "soon", ""]) {
+      const response = await oauth.open(oauth.signed(path, { shop, timestamp: moment }));
+      assert.equal(response.status, 401);
+      assert.match(await sentenceOf(response), /^This address is too old/u);
+    }
+  }
+});

@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import pino from "pino";
+import { createAdmit } from "../src/admission/admit.ts";
+import { createHttpMetrics } from "../src/http/metrics.ts";
+import { createServer } from "../src/http/server.ts";
+import { createMcpSurface } from "../src/mcp/surface.ts";
+import type { Flood, FloodPlan } from "./support/body-flood.ts";
+import { MCP_PATH, expectError, post, rpc, toolCall } from "./support/mcp.ts";
+import { openRaw } from "./support/raw-http.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { countedRequests, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+const LIMIT_BYTES = 65_536;
+/** What a connection may have read of a body that nobody wants: a few buffers. */
+const MOST_READ_BYTES = 4 * LIMIT_BYTES;
+
+let service: TestService;
+let tenant: Tenant;
+/** The server's side of each connection that brought a request. */
+const accepted = new Set<Socket>();
+const noteRequest = (event: unknown): void =>
+  void accepted.add((event as { request: IncomingMessage }).request.socket);
+
+before(async () => {
+  subscribe("http.server.request.start", noteRequest);
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+});
+after(async () => {
+  unsubscribe("http.server.request.start", noteRequest);
+  await service.stop();
+});
+beforeEach(() => accepted.clear());
+
+const headOf = (framing: string, token?: string): string =>
+  [
+    `POST ${MCP_PATH} HTTP/1.1`,
+    "Host: x",
+    "Content-Type: application/json",
+    framing,
+    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+    "\r\n",
+  ].join("\r\n");
+const CHUNKED = "Transfer-Encoding: chunked";
+const declared = (bytes: number): string => `Content-Length: ${bytes}`;
+
+const mostRead = (): number => Math.max(...[...accepted].map((socket) => socket.bytesRead));
+
+/** Sends chunks without an end, as fast as they are taken, until the connection closes. */
+async function sendEndless(framing: string, token?: string): Promise<number> {
+  const connection = await openRaw(service.address);
+  const { socket } = connection;
+  const chunk = `8000\r\n${"1".repeat(0x8000)}\r\n`;
+  const fill = (): void => {
+    while (socket.writable && socket.write(chunk));
+  };
+  connection.send(headOf(framing, token));
+  socket.on("drain", fill);
+  fill();
+  const { status, headers } = await connection.answer();
+  assert.match(headers, /connection: close/u);
+  await new Promise<void>((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once("close", () => resolve());
+  });
+  return status;
+}
+
+describe("a caller is refused before the body is read", { timeout: 60_000 }, () => {
+  test("no token: the answer comes though the body never does, of whatever size", async () => {
+    for (const framing of [declared(1), declared(200), declared(LIMIT_BYTES), CHUNKED]) {
+      const connection = await openRaw(service.address);
+      connection.send(headOf(framing));
+      const { status, body } = await connection.answer();
+      assert.equal(status, 401);
+      assert.match(body, /^\{"jsonrpc":"2.0","id":null,"error":\{"code":-32001,/u);
+      connection.close();
+    }
+  });
+
+  test("a token that is not known, billing and api_access as well", async () => {
+    const unpaid = await createTenant(service.database, { billingStatus: "inactive" });
+    const unentitled = await createTenant(service.database, { entitlements: ["data_export"] });
+    const gone = await createTenant(service.database);
+    await service.database.query("delete from api_token where token_id = $1", [gone.tokenId]);
+    const cases = [
+      [unpaid, 403],
+      [unentitled, 403],
+      [gone, 401],
+    ] as const;
+    for (const [{ token }, expected] of cases) {
+      const connection = await openRaw(service.address);
+      connection.send(headOf(CHUNKED, token));
+      assert.equal((await connection.answer()).status, expected);
+      connection.close();
+    }
+  });
+
+  test("a declared size beyond the limit is 413 with or without a token, though the body never comes", async () => {
+    for (const token of [undefined, tenant.token]) {
+      const connection = await openRaw(service.address);
+      connection.send(headOf(declared(LIMIT_BYTES + 1), token));
+      const { status, headers } = await connection.answer();
+      assert.equal(status, 413);
+      assert.match(headers, /connection: close/u);
+      connection.close();
+    }
+  });
+
+  test("a body without an end is cut off, and with a token at the limit", async () => {
+    assert.equal(await sendEndless(CHUNKED), 401);
+    assert.equal(await sendEndless(CHUNKED, tenant.token), 413);
+    assert.equal(await sendEndless(declared(1e12)), 413);
+    assert.ok(mostRead() <= MOST_READ_BYTES, `${mostRead()} bytes were read`);
+  });
+});
+
+describe("connections", { timeout: 60_000 }, () => {
+  test("one whose short body was not wanted can be used again", async () => {
+    const connection = await openRaw(service.address);
+    const text = JSON.stringify(rpc("ping"));
+    connection.send(headOf(declared(LIMIT_BYTES)));
+    assert.equal((await connection.answer()).status, 401);
+    connection.send("x".repeat(LIMIT_BYTES));
+    connection.send(headOf(declared(text.length), tenant.token) + text);
+    const { status, body } = await connection.answer();
+    assert.equal(status, 200);
+    assert.equal(body, '{"jsonrpc":"2.0","id":1,"result":{}}');
+    connection.close();
+  });
+
+  test("fetch sees the refusal of a large body, not a broken connection, and goes on", async () => {
+    const large = "1".repeat(20_000_000);
+    for (let turn = 0; turn < 3; turn += 1) {
+      expectError(await post(service.address, large), 413, -32600, null);
+      expectError(await post(service.address, large.slice(0, LIMIT_BYTES)), 401, -32001, null);
+      const answer = await post(service.address, rpc("ping"), { token: tenant.token });
+      assert.deepEqual(answer.message.result, {});
+    }
+  });
+
+  test("fetch sees the refusal of a stream", async () => {
+    const chunk = new Uint8Array(100_000).fill(0x31);
+    for (const [authorization, status] of [
+      ["", 401],
+      [`Bearer ${tenant.token}`, 413],
+    ] as const) {
+      const body = new ReadableStream({ pull: (controller) => controller.enqueue(chunk) });
+      const headers = { "content-type": "application/json", authorization };
+      const options: RequestInit = { method: "POST", headers, body, duplex: "half" };
+      const answer = await fetch(`${service.address}${MCP_PATH}`, options);
+      assert.equal(answer.status, status);
+      await answer.text();
+    }
+  });
+
+  test("what other paths refuse is not read to its end either", async () => {
+    const connection = await openRaw(service.address);
+    connection.send(headOf(CHUNKED).replace(MCP_PATH, "/nowhere"));
+    const { status, headers } = await connection.answer();
+    assert.equal(status, 404);
+    assert.match(headers, /connection: close/u);
+    connection.close();
+  });
+});
+
+describe("an admitted caller", { timeout: 60_000 }, () => {
+  test("a body that stops is 408 after a while, and its connection ends", async () => {
+    const { database, keys } = service.installation;
+    const admit = createAdmit({ database, pepper: keys.tokenPepper });
+    const surface = createMcpSurface({ operations: [], admit, allowedOrigins: [], bodyTimeoutMs: 20 });
+    const server = createServer({
+      operations: [],
+      surfaces: [surface],
+      logger: pino({ level: "silent" }),
+      metrics: createHttpMetrics(),
+      registerOperationsRoutes: null,
+    });
+    const address = await server.listen({ host: "127.0.0.1", port: 0 });
+    try {
+      for (const framing of [declared(200), CHUNKED]) {
+        const connection = await openRaw(address);
+        connection.send(`${headOf(framing, tenant.token)}1`);
+        const { status, headers, body } = await connection.answer();
+        assert.equal(status, 408);
+        assert.match(headers, /connection: close/u);
+        assert.match(body, /"id":null,"error":\{"code":-32600,/u);
+        connection.close();
+      }
+    } finally {
+      await server.close();
+    }
+  });
+
+  test("a call is counted once, whether its body is short, long or in pieces", async () => {
+    const limited = await createTenant(service.database, { dailyQuota: 10 });
+    const long = toolCall("list_entities", { q: "x", unknown: "x".repeat(20_000) });
+    for (const [index, body] of [toolCall("list_entities"), long].entries()) {
+      const answer = await post(service.address, body, { token: limited.token });
+      assert.equal(answer.message.result?.["isError"] !== undefined, true, answer.text);
+      assert.equal(answer.headers.get("x-ratelimit-remaining"), String(9 - index));
+    }
+    const connection = await openRaw(service.address);
+    const text = JSON.stringify(toolCall("list_entities"));
+    connection.send(headOf(CHUNKED, limited.token));
+    for (const character of text) connection.send(`1\r\n${character}\r\n`);
+    connection.send("0\r\n\r\n");
+    const { status, headers } = await connection.answer();
+    assert.equal(status, 200);
+    assert.match(headers, /x-ratelimit-remaining: 7/u);
+    connection.close();
+    assert.equal(await countedRequests(service.database, limited), 3);
+  });
+});
+
+test("four connections that send large bodies without a token do not cost another tenant its latency", async (t) => {
+  const REQUESTS = 300;
+  const measure = async (): Promise<number[]> => {
+    const times: number[] = [];
+    for (let request = 0; request < REQUESTS; request += 1) {
+      const startedMs = performance.now();
+      await post(service.address, toolCall("list_entities"), { token: tenant.token });
+      times.push(performance.now() - startedMs);
+    }
+    return times.toSorted((one, other) => one - other);
+  };
+  const tell = (name: string, times: readonly number[]): void => {
+    const at = (part: number): string => (times[Math.floor(part * times.length)] ?? 0).toFixed(1);
+    t.diagnostic(`${name}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+  };
+  tell("alone", await measure());
+  accepted.clear();
+  const plan: FloodPlan = {
+    port: Number(new URL(service.address).port),
+    path: MCP_PATH,
+    connections: 4,
+    bodyBytes: 1_000_000,
+  };
+  const attack = fork(join(import.meta.dirname, "support", "body-flood.ts"), [JSON.stringify(plan)]);
+  const result = once(attack, "message") as Promise<[Flood]>;
+  const during = await measure();
+  attack.send("over");
+  const [{ connections, statuses, offeredBytes }] = await result;
+  tell("during the attack", during);
+  t.diagnostic(
+    `${connections} connections offered ${(offeredBytes / 1e6).toFixed(0)} MB: ${JSON.stringify(statuses)}`,
+  );
+  t.diagnostic(`the server read at most ${mostRead()} bytes of one connection`);
+  assert.ok((statuses["401"] ?? 0) > 0 && (statuses["413"] ?? 0) > 0, "both forms were refused");
+  assert.ok(mostRead() <= MOST_READ_BYTES, "no body of the attack was read to its end");
+});

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { startTestService } from "./support/service.ts";
+
+const PROBES = ["/healthz", "/readyz"];
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const statusOf = async (address: string): Promise<number> => (await fetch(address)).status;
+
+test("without a port for operators the API's port answers probes, and measurements only when asked", async () => {
+  for (const [option, status] of [
+    ["false", 404],
+    ["true", 200],
+  ] as const) {
+    const service = await startTestService({ METRICS_ON_API_PORT: option });
+    try {
+      for (const path of PROBES) assert.equal(await statusOf(`${service.address}${path}`), 200);
+      assert.equal(await statusOf(`${service.address}/metrics`), status);
+    } finally {
+      await service.stop();
+    }
+  }
+});
+
+test("the port for operators is this machine's alone, also when the API's is not", async () => {
+  const port = await freePort();
+  const service = await startTestService({ HOST: "0.0.0.0", OPERATIONS_PORT: String(port) });
+  try {
+    const api = new URL(service.address).port;
+    for (const path of [...PROBES, "/metrics"]) {
+      assert.equal(await statusOf(`http://127.0.0.1:${port}${path}`), 200);
+      assert.equal(await statusOf(`http://127.0.0.1:${api}${path}`), 404);
+    }
+    await assert.rejects(fetch(`http://127.0.0.2:${port}/healthz`));
+  } finally {
+    await service.stop();
+  }
+});

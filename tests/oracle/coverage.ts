@@ -1,0 +1,37 @@
+import { dayOf, monthBefore, monthOf, monthsFrom } from "./calendar.ts";
+import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
+import type { Parameters, Store } from "./store.ts";
+
+/** M5: which months of the requested range count, which do not, and how far months are complete. */
+export function coveragePart(store: Store, params: Parameters) {
+  const [first, last] = [String(params["start_month"]), String(params["end_month"])];
+  const counted = countedMonths(store, params, first, last);
+  const windowDays = windowDaysOf(store, params);
+  return {
+    months_included: counted.length,
+    excluded_months: monthsFrom(first, last).filter((month) => !counted.includes(month)),
+    complete_through: windowDays === null ? null : latestCompleteMonth(store, windowDays),
+  };
+}
+
+/** M5: the newest month whose window has closed. */
+export function latestCompleteMonth(store: Store, windowDays: number): string {
+  let month = monthOf(dayOf(store.as_of));
+  while (!isMonthComplete(store, month, windowDays)) month = monthBefore(month);
+  return month;
+}
+
+/** M5: as many complete months as count, the newest of those before the range; null when none counts. */
+export function comparedMonths(store: Store, params: Parameters): string[] | null {
+  const { months_included: length } = coveragePart(store, params);
+  const windowDays = windowDaysOf(store, params);
+  const months: string[] = [];
+  for (
+    let month = monthBefore(String(params["start_month"]));
+    months.length < length;
+    month = monthBefore(month)
+  ) {
+    if (windowDays === null || isMonthComplete(store, month, windowDays)) months.unshift(month);
+  }
+  return length === 0 ? null : months;
+}

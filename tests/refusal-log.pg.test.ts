@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { after, before, test } from "node:test";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+import { APP_OPTIONS, sendWebhook } from "./support/webhooks.ts";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService(APP_OPTIONS);
+});
+after(() => service.stop());
+
+const ALERTS = "/api/v1/alerts";
+
+type Line = Record<string, unknown> & { level: number };
+
+/** The line of a request; it is written when its answer is on its way. */
+async function lineOf(requestId: string, message = "request"): Promise<Line> {
+  for (;;) {
+    const lines = service.logs
+      .filter((line) => line.includes(requestId))
+      .map((line) => JSON.parse(line) as Line);
+    const found = lines.find((line) => line["msg"] === message);
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function refusalOf(requestId: string, token: string): Promise<Line> {
+  const headers = { "x-request-id": requestId, authorization: `Bearer ${token}` };
+  await service.call(ALERTS, { headers });
+  return lineOf(requestId);
+}
+
+const WARN = 40;
+
+test("a refused request is logged with its reason, its token's id and the remote address", async () => {
+  const limited = await createTenant(service.database, { dailyQuota: 0 });
+  const unpaid = await createTenant(service.database, { billingStatus: "inactive" });
+  const revoked = await createTenant(service.database);
+  await service.database.query("delete from api_token where shop_key = $1", [revoked.shopKey]);
+  const cases = [
+    { id: "refused-401", tenant: revoked, status: 401, reason: /^The API token is not known/u },
+    { id: "refused-403", tenant: unpaid, status: 403, reason: /^Billing of this workspace is not active/u },
+    { id: "refused-429", tenant: limited, status: 429, reason: /^The daily quota of 0 requests is used up/u },
+  ];
+  for (const { id, tenant, status, reason } of cases) {
+    const line = await refusalOf(id, tenant.token);
+    assert.deepEqual(
+      [line.level, line["status"], line["token_id"], line["remote_address"]],
+      [WARN, status, tenant.tokenId, "127.0.0.1"],
+    );
+    assert.match(String(line["reason"]), reason);
+    assert.ok(!service.logs.join("").includes(tenant.token));
+  }
+});
+
+test("a token that is none is not logged", async () => {
+  const line = await refusalOf("malformed", "rta_live_hunter2");
+  assert.match(String(line["reason"]), /^The API token is malformed/u);
+  assert.ok(!("token_id" in line));
+  assert.ok(!service.logs.join("").includes("hunter2"));
+});
+
+test("a request that is answered says neither a reason nor an address", async () => {
+  const { token } = await createTenant(service.database);
+  await service.call(ALERTS, { token, headers: { "x-request-id": "answered" } });
+  const line = await lineOf("answered");
+  assert.ok(!("reason" in line) && !("remote_address" in line));
+});
+
+test("a refused delivery is logged with its reason and the remote address", async () => {
+  const sent = { topic: "orders/updated", shop: "some.myshopify.com", payload: {}, secret: "guessed" };
+  const response = await sendWebhook(service, sent);
+  const line = await lineOf(response.headers.get("X-Request-ID") ?? "");
+  assert.deepEqual(
+    [line.level, line["status"], line["remote_address"], line["reason"]],
+    [WARN, 401, "127.0.0.1", "The signature of this delivery is not that of the app."],
+  );
+});
+
+test("a refused MCP call is logged with its reason", async () => {
+  const response = await fetch(`${service.address}/api/v1/mcp`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-request-id": "refused-mcp" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+  });
+  assert.equal(response.status, 401);
+  const line = await lineOf("refused-mcp");
+  assert.match(String(line["reason"]), /^Send your API token/u);
+});
+
+test("an upload that breaks off is no error of ours", async () => {
+  const { hostname, port } = new URL(service.address);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  const signature = `x-shopify-hmac-sha256: ${"A".repeat(43)}=`;
+  const head = [
+    "host: test",
+    "content-length: 100",
+    "expect: 100-continue",
+    "x-request-id: aborted",
+    signature,
+  ];
+  socket.write(`POST /webhooks/shopify HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n`);
+  await once(socket, "data");
+  socket.write("{");
+  socket.destroy();
+  const line = await lineOf("aborted", "upload aborted");
+  assert.equal(line.level, 30);
+  assert.ok(
+    !service.logs.some((logged) => logged.includes("aborted") && logged.includes("unexpected error")),
+  );
+});
