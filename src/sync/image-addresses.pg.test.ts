@@ -27,7 +27,7 @@ test("an image address that is not http(s) is left out with a warning, and the p
     "product_id,title,image_url",
     ...ADDRESSES.map(([id, url]) => `${id},Product,"${url}"`),
   );
-  const lines = csv("order_id,line_id,ordered_at,sku,units", "o1,l1,2026-01-05T10:00:00Z,A,5");
+  const lines = csv("order_id,line_id,ordered_at,sku,units", "o1,l1,2026-05-31T10:00:00Z,A,5");
   const { imported, warnings } = await shop.import(shopKey, {
     "products.csv": products,
     "order_lines.csv": lines,

@@ -36,7 +36,7 @@ test("M5: orders that end 8 days before the as-of are told with day, as-of, cons
         kind: "old_orders",
         file: null,
         message:
-          "the newest order is from 2026-01-05, 8 days before the as-of 2026-01-13T00:00:00.000Z: months without " +
+          "the newest order is from 2026-01-05, 8 days before the as-of 2026-01-13: months without " +
           "orders look complete and leaderboards rank empty months; if the files end there, import them again with " +
           "--as-of 2026-01-06",
         count: null,

@@ -73,7 +73,7 @@ export function oldOrdersWarnings(newestDayText: string | null, asOf: Date): Imp
   const days = dayOfInstant(asOf.getTime()) - newestDay;
   if (days <= MOST_DAYS_WITHOUT_ORDERS) return [];
   const message =
-    `the newest order is from ${newestDayText}, ${days} days before the as-of ${asOf.toISOString()}: months without ` +
+    `the newest order is from ${newestDayText}, ${days} days before the as-of ${asOf.toISOString().slice(0, 10)}: months without ` +
     "orders look complete and leaderboards rank empty months; if the files end there, import them again with " +
     `--as-of ${dayToText(newestDay + 1)}`;
   return [{ kind: "old_orders", file: null, message, count: null }];
