@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { makeDemo, writeDemoFolder } from "../control/demo.ts";
+import { demoTokenFile, makeDemo, writeDemoFolder } from "../control/demo.ts";
 import type { Demo, DemoStoreRequest } from "../control/demo.ts";
 import { readDay, readInteger } from "../control/input.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
@@ -69,6 +69,7 @@ export async function createDemo(
       ...storeRequest(options, progress, interruption),
       database,
       dataFolder: installation.dataFolder,
+      tokenFile: demoTokenFile(installation),
       pepper: installation.keys.tokenPepper,
       keepFolder: options.keepFolder === undefined ? null : resolve(options.keepFolder),
       now: new Date(),

@@ -1,4 +1,4 @@
-import { findDemoTokenFile } from "../control/demo.ts";
+import { demoTokenFile, hasDemoToken } from "../control/demo.ts";
 import { showWorkspaces } from "../control/workspace.ts";
 import { formatFields } from "../lib/table.ts";
 import { curlLine, shellQuoted } from "./curl.ts";
@@ -14,8 +14,9 @@ export async function printWelcome(
 ): Promise<void> {
   const { database, installation, terminal } = session;
   const workspaces = await showWorkspaces(database);
-  const tokenFile =
-    demo?.tokenFile ?? (await findDemoTokenFile(database, installation.dataFolder, new Date()));
+  const keptFile = demoTokenFile(installation);
+  const isKept = demo !== null || (await hasDemoToken(database, keptFile, new Date()));
+  const tokenFile = isKept ? keptFile : null;
   const requests = demo?.requests.map((request) => curlLine(address, request, demo.token)) ?? [];
   const document = {
     address,
