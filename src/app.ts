@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import type { FastifyBaseLogger } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
 import { createOperation } from "./admission/operation.ts";
@@ -26,21 +25,19 @@ import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
 import { summary } from "./endpoints/summary.ts";
 import { timeseries } from "./endpoints/timeseries.ts";
 import { createDocsSurfaces } from "./http/docs.ts";
-import { createHttpMetrics } from "./http/metrics.ts";
-import { registerOperationsRoutes } from "./http/operations-routes.ts";
-import type { Readiness } from "./http/operations-routes.ts";
-import { createOperationsServer, createServer } from "./http/server.ts";
+import { createServer } from "./http/server.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
 import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
+import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
+import type { Metrics } from "./operations.ts";
 import { openDatabase } from "./store/database.ts";
-import type { Database } from "./store/database.ts";
+import type { Database, DatabasePool } from "./store/database.ts";
 import { defaultDataFolder } from "./store/embedded-cluster.ts";
 import { joinEmbedded } from "./store/embedded.ts";
-import { migrate, schemaLevel } from "./store/migrate.ts";
+import { migrate } from "./store/migrate.ts";
 import { findDataVersion } from "./store/queries/data-version.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
-import { appliedMigrations } from "./store/queries/schema.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createPlatformSurfaces } from "./platform-surfaces.ts";
@@ -52,8 +49,6 @@ export type { Worker };
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
-/** A probe is told soon, also by a database that swallows what it is asked. */
-const READINESS_TIMEOUT_MS = 3000;
 
 /** A database that this process may use, and the keys that go with it. */
 export type Installation = {
@@ -113,6 +108,8 @@ export async function finishMigration(
 export type Service = {
   /** Base address of the API, such as http://127.0.0.1:8080. */
   address: string;
+  /** For a worker in the same process, so that one look shows both. */
+  metrics: Metrics;
   /** Finishes requests in flight, then closes everything it opened. */
   stop(): Promise<void>;
 };
@@ -123,15 +120,16 @@ export async function startService(
   installation: Installation,
   logger: FastifyBaseLogger,
 ): Promise<Service> {
+  const { host, port, operationsPort } = config;
   const databases = await openServingDatabases(config, installation, logger);
-  const metrics = createHttpMetrics();
-  let draining = false;
-  const registerOperations = (server: FastifyInstance): void =>
-    registerOperationsRoutes(server, {
-      metrics,
-      readiness: async () => (draining ? { ready: false, reason: "draining" } : readiness(databases.reading)),
-    });
-  const admit = createAdmit({ database: databases.admission, pepper: installation.keys.tokenPepper });
+  const metrics = createMetrics(databases.reading);
+  for (const name of ["admission", "reading", "taking"] as const) metrics.watchPool(name, databases[name]);
+  const forOperators = createOperatorRoutes(metrics, databases.reading);
+  const admit = createAdmit({
+    database: databases.admission,
+    pepper: installation.keys.tokenPepper,
+    onOverQuota: metrics.countQuotaRefusal,
+  });
   const answers = createAnswers({
     memoryBytes: config.answerMemoryMegabytes * 1_048_576,
     freshness,
@@ -143,23 +141,25 @@ export async function startService(
     surfaces: [
       createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...createDocsSurfaces(),
-      ...createPlatformSurfaces(config, installation.keys, databases.taking),
+      ...createPlatformSurfaces(config, installation.keys, databases.taking, metrics.countRefusedWebhook),
     ],
     logger,
     metrics,
-    registerOperationsRoutes: config.operationsPort === null ? registerOperations : null,
+    registerOperationsRoutes: operationsPort === null ? forOperators.register : null,
   });
-  const operationsServer =
-    config.operationsPort === null ? null : createOperationsServer(logger, registerOperations);
-  const address = await server.listen({ host: config.host, port: config.port });
-  await operationsServer?.listen({ host: config.host, port: config.operationsPort ?? 0 });
+  const address = await server.listen({ host, port });
+  const operators =
+    operationsPort === null
+      ? null
+      : await listenForOperators(forOperators, { host, port: operationsPort }, logger);
   return {
     address,
+    metrics,
     stop: async () => {
-      draining = true;
+      forOperators.drain();
       await new Promise((done) => setTimeout(done, config.drainSeconds * 1000));
       await server.close();
-      await operationsServer?.close();
+      await operators?.close();
       await databases.close();
     },
   };
@@ -170,14 +170,24 @@ const WORKER_LOOK_MS = 1000;
 const WORKER_GRACE_MS = 2000;
 const LONGEST_WORKER_STOP_MS = 8000;
 
-/** Starts a worker on an installation whose schema is current; with connections of its own. */
+export type InstallationWorker = Worker & {
+  /** Where its health, readiness and metrics are, when it has a port for them. */
+  operationsAddress: string | null;
+};
+
+/**
+ * Starts a worker on an installation whose schema is current; with connections of its own. Within a service its pools
+ * are shown by the `metrics` of that; alone it listens on the operations port, when one is set.
+ */
 export async function startInstallationWorker(
   config: Config,
   installation: Installation,
   logger: FastifyBaseLogger,
-): Promise<Worker> {
+  metricsOfService: Metrics | null = null,
+): Promise<InstallationWorker> {
+  const { host, operationsPort } = config;
   const { databaseUrl, keys } = installation;
-  const open = (maxConnections: number, statementTimeoutMs: number): Database =>
+  const open = (maxConnections: number, statementTimeoutMs: number): DatabasePool =>
     openDatabase({
       url: databaseUrl,
       maxConnections,
@@ -190,9 +200,17 @@ export async function startInstallationWorker(
   const database = open(config.syncRuns * 3 + 1, 0);
   const lookDatabase = open(1, SERVING_TIMEOUT_MS);
   const close = async (): Promise<void> => {
+    await operators?.close();
     await Promise.all([database.close(), lookDatabase.close()]);
   };
+  const metrics = metricsOfService ?? createMetrics(lookDatabase);
+  metrics.watchPool("sync", database);
+  const forOperators = createOperatorRoutes(metrics, lookDatabase);
+  let operators: Awaited<ReturnType<typeof listenForOperators>> | undefined;
   try {
+    if (metricsOfService === null && operationsPort !== null) {
+      operators = await listenForOperators(forOperators, { host, port: operationsPort }, logger);
+    }
     const worker = await startWorker({
       databaseUrl,
       database,
@@ -210,7 +228,9 @@ export async function startInstallationWorker(
       longestStopMs: LONGEST_WORKER_STOP_MS,
     });
     return {
+      operationsAddress: operators?.address ?? null,
       stop: async () => {
+        forOperators.drain();
         await worker.stop();
         await close();
       },
@@ -222,9 +242,9 @@ export async function startInstallationWorker(
 }
 
 export type ServingDatabases = {
-  admission: Database;
-  reading: Database;
-  taking: Database;
+  admission: DatabasePool;
+  reading: DatabasePool;
+  taking: DatabasePool;
   close(): Promise<void>;
 };
 
@@ -239,7 +259,7 @@ export async function openServingDatabases(
   logger: FastifyBaseLogger,
 ): Promise<ServingDatabases> {
   const isSpread = await hasCitus(installation.database);
-  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): Database =>
+  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): DatabasePool =>
     openDatabase({
       url: installation.databaseUrl,
       maxConnections,
@@ -275,26 +295,4 @@ function createOperations(gate: Gate, reading: Database, keys: Keys): Operation[
     createOperation(alertsContract, (call) => alerts(paged, call), gate),
     createOperation(exportReportContract, (call) => exportReport(reading, call), gate),
   ];
-}
-
-async function readiness(database: Database): Promise<Readiness> {
-  try {
-    const level = await schemaLevel(await within(READINESS_TIMEOUT_MS, appliedMigrations(database)));
-    return level === "current"
-      ? { ready: true }
-      : { ready: false, reason: `the database schema is ${level}` };
-  } catch {
-    return { ready: false, reason: "the database does not answer" };
-  }
-}
-
-/** Rejects when the answer takes longer; the question goes on, and what becomes of it is nobody's concern. */
-async function within<Result>(milliseconds: number, answer: Promise<Result>): Promise<Result> {
-  const timeout = new AbortController();
-  const late = sleep(milliseconds, undefined, { signal: timeout.signal }).then(() => {
-    throw new Error("no answer in time");
-  });
-  late.catch(() => {});
-  answer.catch(() => {});
-  return Promise.race([answer, late]).finally(() => timeout.abort());
 }

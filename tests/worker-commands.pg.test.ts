@@ -62,7 +62,8 @@ test("sync --wait ends with 1 and the reason when the run fails, and doctor tell
     assert.match(worker.stdout, /^ok +worker +connected$/mu);
   });
   const examined = await run("doctor");
-  assert.equal(examined.code, 0);
+  assert.equal(examined.code, 1, "a refused connection is a problem of the installation");
+  assert.match(examined.stdout, new RegExp(`^PROBLEM +connections +shopify of ${domain} is refused`, "mu"));
   assert.match(
     examined.stdout,
     new RegExp(

@@ -17,7 +17,7 @@ import { addServeCommand } from "./serve.ts";
 import type { CommandContext } from "./session.ts";
 import { addSyncCommand } from "./sync.ts";
 import { addTokenCommands } from "./token.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../lib/version.ts";
 import { addWatchCommands } from "./watch.ts";
 import { addWorkerCommand } from "./worker.ts";
 import { addWorkspaceCommands } from "./workspace.ts";

@@ -4,7 +4,7 @@ import { formatFields } from "../lib/table.ts";
 import { curlLine, shellQuoted } from "./curl.ts";
 import type { CreatedDemo } from "./demo.ts";
 import type { Session } from "./session.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../lib/version.ts";
 
 /** Says on standard output where the service answers, and how to ask it something. */
 export async function printWelcome(

@@ -7,7 +7,7 @@ import { hasWorker } from "../store/queries/worker-upkeep.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
 import { DEMO_TOKEN_PREFIX } from "./demo.ts";
-import { checkWorker, diagnoseConnections } from "./doctor-connections.ts";
+import { checkConnections, checkWorker, diagnoseConnections } from "./doctor-connections.ts";
 import type { ConnectionDiagnosis } from "./doctor-connections.ts";
 import { secretProblem } from "./installation-secret.ts";
 import { readSchemaLevel, schemaProblem } from "./schema.ts";
@@ -57,7 +57,7 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     const rows = await workspaceHealth(database);
     workspaces = rows.map((row) => ({ ...row, problems: problemsOf(row) }));
     connections = diagnoseConnections(await connectionHealth(database), new Date());
-    checks.push(checkWorker(await hasWorker(database), connections.length));
+    checks.push(checkConnections(connections), checkWorker(await hasWorker(database), connections.length));
   }
   return { ok: checks.every((check) => check.ok), checks, workspaces, connections };
 }
