@@ -148,10 +148,7 @@ export async function startService(
     registerOperationsRoutes: operationsPort === null ? forOperators.register : null,
   });
   const address = await server.listen({ host, port });
-  const operators =
-    operationsPort === null
-      ? null
-      : await listenForOperators(forOperators, { host, port: operationsPort }, logger);
+  const operators = await listenForOperators(config, forOperators, logger);
   return {
     address,
     metrics,
@@ -185,7 +182,6 @@ export async function startInstallationWorker(
   logger: FastifyBaseLogger,
   metricsOfService: Metrics | null = null,
 ): Promise<InstallationWorker> {
-  const { host, operationsPort } = config;
   const { databaseUrl, keys } = installation;
   const open = (maxConnections: number, statementTimeoutMs: number): DatabasePool =>
     openDatabase({
@@ -206,11 +202,9 @@ export async function startInstallationWorker(
   const metrics = metricsOfService ?? createMetrics(lookDatabase);
   metrics.watchPool("sync", database);
   const forOperators = createOperatorRoutes(metrics, lookDatabase);
-  let operators: Awaited<ReturnType<typeof listenForOperators>> | undefined;
+  let operators: Awaited<ReturnType<typeof listenForOperators>> = null;
   try {
-    if (metricsOfService === null && operationsPort !== null) {
-      operators = await listenForOperators(forOperators, { host, port: operationsPort }, logger);
-    }
+    if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
       databaseUrl,
       database,

@@ -80,6 +80,11 @@ export const OPTION_HELP: readonly OptionHelp[] = [
     defaultText: "http://127.0.0.1:8080",
     description: "Where ./returns query asks; RETURNS_TOKEN or RETURNS_TOKEN_FILE holds its token.",
   },
+  {
+    name: "RETURNS_WORKSPACE",
+    defaultText: "none",
+    description: "The workspace's domain where a command is given no --workspace.",
+  },
   { name: "SYNC_RUNS", defaultText: "2", description: "Runs of sources that one worker does at a time." },
   {
     name: "PUBLIC_URL",

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { Counter, Gauge } from "prom-client";
+import type { Config } from "./config.ts";
 import { createHttpMetrics } from "./http/metrics.ts";
 import type { HttpMetrics } from "./http/metrics.ts";
 import { registerOperationsRoutes } from "./http/operations-routes.ts";
@@ -169,14 +170,15 @@ export function createOperatorRoutes(metrics: Metrics, database: Queryable): Ope
   };
 }
 
-/** Listens on a port for operators alone. */
+/** Listens on the port for operators alone; null where none is set. */
 export async function listenForOperators(
+  { host, operationsPort: port }: Config,
   routes: OperatorRoutes,
-  place: { host: string; port: number },
   logger: FastifyBaseLogger,
-): Promise<{ address: string; close(): Promise<void> }> {
+): Promise<{ address: string; close(): Promise<void> } | null> {
+  if (port === null) return null;
   const server = createOperationsServer(logger, routes.register);
-  const address = await server.listen(place);
+  const address = await server.listen({ host, port });
   return { address, close: () => server.close() };
 }
 

@@ -43,7 +43,7 @@ test("the metrics tell the version, the schema's level, and the pools", async ()
 test("the metrics count requests that had to wait for a connection, and those over the quota", async () => {
   const tenant = await createTenant(service.database, { dailyQuota: 2 });
   const waits = 'returns_database_pool_waits_total{pool="reading"}';
-  const before = await look();
+  const earlier = await look();
   const months = { start_month: "2026-01", end_month: "2026-03" };
   const asked = await Promise.all(
     Array.from({ length: 5 }, () => service.call("/api/v1/summary", { token: tenant.token, params: months })),
@@ -51,7 +51,7 @@ test("the metrics count requests that had to wait for a connection, and those ov
   assert.equal(asked.filter(({ status }) => status === 429).length, 3);
   const samples = await look();
   assert.equal(samples.get("returns_quota_refusals_total"), 3);
-  assert.ok((samples.get(waits) ?? 0) > (before.get(waits) ?? 0), "a look alone asks four things at once");
+  assert.ok((samples.get(waits) ?? 0) > (earlier.get(waits) ?? 0), "a look alone asks four things at once");
 });
 
 test("the metrics count refused webhooks by their status", async () => {

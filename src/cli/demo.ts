@@ -50,7 +50,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         const document = { workspace: demo.domain, token_file: demo.tokenFile, store: demo.store };
         session.terminal.print(
           document,
-          formatFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }),
+          formatFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }, session.terminal.style),
         );
       });
     });

@@ -63,7 +63,7 @@ function show(summary: ImportSummary, terminal: Terminal): void {
     const place = file === null ? "" : `${file}: `;
     terminal.hint(`Warning: ${place}${message} (${count.toLocaleString("en")}).`);
   }
-  terminal.print(summary, summary.imported ? formatFields(counts) : "");
+  terminal.print(summary, summary.imported ? formatFields(counts, terminal.style) : "");
   if (invalidCount === 0) return;
   const rows = invalidCount === 1 ? "1 row" : `${invalidCount.toLocaleString("en")} rows`;
   if (summary.imported) terminal.hint(`Left out ${rows} that cannot be used.`);

@@ -39,7 +39,7 @@ async function sync(session: Session, source: string, options: SyncOptions): Pro
       throw invalid("--cancel-backfill asks for no run: leave out --backfill and --wait.");
     }
     const canceled = await cancelBackfill(database, workspace, source);
-    terminal.print(canceled, formatFields({ ...canceled }));
+    terminal.print(canceled, formatFields({ ...canceled }, terminal.style));
     return;
   }
   const requested = await requestSync(database, workspace, { source, isBackfill: options.backfill === true });
@@ -47,7 +47,7 @@ async function sync(session: Session, source: string, options: SyncOptions): Pro
     terminal.hint("No worker is running, so that the run has to wait for one: ./returns worker starts it.");
   }
   if (options.wait !== true) {
-    terminal.print(requested, formatFields({ ...requested }));
+    terminal.print(requested, formatFields({ ...requested }, terminal.style));
     terminal.hint("./returns runs shows it.");
     return;
   }
@@ -70,7 +70,8 @@ async function follow(
   }).finally(progress.end);
   for (const note of run.notes) terminal.hint(note);
   const { source, kind, status, duration_seconds: seconds, counts } = run;
-  const text = formatFields({ source, kind, status, took: durationText(seconds), read: countsText(counts) });
+  const shown = { source, kind, status, took: durationText(seconds), read: countsText(counts) };
+  const text = formatFields(shown, terminal.style);
   terminal.print(run, text);
   if (run.status === "failed") throw impossible(run.error ?? "The run failed.");
 }

@@ -61,7 +61,7 @@ function addList(group: Command, context: CommandContext): void {
           token.last_used_at,
         ]);
         const headings = ["token id", "name", "status", "scopes", "created", "expires", "last used"];
-        terminal.print(tokens, formatTable(headings, rows));
+        terminal.print(tokens, formatTable(headings, rows, terminal.style));
       }),
     );
 }

@@ -20,6 +20,7 @@ export async function printWelcome(
   const requests = demo?.requests.map((request) => curlLine(address, request, demo.token)) ?? [];
   const document = {
     address,
+    docs: `${address}/docs`,
     version: VERSION,
     database: installation.isEmbedded ? "embedded" : "external",
     data_folder: installation.dataFolder,
@@ -30,6 +31,7 @@ export async function printWelcome(
   };
   const facts = formatFields({
     API: `${address}/api/v1/`,
+    Guides: `${address}/docs`,
     Database: installation.isEmbedded ? "embedded PostgreSQL" : "the one of DATABASE_URL",
     "Data folder": installation.dataFolder,
     Workspaces: workspaces.length,
