@@ -24,7 +24,7 @@ import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
 import { summary } from "./endpoints/summary.ts";
 import { timeseries } from "./endpoints/timeseries.ts";
-import { createDocsSurfaces } from "./http/docs.ts";
+import { createDocsSurfaces, renderNotFoundPage } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
 import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
@@ -145,6 +145,7 @@ export async function startService(
     ],
     logger,
     metrics,
+    notFoundPage: renderNotFoundPage(),
     registerOperationsRoutes: operationsPort === null ? forOperators.register : null,
   });
   const address = await server.listen({ host, port });
