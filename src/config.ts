@@ -68,7 +68,7 @@ export const OPTION_HELP: readonly OptionHelp[] = [
   {
     name: "ANSWER_MEMORY_MB",
     defaultText: "64",
-    description: "Memory for answers of the present data; 0 makes each answer anew.",
+    description: "Memory for the response cache; 0 turns the cache off.",
   },
   {
     name: "MCP_ALLOWED_ORIGINS",

@@ -184,6 +184,8 @@ test("the search index holds every section of the guides under an address that i
   }
   const section = entries.find(({ href }) => href === "/docs/numbers#complete-months");
   assert.match(section?.text ?? "", /^The last order of a month has its whole window ahead/u);
+  const table = entries.find(({ href }) => href === "/docs/errors#errors")?.text ?? "";
+  assert.match(table, / 401 unauthorized check the token: /u);
   assert.ok(entries.length > 40, `${entries.length} entries`);
 });
 

@@ -30,7 +30,7 @@ const MAXIMUM_SEED = 2_147_483_647;
 export function addDemoCommand(program: Command, context: CommandContext): void {
   program
     .command("demo")
-    .description("Make the demo workspace, or fill it anew: two years of a generated store.")
+    .description("Create the demo workspace, or fill it again: two years of a generated store.")
     .option("--today <day>", "the store's two years end before this day, YYYY-MM-DD (default: today)")
     .option("--seed <number>", "another number makes another store")
     .option("--keep-folder <folder>", "keep the generated import folder here")

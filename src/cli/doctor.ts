@@ -9,7 +9,9 @@ import type { CommandContext } from "./session.ts";
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command("doctor")
-    .description("Look at the database, the schema, the secrets and every workspace; changes nothing.")
+    .description(
+      "Check the database, the schema, the secrets, every workspace and connection; changes nothing.",
+    )
     .addHelpText("before", "Examples:\n  ./returns doctor\n  ./returns doctor --json\n")
     .action((_options: unknown, command: Command) =>
       inUnmigratedSession(context, command, async ({ database, installation, terminal }) => {

@@ -18,7 +18,7 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
     .argument("<source>", "shopify, shipstation or loop")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .option("--backfill", "read everything there is, instead of what has changed")
-    .option("--cancel-backfill", "take back a backfill that was asked for, and read only what has changed")
+    .option("--cancel-backfill", "cancel a backfill that was asked for, and read only what has changed")
     .option("--wait", "show how it goes, and end when it has ended")
     .addHelpText(
       "before",
@@ -44,7 +44,7 @@ async function sync(session: Session, source: string, options: SyncOptions): Pro
   }
   const requested = await requestSync(database, workspace, { source, isBackfill: options.backfill === true });
   if (!requested.has_worker) {
-    terminal.hint("No worker is running, so that the run has to wait for one: ./returns worker starts it.");
+    terminal.hint("No worker is running: the run starts once ./returns worker or serve does.");
   }
   if (options.wait !== true) {
     terminal.print(requested, formatFields({ ...requested }, terminal.style));

@@ -71,7 +71,7 @@ type RevokeOptions = { workspace: string; yes?: boolean };
 function addRevoke(group: Command, context: CommandContext): void {
   group
     .command("revoke")
-    .description("End a token now.")
+    .description("Revoke a token; requests with it fail from now on.")
     .argument("<token-id>", "its id, from `token list`")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .option("--yes", "do not ask")

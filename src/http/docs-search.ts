@@ -29,5 +29,5 @@ export function buildSearchIndex(
 
 /** Pictures and code say little out of their place. */
 function withoutBlocks(html: string): string {
-  return html.replaceAll(/<(svg|pre)\b.*?<\/\1>/gsu, " ");
+  return html.replaceAll(/<(svg|pre)\b.*?<\/\1>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
 }
