@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { impossible, invalid } from "../control/refusal.ts";
-import { cancelBackfill, requestSync, waitForRun } from "../control/sync.ts";
+import { cancelBackfill, findBackfillUnderWay, requestSync, waitForRun } from "../control/sync.ts";
 import type { RequestedSync } from "../control/sync.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import { formatFields } from "../lib/table.ts";
@@ -19,7 +19,7 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .option("--backfill", "read everything there is, instead of what has changed")
     .option("--cancel-backfill", "cancel a backfill that was asked for, and read only what has changed")
-    .option("--wait", "show how it goes, and end when it has ended")
+    .option("--wait", "show how it goes, and end when it has ended; joins a backfill that is under way")
     .addHelpText(
       "before",
       "Examples:\n" +
@@ -42,7 +42,10 @@ async function sync(session: Session, source: string, options: SyncOptions): Pro
     terminal.print(canceled, formatFields({ ...canceled }, terminal.style));
     return;
   }
-  const requested = await requestSync(database, workspace, { source, isBackfill: options.backfill === true });
+  const underWay = options.wait === true ? await findBackfillUnderWay(database, workspace, source) : null;
+  if (underWay !== null) terminal.hint("A backfill is under way: waiting for its end.");
+  const requested =
+    underWay ?? (await requestSync(database, workspace, { source, isBackfill: options.backfill === true }));
   if (!requested.has_worker) {
     terminal.hint("No worker is running: the run starts once ./returns worker or serve does.");
   }
