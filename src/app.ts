@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import type { FastifyBaseLogger } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
 import { createOperation } from "./admission/operation.ts";
@@ -24,21 +24,20 @@ import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
 import { summary } from "./endpoints/summary.ts";
 import { timeseries } from "./endpoints/timeseries.ts";
-import { createDocsSurfaces } from "./http/docs.ts";
-import { createHttpMetrics } from "./http/metrics.ts";
-import { registerMetrics, registerProbes } from "./http/operations-routes.ts";
-import { createOperationsServer, createServer } from "./http/server.ts";
+import { createDocsSurfaces, renderNotFoundPage } from "./http/docs.ts";
+import { createServer } from "./http/server.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
 import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
+import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
+import type { Metrics } from "./operations.ts";
 import { openDatabase } from "./store/database.ts";
-import type { Database } from "./store/database.ts";
+import type { Database, DatabasePool } from "./store/database.ts";
 import { defaultDataFolder } from "./store/embedded-cluster.ts";
 import { joinEmbedded } from "./store/embedded.ts";
 import { migrate } from "./store/migrate.ts";
 import { findDataVersion } from "./store/queries/data-version.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
-import { checkReadiness } from "./store/readiness.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createPlatformSurfaces } from "./platform-surfaces.ts";
@@ -109,6 +108,8 @@ export async function finishMigration(
 export type Service = {
   /** Base address of the API, such as http://127.0.0.1:8080. */
   address: string;
+  /** For a worker in the same process, so that one look shows both. */
+  metrics: Metrics;
   /** Finishes requests in flight, then closes everything it opened. */
   stop(): Promise<void>;
 };
@@ -120,14 +121,15 @@ export async function startService(
   logger: FastifyBaseLogger,
 ): Promise<Service> {
   const databases = await openServingDatabases(config, installation, logger);
-  const metrics = createHttpMetrics();
+  const metrics = createMetrics(databases.reading);
   for (const warning of config.warnings) logger.warn(warning);
-  let draining = false;
-  const addProbes = (server: FastifyInstance): void =>
-    registerProbes(server, async () =>
-      draining ? { ready: false, reason: "draining" } : checkReadiness(databases.reading),
-    );
-  const admit = createAdmit({ database: databases.admission, pepper: installation.keys.tokenPepper });
+  for (const name of ["admission", "reading", "taking"] as const) metrics.watchPool(name, databases[name]);
+  const forOperators = createOperatorRoutes(metrics, databases.reading);
+  const admit = createAdmit({
+    database: databases.admission,
+    pepper: installation.keys.tokenPepper,
+    onOverQuota: metrics.countQuotaRefusal,
+  });
   const answers = createAnswers({
     memoryBytes: config.answerMemoryMegabytes * 1_048_576,
     freshness,
@@ -139,30 +141,29 @@ export async function startService(
     surfaces: [
       createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...createDocsSurfaces(),
-      ...createPlatformSurfaces(config, installation.keys, databases.taking, logger),
+      ...createPlatformSurfaces(config, installation.keys, databases.taking, {
+        log: logger,
+        onRefusedWebhook: metrics.countRefusedWebhook,
+      }),
     ],
     logger,
     metrics,
+    notFoundPage: renderNotFoundPage(),
     registerOperationsRoutes: (api) => {
-      if (config.operationsPort === null) addProbes(api);
-      if (config.hasMetricsOnApiPort) registerMetrics(api, metrics);
+      if (config.operationsPort === null) forOperators.registerProbes(api);
+      if (config.hasMetricsOnApiPort) forOperators.registerMetrics(api);
     },
   });
-  const operationsServer = createOperationsServer(logger, (own) => {
-    addProbes(own);
-    registerMetrics(own, metrics);
-  });
   const address = await server.listen({ host: config.host, port: config.port });
-  if (config.operationsPort !== null) {
-    await operationsServer.listen({ host: config.operationsHost, port: config.operationsPort });
-  }
+  const operators = await listenForOperators(config, forOperators, logger);
   return {
     address,
+    metrics,
     stop: async () => {
-      draining = true;
+      forOperators.drain();
       await new Promise((done) => setTimeout(done, config.drainSeconds * 1000));
       await server.close();
-      await operationsServer.close();
+      await operators?.close();
       await databases.close();
     },
   };
@@ -173,14 +174,23 @@ const WORKER_LOOK_MS = 1000;
 const WORKER_GRACE_MS = 2000;
 const LONGEST_WORKER_STOP_MS = 8000;
 
-/** Starts a worker on an installation whose schema is current; with connections of its own. */
+export type InstallationWorker = Worker & {
+  /** Where its health, readiness and metrics are, when it has a port for them. */
+  operationsAddress: string | null;
+};
+
+/**
+ * Starts a worker on an installation whose schema is current; with connections of its own. Within a service its pools
+ * are shown by the `metrics` of that; alone it listens on the operations port, when one is set.
+ */
 export async function startInstallationWorker(
   config: Config,
   installation: Installation,
   logger: FastifyBaseLogger,
-): Promise<Worker> {
+  metricsOfService: Metrics | null = null,
+): Promise<InstallationWorker> {
   const { databaseUrl, keys } = installation;
-  const open = (maxConnections: number, statementTimeoutMs: number): Database =>
+  const open = (maxConnections: number, statementTimeoutMs: number): DatabasePool =>
     openDatabase({
       url: databaseUrl,
       maxConnections,
@@ -193,9 +203,15 @@ export async function startInstallationWorker(
   const database = open(config.syncRuns * 3 + 1, 0);
   const lookDatabase = open(1, SERVING_TIMEOUT_MS);
   const close = async (): Promise<void> => {
+    await operators?.close();
     await Promise.all([database.close(), lookDatabase.close()]);
   };
+  const metrics = metricsOfService ?? createMetrics(lookDatabase);
+  metrics.watchPool("sync", database);
+  const forOperators = createOperatorRoutes(metrics, lookDatabase);
+  let operators: Awaited<ReturnType<typeof listenForOperators>> = null;
   try {
+    if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
       databaseUrl,
       database,
@@ -213,7 +229,9 @@ export async function startInstallationWorker(
       longestStopMs: LONGEST_WORKER_STOP_MS,
     });
     return {
+      operationsAddress: operators?.address ?? null,
       stop: async () => {
+        forOperators.drain();
         await worker.stop();
         await close();
       },
@@ -225,9 +243,9 @@ export async function startInstallationWorker(
 }
 
 export type ServingDatabases = {
-  admission: Database;
-  reading: Database;
-  taking: Database;
+  admission: DatabasePool;
+  reading: DatabasePool;
+  taking: DatabasePool;
   close(): Promise<void>;
 };
 
@@ -242,7 +260,7 @@ export async function openServingDatabases(
   logger: FastifyBaseLogger,
 ): Promise<ServingDatabases> {
   const isSpread = await hasCitus(installation.database);
-  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): Database =>
+  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): DatabasePool =>
     openDatabase({
       url: installation.databaseUrl,
       maxConnections,

@@ -78,7 +78,7 @@ export const OPTION_HELP: readonly OptionHelp[] = [
   {
     name: "ANSWER_MEMORY_MB",
     defaultText: "64",
-    description: "Memory for answers of the present data; 0 makes each answer anew.",
+    description: "Memory for the response cache; 0 turns the cache off.",
   },
   {
     name: "MCP_ALLOWED_ORIGINS",
@@ -89,6 +89,11 @@ export const OPTION_HELP: readonly OptionHelp[] = [
     name: "RETURNS_URL",
     defaultText: "http://127.0.0.1:8080",
     description: "Where ./returns query asks; RETURNS_TOKEN or RETURNS_TOKEN_FILE holds its token.",
+  },
+  {
+    name: "RETURNS_WORKSPACE",
+    defaultText: "none",
+    description: "The workspace's domain where a command is given no --workspace.",
   },
   { name: "SYNC_RUNS", defaultText: "2", description: "Runs of sources that one worker does at a time." },
   {

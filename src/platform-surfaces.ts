@@ -10,12 +10,18 @@ import { readDelivery } from "./sync/connectors/shopify/webhook.ts";
 import { receiveWebhook } from "./sync/connectors/shopify/webhook-receive.ts";
 import type { WebhookOptions } from "./sync/connectors/shopify/webhook-receive.ts";
 
+/** What the platform's surfaces tell of deliveries: a log, and the status of each one that is refused. */
+export type PlatformListeners = {
+  log: WebhookOptions["log"];
+  onRefusedWebhook: (status: number) => void;
+};
+
 /** Where the store platform tells of changes, and where merchants connect their shops. Writes to `database`. */
 export function createPlatformSurfaces(
   config: Config,
   keys: Keys,
   database: Database,
-  log: WebhookOptions["log"],
+  { log, onRefusedWebhook }: PlatformListeners,
 ): Surface[] {
   const { publicUrl, shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
   const { sealingKey } = keys;
@@ -23,7 +29,7 @@ export function createPlatformSurfaces(
   const environment = { database, sealingKey, publicUrl, app, now: () => new Date() };
   const receiver = { database, sealingKey, clientId, clientSecret, log };
   return [
-    createWebhookSurface((webhook) => receiveWebhook(receiver, readDelivery(webhook))),
+    createWebhookSurface((webhook) => receiveWebhook(receiver, readDelivery(webhook)), onRefusedWebhook),
     ...createConnectSurfaces(
       {
         begin: (query, browser) => beginInstallation(environment, query, browser),

@@ -85,13 +85,17 @@ console.log(JSON.stringify({ data, remaining: quota.remaining > 0, entities, pag
   assert.equal(result["code"], "invalid_request");
 });
 
-test("Every example of docs/client.md runs", async () => {
-  const examples = [...readFileSync(join(root, "docs/client.md"), "utf8").matchAll(/```js\n(.*?)```/gsu)];
+/** The examples of docs/client.md as programs: all but the first go on from it, and need its client. */
+function examplePrograms(): string[] {
+  const found = [...readFileSync(join(root, "docs/client.md"), "utf8").matchAll(/```js\n(.*?)```/gsu)];
+  const examples = found.map(([, code = ""]) => code);
   assert.ok(examples.length >= 5);
-  const [start = ""] = examples.map(([, code = ""]) => code);
-  for (const [index, [, code = ""]] of examples.entries()) {
-    // All but the first go on from it: they need its client, and its import is taken from there.
-    const wholeProgram = index === 0 ? code : `${start.split("\nconst { data")[0] ?? ""}\n${code}`;
+  const start = examples[0]?.split("\nconst { data")[0] ?? "";
+  return examples.map((code, index) => (index === 0 ? code : `${start}\n${code}`));
+}
+
+test("Every example of docs/client.md runs", async () => {
+  for (const [index, wholeProgram] of examplePrograms().entries()) {
     const output = await runProgram(
       `example-${index}.js`,
       wholeProgram.replaceAll("https://returns.example", service.address).replaceAll('"lamp"', '"jacket"'),
@@ -100,6 +104,21 @@ test("Every example of docs/client.md runs", async () => {
   }
   const exported = readdirSync(folder).filter((name) => name.endsWith(".csv"));
   assert.deepEqual(exported, ["returns-report_workspace_2025-01_2026-06.csv"]);
+});
+
+test("Every example of docs/client.md is a TypeScript program with TypeScript's own libraries", async () => {
+  const names = examplePrograms().map((source, index) => {
+    // A token from the environment may be missing; a program decides what then.
+    const checked = source.replace("process.env.RETURNS_TOKEN", 'process.env["RETURNS_TOKEN"] ?? ""');
+    writeFileSync(join(folder, `typed-${index}.ts`), checked);
+    return `typed-${index}.ts`;
+  });
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const settings = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
+  const node = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
+  await run(process.execPath, [tsc, ...settings, ...node, ...names], { cwd: folder }).catch(
+    ({ stdout }: { stdout: string }) => assert.fail(stdout),
+  );
 });
 
 const CONSUMER = `import { createClient, ReturnsApiError } from "returns-analytics-client";

@@ -76,6 +76,13 @@ test("trying a request on the reference gets the service's answer", async (conte
       const operation = page.locator("#getSummary");
       await operation.getByRole("button", { name: "Send request" }).click();
       assert.equal(await operation.locator(".outcome").textContent(), "Enter a token first");
+      const word = operation.getByText("A request needs a token");
+      const [button, told] = [operation.getByRole("button", { name: "Send request" }), word].map((part) =>
+        part.boundingBox(),
+      );
+      assert.ok(((await told)?.y ?? 0) > ((await button)?.y ?? Infinity), "the word is under the button");
+      await word.getByRole("link").click();
+      await page.getByLabel("Token for trying requests").waitFor({ state: "visible" });
 
       await page.getByLabel("Token for trying requests").fill(demo.tenant.token);
       for (const operationId of ["getSummary", "listEntities", "getReport", "exportReport"]) {
@@ -96,6 +103,49 @@ test("trying a request on the reference gets the service's answer", async (conte
       );
     });
   }
+});
+
+test("the search finds sections by their words, and leads to the first one", async (context) => {
+  if (isMissing(context)) return;
+  for (const look of LOOKS) {
+    await withPage(look, async (page, problems) => {
+      await page.goto(addressOf("/docs/reference"));
+      await page.keyboard.press("/");
+      await page.keyboard.type("incomplete month");
+      const found = page.locator("#found li");
+      await found.first().waitFor();
+      assert.match((await found.first().textContent()) ?? "", /^What the numbers mean: Complete months/u);
+      const box = await page.locator("#found").boundingBox();
+      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= look.width, JSON.stringify(box));
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/docs/numbers#complete-months");
+      await page.getByLabel("Search the guides").fill("no such words");
+      await page.getByText("Nothing found.").waitFor();
+      await page.keyboard.press("Escape");
+      assert.equal(await page.locator("#found").isVisible(), false);
+      assert.deepEqual(problems, []);
+    });
+  }
+});
+
+test("on a narrow page the copy button lies beside the code, and copies it", async (context) => {
+  if (isMissing(context)) return;
+  const narrow = LOOKS.find(({ width }) => width < 400) as Look;
+  await withPage(narrow, async (page) => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto(addressOf("/docs/mcp"));
+    const block = page.locator(".code").first();
+    const [code, button] = await Promise.all([
+      block.locator("pre").boundingBox(),
+      block.getByRole("button", { name: "Copy" }).boundingBox(),
+    ]);
+    assert.ok(code !== null && button !== null && button.x >= code.x + code.width, "beside, not over");
+    await block.getByRole("button", { name: "Copy" }).click();
+    assert.equal(
+      await page.evaluate("navigator.clipboard.readText()"),
+      await block.locator("code").textContent(),
+    );
+  });
 });
 
 test("the reference's forms ask for the newest complete months of any day", async (context) => {

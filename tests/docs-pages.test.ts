@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { after, test } from "node:test";
 import pino from "pino";
-import { createDocsSurfaces } from "../src/http/docs.ts";
+import { createDocsSurfaces, renderNotFoundPage } from "../src/http/docs.ts";
 import { createHttpMetrics } from "../src/http/metrics.ts";
 import { createServer } from "../src/http/server.ts";
 
@@ -15,6 +15,7 @@ const server = createServer({
   surfaces: createDocsSurfaces(),
   logger: pino({ level: "silent" }),
   metrics: createHttpMetrics(),
+  notFoundPage: renderNotFoundPage(),
   registerOperationsRoutes: null,
 });
 after(() => server.close());
@@ -135,6 +136,57 @@ test("a path beside them is nothing, in the API's form", async () => {
     assert.equal(answer.statusCode, 404, path);
     assert.equal(answer.json<{ error: { code: string } }>().error.code, "not_found");
   }
+});
+
+test("a browser is told in a page that nothing is there, but for the API's own paths", async () => {
+  const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+  const ask = (url: string) => server.inject({ method: "GET", url, headers: { accept } });
+  for (const path of ["/nothing", "/docs/nothing", "/apian"]) {
+    const { statusCode, headers, body } = await ask(path);
+    assert.equal(statusCode, 404, path);
+    assert.equal(headers["content-type"], "text/html; charset=utf-8");
+    assert.match(String(headers["content-security-policy"]), /^default-src 'self';/u);
+    assert.match(body, /<h1>Not found<\/h1>[^]+href="\/docs\/reference"/u);
+    assert.equal((await get(path)).json<{ error: { code: string } }>().error.code, "not_found");
+  }
+  for (const path of ["/api", "/api/v1/nothing"]) {
+    assert.equal((await ask(path)).json<{ error: { code: string } }>().error.code, "not_found", path);
+  }
+  const other = await server.inject({ method: "POST", url: "/docs", headers: { accept } });
+  assert.equal(other.json<{ error: { code: string } }>().error.code, "invalid_request");
+});
+
+test("each guide leads to the one before and the one after it, in reading order", async () => {
+  const walked: string[] = [];
+  for (let path: string | undefined = "/docs/getting-started"; path !== undefined;) {
+    const { body } = await get(path);
+    const [previous, next] = ["prev", "next"].map(
+      (relation) => new RegExp(`<a href="([^"]+)" rel="${relation}">`, "u").exec(body)?.[1],
+    );
+    if (path !== "/docs/reference") assert.equal(previous, walked.at(-1) ?? "/docs", path);
+    walked.push(path);
+    path = next;
+  }
+  assert.equal(walked.at(-1), "/docs/reference");
+  assert.equal(walked.length, GUIDES.length + 3);
+});
+
+test("the search index holds every section of the guides under an address that is there", async () => {
+  const { headers, body } = await get("/docs/assets/search.json");
+  assert.equal(headers["content-type"], "application/json; charset=utf-8");
+  const entries = JSON.parse(body) as { href: string; title: string; section: string; text: string }[];
+  for (const { href, title, text } of entries) {
+    const [path = "", id] = href.split("#", 2);
+    const page = await get(path);
+    assert.equal(page.statusCode, 200, href);
+    if (id !== undefined) assert.ok(page.body.includes(`id="${id}"`), href);
+    assert.ok(title !== "" && !/<\/?(?:a|code|h2|p|svg|td)\b/u.test(text), href);
+  }
+  const section = entries.find(({ href }) => href === "/docs/numbers#complete-months");
+  assert.match(section?.text ?? "", /^The last order of a month has its whole window ahead/u);
+  const table = entries.find(({ href }) => href === "/docs/errors#errors")?.text ?? "";
+  assert.match(table, / 401 unauthorized check the token: /u);
+  assert.ok(entries.length > 40, `${entries.length} entries`);
 });
 
 test("/openapi.json is the document that was agreed on", async () => {

@@ -24,6 +24,7 @@ before(async () => {
   demo = await makeDemo({
     database,
     dataFolder: folder,
+    tokenFile: join(folder, "token"),
     pepper: keys.tokenPepper,
     keepFolder: null,
     now: NOW,

@@ -100,6 +100,7 @@ describe("HTTP", () => {
       surfaces: [createMcpSurface({ operations: [], admit, allowedOrigins: ["https://app.example"] })],
       logger: pino({ level: "silent" }),
       metrics: createHttpMetrics(),
+      notFoundPage: null,
       registerOperationsRoutes: null,
     });
     const address = await server.listen({ host: "127.0.0.1", port: 0 });

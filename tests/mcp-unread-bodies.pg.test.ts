@@ -183,6 +183,7 @@ describe("an admitted caller", { timeout: 60_000 }, () => {
       surfaces: [surface],
       logger: pino({ level: "silent" }),
       metrics: createHttpMetrics(),
+      notFoundPage: null,
       registerOperationsRoutes: null,
     });
     const address = await server.listen({ host: "127.0.0.1", port: 0 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { startRun } from "../src/store/queries/sync-run.ts";
+import { finishRun, listRuns, startRun } from "../src/store/queries/sync-run.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
@@ -50,6 +50,65 @@ test("sync asks for a run and says when no worker is there; --wait tells its out
   assert.equal(listed.length, 1);
 });
 
+test("sync --wait joins a backfill that is under way instead of asking for another run", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
+  const runs = () => listRuns(control.database, { shopKey, source: "shopify", limit: 10 });
+  pages.hold(3);
+  assert.equal((await run(`sync shopify --workspace ${domain}`)).code, 0);
+  await withWorker(options(), async () => {
+    await eventually(async () => (await runs())[0]?.status === "running", "the backfill");
+    for (const more of ["", " --backfill"]) {
+      const joining = startCommand(
+        `sync shopify --workspace ${domain} --wait${more}`.split(" "),
+        environment(),
+      );
+      let told = "";
+      joining.child.stderr?.on("data", (text) => (told += String(text)));
+      await eventually(async () => /^A backfill is under way/mu.test(told), "it joins", 60);
+      if (more !== "") pages.release();
+      else joining.child.kill("SIGTERM");
+      const outcome = await joining.outcome;
+      if (more === "") continue;
+      assert.equal(outcome.code, 0, outcome.stderr);
+      assert.match(outcome.stdout, /^kind +backfill\nstatus +succeeded$/mu);
+    }
+    assert.equal((await runs()).length, 1);
+    assert.equal((await run(`sync shopify --workspace ${domain} --wait --json`)).code, 0);
+    assert.deepEqual(
+      (await runs()).map(({ kind }) => kind),
+      ["incremental", "backfill"],
+    );
+  });
+});
+
+test("runs leaves out notes that a later run has looked at again", async () => {
+  const { shopKey, domain } = await connectedShop(control, [
+    ["shopify", "store"],
+    ["loop", "label_cost"],
+  ]);
+  const succeed = async (source: string, kind: "backfill" | "incremental", note: string): Promise<void> => {
+    const runId = randomUUID();
+    const requestedBy = "schedule";
+    await startRun(control.database, { shopKey, runId, source, kind, requestedBy, attempt: 1 });
+    await finishRun(control.database, shopKey, runId, {
+      status: "succeeded",
+      counts: {},
+      notes: [note],
+      error: null,
+    });
+  };
+  await succeed("shopify", "incremental", "Old.");
+  await succeed("shopify", "backfill", "Of the backfill.");
+  await succeed("shopify", "incremental", "Of an order.");
+  await succeed("loop", "incremental", "Unmatched spend then.");
+  await succeed("loop", "incremental", "Unmatched spend now.");
+  const shown = JSON.parse((await run(`runs --workspace ${domain} --json`)).stdout) as { notes: string[] }[];
+  assert.deepEqual(
+    shown.map(({ notes }) => notes.join()),
+    ["Unmatched spend now.", "", "Of an order.", "Of the backfill.", ""],
+  );
+});
+
 test("sync --wait ends with 1 and the reason when the run fails, and doctor tells it too", async () => {
   const { shopKey, domain } = await connectedShop(control, [["shopify", "store"]]);
   pages.statusOf.set(String(shopKey), 401);
@@ -62,7 +121,8 @@ test("sync --wait ends with 1 and the reason when the run fails, and doctor tell
     assert.match(worker.stdout, /^ok +worker +connected$/mu);
   });
   const examined = await run("doctor");
-  assert.equal(examined.code, 0);
+  assert.equal(examined.code, 1, "a refused connection is a problem of the installation");
+  assert.match(examined.stdout, new RegExp(`^PROBLEM +connections +shopify of ${domain} is refused`, "mu"));
   assert.match(
     examined.stdout,
     new RegExp(

@@ -19,6 +19,7 @@ const server = createServer({
   surfaces: [],
   logger: createServiceLogger("info"),
   metrics: createHttpMetrics(),
+  notFoundPage: null,
   registerOperationsRoutes: null,
 });
 const address = await server.listen({ host: "127.0.0.1", port: 0 });

@@ -31,7 +31,12 @@ const LONGEST_WAIT_MS = 3000;
  * quota; the first that fails throws an `ApiError` (401, 403, 409, 429). Nothing is cached: a change of plan,
  * billing, readiness or a revocation bites on the very next request.
  */
-export function createAdmit(options: { database: Queryable; pepper: Buffer }): Admit {
+export function createAdmit(options: {
+  database: Queryable;
+  pepper: Buffer;
+  /** Hears of each request that is refused because the quota is used up. */
+  onOverQuota?: () => void;
+}): Admit {
   const judge = createAdmissionQueue({ ...options, longestWaitMs: LONGEST_WAIT_MS });
   // One for all that were checked together: they come one after another.
   const workspaceOfRow = rememberLast(workspaceOf);
@@ -39,6 +44,7 @@ export function createAdmit(options: { database: Queryable; pepper: Buffer }): A
     const { shopKey, tokenId, secret } = readBearer(authorization);
     const { scope, entitlements, counted, readsData = counted } = need;
     const judgement = await judge({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
+    if (judgement.verdict === "over_quota") options.onOverQuota?.();
     refuse(judgement, now ?? new Date());
     if (readsData && judgement.row.readiness !== "ready") throw notReady(judgement);
     return { workspace: workspaceOfRow(judgement.row), quota: quotaOf(judgement), tokenId };

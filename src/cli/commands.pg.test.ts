@@ -51,7 +51,7 @@ test("a workspace, a token and an import give answers, by commands alone", async
   assert.equal(answer.status, 200);
   assert.equal(((await answer.json()) as { data: { sold_units: number } }).data.sold_units, 3);
 
-  await runJson(`token revoke ${issued.token_id} --workspace shop.example`);
+  await runJson(`token revoke ${issued.token_id} --workspace shop.example --yes`);
   assert.equal((await ask()).status, 401);
   serving.child.kill("SIGTERM");
   const { code, stderr } = await serving.outcome;
@@ -122,9 +122,27 @@ test("mistakes end with 2, what cannot be done with 1, each in one sentence", as
   const cases: [string, number, RegExp][] = [
     ["no-such-command", 2, /^Unknown command 'no-such-command'\.\n$/u],
     ["workspace create --domain x.example", 2, /^Required option '--currency <code>' not specified\.\n$/u],
-    ["workspace set --workspace shop.example colour=red", 2, /^A workspace's settings are .+\.\n$/u],
+    [
+      "workspace set --workspace shop.example colour=red",
+      2,
+      /^"colour" is no setting of a workspace; its settings are plan, .+, visible_card_size\.\n$/u,
+    ],
+    [
+      "plan set tiny colour=red",
+      2,
+      /^"colour" is no setting of a plan; .+ daily_quota and entitlements\.\n$/u,
+    ],
+    [
+      "token revoke nope --workspace shop.example",
+      2,
+      /^Requests with the token nope fail from now on\. Revoke it\? Nobody can be asked here: add --yes to confirm\.\n$/u,
+    ],
     ["workspace show --workspace none.example", 1, /^There is no workspace for .+\.\n$/u],
-    ["token revoke nope --workspace shop.example", 1, /^The workspace shop\.example has no token .+\n$/u],
+    [
+      "token revoke nope --workspace shop.example --yes",
+      1,
+      /^The workspace shop\.example has no token .+\n$/u,
+    ],
   ];
   for (const [line, code, message] of cases) {
     const outcome = await run(line);
@@ -132,6 +150,20 @@ test("mistakes end with 2, what cannot be done with 1, each in one sentence", as
     assert.match(outcome.stderr, message);
     assert.equal(outcome.stdout, "");
   }
+});
+
+test("RETURNS_WORKSPACE stands in for --workspace, and gives way to it", async () => {
+  for (const domain of ["one.example", "two.example"]) {
+    await runJson(`workspace create --domain ${domain} --currency EUR`);
+  }
+  const chosen = { ...environment, RETURNS_WORKSPACE: "one.example" };
+  const shown = async (line: string): Promise<string> => {
+    const { stdout } = await runCommand(`${line} --json`.split(" "), chosen);
+    return (JSON.parse(stdout) as { shop_domain: string }).shop_domain;
+  };
+  assert.equal(await shown("workspace show"), "one.example");
+  assert.equal(await shown("workspace show --workspace two.example"), "two.example");
+  assert.equal((await run("workspace show")).code, 2);
 });
 
 test("off a terminal the output has no escape sequences, and help begins with examples", async () => {

@@ -137,7 +137,7 @@ function choicesOf(options: ShopifyOptions): ShopifyChoices {
 
 function tellConnected({ terminal }: Session, connected: Connected): void {
   const { notes, ...fields } = connected;
-  terminal.print(connected, formatFields(fields));
+  terminal.print(connected, formatFields(fields, terminal.style));
   for (const note of notes) terminal.hint(note);
   terminal.hint('The worker reads it now, as part of "serve" or as "worker"; "runs" shows how far it is.');
 }

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { makeDemo, writeDemoFolder } from "../control/demo.ts";
+import { demoTokenFile, makeDemo, writeDemoFolder } from "../control/demo.ts";
 import type { Demo, DemoStoreRequest } from "../control/demo.ts";
 import { readDay, readInteger } from "../control/input.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
@@ -30,7 +30,7 @@ const MAXIMUM_SEED = 2_147_483_647;
 export function addDemoCommand(program: Command, context: CommandContext): void {
   program
     .command("demo")
-    .description("Make the demo workspace, or fill it anew: two years of a generated store.")
+    .description("Create the demo workspace, or fill it again: two years of a generated store.")
     .option("--today <day>", "the store's two years end before this day, YYYY-MM-DD (default: today)")
     .option("--seed <number>", "another number makes another store")
     .option("--keep-folder <folder>", "keep the generated import folder here")
@@ -50,7 +50,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         const document = { workspace: demo.domain, token_file: demo.tokenFile, store: demo.store };
         session.terminal.print(
           document,
-          formatFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }),
+          formatFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }, session.terminal.style),
         );
       });
     });
@@ -69,6 +69,7 @@ export async function createDemo(
       ...storeRequest(options, progress, interruption),
       database,
       dataFolder: installation.dataFolder,
+      tokenFile: demoTokenFile(installation),
       pepper: installation.keys.tokenPepper,
       keepFolder: options.keepFolder === undefined ? null : resolve(options.keepFolder),
       now: new Date(),

@@ -59,7 +59,7 @@ function addConnections(program: Command, context: CommandContext): void {
           shown.last_error,
         ]);
         const headings = ["workspace", "source", "account", "currency", "status", "last sync", "last error"];
-        const text = rows.length === 0 ? noneText(domain) : formatTable(headings, rows);
+        const text = rows.length === 0 ? noneText(domain) : formatTable(headings, rows, terminal.style);
         terminal.print(connections, text);
       }),
     );

@@ -2,28 +2,31 @@ import type { Command } from "commander";
 import { diagnose } from "../control/doctor.ts";
 import type { Diagnosis, WorkspaceDiagnosis } from "../control/doctor.ts";
 import { formatTable } from "../lib/table.ts";
+import type { TextStyle } from "../lib/table.ts";
 import { inUnmigratedSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
 
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command("doctor")
-    .description("Look at the database, the schema, the secrets and every workspace; changes nothing.")
+    .description(
+      "Check the database, the schema, the secrets, every workspace and connection; changes nothing.",
+    )
     .addHelpText("before", "Examples:\n  ./returns doctor\n  ./returns doctor --json\n")
     .action((_options: unknown, command: Command) =>
       inUnmigratedSession(context, command, async ({ database, installation, terminal }) => {
         const { dataFolder, isEmbedded, keys } = installation;
         const patient = { database, dataFolder, isEmbedded, tokenPepper: keys.tokenPepper };
         const diagnosis = await diagnose(patient);
-        terminal.print(diagnosis, textOf(diagnosis));
+        terminal.print(diagnosis, textOf(diagnosis, terminal.style));
         if (!diagnosis.ok) process.exitCode = 1;
       }),
     );
 }
 
-function textOf(diagnosis: Diagnosis): string {
+function textOf(diagnosis: Diagnosis, style: TextStyle): string {
   const checks = diagnosis.checks.map((check) => [check.ok ? "ok" : "PROBLEM", check.name, check.message]);
-  const text = formatTable(["state", "check", "found"], checks);
+  const text = formatTable(["state", "check", "found"], checks, style);
   if (diagnosis.workspaces.length === 0) return text;
   const workspaces = diagnosis.workspaces.map((row) => [
     row.shop_domain,
@@ -46,11 +49,16 @@ function textOf(diagnosis: Diagnosis): string {
   const problems = [...diagnosis.workspaces, ...diagnosis.connections].flatMap((row) =>
     row.problems.map((problem) => `${row.shop_domain}: ${problem}.\n`),
   );
-  const tables = [text, formatTable(headings, workspaces), connectionTable(diagnosis), problems.join("")];
+  const tables = [
+    text,
+    formatTable(headings, workspaces, style),
+    connectionTable(diagnosis, style),
+    problems.join(""),
+  ];
   return tables.filter((table) => table !== "").join("\n");
 }
 
-function connectionTable({ connections }: Diagnosis): string {
+function connectionTable({ connections }: Diagnosis, style: TextStyle): string {
   if (connections.length === 0) return "";
   const rows = connections.map((row) => [
     row.shop_domain,
@@ -64,6 +72,7 @@ function connectionTable({ connections }: Diagnosis): string {
   return formatTable(
     ["workspace", "connection", "state", "last synced", "last run", "begun at", "waiting"],
     rows,
+    style,
   );
 }
 

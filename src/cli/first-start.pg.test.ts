@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
+import { createTestDatabase } from "../../tests/support/database.ts";
 
 const dataFolder = mkdtempSync(join(tmpdir(), "returns-first-start-"));
 const environment = { RETURNS_DATA_DIR: dataFolder, PORT: "0" };
@@ -56,6 +57,22 @@ test("a later start has the same data and says where the token is kept", async (
   assert.equal(answer.data.rows.length, 3);
   serving.child.kill("SIGINT");
   assert.equal((await serving.outcome).code, 0);
+});
+
+test("a demo store on a database of one's own leaves the embedded one's token alone", async () => {
+  const other = await createTestDatabase();
+  try {
+    const before = readFileSync(join(dataFolder, "demo-token"), "utf8");
+    const words = ["demo", "--json"];
+    const { code, stdout, stderr } = await runCommand(words, { ...environment, DATABASE_URL: other.url });
+    assert.equal(code, 0, stderr);
+    assert.equal(readFileSync(join(dataFolder, "demo-token"), "utf8"), before);
+    const { token_file: file } = JSON.parse(stdout) as { token_file: string };
+    assert.match(file, /\/demo-token-[0-9a-f]{8}$/u);
+    assert.match(readFileSync(file, "utf8"), /^rta_live_/u);
+  } finally {
+    await other.drop();
+  }
 });
 
 /** The folder appears when the generation of the store begins. */

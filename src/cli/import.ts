@@ -66,7 +66,7 @@ function show(summary: ImportSummary, terminal: Terminal, isSkipping: boolean): 
     const often = count === null ? "" : ` (${count.toLocaleString("en")})`;
     terminal.hint(`Warning: ${place}${message}${often}.`);
   }
-  terminal.print(summary, summary.imported ? formatFields(counts) : "");
+  terminal.print(summary, summary.imported ? formatFields(counts, terminal.style) : "");
   const rows = invalidCount === 1 ? "1 row" : `${invalidCount.toLocaleString("en")} rows`;
   if (!summary.imported)
     throw impossible(`Nothing was imported: ${whyNothing(rows, invalidCount, isSkipping)}.`);

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { OPTION_HELP } from "../config.ts";
 import { formatTable } from "../lib/table.ts";
+import { addCompletionCommand } from "./completion.ts";
 import { addConnectCommands } from "./connect.ts";
 import { addDemoCommand } from "./demo.ts";
 import { addConnectionCommands } from "./disconnect.ts";
@@ -17,7 +18,8 @@ import { addServeCommand } from "./serve.ts";
 import type { CommandContext } from "./session.ts";
 import { addSyncCommand } from "./sync.ts";
 import { addTokenCommands } from "./token.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../lib/version.ts";
+import { defaultToWorkspace } from "./workspace-default.ts";
 import { addWatchCommands } from "./watch.ts";
 import { addWorkerCommand } from "./worker.ts";
 import { addWorkspaceCommands } from "./workspace.ts";
@@ -75,6 +77,8 @@ function createProgram(context: CommandContext): Command {
   addDemoCommand(program, context);
   addDoctorCommand(program, context);
   addQueryCommands(program, context);
+  addCompletionCommand(program);
+  defaultToWorkspace(program, context.environment["RETURNS_WORKSPACE"]);
   return program;
 }
 

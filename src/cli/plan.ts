@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { setPlan, showPlans } from "../control/plan.ts";
 import { formatTable } from "../lib/table.ts";
+import type { TextStyle } from "../lib/table.ts";
 import { readAssignments } from "./assignments.ts";
 import { inSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
@@ -15,7 +16,7 @@ export function addPlanCommands(program: Command, context: CommandContext): void
     .action((_options: unknown, command: Command) =>
       inSession(context, command, async ({ database, terminal }) => {
         const plans = await showPlans(database);
-        terminal.print(plans, planTable(plans));
+        terminal.print(plans, planTable(plans, terminal.style));
       }),
     );
   group
@@ -32,16 +33,16 @@ export function addPlanCommands(program: Command, context: CommandContext): void
     .action((planKey: string, words: string[], _options: unknown, command: Command) =>
       inSession(context, command, async ({ database, terminal }) => {
         const plan = await setPlan(database, planKey, readAssignments(words));
-        terminal.print(plan, planTable([plan]));
+        terminal.print(plan, planTable([plan], terminal.style));
       }),
     );
 }
 
-function planTable(plans: readonly Plan[]): string {
+function planTable(plans: readonly Plan[], style: TextStyle): string {
   const rows = plans.map(({ plan, daily_quota: quota, entitlements }) => [
     plan,
     quota ?? "unlimited",
     entitlements,
   ]);
-  return formatTable(["plan", "requests a day", "entitlements"], rows);
+  return formatTable(["plan", "requests a day", "entitlements"], rows, style);
 }

@@ -30,7 +30,7 @@ export async function printAnswer(
   const answer = isAll ? await askAll(method, ask, terminal) : await method(parameters, { signal });
   const { data, meta } = answer;
   if (isCsv) process.stdout.write(rowsCsv(data, endpoint.fields));
-  else terminal.print({ data, meta }, dataText(data, endpoint.fields));
+  else terminal.print({ data, meta }, dataText(data, endpoint.fields, terminal.style));
   if (typeof meta.next_cursor === "string") {
     terminal.hint(`There are more rows: --all prints them, --cursor ${meta.next_cursor} the next page.`);
   }

@@ -1,6 +1,6 @@
 import { stringify } from "csv-stringify/sync";
-import type { Cell } from "../lib/table.ts";
-import { formatFields, formatTable } from "../lib/table.ts";
+import type { Cell, TextStyle } from "../lib/table.ts";
+import { formatFields, formatTable, PLAIN } from "../lib/table.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -19,16 +19,16 @@ const HIDDEN_COLUMNS: ReadonlySet<string> = new Set([
 ]);
 
 /** An answer's data for people: its lists as tables, everything else as names and values. */
-export function dataText(data: unknown, columns: readonly string[]): string {
-  if (Array.isArray(data)) return tableText(data as Fields[], columns);
+export function dataText(data: unknown, columns: readonly string[], style: TextStyle = PLAIN): string {
+  if (Array.isArray(data)) return tableText(data as Fields[], columns, style);
   const { rows, ...rest } = data as Fields;
-  const table = Array.isArray(rows) ? [tableText(rows as Fields[], columns)] : [];
+  const table = Array.isArray(rows) ? [tableText(rows as Fields[], columns, style)] : [];
   const plain = Object.entries(rest).filter(([, value]) => isPlain(value));
   const parts = Object.entries(rest).filter(([, value]) => !isPlain(value));
   return [
     ...table,
-    ...(plain.length === 0 ? [] : [fieldsText(Object.fromEntries(plain))]),
-    ...parts.map(([name, value]) => `${name}\n${partText(value)}`),
+    ...(plain.length === 0 ? [] : [fieldsText(Object.fromEntries(plain), style)]),
+    ...parts.map(([name, value]) => `${name}\n${partText(value, style)}`),
   ].join("\n");
 }
 
@@ -39,13 +39,13 @@ export function rowsCsv(data: unknown, columns: readonly string[]): string {
   return stringify([[...columns], ...lines], { record_delimiter: "\r\n", quoted_match: /[\r\n]/u });
 }
 
-function partText(value: unknown): string {
-  if (!Array.isArray(value)) return fieldsText(value as Fields);
-  return tableText(value as Fields[], Object.keys((value[0] as Fields | undefined) ?? {}));
+function partText(value: unknown, style: TextStyle): string {
+  if (!Array.isArray(value)) return fieldsText(value as Fields, style);
+  return tableText(value as Fields[], Object.keys((value[0] as Fields | undefined) ?? {}), style);
 }
 
 /** Columns in which nothing is said are left out. */
-function tableText(rows: readonly Fields[], columns: readonly string[]): string {
+function tableText(rows: readonly Fields[], columns: readonly string[], style: TextStyle): string {
   if (rows.length === 0) return "No rows.\n";
   const shown = columns.filter(
     (column) => !HIDDEN_COLUMNS.has(column) && rows.some((row) => (row[column] ?? null) !== null),
@@ -53,11 +53,15 @@ function tableText(rows: readonly Fields[], columns: readonly string[]): string 
   return formatTable(
     shown,
     rows.map((row) => shown.map((column) => cellOf(row[column]))),
+    style,
   );
 }
 
-function fieldsText(fields: Fields): string {
-  return formatFields(Object.fromEntries(flattened(fields).map(([name, value]) => [name, cellOf(value)])));
+function fieldsText(fields: Fields, style: TextStyle): string {
+  return formatFields(
+    Object.fromEntries(flattened(fields).map(([name, value]) => [name, cellOf(value)])),
+    style,
+  );
 }
 
 /** `{a: {b: 1}}` as `a.b`. */

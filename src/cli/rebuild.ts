@@ -7,7 +7,7 @@ import type { CommandContext } from "./session.ts";
 export function addRebuildCommand(program: Command, context: CommandContext): void {
   program
     .command("rebuild")
-    .description("Make everything that is served anew from what the sources said.")
+    .description("Recompute everything that is served from the stored source data.")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .addHelpText("before", "Example:\n  ./returns rebuild --workspace shop.example\n")
     .action((options: { workspace: string }, command: Command) =>

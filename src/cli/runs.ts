@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { isAbandoned, showRuns } from "../control/runs.ts";
 import type { RunFilter } from "../control/runs.ts";
 import { formatTable } from "../lib/table.ts";
+import type { TextStyle } from "../lib/table.ts";
 import { countsText, durationText, stageText } from "./run-text.ts";
 import { inSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
@@ -22,7 +23,7 @@ export function addRunsCommand(program: Command, context: CommandContext): void 
     .action((filter: RunFilter, command: Command) =>
       inSession(context, command, async ({ database, terminal }) => {
         const runs = await showRuns(database, filter);
-        terminal.print(runs, runTable(runs, filter));
+        terminal.print(runs, runTable(runs, filter, terminal.style));
         if (await isAbandoned(database, runs)) {
           terminal.hint(
             "No worker is running: what is marked running goes on when ./returns worker or serve runs.",
@@ -32,7 +33,7 @@ export function addRunsCommand(program: Command, context: CommandContext): void 
     );
 }
 
-function runTable(runs: readonly ShownRun[], { source }: RunFilter): string {
+function runTable(runs: readonly ShownRun[], { source }: RunFilter, style: TextStyle): string {
   if (runs.length === 0) return source === undefined ? "No source has run yet.\n" : `No run of ${source}.\n`;
   const headings = ["started", "workspace", "source", "kind", "by", "state", "took", "read", "remarks"];
   const rows = runs.map((run) => [
@@ -46,5 +47,5 @@ function runTable(runs: readonly ShownRun[], { source }: RunFilter): string {
     Object.keys(run.counts).length > 0 ? countsText(run.counts) : stageText(run),
     [...(run.error === null ? [] : [run.error]), ...run.notes].join(" ") || null,
   ]);
-  return formatTable(headings, rows);
+  return formatTable(headings, rows, style);
 }

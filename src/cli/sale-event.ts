@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { addSaleEvent, removeSaleEvent, showSaleEvents } from "../control/sale-event.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import { formatTable } from "../lib/table.ts";
+import type { TextStyle } from "../lib/table.ts";
 import { inSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
 
@@ -42,7 +43,7 @@ function addAdd(group: Command, context: CommandContext): void {
         const workspace = await requireWorkspace(database, options.workspace);
         const request = { ...options, slug, skus: options.sku };
         const { event, isNew } = await addSaleEvent(database, workspace, request);
-        terminal.print(event, eventTable([event]));
+        terminal.print(event, eventTable([event], terminal.style));
         terminal.hint(isNew ? "Added." : "Replaced.");
       }),
     );
@@ -77,14 +78,14 @@ function addList(group: Command, context: CommandContext): void {
       inSession(context, command, async ({ database, terminal }) => {
         const workspace = await requireWorkspace(database, options.workspace);
         const events = await showSaleEvents(database, workspace);
-        terminal.print(events, eventTable(events));
+        terminal.print(events, eventTable(events, terminal.style));
       }),
     );
 }
 
 type Event = { slug: string; label: string; starts_on: string; ends_on: string; skus: string[] | null };
 
-function eventTable(events: readonly Event[]): string {
+function eventTable(events: readonly Event[], style: TextStyle): string {
   const rows = events.map((event) => [
     event.slug,
     event.label,
@@ -92,5 +93,5 @@ function eventTable(events: readonly Event[]): string {
     event.ends_on,
     event.skus ?? "all",
   ]);
-  return formatTable(["slug", "label", "starts on", "ends on", "skus"], rows);
+  return formatTable(["slug", "label", "starts on", "ends on", "skus"], rows, style);
 }

@@ -47,7 +47,9 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
     endOnUnexpectedError(installation, logger);
     let worker: Worker | null = null;
     try {
-      if (options.worker) worker = await startInstallationWorker(config, installation, logger);
+      if (options.worker) {
+        worker = await startInstallationWorker(config, installation, logger, service.metrics);
+      }
       // What the start took and nobody needs any more goes back to the system; the launcher makes `gc` known.
       globalThis.gc?.({ type: "major", flavor: "last-resort" });
       claim?.announce(service.address);

@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { readableLine } from "./log-line.ts";
 import type { FastifyBaseLogger } from "fastify";
 
 const SECRET_FIELDS = ["authorization", "cookie", "set-cookie", "token", "password", "secret"];
@@ -6,8 +7,8 @@ const TOKEN_TEXT = /(rta_live_[0-9A-Za-z]{16})[0-9A-Za-z]{49}/gu;
 const PASSWORD_IN_URL = /(postgres(?:ql)?:\/\/[^:@/\s"]*:)[^@\s"]*@/gu;
 
 /**
- * The service's log: one JSON object a line on standard error. Fields that hold secrets are left out, and a token or
- * a database password inside any text is cut down to what may be read.
+ * The service's log on standard error: lines for people on a terminal, one JSON object a line elsewhere. Fields that
+ * hold secrets are left out, and a token or a database password inside any text is cut down to what may be read.
  */
 export function createServiceLogger(level: string): FastifyBaseLogger {
   return pino(
@@ -22,8 +23,13 @@ export function createServiceLogger(level: string): FastifyBaseLogger {
       },
       hooks: { streamWrite: redactText },
     },
-    createBackgroundOutput(),
+    process.stderr.isTTY ? createTerminalOutput() : createBackgroundOutput(),
   );
+}
+
+/** A person reads along: each line is written at once. */
+function createTerminalOutput(): pino.DestinationStream {
+  return { write: (line) => void process.stderr.write(readableLine(line)) };
 }
 
 const WRITE_CHARACTERS = 32_768;

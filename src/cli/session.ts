@@ -27,7 +27,8 @@ export type Session = {
 /** The terminal as the command's options and the environment ask for it. */
 export function terminalOf(context: CommandContext, command: Command): Terminal {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
-  return createTerminal({ isJson: json === true, isDumb: context.environment["TERM"] === "dumb" });
+  const { TERM, NO_COLOR } = context.environment;
+  return createTerminal({ isJson: json === true, isDumb: TERM === "dumb", isPlain: Boolean(NO_COLOR) });
 }
 
 /**

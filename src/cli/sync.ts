@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { impossible, invalid } from "../control/refusal.ts";
-import { cancelBackfill, requestSync, waitForRun } from "../control/sync.ts";
+import { cancelBackfill, findBackfillUnderWay, requestSync, waitForRun } from "../control/sync.ts";
 import type { RequestedSync } from "../control/sync.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import { formatFields } from "../lib/table.ts";
@@ -18,8 +18,8 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
     .argument("<source>", "shopify, shipstation or loop")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .option("--backfill", "read everything there is, instead of what has changed")
-    .option("--cancel-backfill", "take back a backfill that was asked for, and read only what has changed")
-    .option("--wait", "show how it goes, and end when it has ended")
+    .option("--cancel-backfill", "cancel a backfill that was asked for, and read only what has changed")
+    .option("--wait", "show how it goes, and end when it has ended; joins a backfill that is under way")
     .addHelpText(
       "before",
       "Examples:\n" +
@@ -39,15 +39,18 @@ async function sync(session: Session, source: string, options: SyncOptions): Pro
       throw invalid("--cancel-backfill asks for no run: leave out --backfill and --wait.");
     }
     const canceled = await cancelBackfill(database, workspace, source);
-    terminal.print(canceled, formatFields({ ...canceled }));
+    terminal.print(canceled, formatFields({ ...canceled }, terminal.style));
     return;
   }
-  const requested = await requestSync(database, workspace, { source, isBackfill: options.backfill === true });
+  const underWay = options.wait === true ? await findBackfillUnderWay(database, workspace, source) : null;
+  if (underWay !== null) terminal.hint("A backfill is under way: waiting for its end.");
+  const requested =
+    underWay ?? (await requestSync(database, workspace, { source, isBackfill: options.backfill === true }));
   if (!requested.has_worker) {
-    terminal.hint("No worker is running, so that the run has to wait for one: ./returns worker starts it.");
+    terminal.hint("No worker is running: the run starts once ./returns worker or serve does.");
   }
   if (options.wait !== true) {
-    terminal.print(requested, formatFields({ ...requested }));
+    terminal.print(requested, formatFields({ ...requested }, terminal.style));
     terminal.hint("./returns runs shows it.");
     return;
   }
@@ -70,7 +73,8 @@ async function follow(
   }).finally(progress.end);
   for (const note of run.notes) terminal.hint(note);
   const { source, kind, status, duration_seconds: seconds, counts } = run;
-  const text = formatFields({ source, kind, status, took: durationText(seconds), read: countsText(counts) });
+  const shown = { source, kind, status, took: durationText(seconds), read: countsText(counts) };
+  const text = formatFields(shown, terminal.style);
   terminal.print(run, text);
   if (run.status === "failed") throw impossible(run.error ?? "The run failed.");
 }

@@ -1,11 +1,15 @@
 import { createInterface } from "node:readline/promises";
-import { impossible } from "../control/refusal.ts";
+import { impossible, invalid } from "../control/refusal.ts";
+import { PLAIN } from "../lib/table.ts";
+import type { TextStyle } from "../lib/table.ts";
 
 /** What a command says: data to stdout, messages to stderr. */
 export type Terminal = {
   isJson: boolean;
   /** Whether somebody is there to be asked. */
   hasPerson: boolean;
+  /** How tables and fields are written: as wide as the terminal, in full off a terminal. */
+  style: TextStyle;
   /** One JSON document with --json, else the text for people. */
   print: (document: unknown, text: string) => void;
   /** A message, one line. */
@@ -13,15 +17,23 @@ export type Terminal = {
   /** A message for people only: left out with --json. */
   hint: (line: string) => void;
   /**
-   * Asks before something is destroyed, and throws a `Refusal` on a no. Without a person to ask (no terminal, or
-   * --json) the command itself is the confirmation, as scripts need it.
+   * Asks before something is destroyed, and throws a `Refusal` on a no, or where there is nobody to ask (no terminal,
+   * or --json): a script says --yes.
    */
   confirm: (question: string, signal: AbortSignal) => Promise<void>;
   /** A line that is overwritten by the next one, and removed by "". Shown on a terminal only. */
   showStatus: (line: string) => void;
 };
 
-export function createTerminal(options: { isJson: boolean; isDumb: boolean }): Terminal {
+export type TerminalOptions = {
+  isJson: boolean;
+  /** Nothing moves and nothing has colours there. */
+  isDumb: boolean;
+  /** NO_COLOR is set. */
+  isPlain: boolean;
+};
+
+export function createTerminal(options: TerminalOptions): Terminal {
   const { isJson } = options;
   const showsStatus = process.stderr.isTTY && !options.isDumb && !isJson;
   const hasPerson = process.stdin.isTTY && process.stderr.isTTY && !isJson;
@@ -37,6 +49,7 @@ export function createTerminal(options: { isJson: boolean; isDumb: boolean }): T
   return {
     isJson,
     hasPerson,
+    style: styleOf(options),
     print: (document, text) => {
       clearStatus();
       process.stdout.write(isJson ? `${JSON.stringify(document, null, 2)}\n` : text);
@@ -46,7 +59,8 @@ export function createTerminal(options: { isJson: boolean; isDumb: boolean }): T
       if (!isJson) tell(line);
     },
     confirm: async (question, signal) => {
-      if (hasPerson && !(await ask(question, signal))) throw impossible("Nothing was changed.");
+      if (!hasPerson) throw invalid(`${question} Nobody can be asked here: add --yes to confirm.`);
+      if (!(await ask(question, signal))) throw impossible("Nothing was changed.");
     },
     showStatus: (line) => {
       if (!showsStatus) return;
@@ -55,6 +69,15 @@ export function createTerminal(options: { isJson: boolean; isDumb: boolean }): T
       process.stderr.write(Array.from(line).slice(0, width).join(""));
       hasStatus = line !== "";
     },
+  };
+}
+
+function styleOf({ isDumb, isPlain }: TerminalOptions): TextStyle {
+  if (!process.stdout.isTTY) return PLAIN;
+  return {
+    widthCharacters: process.stdout.columns || null,
+    now: new Date(),
+    hasColor: !isDumb && !isPlain,
   };
 }
 

@@ -61,7 +61,7 @@ function addList(group: Command, context: CommandContext): void {
           token.last_used_at,
         ]);
         const headings = ["token id", "name", "status", "scopes", "created", "expires", "last used"];
-        terminal.print(tokens, formatTable(headings, rows));
+        terminal.print(tokens, formatTable(headings, rows, terminal.style));
       }),
     );
 }
@@ -71,7 +71,7 @@ type RevokeOptions = { workspace: string; yes?: boolean };
 function addRevoke(group: Command, context: CommandContext): void {
   group
     .command("revoke")
-    .description("End a token now.")
+    .description("Revoke a token; requests with it fail from now on.")
     .argument("<token-id>", "its id, from `token list`")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .option("--yes", "do not ask")

@@ -29,7 +29,7 @@ export function addWatchCommands(program: Command, context: CommandContext): voi
         const workspace = await requireWorkspace(database, options.workspace);
         const watched = await showWatched(database, workspace);
         const rows = watched.map((entry) => [entry.type, entry.key, entry.added_at]);
-        terminal.print(watched, formatTable(["type", "key", "added"], rows));
+        terminal.print(watched, formatTable(["type", "key", "added"], rows, terminal.style));
       }),
     );
 }

@@ -1,10 +1,10 @@
-import { findDemoTokenFile } from "../control/demo.ts";
+import { demoTokenFile, hasDemoToken } from "../control/demo.ts";
 import { showWorkspaces } from "../control/workspace.ts";
 import { formatFields } from "../lib/table.ts";
 import { curlLine, shellQuoted } from "./curl.ts";
 import type { CreatedDemo } from "./demo.ts";
 import type { Session } from "./session.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../lib/version.ts";
 
 /** Says on standard output where the service answers, and how to ask it something. */
 export async function printWelcome(
@@ -14,11 +14,13 @@ export async function printWelcome(
 ): Promise<void> {
   const { database, installation, terminal } = session;
   const workspaces = await showWorkspaces(database);
-  const tokenFile =
-    demo?.tokenFile ?? (await findDemoTokenFile(database, installation.dataFolder, new Date()));
+  const keptFile = demoTokenFile(installation);
+  const isKept = demo !== null || (await hasDemoToken(database, keptFile, new Date()));
+  const tokenFile = isKept ? keptFile : null;
   const requests = demo?.requests.map((request) => curlLine(address, request, demo.token)) ?? [];
   const document = {
     address,
+    docs: `${address}/docs`,
     version: VERSION,
     database: installation.isEmbedded ? "embedded" : "external",
     data_folder: installation.dataFolder,
@@ -29,6 +31,7 @@ export async function printWelcome(
   };
   const facts = formatFields({
     API: `${address}/api/v1/`,
+    Guides: `${address}/docs`,
     Database: installation.isEmbedded ? "embedded PostgreSQL" : "the one of DATABASE_URL",
     "Data folder": installation.dataFolder,
     Workspaces: workspaces.length,

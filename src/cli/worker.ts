@@ -1,6 +1,9 @@
 import type { Command } from "commander";
 import { startInstallationWorker } from "../app.ts";
+import type { Installation, InstallationWorker } from "../app.ts";
+import type { Config } from "../config.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
+import { portFailure } from "./port.ts";
 import { createServiceLogger } from "./service-logger.ts";
 import { inSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
@@ -21,12 +24,14 @@ export function addWorkerCommand(program: Command, context: CommandContext): voi
         await requireSameSecret(database, installation.keys.tokenPepper);
         interruption.check();
         const logger = createServiceLogger(config.logLevel);
-        const worker = await startInstallationWorker(config, installation, logger);
+        const worker = await startOrExplain(config, installation, logger);
         endOnUnexpectedError(installation, logger);
         try {
+          const { operationsAddress } = worker;
+          const where = operationsAddress === null ? "" : ` Health and metrics: ${operationsAddress}`;
           terminal.print(
-            { started: true },
-            "The worker keeps connected sources up to date. Ctrl-C stops it.\n",
+            { started: true, operations_address: operationsAddress },
+            `The worker keeps connected sources up to date. Ctrl-C stops it.${where}\n`,
           );
           await interruption.arrived();
         } finally {
@@ -34,4 +39,18 @@ export function addWorkerCommand(program: Command, context: CommandContext): voi
         }
       }),
     );
+}
+
+type Logger = ReturnType<typeof createServiceLogger>;
+
+async function startOrExplain(
+  config: Config,
+  installation: Installation,
+  logger: Logger,
+): Promise<InstallationWorker> {
+  try {
+    return await startInstallationWorker(config, installation, logger);
+  } catch (error) {
+    throw portFailure(error as Error, config.host, config.port);
+  }
 }

@@ -34,7 +34,7 @@ function addCreate(group: Command, context: CommandContext): void {
     .action((options: CreateOptions, command: Command) =>
       inSession(context, command, async ({ database, terminal }) => {
         const created = await createWorkspace(database, options);
-        terminal.print(created, formatFields(created));
+        terminal.print(created, formatFields(created, terminal.style));
         terminal.hint("Next: connect its store or import its data, then create a token.");
       }),
     );
@@ -56,7 +56,7 @@ function addList(group: Command, context: CommandContext): void {
           shown.data_as_of,
         ]);
         const headings = ["domain", "currency", "plan", "billing", "readiness", "data as of"];
-        terminal.print(workspaces, formatTable(headings, rows));
+        terminal.print(workspaces, formatTable(headings, rows, terminal.style));
       }),
     );
 }
@@ -69,7 +69,7 @@ function addShow(group: Command, context: CommandContext): void {
     .action((options: { workspace: string }, command: Command) =>
       inSession(context, command, async ({ database, terminal }) => {
         const shown = shownWorkspace(await requireWorkspace(database, options.workspace));
-        terminal.print(shown, formatFields(shown));
+        terminal.print(shown, formatFields(shown, terminal.style));
       }),
     );
 }
@@ -92,7 +92,7 @@ function addSet(group: Command, context: CommandContext): void {
         const settings = readAssignments(words);
         const workspace = await requireWorkspace(database, options.workspace);
         const shown = shownWorkspace(await setWorkspace(database, workspace, settings));
-        terminal.print(shown, formatFields(shown));
+        terminal.print(shown, formatFields(shown, terminal.style));
       }),
     );
 }

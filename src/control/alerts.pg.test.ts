@@ -73,6 +73,7 @@ test("M16: the bad batch of the demo store raises one alert, and nothing else so
     const { domain, store } = await makeDemo({
       database: control.database,
       dataFolder,
+      tokenFile: join(dataFolder, "demo-token"),
       pepper: Buffer.alloc(32),
       keepFolder: null,
       today: "2026-07-01",

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   mkdirSync,
   mkdtempSync,
@@ -36,8 +37,10 @@ export type DemoStoreRequest = {
 
 export type DemoOptions = DemoStoreRequest & {
   database: Database;
-  /** Where the token is kept, and the generated files for the moment. */
+  /** Where the generated files are for the moment. */
   dataFolder: string;
+  /** Where the token is kept: `demoTokenFile`. */
+  tokenFile: string;
   pepper: Buffer;
   /** Where to keep the generated files; null = nowhere. */
   keepFolder: string | null;
@@ -49,7 +52,8 @@ export type DemoToken = { token: string; file: string };
 export type Demo = { domain: string; store: DemoStoreSummary; token: DemoToken };
 
 const DEMO_PLAN = "scale";
-const TOKEN_FILE = "demo-token";
+/** What the names of files with tokens begin with. */
+export const DEMO_TOKEN_PREFIX = "demo-token";
 const LEFTOVER_AGE_MS = 3_600_000;
 
 /**
@@ -93,16 +97,23 @@ export async function isDemoMissing(database: Database): Promise<boolean> {
   return workspaces.length === 1 && only?.shop_domain === DEMO_STORE.domain && only.data_version === 0;
 }
 
-/** The file with the demo workspace's token; null when there is none that works. */
-export async function findDemoTokenFile(
-  database: Database,
-  dataFolder: string,
-  now: Date,
-): Promise<string | null> {
+/** Where a database's demo token is kept: one data folder may serve the embedded database and others in turn. */
+export function demoTokenFile(installation: {
+  dataFolder: string;
+  isEmbedded: boolean;
+  databaseUrl: string;
+}): string {
+  const { dataFolder, isEmbedded, databaseUrl } = installation;
+  if (isEmbedded) return join(dataFolder, DEMO_TOKEN_PREFIX);
+  const { host, pathname } = new URL(databaseUrl);
+  const name = createHash("sha256").update(`${host}${pathname}`).digest("hex").slice(0, 8);
+  return join(dataFolder, `${DEMO_TOKEN_PREFIX}-${name}`);
+}
+
+/** Whether the file has a token of the demo workspace that works. */
+export async function hasDemoToken(database: Database, tokenFile: string, now: Date): Promise<boolean> {
   const workspace = await findWorkspace(database, DEMO_STORE.domain);
-  if (workspace === null) return null;
-  const kept = await findDemoToken(database, workspace, dataFolder, now);
-  return kept?.file ?? null;
+  return workspace !== null && (await findDemoToken(database, workspace, tokenFile, now)) !== null;
 }
 
 async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
@@ -122,12 +133,11 @@ async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
 
 /** The token that is kept already, or a new one in its place. */
 async function keepDemoToken(workspace: WorkspaceRow, options: DemoOptions): Promise<DemoToken> {
-  const { database, dataFolder, pepper, now } = options;
-  const kept = await findDemoToken(database, workspace, dataFolder, now);
+  const { database, tokenFile: file, pepper, now } = options;
+  const kept = await findDemoToken(database, workspace, file, now);
   if (kept !== null) return kept;
   const request = { name: "demo", scopes: SCOPES.join(","), now };
   const { token } = await issueToken(database, workspace, pepper, request);
-  const file = join(dataFolder, TOKEN_FILE);
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${token}\n`, { mode: 0o600 });
   renameSync(draft, file);
@@ -137,10 +147,9 @@ async function keepDemoToken(workspace: WorkspaceRow, options: DemoOptions): Pro
 async function findDemoToken(
   database: Database,
   workspace: WorkspaceRow,
-  dataFolder: string,
+  file: string,
   now: Date,
 ): Promise<DemoToken | null> {
-  const file = join(dataFolder, TOKEN_FILE);
   const token = readTokenFile(file);
   const tokenId = token === null ? null : parseToken(token)?.tokenId;
   if (token === null || tokenId === undefined) return null;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
-import { checkWorker, diagnoseConnections } from "./doctor-connections.ts";
+import { checkConnections, checkWorker, diagnoseConnections } from "./doctor-connections.ts";
 
 const NOW = new Date("2026-07-01T06:00:00Z");
 const healthy: ConnectionHealthRow = {
@@ -61,4 +61,31 @@ test("that no worker is there matters once something is connected", () => {
     "none, and nothing is connected",
     "none: connected sources wait until ./returns worker or serve runs",
   ]);
+});
+
+test("a connection that is refused or stale is a problem, one that the operator has disconnected is none", () => {
+  const check = (...changes: Partial<ConnectionHealthRow>[]) =>
+    checkConnections(
+      diagnoseConnections(
+        changes.map((change) => ({ ...healthy, ...change })),
+        NOW,
+      ),
+    );
+  const old = new Date("2026-06-01T00:00:00Z");
+  assert.deepEqual(check({}, { status: "failed", last_error: "The source answered 503." }), {
+    name: "connections",
+    ok: true,
+    message: "none is refused or stale",
+  });
+  assert.equal(check({ status: "disconnected", last_synced_at: old }).ok, true);
+  assert.deepEqual(check({}, { status: "disconnected", last_error: "The token is refused." }), {
+    name: "connections",
+    ok: false,
+    message: "shopify of shop.example is refused.",
+  });
+  assert.equal(
+    check({ last_synced_at: old }, { status: "failed", last_error: "x", last_synced_at: old }).message,
+    "shopify of shop.example is stale, and 1 more.",
+  );
+  assert.equal(check().message, "none");
 });

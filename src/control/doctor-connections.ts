@@ -49,6 +49,25 @@ function reasonOf(error: string | null): string {
   return error === null ? "" : ` (${error.replace(/\.$/u, "")})`;
 }
 
+/**
+ * A source that refuses its credentials, or was not synced for too long, leaves answers behind the store. One that the
+ * operator has disconnected does so on purpose.
+ */
+export function checkConnections(connections: readonly ConnectionDiagnosis[]): Check {
+  const name = "connections";
+  const broken = connections
+    .filter((row) => row.last_error !== null || row.status !== "disconnected")
+    .filter((row) => row.status === "disconnected" || row.is_stale);
+  const [first] = broken;
+  if (first !== undefined) {
+    const what = first.status === "disconnected" ? "is refused" : "is stale";
+    const others = broken.length === 1 ? "" : `, and ${broken.length - 1} more`;
+    return { name, ok: false, message: `${first.source} of ${first.shop_domain} ${what}${others}.` };
+  }
+  const message = connections.length === 0 ? "none" : "none is refused or stale";
+  return { name, ok: true, message };
+}
+
 /** Without a worker the installation serves what it has; that is a state, not a fault of it. */
 export function checkWorker(isThere: boolean, connections: number): Check {
   const name = "worker";

@@ -1,4 +1,4 @@
-import { lstatSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "../store/database.ts";
 import { serverVersion } from "../store/queries/installation.ts";
@@ -6,7 +6,8 @@ import { connectionHealth } from "../store/queries/worker-health.ts";
 import { hasWorker } from "../store/queries/worker-upkeep.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
-import { checkWorker, diagnoseConnections } from "./doctor-connections.ts";
+import { DEMO_TOKEN_PREFIX } from "./demo.ts";
+import { checkConnections, checkWorker, diagnoseConnections } from "./doctor-connections.ts";
 import type { ConnectionDiagnosis } from "./doctor-connections.ts";
 import { secretProblem } from "./installation-secret.ts";
 import { readSchemaLevel, schemaProblem } from "./schema.ts";
@@ -33,7 +34,6 @@ export type Patient = {
 
 const OLDEST_MAJOR = 15;
 const NEWEST_MAJOR = 18;
-const SECRET_FILES = ["secret", "demo-token"];
 
 /** Looks at everything an operator would ask about first. Reads only; throws when the database does not answer. */
 export async function diagnose(patient: Patient): Promise<Diagnosis> {
@@ -57,7 +57,7 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     const rows = await workspaceHealth(database);
     workspaces = rows.map((row) => ({ ...row, problems: problemsOf(row) }));
     connections = diagnoseConnections(await connectionHealth(database), new Date());
-    checks.push(checkWorker(await hasWorker(database), connections.length));
+    checks.push(checkConnections(connections), checkWorker(await hasWorker(database), connections.length));
   }
   return { ok: checks.every((check) => check.ok), checks, workspaces, connections };
 }
@@ -76,10 +76,15 @@ function checkDataFolder(dataFolder: string): Check {
   if (statSync(dataFolder, { throwIfNoEntry: false }) === undefined) {
     return { name, ok: true, message: `${dataFolder} does not exist; nothing needs it.` };
   }
-  const open = SECRET_FILES.map((file) => join(dataFolder, file)).find((file) => {
-    const found = lstatSync(file, { throwIfNoEntry: false });
-    return found !== undefined && (found.mode & 0o077) !== 0;
-  });
+  const secretFiles = readdirSync(dataFolder).filter(
+    (file) => file === "secret" || file.startsWith(DEMO_TOKEN_PREFIX),
+  );
+  const open = secretFiles
+    .map((file) => join(dataFolder, file))
+    .find((file) => {
+      const found = lstatSync(file, { throwIfNoEntry: false });
+      return found !== undefined && (found.mode & 0o077) !== 0;
+    });
   if (open === undefined) return { name, ok: true, message: dataFolder };
   return { name, ok: false, message: `Others can read ${open}: set its mode to 0600.` };
 }

@@ -3,7 +3,7 @@ import type { Database, Queryable } from "../store/database.ts";
 import { findPlan, listPlans, putPlan } from "../store/queries/plan.ts";
 import type { PlanRow } from "../store/queries/plan.ts";
 import { recordAction } from "./audit.ts";
-import { readChoices, readInteger } from "./input.ts";
+import { quoted, readChoices, readInteger } from "./input.ts";
 import { invalid } from "./refusal.ts";
 import { DEFAULT_PLAN } from "./workspace.ts";
 
@@ -50,7 +50,10 @@ function readSettings(settings: ReadonlyMap<string, string>): PlanChange {
   for (const [name, value] of settings) {
     if (name === "daily_quota") change.dailyQuota = readQuota(value);
     else if (name === "entitlements") change.entitlements = readChoices(name, value, ENTITLEMENTS);
-    else throw invalid("A plan's settings are daily_quota and entitlements.");
+    else
+      throw invalid(
+        `${quoted(name)} is no setting of a plan; its settings are daily_quota and entitlements.`,
+      );
   }
   return change;
 }

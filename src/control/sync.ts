@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../store/database.ts";
 import { findConnection, listConnections } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
-import { dropRequest, findRetry } from "../store/queries/sync-request.ts";
+import { dropRequest, findOpenBackfill, findRetry } from "../store/queries/sync-request.ts";
 import type { RetryRow } from "../store/queries/sync-request.ts";
 import { findRunSince } from "../store/queries/sync-run.ts";
 import type { RunRow } from "../store/queries/sync-run.ts";
@@ -45,6 +45,26 @@ export async function requestSync(
     const isThere = await hasWorker(transaction);
     return { shop_domain: domain, source, kind, requested_at: requestedAt, has_worker: isThere };
   });
+}
+
+/**
+ * The backfill that is under way or waits for a worker, to be followed instead of asking for another run: whatever is
+ * asked for meanwhile runs after it. null = there is none, or it keeps failing.
+ */
+export async function findBackfillUnderWay(
+  database: Database,
+  workspace: WorkspaceRow,
+  source: string,
+): Promise<RequestedSync | null> {
+  const requestedAt = await findOpenBackfill(database, workspace.shop_key, source);
+  if (requestedAt === null) return null;
+  return {
+    shop_domain: workspace.shop_domain,
+    source,
+    kind: "backfill",
+    requested_at: requestedAt,
+    has_worker: await hasWorker(database),
+  };
 }
 
 export type CanceledBackfill = { shop_domain: string; source: string; was_requested: boolean };

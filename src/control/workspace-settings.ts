@@ -6,7 +6,7 @@ import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { updateWorkspace } from "../store/queries/workspace-write.ts";
 import type { WorkspaceChange } from "../store/queries/workspace-write.ts";
 import { recordAction } from "./audit.ts";
-import { readInteger, readOneOf } from "./input.ts";
+import { quoted, readInteger, readOneOf } from "./input.ts";
 import { impossible, invalid } from "./refusal.ts";
 import { requirePlan, requireWorkspace } from "./workspace.ts";
 
@@ -65,7 +65,8 @@ type Settings = { change: WorkspaceChange; primaryWindowDays: number | null };
 function readSettings(settings: ReadonlyMap<string, string>): Settings {
   const unknown = [...settings.keys()].find((name) => !WORKSPACE_SETTINGS.some((known) => known === name));
   if (unknown !== undefined || settings.size === 0) {
-    throw invalid(`A workspace's settings are ${WORKSPACE_SETTINGS.join(", ")}.`);
+    const what = unknown === undefined ? "Nothing is set" : `${quoted(unknown)} is no setting of a workspace`;
+    throw invalid(`${what}; its settings are ${WORKSPACE_SETTINGS.join(", ")}.`);
   }
   const read = <Value>(name: string, reader: (value: string) => Value): Value | null => {
     const value = settings.get(name);

@@ -80,7 +80,8 @@ function firstSentence(text: string): string {
   return /^.*?[.!?](?=\s|$)/u.exec(text)?.[0] ?? text;
 }
 
-function plainText(html: string): string {
+/** The words of HTML. */
+export function plainText(html: string): string {
   return html
     .replaceAll(/<[^>]*>/gu, "")
     .replaceAll("&lt;", "<")

@@ -15,6 +15,9 @@ export type Page = {
   sections: readonly { id: string; text: string }[];
   /** A class of the page's own for its layout. */
   layout: "guide" | "reference";
+  /** What is read before and after it, at its end. */
+  previous?: NavigationLink | undefined;
+  next?: NavigationLink | undefined;
 };
 
 const REFERENCE_STYLE = `\n<link rel="stylesheet" href="/docs/assets/reference.css">`;
@@ -32,6 +35,7 @@ export function renderPage(page: Page): string {
 <link rel="icon" href="/docs/assets/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/docs/assets/style.css">${page.layout === "reference" ? REFERENCE_STYLE : ""}
 <script src="/docs/assets/docs.js" type="module"></script>
+<script src="/docs/assets/search.js" type="module"></script>
 </head>
 <body class="${page.layout}">
 <a class="skip" href="#content">Skip to the content</a>
@@ -41,17 +45,27 @@ export function renderPage(page: Page): string {
 </header>
 <div class="frame">
 <nav class="side" aria-label="Contents">
+<search><input id="search" type="search" placeholder="Search the guides" aria-label="Search the guides" autocomplete="off" spellcheck="false"><ul id="found" aria-live="polite" hidden></ul></search>
 <details class="menu"><summary>Contents</summary>${navigation(page)}</details>
 <div class="list">${navigation(page)}</div>
 </nav>
 <main id="content" tabindex="-1">
 ${page.body}
-<footer>Contract version ${API_VERSION} · <a href="/openapi.json">openapi.json</a> · <a href="/llms.txt">llms.txt</a></footer>
+${neighbours(page)}<footer>Contract version ${API_VERSION} · <a href="/openapi.json">openapi.json</a> · <a href="/llms.txt">llms.txt</a></footer>
 </main>
 ${sectionList(page)}</div>
 </body>
 </html>
 `;
+}
+
+function neighbours({ previous, next }: Page): string {
+  if (previous === undefined && next === undefined) return "";
+  const link = (to: NavigationLink | undefined, relation: "prev" | "next", word: string): string =>
+    to === undefined
+      ? "<span></span>"
+      : `<a href="${escapeHtml(to.href)}" rel="${relation}"><span>${word}</span>${escapeHtml(to.text)}</a>`;
+  return `<nav class="neighbours" aria-label="Previous and next">${link(previous, "prev", "Previous")}${link(next, "next", "Next")}</nav>\n`;
 }
 
 function sectionList({ sections }: Page): string {

@@ -80,6 +80,7 @@ function renderForm(path: string, operationId: string, parameters: readonly Para
 <h3>Parameters</h3>
 ${parameters.map((parameter) => renderParameter(operationId, parameter)).join("\n")}
 <p class="actions"><button type="submit">Send request</button><button type="reset" class="quiet">Reset</button></p>
+<p class="note missing" role="status" hidden>A request needs a token: enter yours in <a href="#token">the field at the top of this page</a>, then send it again.</p>
 </form>`;
 }
 

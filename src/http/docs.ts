@@ -6,8 +6,9 @@ import { readGuides } from "./docs-guides.ts";
 import type { Guide } from "./docs-guides.ts";
 import { escapeHtml } from "./docs-html.ts";
 import { renderPage } from "./docs-page.ts";
-import type { NavigationGroup, Page } from "./docs-page.ts";
+import type { NavigationGroup, NavigationLink, Page } from "./docs-page.ts";
 import { referenceNavigation, renderReference } from "./docs-reference.ts";
+import { buildSearchIndex } from "./docs-search.ts";
 import { buildOpenApi } from "./openapi.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 
@@ -22,6 +23,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   "style.css": "text/css; charset=utf-8",
   "reference.css": "text/css; charset=utf-8",
   "docs.js": "text/javascript; charset=utf-8",
+  "search.js": "text/javascript; charset=utf-8",
   "icon.svg": "image/svg+xml",
 };
 
@@ -91,7 +93,8 @@ function buildDocuments(): Document[] {
       sections: [],
       layout: "reference",
     }),
-    ...guides.flatMap((guide) => [
+    { path: "/docs/assets/search.json", type: JSON_TYPE, body: searchIndex(guides, openApi) },
+    ...guides.flatMap((guide, index) => [
       page({
         path: guide.path,
         title: guide.title,
@@ -99,6 +102,8 @@ function buildDocuments(): Document[] {
         body: `<article>${guide.html}</article>`,
         sections: guide.sections,
         layout: "guide",
+        previous: linkTo(guides[index - 1]) ?? { href: "/docs", text: "Guides" },
+        next: linkTo(guides[index + 1]) ?? { href: "/docs/reference", text: "Reference" },
       }),
       { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: Buffer.from(guide.markdown) },
     ]),
@@ -113,6 +118,30 @@ function buildDocuments(): Document[] {
       body: readFileSync(join(PICTURES_FOLDER, name)),
     })),
   ];
+}
+
+/** What a browser is told at a path where nothing is; programs are told in the API's form. */
+export function renderNotFoundPage(): { headers: Readonly<Record<string, string>>; body: Buffer } {
+  const page = renderPage({
+    path: "",
+    title: "Not found",
+    description: "There is nothing at this address.",
+    navigation: navigationOf(readGuides(), buildOpenApi()),
+    body: `<h1>Not found</h1>
+<p>There is nothing at this address. The guides begin at <a href="/docs">/docs</a>, the
+<a href="/docs/reference">reference</a> lists every endpoint, and the API itself lies under <code>/api/v1/</code>.</p>`,
+    sections: [],
+    layout: "guide",
+  });
+  return { headers: { ...PAGE_HEADERS, "Content-Type": HTML_TYPE }, body: Buffer.from(page) };
+}
+
+function searchIndex(guides: readonly Guide[], openApi: OpenApiDocument): Buffer {
+  return Buffer.from(JSON.stringify(buildSearchIndex(guides, referenceNavigation(openApi))));
+}
+
+function linkTo(guide: Guide | undefined): NavigationLink | undefined {
+  return guide === undefined ? undefined : { href: guide.path, text: guide.title };
 }
 
 function navigationOf(guides: readonly Guide[], openApi: OpenApiDocument): NavigationGroup[] {

@@ -3,6 +3,8 @@ import { Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 /** Prometheus metrics of the HTTP surface; no label names a tenant. */
 export type HttpMetrics = {
+  /** For what else the process measures. */
+  registry: Registry;
   observe(request: FastifyRequest, reply: FastifyReply): void;
   /** The text exposition format and its content type. */
   render(): Promise<{ body: string; contentType: string }>;
@@ -22,6 +24,7 @@ export function createHttpMetrics(): HttpMetrics {
     registers: [registry],
   });
   return {
+    registry,
     observe: (request, reply) => {
       const labels = {
         http_request_method: request.method,

@@ -25,6 +25,8 @@ export type ServerOptions = {
   surfaces: readonly Surface[];
   logger: FastifyBaseLogger;
   metrics: HttpMetrics;
+  /** What a browser is told at a path outside /api where nothing is; null = the same as a program. */
+  notFoundPage: { headers: Readonly<Record<string, string>>; body: Buffer } | null;
   /** Adds routes that are no endpoints of the contract: health, readiness, metrics. */
   registerOperationsRoutes: ((server: FastifyInstance) => void) | null;
 };
@@ -57,10 +59,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
     ...options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"] as const),
     ...options.surfaces.map(({ path, allowedMethods: methods }) => [path, methods] as const),
   ]);
+  const { notFoundPage } = options;
+  const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    refuseUnknown(request, reply, { allowedMethods, notFoundPage });
   // Hooks with a callback: a promise for each would cost every request a turn.
   server.addHook("onRequest", (request, reply, done) => {
     setCommonHeaders(request, reply);
-    if (request.is404) refuseUnknown(request, reply, allowedMethods);
+    if (request.is404) refuse(request, reply);
     else done();
   });
   const writeRequestLine = createRequestLine(options.logger);
@@ -72,7 +77,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   endConnectionsWhileClosing(server);
   stopReadingAnsweredBodies(server);
   server.setErrorHandler(sendError);
-  server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply, allowedMethods));
+  server.setNotFoundHandler(refuse);
   for (const operation of options.operations) registerOperation(server, operation);
   for (const surface of options.surfaces) surface.register(server);
   options.registerOperationsRoutes?.(server);
@@ -125,14 +130,23 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("X-Request-ID", request.id);
 }
 
+type Known = { allowedMethods: ReadonlyMap<string, string>; notFoundPage: ServerOptions["notFoundPage"] };
+
+function isBrowserOutsideApi(request: FastifyRequest, path: string): boolean {
+  return (request.headers.accept ?? "").includes("text/html") && !/^\/api(\/|$)/u.test(path);
+}
+
 /** 404 and 405 are decided before the token and cost nothing of the quota. */
 function refuseUnknown(
   request: FastifyRequest,
   reply: FastifyReply,
-  allowedMethods: ReadonlyMap<string, string>,
+  { allowedMethods, notFoundPage }: Known,
 ): FastifyReply {
   const path = (request.raw.url ?? "").split("?", 1)[0] ?? "";
   const allowed = allowedMethods.get(path);
+  if (allowed === undefined && notFoundPage !== null && isBrowserOutsideApi(request, path)) {
+    return reply.code(404).headers(notFoundPage.headers).send(notFoundPage.body);
+  }
   if (allowed === undefined) {
     return sendRefusal(
       reply,

@@ -33,8 +33,11 @@ const CODES = {
   503: "internal_error",
 } as const;
 
-/** Where the store platform tells of changes: one path for every shop and topic. */
-export function createWebhookSurface(receive: (webhook: ReceivedWebhook) => Promise<WebhookReply>): Surface {
+/** Where the store platform tells of changes: one path for every shop and topic. `onRefused` hears each refusal's status. */
+export function createWebhookSurface(
+  receive: (webhook: ReceivedWebhook) => Promise<WebhookReply>,
+  onRefused: (status: number) => void,
+): Surface {
   const intake = openIntake(INTAKE);
   return {
     path: PATH,
@@ -45,6 +48,10 @@ export function createWebhookSurface(receive: (webhook: ReceivedWebhook) => Prom
         scope.removeAllContentTypeParsers();
         scope.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
         scope.setErrorHandler(sendError);
+        scope.addHook("onResponse", (_request, reply, done) => {
+          if (reply.statusCode >= 400) onRefused(reply.statusCode);
+          done();
+        });
         scope.addHook("onRequest", (request, reply, done) => {
           if (beginReading(request, reply, intake)) done();
         });

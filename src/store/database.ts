@@ -37,6 +37,11 @@ export type Database = Queryable & {
   close(): Promise<void>;
 };
 
+/** Connections of a pool now, and since it was opened how often a statement or transaction had to wait for one. */
+export type PoolUsage = { open: number; idle: number; waiting: number; waits: number };
+
+export type DatabasePool = Database & { usage(): PoolUsage };
+
 /** One connection inside a transaction; `client` is for COPY streams and cursors only. */
 export type Connection = Queryable & { client: pg.PoolClient };
 
@@ -70,7 +75,7 @@ const READING_SETTINGS = ["-c default_transaction_read_only=on", "-c max_paralle
 const PLAN_ONCE = "-c plan_cache_mode=force_generic_plan";
 
 /** Opens a pool. Nothing connects until the first statement. */
-export function openDatabase(options: DatabaseOptions): Database {
+export function openDatabase(options: DatabaseOptions): DatabasePool {
   const { statementTimeoutMs } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -85,9 +90,20 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   pool.on("error", options.onConnectionError);
   const watch = watchSilence(pool, statementTimeoutMs > 0 ? statementTimeoutMs + SILENCE_GRACE_MS : Infinity);
+  let waits = 0;
+  const countWait = (): void => {
+    if (pool.totalCount >= options.maxConnections && pool.waitingCount >= pool.idleCount) waits += 1;
+  };
   return {
-    rows: (statement, values) => runOn(pool, statement, values),
-    transaction: (work, signal) => runTransaction({ pool, watch, signal }, work),
+    rows: (statement, values) => {
+      countWait();
+      return runOn(pool, statement, values);
+    },
+    transaction: (work, signal) => {
+      countWait();
+      return runTransaction({ pool, watch, signal }, work);
+    },
+    usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, waits }),
     close: async () => {
       await pool.end();
       watch.stop();

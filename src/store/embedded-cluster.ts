@@ -25,13 +25,34 @@ const draftLifetimeMs = 10 * 60_000;
 
 /**
  * The data folder when none is configured: inside the project for an ordinary user. For root it is a system folder,
- * because the server's own user may not be able to enter the project.
+ * because the server's own user may not be able to enter the project. Throws one sentence where the other of the two
+ * is in use: a second, empty installation would answer in its place.
  */
 export function defaultDataFolder(projectFolder: string): string {
   const project = realpathSync(projectFolder);
-  if (!isRoot()) return join(project, ".data");
   const hash = createHash("sha256").update(project).digest("hex").slice(0, 8);
-  return join(systemFolder, `${basename(project)}-${hash}`);
+  const system = join(systemFolder, `${basename(project)}-${hash}`);
+  const inProject = join(project, ".data");
+  const [own, other] = isRoot() ? [system, inProject] : [inProject, system];
+  const owner = statSync(clusterAt(other).folder, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined || owner === process.getuid?.()) return own;
+  if (existsSync(clusterAt(own).folder) && (isRunning(own) || !isRunning(other))) return own;
+  const how = isRoot() ? `run this as that user (sudo -u '#${owner}')` : "run this with sudo";
+  throw new Error(
+    `The data of this installation belongs to ${isRoot() ? "another user" : "root"}, in ${other}: ${how}, ` +
+      "or set RETURNS_DATA_DIR to a folder of your own for a second installation.",
+  );
+}
+
+function isRunning(dataFolder: string): boolean {
+  try {
+    const pid = Number(
+      readFileSync(join(clusterAt(dataFolder).dataFolder, "postmaster.pid"), "utf8").split("\n")[0],
+    );
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /**

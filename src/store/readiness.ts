@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Database } from "./database.ts";
+import { within } from "../lib/within.ts";
+import type { Queryable } from "./database.ts";
 import { schemaLevel } from "./migrate.ts";
 import { appliedMigrations } from "./queries/schema.ts";
 
@@ -9,7 +9,7 @@ export type Readiness = { ready: true } | { ready: false; reason: string };
 const READINESS_TIMEOUT_MS = 3000;
 
 /** Whether the database answers with this version's schema; otherwise why it does not serve. */
-export async function checkReadiness(database: Database): Promise<Readiness> {
+export async function checkReadiness(database: Queryable): Promise<Readiness> {
   try {
     const level = await schemaLevel(await within(READINESS_TIMEOUT_MS, appliedMigrations(database)));
     return level === "current"
@@ -18,15 +18,4 @@ export async function checkReadiness(database: Database): Promise<Readiness> {
   } catch {
     return { ready: false, reason: "the database does not answer" };
   }
-}
-
-/** Rejects when the answer takes longer; the question goes on, and what becomes of it is nobody's concern. */
-async function within<Result>(milliseconds: number, answer: Promise<Result>): Promise<Result> {
-  const timeout = new AbortController();
-  const late = sleep(milliseconds, undefined, { signal: timeout.signal }).then(() => {
-    throw new Error("no answer in time");
-  });
-  late.catch(() => {});
-  answer.catch(() => {});
-  return Promise.race([answer, late]).finally(() => timeout.abort());
 }

@@ -12,21 +12,31 @@ import { publishLabelRun, publishStoreRun } from "../../src/sync/publish.ts";
 export type PageSource = {
   address: string;
   records: number;
-  pageMs: number;
   /** Every page that was asked for, as `shop page`. */
   asked: string[];
   /** Answers of a shop: anything but 200 is sent instead of a page. */
   statusOf: Map<string, number>;
+  /** From now on this page and later ones are answered after `release` only: a run that asks for one is under way. */
+  hold(fromPage: number): void;
+  release(): void;
   stop(): Promise<void>;
 };
 
 export async function startPageSource(): Promise<PageSource> {
+  let heldFrom = Infinity;
+  const held: (() => void)[] = [];
   const source: PageSource = {
     address: "",
     records: 5,
-    pageMs: 0,
     asked: [],
     statusOf: new Map(),
+    hold: (fromPage) => {
+      heldFrom = fromPage;
+    },
+    release: () => {
+      heldFrom = Infinity;
+      for (const answer of held.splice(0)) answer();
+    },
     stop: async () => {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
@@ -38,10 +48,12 @@ export async function startPageSource(): Promise<PageSource> {
     const page = Number(url.searchParams.get("page"));
     source.asked.push(`${shop} ${page}`);
     const status = source.statusOf.get(shop) ?? 200;
-    setTimeout(() => {
+    const answer = (): void => {
       response.statusCode = status;
       response.end(JSON.stringify({ record: `record ${page}`, isLast: page >= source.records }));
-    }, source.pageMs);
+    };
+    if (page >= heldFrom) held.push(answer);
+    else answer();
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   source.address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -66,7 +78,7 @@ async function readPages(page: PageSource, source: string, context: SyncContext)
   let read = 0;
   for (let next = (await cursorOf(context, source)) + 1; ; next++) {
     signal.throwIfAborted();
-    const answer = await ask(page, `${page.address}/?shop=${shopKey}&page=${next}`, signal);
+    const answer = await ask(`${page.address}/?shop=${shopKey}&page=${next}`, signal);
     await database.transaction(async (connection) => {
       await connection.client.query(
         "insert into pending_record (shop_key, source, kind, record_id) values ($1, $2, 'page', $3)",
@@ -87,7 +99,7 @@ async function readPages(page: PageSource, source: string, context: SyncContext)
   }
 }
 
-async function ask(page: PageSource, url: string, signal: AbortSignal) {
+async function ask(url: string, signal: AbortSignal) {
   for (;;) {
     const response = await fetch(url, { signal });
     const text = await response.text();
@@ -95,7 +107,7 @@ async function ask(page: PageSource, url: string, signal: AbortSignal) {
     if (response.status === 503) throw new SourceFailed("The source answered 503 several times.");
     if (response.status === 418) throw new TypeError("a teapot with a secret inside");
     if (response.status === 200) return JSON.parse(text) as { record: string; isLast: boolean };
-    await sleep(page.pageMs, undefined, { signal });
+    await sleep(0, undefined, { signal });
   }
 }
 

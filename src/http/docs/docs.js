@@ -106,12 +106,13 @@ function curlText(form) {
 
 async function send(form, panel) {
   const token = document.querySelector("#token");
-  if (token.value.trim() === "") {
+  const missing = form.querySelector(".missing");
+  missing.hidden = token.value.trim() !== "";
+  if (!missing.hidden) {
     show(panel, "Enter a token first", {
       text: "The field for it is at the top of this page.",
       isJson: false,
     });
-    token.focus();
     return;
   }
   const button = form.querySelector("button[type=submit]");

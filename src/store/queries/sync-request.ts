@@ -98,6 +98,22 @@ export async function findDueRequest(
   return row ?? null;
 }
 
+const FIND_OPEN_BACKFILL = defineStatement({
+  name: "find_open_backfill",
+  text: `select r.requested_at from sync_request r
+          where r.shop_key = $1 and r.source = $2 and r.kind = 'backfill' and r.failures = 0`,
+});
+
+/** When a backfill was asked for that waits or runs, and has not failed; null = there is none. Primary key. */
+export async function findOpenBackfill(
+  database: Queryable,
+  shopKey: number,
+  source: string,
+): Promise<Date | null> {
+  const [row] = await database.rows<{ requested_at: Date }>(FIND_OPEN_BACKFILL, [shopKey, source]);
+  return row?.requested_at ?? null;
+}
+
 /** A request that waits for its next try; `try` is the one that failed. */
 export type RetryRow = { try: number; run_after: Date; error: string | null };
 

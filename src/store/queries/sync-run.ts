@@ -120,21 +120,33 @@ export type RunRow = {
   error: string | null;
 };
 
-const RUN_COLUMNS = `r.run_id, w.shop_domain, r.source, r.kind, r.requested_by, r.status, r.attempt, r.started_at,
+const runColumns = (
+  notes: string,
+): string => `r.run_id, w.shop_domain, r.source, r.kind, r.requested_by, r.status, r.attempt, r.started_at,
                 r.finished_at,
                 round(extract(epoch from coalesce(r.finished_at, clock_timestamp()) - r.started_at), 1)::float8
                   as duration_seconds,
-                r.stage, r.done, r.total, r.counts, r.notes, r.error`;
+                r.stage, r.done, r.total, r.counts, ${notes} as notes, r.error`;
+
+/** A later run says all that is still so: any of a label source, which looks at all its labels, and a store's backfill. */
+const NOTES_STILL_TRUE = `case when exists (
+                  select from sync_run n join data_source s on s.shop_key = n.shop_key and s.source = n.source
+                   where n.shop_key = r.shop_key and n.source = r.source and n.status = 'succeeded'
+                     and n.started_at > r.started_at and (n.kind = 'backfill' or s.kind = 'label_cost')
+                ) then '{}' else r.notes end`;
 
 const LIST_RUNS = defineStatement({
   name: "list_runs",
-  text: `select ${RUN_COLUMNS}
+  text: `select ${runColumns(NOTES_STILL_TRUE)}
            from sync_run r join workspace w on w.shop_key = r.shop_key
           where ($1::bigint is null or r.shop_key = $1) and ($2::text is null or r.source = $2)
           order by r.started_at desc, r.run_id desc limit $3`,
 });
 
-/** The newest runs first; `shopKey` null = of all workspaces, `source` null = of all sources. */
+/**
+ * The newest runs first; `shopKey` null = of all workspaces, `source` null = of all sources. Notes that a later run has
+ * looked at again are left out. sync_run_by_start.
+ */
 export async function listRuns(
   database: Queryable,
   filter: { shopKey: number | null; source: string | null; limit: number },
@@ -144,7 +156,7 @@ export async function listRuns(
 
 const FIND_RUN_SINCE = defineStatement({
   name: "find_run_since",
-  text: `select ${RUN_COLUMNS}
+  text: `select ${runColumns("r.notes")}
            from sync_run r join workspace w on w.shop_key = r.shop_key
           where r.shop_key = $1 and r.source = $2 and r.kind = $3 and r.started_at >= $4
           order by r.started_at desc limit 1`,

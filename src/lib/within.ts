@@ -1,0 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The answer, or a rejection when it takes longer; what was asked is left to finish. */
+export async function within<Result>(milliseconds: number, answer: Promise<Result>): Promise<Result> {
+  const timeout = new AbortController();
+  const late = sleep(milliseconds, undefined, { signal: timeout.signal }).then(() => {
+    throw new Error("no answer in time");
+  });
+  late.catch(() => {});
+  answer.catch(() => {});
+  return Promise.race([answer, late]).finally(() => timeout.abort());
+}

@@ -1,0 +1,175 @@
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { Counter, Gauge } from "prom-client";
+import type { Config } from "./config.ts";
+import { createHttpMetrics } from "./http/metrics.ts";
+import type { HttpMetrics } from "./http/metrics.ts";
+import { registerMetrics, registerProbes } from "./http/operations-routes.ts";
+import { createOperationsServer } from "./http/server.ts";
+import { VERSION } from "./lib/version.ts";
+import { within } from "./lib/within.ts";
+import type { DatabasePool, Queryable } from "./store/database.ts";
+import { knownMigrations } from "./store/migrate.ts";
+import { appliedMigrations } from "./store/queries/schema.ts";
+import { checkReadiness } from "./store/readiness.ts";
+import { dueRunsByKind, failedRunsByKind, syncAgeByKind } from "./store/queries/sync-metrics.ts";
+
+/** The metrics of one process: of its requests, its pools, and of what the database says at each look. */
+export type Metrics = HttpMetrics & {
+  /** A request was refused because its workspace's daily quota is used up. */
+  countQuotaRefusal: () => void;
+  /** A delivery of the store platform was refused. */
+  countRefusedWebhook: (status: number) => void;
+  /** Shows a pool under this name from now on. */
+  watchPool(pool: string, database: DatabasePool): void;
+};
+
+/** A probe is told soon, also by a database that swallows what it is asked. */
+const LOOK_TIMEOUT_MS = 3000;
+
+/** `database` is asked at each look; what it does not answer in time is left out, and returns_database_up is 0. */
+export function createMetrics(database: Queryable): Metrics {
+  const http = createHttpMetrics();
+  const registers = [http.registry];
+  const pools = new Map<string, DatabasePool>();
+  const quotaRefusals = new Counter({
+    name: "returns_quota_refusals_total",
+    help: "Requests refused because the daily quota of their workspace was used up.",
+    registers,
+  });
+  const refusedWebhooks = new Counter({
+    name: "returns_webhooks_refused_total",
+    help: "Webhook deliveries that were refused, by the status they were answered with.",
+    labelNames: ["status"],
+    registers,
+  });
+  new Gauge({
+    name: "returns_info",
+    help: "The version of this process.",
+    labelNames: ["version"],
+    registers,
+  })
+    .labels(VERSION)
+    .set(1);
+  const showPools = createPoolGauges(pools, http);
+  const showDatabase = createDatabaseGauges(database, http);
+  return {
+    ...http,
+    countQuotaRefusal: () => quotaRefusals.inc(),
+    countRefusedWebhook: (status) => refusedWebhooks.inc({ status }),
+    watchPool: (pool, watched) => void pools.set(pool, watched),
+    render: async () => {
+      showPools();
+      await showDatabase();
+      return http.render();
+    },
+  };
+}
+
+function createPoolGauges(pools: ReadonlyMap<string, DatabasePool>, { registry }: HttpMetrics): () => void {
+  const common = { labelNames: ["pool"], registers: [registry] };
+  const connections = new Gauge({
+    ...common,
+    name: "returns_database_pool_connections",
+    help: "Open connections of a pool, by whether they are in use.",
+    labelNames: ["pool", "state"],
+  });
+  const waiting = new Gauge({
+    ...common,
+    name: "returns_database_pool_waiting",
+    help: "Statements that wait for a connection of a pool now.",
+  });
+  const waits = new Gauge({
+    ...common,
+    name: "returns_database_pool_waits_total",
+    help: "Statements and transactions that had to wait for a connection of a pool.",
+  });
+  return () => {
+    for (const [pool, database] of pools) {
+      const usage = database.usage();
+      connections.set({ pool, state: "idle" }, usage.idle);
+      connections.set({ pool, state: "used" }, usage.open - usage.idle);
+      waiting.set({ pool }, usage.waiting);
+      waits.set({ pool }, usage.waits);
+    }
+  };
+}
+
+function createDatabaseGauges(database: Queryable, { registry }: HttpMetrics): () => Promise<void> {
+  const gauge = (name: string, help: string, labelNames: string[] = []): Gauge =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const up = gauge("returns_database_up", "1 when the database answers, else 0.");
+  const levels = [
+    gauge("returns_schema_level", "Migrations that the database has run."),
+    gauge("returns_schema_level_wanted", "Migrations that this version knows."),
+  ] as const;
+  const age = gauge(
+    "returns_sync_age_seconds",
+    "Time since the newest successful sync of any source of a kind.",
+    ["source_kind"],
+  );
+  const due = gauge("returns_sync_runs_due", "Runs whose time has come and that have not begun.", [
+    "source_kind",
+  ]);
+  const failed = gauge("returns_sync_runs_failed", "Runs that failed within the last 24 hours.", [
+    "source_kind",
+  ]);
+  return async () => {
+    for (const shown of [...levels, age, due, failed]) shown.reset();
+    try {
+      const [applied, ages, dueRuns, failedRuns] = await within(
+        LOOK_TIMEOUT_MS,
+        Promise.all([
+          appliedMigrations(database),
+          syncAgeByKind(database),
+          dueRunsByKind(database),
+          failedRunsByKind(database),
+        ]),
+      );
+      levels[0].set(applied.length);
+      levels[1].set((await knownMigrations()).length);
+      for (const row of ages) age.set({ source_kind: row.kind }, row.age_seconds);
+      for (const row of dueRuns) due.set({ source_kind: row.kind }, row.runs);
+      for (const row of failedRuns) failed.set({ source_kind: row.kind }, row.runs);
+      up.set(1);
+    } catch {
+      up.set(0);
+    }
+  };
+}
+
+/** Health, readiness and metrics of a process, for a port of its own or beside the API. */
+export type OperatorRoutes = {
+  registerProbes: (server: FastifyInstance) => void;
+  registerMetrics: (server: FastifyInstance) => void;
+  /** From now on readiness says no. */
+  drain(): void;
+};
+
+export function createOperatorRoutes(metrics: Metrics, database: Queryable): OperatorRoutes {
+  let isDraining = false;
+  return {
+    registerProbes: (server) =>
+      registerProbes(server, async () =>
+        isDraining ? { ready: false, reason: "draining" } : checkReadiness(database),
+      ),
+    registerMetrics: (server) => registerMetrics(server, metrics),
+    drain: () => {
+      isDraining = true;
+    },
+  };
+}
+
+/** Listens on the port for operators alone; null where none is set. */
+export async function listenForOperators(
+  { operationsHost: host, operationsPort: port }: Config,
+  routes: OperatorRoutes,
+  logger: FastifyBaseLogger,
+): Promise<{ address: string; close(): Promise<void> } | null> {
+  if (port === null) return null;
+  const server = createOperationsServer(logger, (own) => {
+    routes.registerProbes(own);
+    routes.registerMetrics(own);
+  });
+  const address = await server.listen({ host, port });
+  return { address, close: () => server.close() };
+}
