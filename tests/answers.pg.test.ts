@@ -196,7 +196,7 @@ describe("data that changes under a request", () => {
       await holder.query("lock table cohort in access exclusive mode");
       const asked = textOf(tenant, TIMESERIES, params);
       await untilLoadWaits();
-      await holder.query("update cohort set sold_units = 1000, returned_units = 0 where shop_key = $1", [
+      await holder.query("update cohort set sold_units = 1000, returned_units = null where shop_key = $1", [
         tenant.shopKey,
       ]);
       await holder.query(
