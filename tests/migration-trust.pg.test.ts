@@ -34,7 +34,7 @@ test("stored labels of Loop lose the tracking number from their id, and image ad
   ]);
   const place = { shop_key: shopKey, source: "loop", label_id: "12:1Z:9" };
   await insertRows(service.database, "label_share", [
-    { ...place, order_id: "o1", line_id: "l1", lag_days: 1, label_minor: 500 },
+    { ...place, order_id: "o1", line_id: "l1", cohort_month: "2026-01-01", lag_days: 1, label_minor: 500 },
   ]);
   await insertRows(service.database, "unmatched_label", [
     { ...place, charged_on: "2026-01-10", amount_minor: 500 },

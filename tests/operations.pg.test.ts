@@ -14,7 +14,11 @@ import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
 
 let service: TestService;
 before(async () => {
-  service = await startTestService({ ...APP_OPTIONS, DATABASE_CONNECTIONS: "1" });
+  service = await startTestService({
+    ...APP_OPTIONS,
+    DATABASE_CONNECTIONS: "1",
+    METRICS_ON_API_PORT: "true",
+  });
 });
 after(() => service.stop());
 

@@ -76,7 +76,8 @@ test("the log is lines for people on a terminal, and the welcome names the guide
     const address = /^ +Guides +(http\S+)\/docs\r$/mu;
     const guides = await eventually(async () => address.exec(shown)?.[1], "the guides", 60);
     assert.equal((await fetch(`${guides}/api/v1/summary`)).status, 401);
-    const line = /^\d\d:\d\d:\d\d INFO {2}GET \/api\/v1\/summary 401 in \S+ ms reqId=\S+\r$/mu;
+    const line =
+      /^\d\d:\d\d:\d\d WARN {2}GET \/api\/v1\/summary 401 in \S+ ms (?=.*reqId=\S+).*reason=.*\r$/mu;
     await eventually(async () => line.test(shown), "the line of the request", 60);
   } finally {
     child.stdin.write("\u0003");

@@ -40,7 +40,11 @@ test("a plan's key and settings are checked, in sentences", async () => {
     ["x", { daily_quota: "-1" }, /^daily_quota must be a whole number of at least 0, or unlimited\.$/u],
     ["x", { daily_quota: "1e3" }, /^daily_quota must be/u],
     ["x", { entitlements: "everything" }, /^entitlements must be a comma-separated list of api_access/u],
-    ["x", { price: "5" }, /^A plan's settings are daily_quota and entitlements\.$/u],
+    [
+      "x",
+      { price: "5" },
+      /^"price" is no setting of a plan; its settings are daily_quota and entitlements\.$/u,
+    ],
   ];
   for (const [key, words, message] of refused) {
     await assert.rejects(set(key, words), { kind: "invalid", message });

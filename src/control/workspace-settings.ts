@@ -65,7 +65,10 @@ type Settings = { change: WorkspaceChange; primaryWindowDays: number | null };
 function readSettings(settings: ReadonlyMap<string, string>): Settings {
   const unknown = [...settings.keys()].find((name) => !WORKSPACE_SETTINGS.some((known) => known === name));
   if (unknown !== undefined || settings.size === 0) {
-    const what = unknown === undefined ? "Nothing is set" : `${quoted(unknown)} is no setting of a workspace`;
+    const what =
+      unknown === undefined
+        ? "Name at least one setting of the workspace"
+        : `${quoted(unknown)} is no setting of a workspace`;
     throw invalid(`${what}; its settings are ${WORKSPACE_SETTINGS.join(", ")}.`);
   }
   const read = <Value>(name: string, reader: (value: string) => Value): Value | null => {

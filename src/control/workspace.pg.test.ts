@@ -172,8 +172,8 @@ test("one setting that is refused keeps all the others out", async () => {
     [{ readiness: "done" }, /readiness must be one of ready, installing, reconnecting, backfilling/u],
     [{ min_sold_units: "-1" }, /min_sold_units must be a whole number of at least 0/u],
     [{ visible_card_size: "0" }, /visible_card_size must be a whole number of at least 1/u],
-    [{ currency: "USD" }, /A workspace's settings are plan, billing/u],
-    [{}, /A workspace's settings are plan, billing/u],
+    [{ currency: "USD" }, /^"currency" is no setting of a workspace; its settings are plan, billing/u],
+    [{}, /^Name at least one setting of the workspace; its settings are plan, billing/u],
   ];
   for (const [words, message] of refused) {
     await assert.rejects(setWorkspace(control.database, workspace, settings(words)), { message });
