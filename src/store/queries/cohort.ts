@@ -1,8 +1,8 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
-import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
-import { CHOSEN, CHOSEN_COHORT, CHOSEN_SKUS, FOUND, selectionValues } from "./selection.ts";
+import { columnsInside, daysOrAll } from "./return-curve.ts";
+import { CHOSEN, CHOSEN_SKUS, FOUND, cohortOfChosen, selectionValues } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
 
 /** Figures of a selection in one cohort month and observation window; money in minor units. */
@@ -51,12 +51,12 @@ export const COHORT_MEASURES = [
  */
 export const COHORT_MONTHS = `months as (
     select m.cohort_month, ${COHORT_MEASURES.map((column) => `sum(m.${column}) as ${column}`).join(", ")}
-      from (
-        select c.cohort_month, ${columnsInside("c", COHORT_MEASURES)}
-          from chosen e
-          ${CHOSEN_COHORT} and c.cohort_month between $7 and $8
-         cross join lateral ${placeInside("c", "$6")}
-      ) m
+      from chosen e
+      cross join ${cohortOfChosen(
+        `c.cohort_month, ${columnsInside("c", COHORT_MEASURES)}`,
+        "c.cohort_month between $7 and $8",
+        "$6",
+      )}
      group by m.cohort_month
   )`;
 

@@ -3,8 +3,8 @@ import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MONTHS } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
-import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
-import { CHOSEN, CHOSEN_COHORT, CHOSEN_SKUS, FOUND, selectionValues } from "./selection.ts";
+import { columnsInside, daysOrAll } from "./return-curve.ts";
+import { CHOSEN, CHOSEN_SKUS, FOUND, cohortOfChosen, selectionValues } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
 
 export type ReportRange = {
@@ -53,14 +53,13 @@ export type ReportFigures = Found & {
 const COUNTED = ["returned_units", "refunded_units", "returned_not_refunded_units", "labeled_returned_units"];
 const REQUEST_STATES = ["requested", "open", "closed", "declined", "canceled"];
 
+const COUNTED_COLUMNS = `c.return_reasons, c.return_lag_days, c.return_units, ${columnsInside("c", COUNTED)},
+           ${REQUEST_STATES.map((state) => `c.${state}_units`).join(", ")}`;
+
 const LOAD_REPORT_FIGURES = defineStatement({
   name: "load_report_figures",
   text: `with ${CHOSEN}, ${COHORT_MONTHS}, counted as materialized (
-    select c.return_reasons, c.return_lag_days, c.return_units, ${columnsInside("c", COUNTED)},
-           ${REQUEST_STATES.map((state) => `c.${state}_units`).join(", ")}
-      from chosen e
-      ${CHOSEN_COHORT} and c.cohort_month = any($9::date[])
-     cross join lateral ${placeInside("c", "$6")}
+    select m.* from chosen e cross join ${cohortOfChosen(COUNTED_COLUMNS, "c.cohort_month = any($9::date[])", "$6")}
   ), returned as materialized (
     select u.reason, u.lag_days, sum(u.units) as returned_units
       from counted c

@@ -3,7 +3,7 @@ import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { LISTING_ID } from "./listing.ts";
 import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
-import { CHOSEN, CHOSEN_COHORT, selectionValues } from "./selection.ts";
+import { CHOSEN, cohortOfChosen, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
 export type SalePeriod = "event" | "baseline";
@@ -44,16 +44,17 @@ const ENTITIES = `${CHOSEN}, entity as (
 const LOAD_GROUP_SALE_FIGURES = defineStatement({
   name: "load_group_sale_figures",
   text: `with ${ENTITIES}
-  select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units
-    from (
-      select d.period, ${columnsInside("g", UNITS)}
-        from entity e
-       cross join days d
-        join group_day g on g.shop_key = $1 and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
-         and g.sold_on between d.starts_on and d.ends_on
-       cross join lateral ${placeInside("g", "$6")}
-    ) p
-   group by p.period`,
+  select d.period, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
+    from entity e
+   cross join days d
+   cross join lateral (
+     select ${columnsInside("g", UNITS)}
+       from group_day g cross join lateral ${placeInside("g", "$6")}
+      where g.shop_key = $1 and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
+        and g.sold_on between d.starts_on and d.ends_on
+     offset 0
+   ) m
+   group by d.period`,
 });
 
 /** Lines of the days of `entity`'s rows that meet a condition. */
@@ -83,11 +84,10 @@ const LOAD_LINE_SALE_FIGURES = defineStatement({
       join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
      where e.lag_days <= $6
     union all
-    select d.period, ${columnsInside("c", UNITS)}
+    select d.period, m.sold_units, m.returned_units
       from entity e
      cross join days d
-      ${CHOSEN_COHORT} and c.cohort_month = d.cohort_month
-     cross join lateral ${placeInside("c", "$6")}
+     cross join ${cohortOfChosen(columnsInside("c", UNITS), "c.cohort_month = d.cohort_month", "$6")}
      where d.is_whole
   )
   select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units

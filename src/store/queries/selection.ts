@@ -1,3 +1,5 @@
+import { placeInside } from "./return-curve.ts";
+
 /**
  * What a query is about, as the database keys it. kind is workspace (key ''), sku, product, family or
  * analytics_category; includeUsed adds the used variants of a product or SKU (M14); vendor (null = any) leaves only what
@@ -58,9 +60,19 @@ export const CHOSEN = `chosen as (
        and case $2 when 'family' then p.family else p.analytics_category end = $3
   )`;
 
-/** Joins rows `c` of cohort to rows `e` of `chosen`; window and months are the statement's own. */
-export const CHOSEN_COHORT = `join cohort c on c.shop_key = $1 and c.entity_kind = e.entity_kind
-       and c.entity_key = e.entity_key and (e.listing_id is null or c.listing_id = e.listing_id)`;
+/**
+ * Columns of the rows `c` of cohort of each row `e` of `chosen`, as a lateral row `m`. The fence has the planner look
+ * each entity up in cohort's primary key: it cannot know that few are chosen, and might read the whole shop instead.
+ */
+export function cohortOfChosen(columns: string, months: string, windowDays: string): string {
+  return `lateral (
+        select ${columns}
+          from cohort c cross join lateral ${placeInside("c", windowDays)}
+         where c.shop_key = $1 and c.entity_kind = e.entity_kind and c.entity_key = e.entity_key
+           and (e.listing_id is null or c.listing_id = e.listing_id) and ${months}
+        offset 0
+      ) m`;
+}
 
 /** The SKUs that a SKU or product selection counts, by code point; null for groups and the workspace. After `CHOSEN`. */
 export const CHOSEN_SKUS = `case $2
