@@ -20,7 +20,7 @@ export type Config = {
   secret: string | null;
   logLevel: string;
   maxConnections: number;
-  /** The most that remembered answers may take; 0 = every answer is made anew. */
+  /** Memory limit of the response cache; 0 = every answer is recomputed. */
   answerMemoryMegabytes: number;
   /** Web origins that browsers may call the MCP endpoint from; requests without an Origin header always may. */
   mcpAllowedOrigins: readonly string[];
@@ -202,7 +202,7 @@ export function readConfig(environment: Environment): Config {
 const DATABASE_WITHOUT_TLS =
   "DATABASE_URL names another machine without TLS, so that data and password can be read on the way: add sslmode=verify-full.";
 
-/** What nobody should serve other machines with. Approvals, webhooks and tokens hang on both. */
+/** Options that are unsafe when other machines are served: approvals, webhooks and tokens depend on both. */
 function problemsOfExposure({ publicUrl, secret }: Config): string[] {
   const problems: string[] = [];
   const url = publicUrl === null ? null : new URL(publicUrl);

@@ -13,7 +13,7 @@ import { appliedMigrations } from "./store/queries/schema.ts";
 import { checkReadiness } from "./store/readiness.ts";
 import { dueRunsByKind, failedRunsByKind, syncAgeByKind } from "./store/queries/sync-metrics.ts";
 
-/** The metrics of one process: of its requests, its pools, and of what the database says at each look. */
+/** The metrics of one process: its requests, its pools, and what each scrape reads from the database. */
 export type Metrics = HttpMetrics & {
   /** A request was refused because its workspace's daily quota is used up. */
   countQuotaRefusal: () => void;
@@ -23,7 +23,7 @@ export type Metrics = HttpMetrics & {
   watchPool(pool: string, database: DatabasePool): void;
 };
 
-/** A probe is told soon, also by a database that swallows what it is asked. */
+/** A probe is answered soon, even if the database does not respond. */
 const LOOK_TIMEOUT_MS = 3000;
 
 /** `database` is asked at each look; what it does not answer in time is left out, and returns_database_up is 0. */

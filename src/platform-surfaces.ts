@@ -10,13 +10,13 @@ import { readDelivery } from "./sync/connectors/shopify/webhook.ts";
 import { receiveWebhook } from "./sync/connectors/shopify/webhook-receive.ts";
 import type { WebhookOptions } from "./sync/connectors/shopify/webhook-receive.ts";
 
-/** What the platform's surfaces tell of deliveries: a log, and the status of each one that is refused. */
+/** What the platform's surfaces report of deliveries: a log, and the status of each refused one. */
 export type PlatformListeners = {
   log: WebhookOptions["log"];
   onRefusedWebhook: (status: number) => void;
 };
 
-/** Where the store platform tells of changes, and where merchants connect their shops. Writes to `database`. */
+/** Where the store platform reports changes, and where merchants connect their shops. Writes to `database`. */
 export function createPlatformSurfaces(
   config: Config,
   keys: Keys,

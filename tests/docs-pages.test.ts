@@ -183,7 +183,7 @@ test("the search index holds every section of the guides under an address that i
     assert.ok(title !== "" && !/<\/?(?:a|code|h2|p|svg|td)\b/u.test(text), href);
   }
   const section = entries.find(({ href }) => href === "/docs/numbers#complete-months");
-  assert.match(section?.text ?? "", /^The last order of a month has its whole window ahead/u);
+  assert.match(section?.text ?? "", /^A month is complete when the window of its last order has passed/u);
   const table = entries.find(({ href }) => href === "/docs/errors#errors")?.text ?? "";
   assert.match(table, / 401 unauthorized check the token: /u);
   assert.ok(entries.length > 40, `${entries.length} entries`);

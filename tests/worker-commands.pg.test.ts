@@ -175,7 +175,7 @@ test("runs says when a run is marked running but no worker is there, and that a 
   });
   const shown = await run(`runs --workspace ${domain}`);
   assert.match(shown.stdout, /running/u);
-  assert.match(shown.stderr, /^No worker is running: .+goes on when/u);
+  assert.match(shown.stderr, /^No worker is running: .+continue when/u);
   await withWorker(options(), async () => {
     assert.equal((await run(`runs --workspace ${domain}`)).stderr, "");
   });

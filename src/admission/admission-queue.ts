@@ -41,7 +41,7 @@ type Waiting = {
 
 const LARGEST_BATCH = 256;
 const LOOKS_PER_WAIT = 4;
-/** Of the longest wait; behind a statement that took longer nobody waits for a second one. */
+/** The longest wait; no request behind a slower statement waits for a second one. */
 const QUICK_PART = 1 / 60;
 
 /** The requests of a shop that wait for its next statement, and how many went with the one before if that was quick. */
@@ -101,9 +101,9 @@ function afterArrivals(run: () => void): void {
 }
 
 /**
- * Takes who goes with the next statement: all that wait, or as many as half of them and of those who went before.
- * Callers who ask again once they are answered would else come in a large and a small batch by turns, and neither
- * server nor database would have enough to do while it waits for the other.
+ * Takes the batch of the next statement: all waiting requests, or at most half of them and the previous batch together.
+ * Callers that send the next request after an answer would otherwise form alternating large and small batches, and
+ * server and database would idle in turn.
  */
 function takeBatch(line: Line): Waiting[] {
   const { waiting, before } = line;
@@ -137,7 +137,7 @@ async function judgeAlone(
   return judgementOf(row, 0, { isCounted: request.counted, asked });
 }
 
-/** While a statement hangs, those behind it are told in time. */
+/** While a statement hangs, requests behind it are answered in time. */
 function refuseLate(waiting: Waiting[], longestWaitMs: number): void {
   const oldestMs = performance.now() - longestWaitMs;
   while ((waiting[0]?.sinceMs ?? Infinity) <= oldestMs) {

@@ -1,11 +1,11 @@
 /**
- * The text of a JSON answer around its freshness, which every request tells anew, or a CSV file, which tells none.
+ * The text of a JSON answer around its freshness, which every request recomputes, or a CSV file, which has none.
  */
 export type AnswerText =
   | { kind: "json"; before: string; after: string }
   | { kind: "csv"; filename: string; text: string };
 
-/** Answers by key; those that nobody has asked for since the last look are forgotten first, oldest first. */
+/** Answers by key; those not requested since the last sweep are evicted first, oldest first. */
 export type AnswerMemory = {
   get(key: string): AnswerText | undefined;
   set(key: string, answer: AnswerText): void;
@@ -24,8 +24,8 @@ const LARGEST_PART = 1 / 8;
 type Entry = { answer: AnswerText; bytes: number; wasAsked: boolean };
 
 /**
- * Makes a memory of at most `limitBytes`; 0 remembers nothing. An entry that was asked for gets a second chance when
- * its turn to be forgotten comes, so that asking changes no order and costs no memory.
+ * Creates a response cache of at most `limitBytes`; 0 stores nothing. A requested entry gets a second chance
+ * when it is due for eviction, so that a hit neither reorders entries nor allocates memory.
  */
 export function createAnswerMemory(limitBytes: number): AnswerMemory {
   // A map keeps the order of insertion.

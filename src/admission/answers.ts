@@ -26,7 +26,7 @@ export type AnswerRequest = {
 export type Answers = (request: AnswerRequest) => Promise<ReadyAnswer | null>;
 
 export type AnswersOptions = {
-  /** The most that remembered answers may take; 0 = remember none. */
+  /** Memory limit of the response cache; 0 = no cache. */
   memoryBytes: number;
   /** `meta.freshness` of a workspace: the one part of an answer that time changes. */
   freshness: (workspace: Workspace, now: Date) => unknown;
@@ -87,7 +87,7 @@ export function createAnswers(options: AnswersOptions): Answers {
   };
 }
 
-/** Passes the pieces on, and tells their whole text at the end unless it has become longer than `longest`. */
+/** Passes the pieces on, and their whole text to `tell` at the end unless it has become longer than `longest`. */
 async function* tellWhole(
   pieces: AsyncIterable<string>,
   longest: number,
@@ -103,7 +103,7 @@ async function* tellWhole(
   if (length <= longest) tell(text);
 }
 
-/** The shop, its data version, and all else of a workspace but the times that only freshness tells. */
+/** The shop, its data version, and all else of a workspace but the times that only freshness shows. */
 function workspaceKey({ shopKey, dataVersion, sources, ...settings }: Workspace): string {
   const states = sources.map((source) => ({ ...source, lastSyncedAt: source.lastSyncedAt !== null }));
   return `${shopKey} ${dataVersion} ${JSON.stringify([settings, states])} `;
@@ -115,7 +115,7 @@ function splitAtFreshness(answer: Answer): AnswerText {
   const { data, meta } = answer.body;
   const members = Object.entries(meta);
   const place = members.findIndex(([name]) => name === "freshness");
-  if (place < 1) throw new Error("an answer must tell its freshness after what it is about");
+  if (place < 1) throw new Error("an answer must have its freshness after its subject");
   const before = jsonText({ data, meta: Object.fromEntries(members.slice(0, place)) });
   const rest = JSON.stringify(Object.fromEntries(members.slice(place + 1)));
   return {

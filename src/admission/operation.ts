@@ -59,7 +59,7 @@ export function createOperation<E extends Endpoint>(
       for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
         const ready = await answer({ workspace, input, now: new Date() });
         if (ready !== null) return ready;
-        // The data changed under the request: it is asked anew what it has changed to, and not counted again.
+        // The data changed under the request: the version is read again, and the request is not counted again.
         ({ workspace } = await admit(request.authorization, needAgain));
       }
       throw new Error("the data changed faster than an answer could be made");

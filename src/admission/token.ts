@@ -49,7 +49,7 @@ const shopKeyOfDigits = rememberLast((digits: string): string | null => {
 
 /**
  * What is kept of a secret: HMAC-SHA-256 under the server's pepper. Comparing two such hashes gives no timing signal
- * that helps: without the pepper nobody can choose a hash's first bytes.
+ * that helps: without the pepper an attacker cannot choose a hash's first bytes.
  */
 export function hashSecret(secret: string, pepper: Buffer): Buffer {
   return createHmac("sha256", pepper).update(secret).digest();

@@ -56,7 +56,7 @@ function addShopify(group: Command, context: CommandContext): void {
     .option("--oauth", "print the address where the merchant approves, instead of taking a token")
     .option("--family-metafield <namespace.key>", "the products' metafield that names their family")
     .option("--family-tag-prefix <prefix>", "or the beginning of a tag that does (default: their type)")
-    .option("--condition-option <name>", "the option that tells used variants (default: Condition)")
+    .option("--condition-option <name>", "the option that marks used variants (default: Condition)")
     .option("--used-condition <value...>", "its values that mean used")
     .action((options: ShopifyOptions, command: Command) =>
       inSession(context, command, (session) =>

@@ -19,7 +19,7 @@ export type CreatedDemo = {
   tokenFile: string;
   /** What the requests below show, as part of a sentence. */
   story: string;
-  /** Paths with queries that have something to tell. */
+  /** Paths with queries that return data. */
   requests: string[];
 };
 

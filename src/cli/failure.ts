@@ -9,7 +9,7 @@ export type Failure = {
   message: string;
   exitCode: number;
   isUnexpected: boolean;
-  /** What --json tells of a refusal by the API; any other failure is its message alone. */
+  /** What --json prints of a refusal by the API; any other failure is its message alone. */
   apiError?: { code: string; message: string; status: number; request_id: string | null };
 };
 

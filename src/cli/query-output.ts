@@ -44,7 +44,7 @@ function partText(value: unknown, style: TextStyle): string {
   return tableText(value as Fields[], Object.keys((value[0] as Fields | undefined) ?? {}), style);
 }
 
-/** Columns in which nothing is said are left out. */
+/** Empty columns are left out. */
 function tableText(rows: readonly Fields[], columns: readonly string[], style: TextStyle): string {
   if (rows.length === 0) return "No rows.\n";
   const shown = columns.filter(

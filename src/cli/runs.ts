@@ -26,7 +26,7 @@ export function addRunsCommand(program: Command, context: CommandContext): void 
         terminal.print(runs, runTable(runs, filter, terminal.style));
         if (await isAbandoned(database, runs)) {
           terminal.hint(
-            "No worker is running: what is marked running goes on when ./returns worker or serve runs.",
+            "No worker is running: runs marked running continue when ./returns worker or serve starts.",
           );
         }
       }),

@@ -50,7 +50,7 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
       if (options.worker) {
         worker = await startInstallationWorker(config, installation, logger, service.metrics);
       }
-      // What the start took and nobody needs any more goes back to the system; the launcher makes `gc` known.
+      // Memory that only the start needed is released; the launcher makes `gc` known.
       globalThis.gc?.({ type: "major", flavor: "last-resort" });
       claim?.announce(service.address);
       await printWelcome(session, service.address, demo);

@@ -17,7 +17,7 @@ export type Terminal = {
   /** A message for people only: left out with --json. */
   hint: (line: string) => void;
   /**
-   * Asks before something is destroyed, and throws a `Refusal` on a no, or where there is nobody to ask (no terminal,
+   * Asks before something is destroyed, and throws a `Refusal` on a no, or without a person to ask (no terminal,
    * or --json): a script says --yes.
    */
   confirm: (question: string, signal: AbortSignal) => Promise<void>;

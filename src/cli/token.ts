@@ -95,7 +95,7 @@ function addRotate(group: Command, context: CommandContext): void {
     .description("Replace a token by a new one with its name, scopes and lifetime.")
     .argument("<token-id>", "its id, from `token list`")
     .requiredOption("--workspace <domain>", "the workspace's domain")
-    .option("--overlap <time>", "how long the old one goes on working: 24h, 7d (default: not at all)")
+    .option("--overlap <time>", "how long the old one stays valid: 24h, 7d (default: not at all)")
     .option("--yes", "do not ask")
     .addHelpText(
       "before",

@@ -4,7 +4,7 @@ import type { createServiceLogger } from "./service-logger.ts";
 
 const LAST_CLOSE_MS = 5000;
 
-/** What nobody caught leaves the process in an unknown state: it is logged, and the process ends. */
+/** An uncaught error leaves the process in an unknown state: it is logged, and the process ends. */
 export function endOnUnexpectedError(
   installation: Installation,
   logger: ReturnType<typeof createServiceLogger>,

@@ -13,7 +13,7 @@ export function addWorkerCommand(program: Command, context: CommandContext): voi
   program
     .command("worker")
     .description(
-      "Keep connected sources up to date until it is stopped; `serve` does so too, unless told not to.",
+      "Keep connected sources up to date until it is stopped; `serve` does so too, unless --no-worker is given.",
     )
     .addHelpText(
       "before",

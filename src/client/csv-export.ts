@@ -31,7 +31,7 @@ export function readCsv(
   };
 }
 
-/** The time runs for each piece anew, and only while somebody waits for it: a slow reader is no failure. */
+/** The time restarts for each piece, and runs only while the reader waits: a slow reader is no failure. */
 function watched(
   body: ReadableStream<Uint8Array> | null,
   deadline: Deadline,

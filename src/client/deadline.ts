@@ -3,14 +3,14 @@ export type Deadline = {
   signal: AbortSignal;
   /** Whether it was time, and not the caller. */
   hasPassed(): boolean;
-  /** Starts the time anew: something came. */
+  /** Restarts the time: something came. */
   restart(): void;
   /** Stops the time while the caller is at work. */
   pause(): void;
   end(): void;
 };
 
-/** Not `AbortSignal.any`, which browsers in use lack; and a time that can start anew. */
+/** Not `AbortSignal.any`, which browsers in use lack; and a time that can restart. */
 export function startDeadline(timeoutMs: number, callerSignal: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
   let hasPassed = false;

@@ -85,7 +85,7 @@ async function tryOnce(
   }
 }
 
-/** The query of a URL. A name that the endpoint does not have is a mistake, told before it costs a request. */
+/** The query of a URL. A name that the endpoint does not have is a mistake, reported before it costs a request. */
 function queryText({ path, parameters: known }: EndpointFacts, parameters: Parameters): string {
   const pairs: string[] = [];
   for (const [name, value] of Object.entries(parameters)) {

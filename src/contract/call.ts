@@ -1,6 +1,6 @@
 import type { Endpoint, Input } from "./endpoint.ts";
 
-/** What a handler is told: for which workspace, what for, and the time. */
+/** What a handler receives: the workspace, the input, and the time. */
 export type Call<E extends Endpoint, Workspace> = { workspace: Workspace; input: Input<E>; now: Date };
 
 /** A JSON answer, or a CSV file in pieces. */

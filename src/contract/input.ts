@@ -15,7 +15,7 @@ export type RawInput = { values: ReadonlyMap<string, unknown>; refusals: Readonl
 /** Reads raw parameters (strings of a query, or JSON values of a tool call) into a validated input. */
 export type InputReader = (raw: RawInput) => Record<string, unknown>;
 
-/** A sentence for each bad field, by its name, in the order in which they are told. */
+/** A sentence for each bad field, by its name, in the order in which they are reported. */
 type Problems = Map<string, string>;
 
 type ParameterReader = {
@@ -40,7 +40,7 @@ export function compileRequest(endpoint: Endpoint, words: Vocabulary): InputRead
   };
 }
 
-/** The reader of the parameters that a schema lists; it is told what else was found wrong, and of names not to read. */
+/** The reader of the parameters that a schema lists; it receives problems found before, and names not to read. */
 export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
   const parameters = Object.entries(schema.properties).map(([name, property]) =>
     compileParameter(name, forSurface(property, words), (schema.required as string[] | undefined) ?? []),

@@ -49,7 +49,7 @@ export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): Unkn
   };
 }
 
-/** The names that a surface tells of: without the aliases of product_gid, which are kept for compatibility. */
+/** The names that a surface lists: without the aliases of product_gid, which are kept for compatibility. */
 function listedNames(endpoint: Endpoint, { surface }: Vocabulary): string[] {
   if (surface === "mcp") {
     const tool = TOOLS.find(({ name }) => name === endpoint.toolName);

@@ -21,14 +21,14 @@ import { quoted } from "./input.ts";
 import { impossible, invalid } from "./refusal.ts";
 
 export type ShopifyEnvironment = ConnectEnvironment & {
-  /** Where shops reach the service; null = nothing can be told to it, and it only asks. */
+  /** Where shops reach the service; null = no webhooks: it only polls. */
   publicUrl: string | null;
 };
 
 /** Which shop: one by its name, its address, or both; an address of its own serves a stand-in for the platform. */
 export type ShopPlace = { shop?: string | undefined; url?: string | undefined };
 
-/** How products are told apart; what is left out stays as it was. */
+/** How families and used variants are recognised; omitted options are unchanged. */
 export type ShopifyChoices = {
   familyMetafield?: string | undefined;
   familyTagPrefix?: string | undefined;
@@ -117,7 +117,7 @@ export async function storeShop(
     : [`Without the scope ${ALL_ORDERS_SCOPE} Shopify shows the orders of the last 60 days only.`];
   if (publicUrl === null) {
     notes.push(
-      "PUBLIC_URL is not set, so the shop cannot tell of changes: they are read every 15 minutes, deleted orders only by a backfill.",
+      "PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes, deleted orders only by a backfill.",
     );
   } else {
     notes.push(...(await registering(registerWebhooks(client, `${publicUrl}${PATH}`))));

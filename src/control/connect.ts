@@ -65,7 +65,7 @@ export async function connectLabelSource(
   return { source, workspace: domain, account: null, url, requested_run: "backfill", notes: [] };
 }
 
-/** A key or token as it may stand in a header: nobody's has blanks, and what has is a file of something else. */
+/** A key or token that is valid in a header: none has blanks; text with blanks is some other file. */
 export function readKey(name: string, value: string): string {
   const key = value.trim();
   if (KEY.test(key)) return key;

@@ -57,7 +57,7 @@ export const DEMO_TOKEN_PREFIX = "demo-token";
 const LEFTOVER_AGE_MS = 3_600_000;
 
 /**
- * Makes the demo workspace, or fills it anew; while it is filled again it answers not_ready. The product with a bad
+ * Creates the demo workspace or fills it again; while it is refilled it answers not_ready. The product with a bad
  * batch is watched. What is cut off on the way is done again by the next call.
  */
 export async function makeDemo(options: DemoOptions): Promise<Demo> {

@@ -41,7 +41,7 @@ export type ImportSummary = {
 const STEP_LABELS: Readonly<Record<string, string>> = {
   orders: "Merging orders",
   labels: "Splitting labels",
-  cohorts: "Preparing answers",
+  cohorts: "Rolling up",
 };
 
 /**

@@ -6,7 +6,7 @@ import { recordAction } from "./audit.ts";
 import { joinTransaction } from "./join.ts";
 
 /**
- * Derives facts and prepared answers anew from the order documents; what is served changes in one step. Then
+ * Recomputes facts and rollups from the order documents; what is served changes in one step. Then
  * evaluates alerts.
  */
 export async function rebuildData(

@@ -17,7 +17,7 @@ export async function showRuns(database: Database, filter: RunFilter): Promise<R
   return listRuns(database, { shopKey: workspace?.shop_key ?? null, source: filter.source ?? null, limit });
 }
 
-/** Whether one of the runs is marked running although nobody is there to run it: its worker was killed. */
+/** Whether one of the runs is marked running although its worker was killed. */
 export async function isAbandoned(database: Database, runs: readonly RunRow[]): Promise<boolean> {
   return runs.some(({ status }) => status === "running") && !(await hasWorker(database));
 }

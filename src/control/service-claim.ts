@@ -5,7 +5,7 @@ import { impossible } from "./refusal.ts";
 
 /** The right to serve one data folder, held by one process. */
 export type ServiceClaim = {
-  /** Tells a second start where the first one answers. */
+  /** Gives a second start the address of the first one. */
   announce(address: string): void;
   release(): Promise<void>;
 };

@@ -71,7 +71,7 @@ export type CanceledBackfill = { shop_domain: string; source: string; was_reques
 
 /**
  * Takes back a backfill that was asked for, such as one that keeps failing; the next run keeps up with what an earlier
- * one has read. A run that is active goes on to its end. Throws a `Refusal` when the workspace has no such connection,
+ * one has read. An active run continues to its end. Throws a `Refusal` when the workspace has no such connection,
  * or nothing of it was read before.
  */
 export async function cancelBackfill(
@@ -111,7 +111,7 @@ async function notConnected(database: Database, workspace: WorkspaceRow, source:
 
 /**
  * Follows the run that was asked for until it has succeeded or failed; a run that is cut off is followed by the one that
- * continues it. `onRetry` is told once of each failed try that another one is to follow. `check` throws to give up
+ * continues it. `onRetry` is called once for each failed attempt that will be retried. `check` throws to give up
  * waiting.
  */
 export async function waitForRun(

@@ -21,7 +21,7 @@ export type WatchedType = (typeof WATCHED_TYPES)[number];
 export type WatchResult = { type: WatchedType; key: string; changed: boolean };
 
 /**
- * Watches an entity for spikes of its return rate (M16), and tells one that is there already; the entity must be in
+ * Watches an entity for spikes of its return rate (M16), and raises an alert for a current one; the entity must be in
  * the workspace's catalogue.
  */
 export async function watch(

@@ -1,4 +1,4 @@
-/** Who the demo store is; its domain is reserved for examples and belongs to nobody. */
+/** Who the demo store is; its domain is reserved for examples and has no owner. */
 export const DEMO_STORE = {
   domain: "demo-store.example",
   name: "Demo Store",

@@ -28,7 +28,7 @@ export interface DemoStoreOptions {
   today: string;
   /** Another seed opens another shop. */
   seed?: number;
-  /** Told about orders, on the way and once at the end. */
+  /** Called with the number of orders, on the way and once at the end. */
   onProgress?: (done: number, total: number) => void;
 }
 

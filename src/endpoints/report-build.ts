@@ -168,7 +168,7 @@ async function requestSaleEvent(
   });
 }
 
-/** What tells which events `saleEvent` takes. */
+/** The events that `saleEvent` takes. */
 function presentSaleEvent({
   slug,
   label,

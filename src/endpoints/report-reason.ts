@@ -1,7 +1,7 @@
 import { compareCodePoints } from "../metrics/code-point.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 
-/** M8: a reason as the report shows it; `kind` tells a stated one from the two ways of having none. */
+/** M8: a reason as the report shows it; `kind` distinguishes a stated one from the two kinds of missing ones. */
 export type PresentedReason = {
   reason: string;
   kind: "stated" | "refund_only" | "unspecified";

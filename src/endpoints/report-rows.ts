@@ -29,7 +29,7 @@ type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; la
 type Figures = Record<string, string | number | boolean | null>;
 
 /**
- * Every figure of a report once, section by section: `metric` is the JSON member, `key` tells apart members of one
+ * Every figure of a report once, section by section: `metric` is the JSON member, `key` distinguishes members of one
  * name. A null is a row without value; a null comparison or sale event has no rows of its own.
  */
 export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | null): Generator<ReportRow[]> {
@@ -60,7 +60,7 @@ export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | nu
 }
 
 /**
- * A reason's text, by which its rows are told apart. A stated reason that reads as one of the words for none gets a
+ * A reason's text, which identifies its rows. A stated reason that reads as one of the words for none gets a
  * leading blank, which no stated reason has.
  */
 function reasonKey(reason: string, kind: string): string {

@@ -4,7 +4,7 @@ const VALUE = /^[A-Za-z0-9_-]{43}$/u;
 const LIFETIME_SECONDS = 600;
 
 /**
- * The cookie that tells one browser from another while a merchant approves. The prefix __Host- keeps other hosts of the
+ * The cookie that identifies a browser while a merchant approves. The prefix __Host- keeps other hosts of the
  * domain from setting it; it needs https, which a service on this machine alone may lack.
  */
 export type BrowserCookie = {

@@ -30,7 +30,7 @@ const ASSETS: Readonly<Record<string, string>> = {
 /** The pages hold their pictures; these are for the guides as Markdown. */
 const PICTURES_FOLDER = join(import.meta.dirname, "..", "..", "docs", "guides", "images");
 
-/** Pages may load nothing from elsewhere, run nothing inline and be framed by nobody. */
+/** Pages may load nothing from elsewhere, run nothing inline and not be framed. */
 const PAGE_HEADERS = {
   "Content-Security-Policy":
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -120,7 +120,7 @@ function buildDocuments(): Document[] {
   ];
 }
 
-/** What a browser is told at a path where nothing is; programs are told in the API's form. */
+/** What a browser gets at an unknown path; programs get an error in the API's form. */
 export function renderNotFoundPage(): { headers: Readonly<Record<string, string>>; body: Buffer } {
   const page = renderPage({
     path: "",

@@ -9,7 +9,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   organization_id: "Organization that the token belongs to.",
   shop_id: "Shop that the token belongs to.",
   shop_domain: "The shop's domain.",
-  freshness: "How fresh the data is; null when it cannot be told.",
+  freshness: "How fresh the data is; null when it is unknown.",
   data_updated_at: "Latest successful sync of the connected sources: the as-of time of the numbers.",
   sources: "Each connected source.",
   source: "Name of the source.",

@@ -37,7 +37,7 @@ export const MCP_SCHEMAS: JsonObject = {
       jsonrpc: { type: "string", const: "2.0", description: "Version of JSON-RPC." },
       id: {
         type: ["string", "integer", "null"],
-        description: "The request's id; null when it could not be told.",
+        description: "The request's id; null when it is unknown.",
       },
       result: { type: "object", description: "Result of the method.", additionalProperties: true },
       error: {

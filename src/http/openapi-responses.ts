@@ -76,7 +76,7 @@ export const HEADERS: Readonly<Record<string, JsonObject>> = {
 const COMMON = [...Object.keys(COMMON_HEADERS), "X-Request-ID"];
 const QUOTA = Object.keys(HEADERS).filter((name) => name.startsWith("X-RateLimit-"));
 
-/** References to the headers of an answer: those of every answer, those of the quota where it is told, and others. */
+/** References to the headers of an answer: common ones, those of the quota where they are sent, and others. */
 export function headerReferences(options: { hasQuota: boolean; others?: readonly string[] }): JsonObject {
   const names = [...COMMON, ...(options.hasQuota ? QUOTA : []), ...(options.others ?? [])];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -80,8 +80,8 @@ function refusedCaller({ headers, ip }: FastifyRequest): Bindings {
 }
 
 /**
- * Makes the writer of one line a request: never its query or headers. Probes are told at level debug, refusals at level
- * warn with who was refused. The line holds nothing that could be secret, so that nothing has to be searched for secrets.
+ * Creates the writer of one log line per request, without its query or headers. Probes are logged at level debug,
+ * refusals at level warn with the caller. A line contains nothing that could be secret.
  */
 export function createRequestLine(
   logger: FastifyBaseLogger,

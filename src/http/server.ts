@@ -25,7 +25,7 @@ export type ServerOptions = {
   surfaces: readonly Surface[];
   logger: FastifyBaseLogger;
   metrics: HttpMetrics;
-  /** What a browser is told at a path outside /api where nothing is; null = the same as a program. */
+  /** What a browser gets at an unknown path outside /api; null = the same as a program. */
   notFoundPage: { headers: Readonly<Record<string, string>>; body: Buffer } | null;
   /** Adds routes that are no endpoints of the contract: health, readiness, metrics. */
   registerOperationsRoutes: ((server: FastifyInstance) => void) | null;

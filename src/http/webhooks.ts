@@ -33,7 +33,7 @@ const CODES = {
   503: "internal_error",
 } as const;
 
-/** Where the store platform tells of changes: one path for every shop and topic. `onRefused` hears each refusal's status. */
+/** The store platform's webhooks: one path for every shop and topic. `onRefused` gets each refusal's status. */
 export function createWebhookSurface(
   receive: (webhook: ReceivedWebhook) => Promise<WebhookReply>,
   onRefused: (status: number) => void,

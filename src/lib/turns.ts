@@ -27,7 +27,7 @@ export function createTurns({ most, longestWaitMs }: { most: number; longestWait
   };
 }
 
-/** Whoever ends hands on its place, so that nobody who comes later takes it. */
+/** A finished task hands its place to the next in line, so that later arrivals cannot take it. */
 function turnOf(line: Line, longestWaitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

@@ -18,7 +18,7 @@ export function rpcResult(id: RequestId, resultText: string): RpcAnswer {
   return { status: 200, text: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultText}}` };
 }
 
-/** A JSON-RPC error; the id is null when the request's own could not be told. */
+/** A JSON-RPC error; the id is null when the request's own is unknown. */
 export function rpcError(status: number, id: RequestId | null, error: RpcError): RpcAnswer {
   return { status, text: JSON.stringify({ jsonrpc: "2.0", id, error }) };
 }

@@ -20,7 +20,7 @@ export type McpOptions = {
   admit: Admit;
   /** Origins of browser pages that may call; a request without Origin is no browser's. */
   allowedOrigins: readonly string[];
-  /** How long a body may take to arrive; 10 s unless told. */
+  /** How long a body may take to arrive; 10 s by default. */
   bodyTimeoutMs?: number;
 };
 

@@ -46,7 +46,7 @@ export function allocateLabel(
   );
 }
 
-/** M10: whether label costs can be told at all; null stands for no label source. */
+/** M10: whether label costs can be included at all; null stands for no label source. */
 export function isLabelSourceUsable(source: LabelSource | null, shopCurrency: string): boolean {
   return (
     source !== null &&

@@ -9,7 +9,7 @@ export interface OrderDocument {
   refunds: DocumentRefund[];
   /** What people and label sources call the order, such as #1001; absent where the source has no names. */
   orderName?: string | null;
-  /** Parcels on their way back; absent where the source does not tell. */
+  /** Parcels on their way back; absent if the source does not report them. */
   trackings?: DocumentTracking[];
 }
 

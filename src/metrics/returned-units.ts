@@ -4,7 +4,7 @@ import type { DocumentRefund, DocumentReturn } from "./order.ts";
 /**
  * The keys of units without a stated reason (M8): REFUND_ONLY where a refund alone speaks of them, UNSPECIFIED where
  * their return gives none. Stated reasons are trimmed, so none begins with a blank: a store whose own reason reads
- * "refund_only" is told apart. The keys are stored as they are and become words when a report is presented.
+ * "refund_only" is distinguishable. The keys are stored as they are and become words when a report is presented.
  */
 export const REFUND_ONLY = " refund_only";
 export const UNSPECIFIED = " unspecified";

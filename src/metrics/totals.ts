@@ -36,7 +36,7 @@ export function sumTotals(parts: Iterable<Totals>): Totals {
   return sum;
 }
 
-/** M11: refunds and, where label costs can be told, return labels. */
+/** M11: refunds and, when label costs are included, return labels. */
 export function returnsCostMinor(
   totals: Pick<Totals, "refundMinor" | "labelMinor">,
   labelCostsIncluded: boolean,

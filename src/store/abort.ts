@@ -30,7 +30,7 @@ export async function cancelOnAbort(
   };
 }
 
-/** On a connection of its own, since those of the pool may all be in use. Never throws: then the statement goes on. */
+/** On a separate connection, since the pool's may all be in use. Never throws: on failure the statement continues. */
 async function cancelStatement(pool: pg.Pool, backendId: number): Promise<void> {
   const other = new pg.Client({ ...pool.options, query_timeout: CANCEL_TIMEOUT_MS });
   other.on("error", () => {});

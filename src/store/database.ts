@@ -63,11 +63,11 @@ export type DatabaseOptions = {
 };
 
 const CONNECT_TIMEOUT_MS = 3000;
-/** For the server's own word that it canceled a statement to arrive. */
+/** Time for the server's own cancellation error to arrive. */
 const SILENCE_GRACE_MS = 1000;
 
 /**
- * A request reads little and is asked often: starting parallel workers, or planning anew for its values takes longer
+ * A request reads little and is asked often: starting parallel workers, or planning again for its values takes longer
  * than what it saves, and takes it from others.
  */
 const READING_SETTINGS = ["-c default_transaction_read_only=on", "-c max_parallel_workers_per_gather=0"];

@@ -163,7 +163,7 @@ function listen(port: number): Promise<number | undefined> {
   });
 }
 
-/** Opens the log to append to, emptied when it has grown large, and tells where this start's lines will begin. */
+/** Opens the log to append to, emptied when it has grown large, and returns where this start's lines will begin. */
 function openLog(cluster: Cluster): { log: number; offset: number } {
   try {
     const log = openSync(cluster.logFile, "a", 0o600);

@@ -5,7 +5,7 @@ import { appliedMigrations } from "./queries/schema.ts";
 
 export type Readiness = { ready: true } | { ready: false; reason: string };
 
-/** A probe is told soon, also by a database that swallows what it is asked. */
+/** A probe is answered soon, even if the database does not respond. */
 const READINESS_TIMEOUT_MS = 3000;
 
 /** Whether the database answers with this version's schema; otherwise why it does not serve. */

@@ -10,7 +10,7 @@ export type AbandonedRuns = {
 };
 
 /**
- * Looks for runs whose claim nobody holds: their process was killed, or lost its connection. The second look at least
+ * Finds runs whose claim no process holds: theirs was killed, or lost its connection. The second check at least
  * `graceMs` after the first closes them, so that a process which only lost its connection has stopped by then; those
  * that this process itself is still stopping (`isOwn`) are left to it.
  */

@@ -30,7 +30,7 @@ export type AppliedRun = {
   changes: number;
   merged: MergedOrders;
   split: SplitLabels;
-  /** Cohort months that were made anew, as YYYY-MM. */
+  /** Cohort months that were recomputed, as YYYY-MM. */
   dirtyMonths: string[];
 };
 

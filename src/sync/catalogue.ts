@@ -22,7 +22,7 @@ export async function putCatalogue(connection: Connection, shopKey: number): Pro
   return changedProducts + changedVariants;
 }
 
-/** Makes the rows of touched products and SKUs anew, with their entities and all groups. Needs the facts in place. */
+/** Recomputes the rows of touched products and SKUs, with their entities and all groups. Needs the facts in place. */
 export async function deriveCatalogue(connection: Connection, shopKey: number): Promise<void> {
   await touchProductsOfSkus(connection, shopKey);
   await putLineProducts(connection, shopKey);

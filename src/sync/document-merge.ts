@@ -34,7 +34,7 @@ const refundKey = ({ refundId, lineId }: Pick<DocumentRefund, "refundId" | "line
   `${refundId}\n${lineId}`;
 
 /**
- * For a source that tells only what changed: lays its rows over the stored document; a row replaces the one of its
+ * For a source that sends only what changed: lays its rows over the stored document; a row replaces the one of its
  * key, and what it leaves out stays, unless it is among those removed. Rows stand in key order, so that the same rows
  * give the same document whatever way they came. A document without lines is of an order that is gone. Null when
  * nothing would change.
@@ -57,7 +57,7 @@ export function mergeDocument(
 }
 
 /**
- * For a source that always tells the whole order: what it leaves out is gone. An order without lines is one that the
+ * For a source that always sends the whole order: what it omits is removed. An order without lines is one that the
  * source no longer has. A line keeps its product and variant when the source has deleted them.
  */
 export function replaceDocument(

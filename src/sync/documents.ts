@@ -7,7 +7,7 @@ import type { DocumentMerge, DocumentPart } from "./document-merge.ts";
 import { analyzeFacts, finishFirstFacts, openFactWriter, placeFacts, replaceFacts } from "./project.ts";
 import type { WarningCounts } from "./project.ts";
 
-/** An order as a source tells it, beside what is stored of it. */
+/** An order as a source reports it, and its stored document. */
 export type SaidOrder = { orderId: string; stored: OrderDocument | null; said: DocumentPart };
 
 /** The orders of a run, read from its stage in portions. */
@@ -26,8 +26,8 @@ const LINES_PER_SLICE = 20_000;
 export type MergedOrders = { changedOrders: number; unchangedOrders: number; warnings: WarningCounts };
 
 /**
- * Merges what a source says of orders into their stored documents; changed documents are stored, projected, and their
- * facts replaced. `onOrders` is told how many orders are done.
+ * Merges orders reported by a source into their stored documents; changed documents are stored, projected, and their
+ * facts replaced. `onOrders` gets the number of orders done.
  */
 export async function mergeOrders(
   connection: Connection,

@@ -22,7 +22,7 @@ export type StoreRun = {
 
 /**
  * The last step of a run of a store source: as-of and data version move, the source is ok, and a workspace that waited
- * for it is ready; one whose source was disconnected meanwhile goes on waiting to be connected again. A backfill that
+ * for it is ready; one whose source was disconnected meanwhile still has to be connected again. A backfill that
  * changed something is announced once.
  */
 export async function publishStoreRun(connection: Connection, run: StoreRun): Promise<void> {

@@ -16,7 +16,7 @@ import { openFactWriter, replaceFacts } from "./project.ts";
 const ORDERS_PER_FETCH = 200;
 
 /**
- * Makes everything after the order documents, labels and catalogue rows of a workspace anew, in one transaction:
+ * Recomputes everything after the order documents, labels and catalogue rows of a workspace, in one transaction:
  * reads see the old rows until then. Returns the new data version.
  */
 export async function rebuildWorkspace(database: Database, shopKey: number): Promise<number> {
@@ -38,12 +38,12 @@ export async function rebuildWorkspace(database: Database, shopKey: number): Pro
 }
 
 /**
- * Prepares the months that a migration marked: what it brought to `cohort` cannot be told without the facts. Does
+ * Rolls up the months that a migration marked: it cannot fill `cohort` without the facts. Does
  * nothing where no month is marked, which is so whenever no run is under way.
  */
 export async function rebuildMarkedShops(database: Database, log: (line: string) => void): Promise<void> {
   for (const shopKey of await listShopsToRebuild(database)) {
-    log(`Preparing the answers of workspace ${shopKey} anew for this version.`);
+    log(`Rolling up the data of workspace ${shopKey} again for this version.`);
     await database.transaction(async (connection) => {
       await lockShop(connection, shopKey);
       const months = await listDirtyMonths(connection, shopKey);

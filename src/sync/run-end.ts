@@ -2,7 +2,7 @@ import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import { SourceFailed, SourceRefused } from "./connector.ts";
 import type { SyncOutcome } from "./connector.ts";
 
-/** How a run ended, as its history tells it. */
+/** How a run ended, as its history shows it. */
 export type RunEnd = {
   status: "succeeded" | "failed" | "interrupted";
   counts: Record<string, number>;
@@ -44,7 +44,7 @@ export function describeEnd(attempt: RunAttempt, runId: string): RunEnd {
   if (isLostDatabase(error)) {
     return { ...end, status: "interrupted", error: "The connection to the database was lost." };
   }
-  const sentence = `Something unexpected went wrong in the service: its log tells what, under run ${runId}.`;
+  const sentence = `Something unexpected went wrong in the service: see its log under run ${runId}.`;
   return { ...end, error: sentence, cause: error };
 }
 

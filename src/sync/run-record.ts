@@ -6,7 +6,7 @@ import type { SyncRequestRow } from "../store/queries/sync-request.ts";
 import { finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
 import type { RunEnd } from "./run-end.ts";
 
-/** After a run that was cut off by the database, or whose connection was made anew, not by its source. */
+/** After a run that was cut off by the database, or whose connection was replaced, not by its source. */
 const RESUME_MS = 1000;
 
 /**

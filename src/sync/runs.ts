@@ -32,7 +32,7 @@ export type RunLog = {
 export type RunResult = { runId: string; status: RunEnd["status"] };
 
 const LONGEST_RETRY_MS = 15 * 60_000;
-/** How long a run that was told to stop may take: one that waits for an answer that never comes is left behind. */
+/** How long a run may take to stop: one that waits for an answer that never comes is abandoned. */
 const LONGEST_ABORT_MS = 15_000;
 
 /**
@@ -73,9 +73,9 @@ async function runRequest(
   if (end.cause !== null) log.error({ ...fields, err: end.cause }, "run failed unexpectedly");
   const retryMs = retryDelayMs(environment.firstRetryMs, request.failures);
   await recordEnd(database, { connection, request, runId, retryMs }, end);
-  const told = { ...fields, status: end.status, ...(end.error === null ? {} : { reason: end.error }) };
-  if (end.status === "failed") log.warn(told, "run failed");
-  else log.info({ ...told, counts: end.counts }, `run ${end.status}`);
+  const outcome = { ...fields, status: end.status, ...(end.error === null ? {} : { reason: end.error }) };
+  if (end.status === "failed") log.warn(outcome, "run failed");
+  else log.info({ ...outcome, counts: end.counts }, `run ${end.status}`);
   return { runId, status: end.status };
 }
 

@@ -14,7 +14,7 @@ export type TaskName = "stores" | "open_returns" | "labels" | "alerts" | "upkeep
 export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };
 
 const DAY_MS = 24 * 3_600_000;
-/** Webhooks make far more runs than the clock, and each of them tells little. */
+/** Webhooks cause far more runs than the schedule, and each of them matters little. */
 const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
   backfill: 90 * DAY_MS,
   incremental: 90 * DAY_MS,

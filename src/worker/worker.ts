@@ -30,7 +30,7 @@ export type Worker = {
   stop(): Promise<void>;
 };
 
-/** What the queue tells of a run: requests themselves are rows, so that a job that is lost or repeated does no harm. */
+/** What a queue job says of a run: requests are rows, so a lost or repeated job does no harm. */
 type RunJob = { shopKey: number; source: string };
 type TaskJob = { task: TaskName };
 
@@ -43,7 +43,7 @@ const LONGEST_STATEMENT_MS = 30_000;
 const LONGEST_RUN_SECONDS = 24 * 3600 - 60;
 const HEARTBEAT_SECONDS = 60;
 
-/** What it is waiting for when a run is told to stop. */
+/** What it is waiting for when a run is asked to stop. */
 export class WorkerStopping extends Error {
   override name = "WorkerStopping";
 }

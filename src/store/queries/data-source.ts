@@ -51,7 +51,7 @@ const LOCK_CONNECTION = defineStatement({
             for update of s`,
 });
 
-/** The same, its row locked to the end of the transaction: nobody connects or disconnects it meanwhile. */
+/** The same, its row locked to the end of the transaction: it cannot be connected or disconnected meanwhile. */
 export async function lockConnection(
   connection: Connection,
   shopKey: number,
@@ -96,7 +96,7 @@ const PUT_CONNECTION = defineStatement({
                 status = case when s.status = 'disconnected' then null else s.status end`,
 });
 
-/** Connects a source, or connects it anew: cursor, currency and last sync stay. */
+/** Connects a source, or reconnects it: cursor, currency and last sync stay. */
 export async function putConnection(
   database: Queryable,
   connection: {
@@ -156,7 +156,7 @@ const SET_CURSOR = defineStatement({
   text: "update data_source s set cursor = $3 where s.shop_key = $1 and s.source = $2",
 });
 
-/** What the connector remembers from here on, in its own format. */
+/** The connector's new cursor, in its own format. */
 export async function setCursor(
   database: Queryable,
   shopKey: number,

@@ -2,8 +2,8 @@ import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
 
 /**
- * What a line is of, joined to rows `l` with product_gid, variant_id and sku as the line said: its own word, else its
- * variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one.
+ * What a line is of, joined to rows `l` with product_gid, variant_id and sku as the line has them: its own values, else
+ * its variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one.
  */
 export const VARIANT_OF_LINE = `
   left join variant v on v.shop_key = $1 and v.variant_id = l.variant_id
@@ -171,7 +171,7 @@ const RESOLVE_LINES_AGAIN = defineStatement({
 });
 
 /**
- * Resolves the lines of touched variants and SKUs anew and marks months, products and SKUs of those that come out
+ * Resolves the lines of touched variants and SKUs again and marks months, products and SKUs of those that come out
  * different. Reads all lines of the shop.
  */
 export async function resolveLinesAgain(connection: Connection, shopKey: number): Promise<void> {

@@ -90,7 +90,7 @@ const FIND_LOCKED_SHOP = defineStatement({
 });
 
 /**
- * Waits until no other run writes this shop's data; held to the end of the transaction. `onWait` is told when there
+ * Waits until no other run writes this shop's data; held to the end of the transaction. `onWait` is called when there
  * is another one. Throws `WorkspaceGone`: not every table would refuse the rows of a workspace that was erased.
  */
 export async function lockShop(

@@ -105,7 +105,7 @@ const TOUCH_ALL_LABELS = defineStatement({
          select source, label_id from return_label where shop_key = $1 on conflict do nothing`,
 });
 
-/** Marks every label of a shop to be split anew. */
+/** Marks every label of a shop to be split again. */
 export async function touchAllLabels(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(TOUCH_ALL_LABELS, [shopKey]);
 }

@@ -11,7 +11,7 @@ const ADD_PENDING = defineStatement({
          on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
 });
 
-/** Asks for records to be fetched again; one that is asked for already is asked for anew. */
+/** Requests that records be fetched again; an existing request is renewed. */
 export async function addPending(
   database: Queryable,
   shopKey: number,

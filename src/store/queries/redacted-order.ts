@@ -29,8 +29,8 @@ const REDACT_DOCUMENTS = defineStatement({
 });
 
 /**
- * Removes the names and tracking numbers of some orders and remembers not to store them again. Labels stay with what
- * they were matched to (M10), so that no figure changes. Needs `lockShop` earlier in the transaction. Primary keys and
+ * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay
+ * matched (M10), so that no figure changes. Needs `lockShop` earlier in the transaction. Primary keys and
  * return_label_by_order; a label that names only a return is found by a scan of the shop's labels.
  */
 export async function redactOrders(
@@ -85,7 +85,7 @@ const REDACT_STAGED_LABELS = defineStatement({
           where s.label_id = r.label_id`,
 });
 
-/** Lets labels that a source tells again say what is stored of them. */
+/** Gives labels that a source sends again their stored values. */
 export async function redactStagedLabels(
   connection: Connection,
   labels: readonly RedactedLabel[],

@@ -23,7 +23,7 @@ export type ReportRange = {
 };
 
 /**
- * A sale event; days are "YYYY-MM-DD", both included. `skus` is told of the one asked for; null = the whole workspace.
+ * A sale event; days are "YYYY-MM-DD", both included. `skus` is set for the requested one; null = the whole workspace.
  */
 export type SaleEventRow = {
   slug: string;

@@ -36,7 +36,7 @@ const REMOVE_ALL_UNMATCHED = defineStatement({
 
 const INSERT_ALL_UNMATCHED = defineStatement({ name: "insert_all_unmatched", text: INSERT_UNMATCHED });
 
-/** M10: finds the unmatched labels of a shop anew. Reads all its labels. */
+/** M10: recomputes the unmatched labels of a shop. Reads all its labels. */
 export async function refreshAllUnmatched(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(REMOVE_ALL_UNMATCHED, [shopKey]);
   await connection.rows(INSERT_ALL_UNMATCHED, [shopKey]);

@@ -94,7 +94,7 @@ const IS_RECORDED = defineStatement({
 });
 
 /**
- * Whether the history tells of a delivery, by its webhook id or within a day by its replay key: it outlives the
+ * Whether the history has a delivery, by its webhook id or within a day by its replay key: it outlives the
  * workspace that the delivery erased. audit_event_time.
  */
 export async function isRecorded(

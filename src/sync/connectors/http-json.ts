@@ -24,7 +24,7 @@ export type Patience = {
   firstPauseMs: number;
   /** How often a request is sent before the source counts as failed. */
   tries: number;
-  /** How often in a row a source may tell us to slow down (429), and the longest pause it may ask for. */
+  /** How often in a row a source may answer 429, and the longest pause it may request. */
   slowdowns: number;
   maxSlowdownMs: number;
 };
@@ -49,7 +49,7 @@ export const CHECK_PATIENCE: Patience = {
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
- * GETs JSON. Answers that a later try may mend (5xx, cut connections, silence, half an answer) are asked for again, 429
+ * GETs JSON. Failures that a retry may fix (5xx, cut connections, silence, half an answer) are asked for again, 429
  * after the pause it names. Throws `SourceRefused` for 401 and 403, `SourceFailed` for everything else that is no JSON
  * of a 200, and the signal's reason when it aborts.
  */

@@ -31,7 +31,7 @@ export type SaidLabel = {
 };
 
 /**
- * What a source says of one of its records: every charged label there is. The label's id is the record's, or begins
+ * What a source reports for one of its records: every charged label there is. The label's id is the record's, or begins
  * with it and a colon: stored labels of the record that are not named any more are removed.
  */
 export type SaidRecord = { recordId: string; labels: SaidLabel[] };
@@ -49,13 +49,13 @@ export type LabelPage<Position> = {
   total: number | null;
 };
 
-/** What tells one label source from another. `Cursor` is what it remembers of its last successful run. */
+/** The differences between label sources. `Cursor` is the stored state of the last successful run. */
 export type LabelReader<Cursor, Position extends LabelPosition> = {
   source: string;
   title: string;
   /** `firstMonth`: first day of the shop's first order month, null without orders; cursor null before the first run. */
   begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position;
-  /** Where a run that was cut off at this position goes on. */
+  /** Where a run that was interrupted at this position continues. */
   resume(position: Position): Position;
   readPage(position: Position, cursor: Cursor | null, context: SyncContext): Promise<LabelPage<Position>>;
   cursorOf(position: Position, cursor: Cursor | null, context: SyncContext): Cursor;

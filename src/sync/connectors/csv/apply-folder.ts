@@ -53,7 +53,7 @@ export type FolderRows = {
   orders: SaidOrders;
   /** Asked when all orders have been merged. */
   counted: () => Promise<StagedCounts>;
-  /** How many orders there are; not known while their file is being read, which tells its own progress. */
+  /** How many orders there are; not known while their file is being read, which reports its own progress. */
   orderCount?: number;
   /** The deleted rows of order files that name nothing stored, complete when all orders have been merged. */
   unknownRemovals?: UnknownRemovals;

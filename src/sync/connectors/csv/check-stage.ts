@@ -20,7 +20,7 @@ export type CheckOptions = {
 };
 
 /**
- * Checks what only all rows together can tell: of rows with one key the last stays; returns and refunds must name
+ * Checks what depends on all rows together: of rows with one key the last stays; returns and refunds must name
  * lines of the folder or of an earlier import that the folder does not delete; a refund must not exceed its line. Refused rows leave the stage.
  */
 export async function checkStage(options: CheckOptions): Promise<void> {

@@ -39,7 +39,7 @@ export type FileFormat = {
 /** The column that says so. */
 export const DELETED = "deleted";
 
-/** Tells the rows of the three order files apart where they are staged together. */
+/** Distinguishes the rows of the three order files, which are staged together. */
 export const FILE_OF_KIND: Readonly<Record<string, FileName>> = {
   line: "order_lines",
   return: "returns",

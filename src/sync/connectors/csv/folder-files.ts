@@ -13,12 +13,12 @@ import { folderProblem, KNOWN_FILES, refuseOtherKinds, refuseWorkbook } from "./
 /** One file of an import folder; `fileName` is as it stands there, with .csv or .csv.gz. */
 export type FolderFile = { name: FileName; fileName: string; path: string; bytes: number };
 
-/** What a folder may hold beside a connection that tells orders and catalogue. */
+/** What a folder may hold beside a connection that provides orders and catalogue. */
 const BESIDE_A_STORE: ReadonlySet<FileName> = new Set(["return_labels", "sale_events"]);
 
 /**
  * The files of the import format in a folder, in the order they are read. Extra files are ignored. Throws ImportError
- * for a folder without any of them, or that would overwrite what `connectedStore` tells (null = no store is).
+ * for a folder without any of them, or that would overwrite data of `connectedStore` (null = no store is).
  */
 export async function findFolderFiles(folder: string, connectedStore: string | null): Promise<FolderFile[]> {
   const present = await readdir(folder).catch(async (error: NodeJS.ErrnoException) => {
@@ -59,7 +59,7 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
 }
 
 /**
- * The text of a file in chunks, without byte order mark. `onBytes` is told the bytes read from disk so far. Throws
+ * The text of a file in chunks, without byte order mark. `onBytes` gets the bytes read from disk so far. Throws
  * ImportError for a spreadsheet, a damaged gzip, a wrong encoding or a failing disk.
  */
 export async function* readText(file: FolderFile, onBytes: (bytes: number) => void): AsyncGenerator<string> {

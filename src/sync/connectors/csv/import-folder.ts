@@ -39,7 +39,7 @@ export type ImportOptions = {
   onWait?: (() => void) | undefined;
   /** `stage` is a file's name, then "orders", "labels" and "cohorts"; done and total are bytes, then orders. */
   onProgress?: ((progress: ImportProgress) => void) | undefined;
-  /** How many of the rows that cannot be used are listed; 1000 unless told. */
+  /** How many of the rows that cannot be used are listed; 1000 by default. */
   maxReported?: number | undefined;
 };
 
@@ -84,13 +84,13 @@ async function importFiles(
 type Run = ImportOptions &
   FolderRun &
   RowContext & {
-    /** Tells the progress of the bytes read of a file. */
+    /** Reports the progress of the bytes read of a file. */
     onFile: (file: FolderFile) => (bytes: number) => void;
   };
 
 /**
  * A first import whose lines stand together by order needs no stage for them. Null when the folder turns out to be of
- * another kind, or has anything that is to be refused or told: then nothing has happened, and the stage tells.
+ * another kind, or has anything to refuse or report: then nothing has happened, and the stage reports it.
  */
 async function importInOrder(run: Run): Promise<ImportResult | null> {
   const { connection, currencyCode, latestOrderAt } = run;

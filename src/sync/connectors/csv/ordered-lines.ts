@@ -97,7 +97,7 @@ function readPortions(file: FolderFile, options: StageOptions, onBytes: (bytes: 
     },
     onChunk: async () => {
       if (queue.destroyed) throw new NotInOrder("the reading was ended");
-      // The order that the chunk ended in may go on in the next one.
+      // The order that the chunk ended in may continue in the next one.
       if (linesInPortion < LINES_PER_PORTION || last === undefined) return;
       const open = portion.pop() as SaidOrder;
       await put();
@@ -107,7 +107,7 @@ function readPortions(file: FolderFile, options: StageOptions, onBytes: (bytes: 
     .then(put)
     .then(() => void queue.end())
     .catch((error: Error) => void queue.destroy(error));
-  // Whoever waits for the queue is told by its iterator; without a listener the process would end.
+  // The iterator reports the error to its consumer; without a listener the process would end.
   queue.on("error", () => {});
   const iterator = queue[Symbol.asyncIterator]() as AsyncIterator<SaidOrder[]>;
   return {

@@ -19,7 +19,7 @@ export type ImportWarning = {
   /** null = it concerns no single file. */
   file: string | null;
   message: string;
-  /** null = it is said of the import as a whole. */
+  /** null = about the import as a whole. */
   count: number | null;
 };
 
@@ -31,7 +31,7 @@ export class ImportError extends Error {
 /** What is wrong with the rows: all are counted, the first `maxReported` are kept. */
 export type ProblemList = {
   add(problem: RowProblem): void;
-  /** Counts problems that are not told one by one. */
+  /** Counts problems that are not reported one by one. */
   addUnlisted(count: number): void;
   /** How many more are going to be kept. */
   room(): number;

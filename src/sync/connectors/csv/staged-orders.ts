@@ -13,8 +13,8 @@ import type { SaidOrders } from "../../documents.ts";
 const ORDERS_PER_FETCH = 200;
 
 /**
- * The staged rows of a folder, order by order. A folder tells what changed: rows it leaves out stay as they are. What
- * its deleted rows named in vain is counted in `unknown`.
+ * The staged rows of a folder, order by order. A folder has only what changed: rows it leaves out stay unchanged.
+ * Deleted rows without a stored row are counted in `unknown`.
  */
 export async function readStagedOrders(
   connection: Connection,

@@ -32,7 +32,7 @@ export function labelWarnings(split: SplitLabels): ImportWarning[] {
     {
       kind: "foreign_currency_label",
       file: null,
-      message: "labels are not in the shop's currency; label costs cannot be told",
+      message: "labels are not in the shop's currency; label costs are left out",
       count: split.foreign,
     },
   ];

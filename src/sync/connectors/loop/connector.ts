@@ -51,7 +51,7 @@ function createReader(client: LoopClient, pageSize: number): LabelReader<Cursor,
     source: SOURCE,
     title: TITLE,
     begin,
-    // Another page size may be in use by now: what fits on a page is found anew.
+    // Another page size may be in use by now: what fits on a page is determined again.
     resume: (position) => ({ ...position, windowMs: LONGEST_MS }),
     readPage: (position, _cursor, context) => readNext(client, pageSize, position, context),
     cursorOf: (position) => ({ since: position.since, readUntil: position.until }),

@@ -56,7 +56,7 @@ type Patience = {
 };
 
 /**
- * Forgets what an earlier run has fetched and not applied: the backfill brings all of it anew, except deletions, which
+ * Forgets what an earlier run has fetched and not applied: the backfill reads all of it again, except deletions, which
  * are asked about again.
  */
 async function begin(run: ShopifyRun, familyMetafield: string | null): Promise<void> {
@@ -177,7 +177,7 @@ async function store(
   return false;
 }
 
-/** The next look starts the operation anew, unless it has failed too often in this run. */
+/** The next check restarts the operation, unless it has failed too often in this run. */
 async function fail(run: ShopifyRun, name: DownloadName, why: string, { failures }: Patience): Promise<void> {
   await remember(run, name, { operationId: null });
   const count = (failures.get(name) ?? 0) + 1;

@@ -14,7 +14,7 @@ export function billingOf(subscriptionStatus: string): BillingStatus {
 
 /**
  * Where the shop's subscription stands now. Deliveries come in any order, and a changed plan ends one subscription and
- * begins another: no single delivery tells what holds, so it is asked. Throws as the client.
+ * begins another: no single delivery has the current state, so it is requested. Throws as the client.
  */
 export async function readBilling(client: ShopifyClient): Promise<BillingStatus> {
   const answer = await client.query(CONNECT_DOCUMENTS.subscription, {});

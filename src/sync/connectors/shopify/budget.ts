@@ -2,13 +2,13 @@ import { isObject } from "./json.ts";
 import type { Json } from "./json.ts";
 
 /**
- * The points that the platform lets an app spend on a shop, as its last answer told them and as they come back since.
+ * The points that the platform lets an app spend on a shop, from its last answer plus the points restored since.
  * Times are milliseconds of one clock.
  */
 export type Budget = {
   /** How long to wait before a request of this document may be sent; reckons with its last cost. */
   waitMs(documentName: string, nowMs: number): number;
-  /** Points are taken when a request leaves, and told again by its answer. */
+  /** Points are taken when a request leaves, and corrected by its answer. */
   spend(documentName: string): void;
   learn(documentName: string, extensions: unknown, nowMs: number): void;
   /** How long to wait after a refusal: (requested − available) ÷ restore rate. */
@@ -50,7 +50,7 @@ export function openBudget(): Budget {
 
 type Cost = { requested: number | null; available: number; maximum: number; restorePerSecond: number };
 
-/** null when an answer tells nothing about cost, as some errors do. */
+/** null when an answer has no cost, as some errors do. */
 function costOf(extensions: unknown): Cost | null {
   const cost = memberOf(extensions, "cost");
   const status = memberOf(cost, "throttleStatus");

@@ -4,7 +4,7 @@ import { DOCUMENTS } from "./documents.ts";
 import type { Document } from "./documents.ts";
 import { listAt, objectAt, objectOrNullAt, textAt, textOrNullAt, wholeAt } from "./json.ts";
 
-/** Where a bulk operation is; `lost` = it has to be run anew. */
+/** Where a bulk operation is; `lost` = it has to be started again. */
 export type OperationState =
   | { is: "running"; objects: number }
   | { is: "completed"; objects: number; url: string | null }

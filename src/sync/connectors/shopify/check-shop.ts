@@ -17,7 +17,7 @@ export type ShopAccess = {
 
 /**
  * Looks before anything is stored whether this shop can be synced at all. Throws SourceFailed for a missing scope, which
- * the merchant can grant without connecting anew, and for another currency than the workspace's.
+ * the merchant can grant without reconnecting, and for another currency than the workspace's.
  */
 export async function checkShop(client: ShopifyClient, currencyCode: string): Promise<ShopAccess> {
   const data = await client.query(DOCUMENTS.shop, {});

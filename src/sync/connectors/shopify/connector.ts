@@ -22,11 +22,11 @@ import { settleWebhooks } from "./webhook-settle.ts";
 export type ShopifyConnectorOptions = {
   /** The access tokens of one run; `url` is the shop's base address. */
   tokenSource(context: SyncContext, url: string): TokenSource;
-  /** How it waits and tries again; the usual way unless told. */
+  /** The retry policy; the default unless given. */
   pacing?: Partial<Pacing>;
 };
 
-/** A list of changes that is older is made anew rather than continued. */
+/** An older list of changes is read again rather than continued. */
 const FRESH_LIST_MS = 10 * 60_000;
 
 /**

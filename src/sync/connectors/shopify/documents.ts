@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A GraphQL document of the folder `documents`; its name tells what was asked where something goes wrong. */
+/** A GraphQL document of the folder `documents`; errors name the document. */
 export type Document = { name: string; text: string };
 
 const FRAGMENTS = readFragments();

@@ -27,7 +27,7 @@ export const PARTS: Readonly<Record<DownloadName, readonly string[]>> = {
   ledger: ["agreement", "sale", "tip"],
 };
 
-/** What a line of a download tells; null = nothing that counts. Children carry the id of their parent. */
+/** The content of a line of a download; null = nothing that counts. Children carry the id of their parent. */
 export const READ_ROW: Readonly<Record<DownloadName, (node: Json) => StoredRecord | null>> = {
   products: (node) => {
     if (isRoot(node)) return rootRecord("product", readProduct(node));

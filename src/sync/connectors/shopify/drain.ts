@@ -8,9 +8,9 @@ import type { ShopifyRun } from "./run.ts";
 
 /**
  * Fetches every record of a kind that is asked for, by their ids, portion by portion, one while the last one is stored.
- * What a portion brought and that it is no longer asked for is stored together, so that a run that is cut off continues
- * behind it. A record that is asked for anew meanwhile is fetched all the same, since the run's as-of (M5) promises it.
- * Ids behind the last one wait for the next run: new orders may come as fast as they are fetched.
+ * A portion's records and the end of their requests are stored together, so that an interrupted run continues behind it.
+ * A record that is requested again meanwhile is fetched all the same, since the run's as-of (M5) covers it.
+ * Ids behind the last one wait for the next run: new orders may arrive as fast as they are fetched.
  */
 export async function drainPending(
   run: ShopifyRun,

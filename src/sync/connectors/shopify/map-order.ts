@@ -98,7 +98,7 @@ function mapReturns(
   });
 }
 
-/** M2: the platform counts processed units from 0, so that before the close they tell nothing: null. */
+/** M2: the platform counts processed units from 0, so before the close they mean nothing: null. */
 function processedUnitsOf({ status }: ReturnRecord, rows: readonly ReturnLineRecord[]): number | null {
   if (status !== "CLOSED" || rows.every((row) => row.processedQuantity === null)) return null;
   return rows.reduce((sum, row) => sum + (row.processedQuantity ?? 0), 0);

@@ -3,7 +3,7 @@ import { minorOf, splitMinor } from "./money.ts";
 import type { RefundLineRecord, RefundRecord, ShopifyOrder } from "./records.ts";
 import { compareGids } from "./text.ts";
 
-/** null: the order's money is in another currency than the shop's, and so none is told. */
+/** null: the order's money is in another currency than the shop's, and so none is given. */
 export type OrderMoney = { currencyCode: string; taxesIncluded: boolean } | null;
 
 /**

@@ -34,7 +34,7 @@ export function isFreshQuery(query: URLSearchParams, now: Date): boolean {
 /**
  * Whether a query comes from the platform: its `hmac` is HMAC-SHA-256, in hex, of the other parameters in the order of
  * their names. The platform's documents join the values as they are, its libraries as they are encoded; the two differ
- * for few characters, and both need the secret. A query that names a parameter twice is nobody's.
+ * for few characters, and both need the secret. A query with a repeated parameter is invalid.
  */
 export function isSignedQuery(query: URLSearchParams, clientSecret: string): boolean {
   const given = query.get("hmac") ?? "";

@@ -103,7 +103,7 @@ export function readRefundLine(node: Json): RefundLineRecord {
   };
 }
 
-/** null: an agreement that tells nothing about removed units or refunded money. */
+/** null: an agreement without information about removed units or refunded money. */
 export function readAgreement(node: Json): AgreementRecord | null {
   const type = textAt(node, "__typename", "SalesAgreement");
   const id = textAt(node, "id", type);
@@ -111,7 +111,7 @@ export function readAgreement(node: Json): AgreementRecord | null {
   return type === "OrderEditAgreement" ? { id, refundId: null } : null;
 }
 
-/** A sale that takes units or money back, or one that tells a line is a tip; null for all others. */
+/** A sale that takes units or money back, or one that marks a line as a tip; null for all others. */
 export function readSale(
   node: Json,
   agreementId: string,

@@ -56,7 +56,7 @@ export type RefundLineRecord = {
   tax: string;
 };
 
-/** An entry of the sales ledger that tells about units or money; `refundId` null = an order edit. */
+/** An entry of the sales ledger about units or money; `refundId` null = an order edit. */
 export type AgreementRecord = { id: string; refundId: string | null };
 
 /** A sale of a product's units in such an agreement; removed and returned units are negative. */

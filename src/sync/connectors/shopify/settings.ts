@@ -9,7 +9,7 @@ export type ShopifySettings = {
   /** Where a product's family stands, if not in its type. */
   familyMetafield: MetafieldName | null;
   familyTagPrefix: string | null;
-  /** Name of the option that tells used variants, in lower case. */
+  /** Name of the option that marks used variants, in lower case. */
   conditionOption: string;
   /** Its values that mean used, in lower case. */
   usedConditions: ReadonlySet<string>;

@@ -12,7 +12,7 @@ import { SHOPIFY } from "./run.ts";
 import type { ShopifyRun } from "./run.ts";
 
 /**
- * Streams the file of a bulk operation into `sync_record`, and asks for what only pages can tell. Throws
+ * Streams the file of a bulk operation into `sync_record`, and requests what only pages contain. Throws
  * DownloadBroken when the file holds fewer records than the platform says it should.
  */
 export async function storeDownload(

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Document } from "./documents.ts";
 
-/** What is asked when a shop is connected, and about what webhooks told. */
+/** Queries sent when a shop is connected, and about the records that webhooks name. */
 export const CONNECT_DOCUMENTS = {
   connection: readDocument("connection"),
   subscription: readDocument("subscription"),

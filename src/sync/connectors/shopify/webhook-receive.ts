@@ -37,7 +37,7 @@ const READY_STATES = ["installing", "backfilling", "ready"];
 export async function receiveWebhook(options: WebhookOptions, delivery: Delivery): Promise<WebhookAnswer> {
   const { database, clientSecret } = options;
   const isOfApp = clientSecret !== null && isSigned(delivery, clientSecret);
-  // Nobody but a shop of the platform has a secret of its own here.
+  // Only a shop of the platform has a secret of its own here.
   if (!isOfApp && !isShopHost(delivery.shop)) return NOT_SIGNED;
   const payload = readPayload(delivery.body);
   const meaning = payload === null ? null : meaningOf(delivery.topic, payload);
