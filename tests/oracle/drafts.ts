@@ -55,7 +55,8 @@ export const clock = oneOf(
   "T12:00:00Z",
 );
 const lag = fc.oneof(oneOf(-1, 0, 14, 29, 30, 31, 44, 45, 46, 89, 90, 91), fc.integer({ min: 0, max: 130 }));
-const lineIndex = fc.nat({ max: 11 });
+/** Half of what happens, happens to two lines, so that their events and labels meet. */
+const lineIndex = fc.oneof(fc.nat({ max: 11 }), fc.nat({ max: 1 }));
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 });
 
 export const lineDraft = fc.record({
@@ -64,14 +65,14 @@ export const lineDraft = fc.record({
   /** Half of the lines meet in two months. */
   day: fc.oneof(fc.nat({ max: DAYS }), fc.integer({ min: 210, max: 260 })),
   clock,
-  units: fc.integer({ min: 1, max: 6 }),
+  units: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 30 })),
   removed: often(0, 1, 2),
   drawback: often("none", "test", "canceled", "gift_card"),
 });
 
 export const returnDraft = fc.record({
   line: lineIndex,
-  number: oneOf(0, 0, 1, 2),
+  number: oneOf(0, 0, 1, 2, 3, 4),
   status: oneOf<ReturnStatus>("CLOSED", "CLOSED", "CLOSED", "REQUESTED", "OPEN", "DECLINED", "CANCELED"),
   units: fc.integer({ min: 1, max: 4 }),
   processed: maybe(fc.nat({ max: 4 })),
@@ -82,7 +83,7 @@ export const returnDraft = fc.record({
 
 export const refundDraft = fc.record({
   line: lineIndex,
-  number: fc.nat({ max: 3 }),
+  number: fc.nat({ max: 7 }),
   units: fc.nat({ max: 3 }),
   cents: fc.nat({ max: 9_999 }),
   restock: oneOf<RestockType | undefined>(
