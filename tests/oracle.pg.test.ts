@@ -166,6 +166,9 @@ async function checkNarrowPlan(tenant: Tenant, store: Store): Promise<void> {
     { period: "month" },
     { min_sold_units: 4, vendor: "Acme" },
     { min_return_rate: 0.25, limit: 2 },
+    { product_gid: "gid://import/Product/p1", include_used_variants: true, min_sold_units: 3 },
+    { sku: "S1", include_used_variants: true, vendor: "Best" },
+    { product_group_type: "family", product_group_key: "Tops", vendor: "Acme" },
   ]) {
     await checkAnswer(tenant, oracle, { path: "/api/v1/leaderboards/return-rate", params });
   }

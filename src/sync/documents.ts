@@ -79,8 +79,8 @@ export async function mergeOrders(
 }
 
 /** What is not stored again of an order whose customer asked to be forgotten. */
-function withoutNames({ lines, returns, refunds }: DocumentPart): DocumentPart {
-  return { lines, returns, refunds };
+function withoutNames({ orderName: _orderName, trackings: _trackings, ...part }: DocumentPart): DocumentPart {
+  return part;
 }
 
 /**

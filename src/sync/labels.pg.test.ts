@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { redactOrders } from "../store/queries/redacted-order.ts";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import { inside } from "../../tests/support/inside.ts";
 import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
@@ -195,6 +196,15 @@ test("M10: a label finds its return when the tracking number or the name becomes
   await putOrders(shop, shopKey, [orderWithReturn(1), orderWithReturn(2)]);
   assert.deepEqual(await readSharesOf(shop, shopKey), []);
   assert.deepEqual(await months(), without);
+});
+
+test("M10: a label of an order whose customer asked to be forgotten moves when its source names another", async () => {
+  const shopKey = await shop.open();
+  const labels = (row: string): FolderFiles => ({ "return_labels.csv": csv(LABELS, row) });
+  await shop.import(shopKey, { ...STORE, ...labels(`b1,,r1,${CHARGED},3.00,,`) });
+  await shop.database.transaction((connection) => redactOrders(connection, shopKey, ["o1"]));
+  await shop.import(shopKey, labels(`b1,o2,r2,${CHARGED},3.00,,`));
+  assert.deepEqual(await readShares(shopKey), ["o2 l1 b1 300 lag 0"]);
 });
 
 test("M10: a tracking number that moves to another order's return takes its label along", async () => {

@@ -6,6 +6,9 @@ export const FIRST_MONTH = "2024-11";
 export const LAST_MONTH = "2026-01";
 export const DAYS = 450;
 
+/** Products that may have a row. */
+export const PRODUCT_IDS = ["p1", "p2", "p3", "p4"];
+
 /** What a line says of what was sold. */
 const LINE_WORDS: readonly Pick<OrderLineRow, "product_id" | "variant_id" | "sku" | "vendor">[] = [
   { product_id: "p1", variant_id: "v1", sku: "S1" },
@@ -28,6 +31,13 @@ const LINE_WORDS: readonly Pick<OrderLineRow, "product_id" | "variant_id" | "sku
   { variant_id: "v7" },
   { variant_id: "v8" },
   { product_id: "p3", variant_id: "v9", sku: "S2" },
+  { product_id: "p4", sku: "S1" },
+  { product_id: "p4", variant_id: "v8", vendor: "Solo" },
+  { variant_id: "v4", sku: "S1" },
+  { sku: "U1" },
+  { product_id: "p4", sku: "LOOSE", vendor: "Acme" },
+  { product_id: "ghost", sku: "S1", vendor: "other" },
+  { sku: "other", vendor: "other" },
   {},
 ];
 
@@ -36,7 +46,7 @@ const often = <Value>(common: Value, ...rare: Value[]): fc.Arbitrary<Value> =>
   fc.oneof({ arbitrary: fc.constant(common), weight: 6 }, { arbitrary: oneOf(...rare), weight: 1 });
 
 /** An instant some days after the first one, with one of several offsets; near midnight now and then. */
-const clock = oneOf(
+export const clock = oneOf(
   "T12:00:00Z",
   "T00:00:00Z",
   "T23:59:59Z",
@@ -45,22 +55,24 @@ const clock = oneOf(
   "T12:00:00Z",
 );
 const lag = fc.oneof(oneOf(-1, 0, 14, 29, 30, 31, 44, 45, 46, 89, 90, 91), fc.integer({ min: 0, max: 130 }));
-const lineIndex = fc.nat({ max: 11 });
+/** Half of what happens, happens to two lines, so that their events and labels meet. */
+const lineIndex = fc.oneof(fc.nat({ max: 11 }), fc.nat({ max: 1 }));
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 });
 
 export const lineDraft = fc.record({
   order: fc.nat({ max: 4 }),
   words: oneOf(...LINE_WORDS),
-  day: fc.nat({ max: DAYS }),
+  /** Half of the lines meet in two months. */
+  day: fc.oneof(fc.nat({ max: DAYS }), fc.integer({ min: 210, max: 260 })),
   clock,
-  units: fc.integer({ min: 1, max: 6 }),
+  units: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 30 })),
   removed: often(0, 1, 2),
   drawback: often("none", "test", "canceled", "gift_card"),
 });
 
 export const returnDraft = fc.record({
   line: lineIndex,
-  number: oneOf(0, 0, 1, 2),
+  number: oneOf(0, 0, 1, 2, 3, 4),
   status: oneOf<ReturnStatus>("CLOSED", "CLOSED", "CLOSED", "REQUESTED", "OPEN", "DECLINED", "CANCELED"),
   units: fc.integer({ min: 1, max: 4 }),
   processed: maybe(fc.nat({ max: 4 })),
@@ -71,7 +83,7 @@ export const returnDraft = fc.record({
 
 export const refundDraft = fc.record({
   line: lineIndex,
-  number: fc.nat({ max: 3 }),
+  number: fc.nat({ max: 7 }),
   units: fc.nat({ max: 3 }),
   cents: fc.nat({ max: 9_999 }),
   restock: oneOf<RestockType | undefined>(
@@ -111,11 +123,10 @@ export const eventDraft = fc.record({
 
 export const catalogueDraft = fc.record({
   /** Whether a product has a row of its own, or is known from its variants and lines. */
-  isDescribed: fc.tuple(...["p1", "p2", "p3"].map(() => often(true, false))),
-  families: fc.tuple(...["p1", "p2", "p3"].map(() => oneOf<string | undefined>("Tops", "Shoes", undefined))),
-  categories: fc.tuple(
-    ...["p1", "p2", "p3"].map(() => oneOf<string | undefined>("Tops", "Outdoor", undefined)),
-  ),
+  isDescribed: fc.tuple(...PRODUCT_IDS.map(() => often(true, false))),
+  vendors: fc.tuple(...PRODUCT_IDS.map(() => oneOf<string | undefined>("Acme", "Best", "other", undefined))),
+  families: fc.tuple(...PRODUCT_IDS.map(() => oneOf<string | undefined>("Tops", "Shoes", undefined))),
+  categories: fc.tuple(...PRODUCT_IDS.map(() => oneOf<string | undefined>("Tops", "Outdoor", undefined))),
   costs: fc.tuple(
     ...["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"].map(() =>
       maybe(fc.integer({ min: 1, max: 900 })),

@@ -21,17 +21,26 @@ const DELETABLE: readonly FileName[] = ["order_lines", "returns", "refunds", "re
 
 /** How rows looked before they were edited: other values, and cells that were filled only later or no longer. */
 const BEFORE: Readonly<Record<FileName, Row[]>> = {
-  products: [{ family: "Old family", analytics_category: undefined, vendor: "Old vendor" }, { title: "Old" }],
+  products: [
+    { family: "Old family", analytics_category: undefined, vendor: "Old vendor" },
+    { title: "Old" },
+    { vendor: undefined },
+  ],
   variants: [
     { unit_cost: "1.23", condition: "new", counterpart_sku: undefined },
     { sku: "OLD" },
     { product_id: "p3" },
+    { condition: "used", counterpart_sku: "S3" },
+    { counterpart_sku: "S2" },
   ],
   order_lines: [
     { ordered_at: "2025-06-30T12:00:00Z", removed_units: undefined },
     { sku: "S2", test: undefined, gift_card: undefined, canceled_at: undefined },
     { canceled_at: "2025-06-30T12:00:00Z", variant_id: "v1", title: "Old" },
     { product_id: "p3", variant_id: undefined },
+    { vendor: "Old vendor" },
+    { product_id: undefined, vendor: "Old vendor" },
+    { ordered_at: "2025-03-31T23:59:59Z", vendor: undefined },
   ],
   returns: [
     { status: "OPEN", closed_at: undefined, reason: "draft" },
@@ -46,6 +55,8 @@ const BEFORE: Readonly<Record<FileName, Row[]>> = {
     { amount: "9.99", voided_at: undefined },
     { order_id: undefined },
     { return_id: undefined },
+    { charged_at: "2025-07-01T12:00:00Z", currency: "USD" },
+    { order_id: "o1", return_id: undefined },
   ],
   sale_events: [{ ends_on: "2027-01-01", skus: undefined }],
 };

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { dayText } from "./calendar.ts";
 import {
   catalogueDraft,
+  clock,
   DAYS,
   eventDraft,
   labelDraft,
@@ -29,10 +30,15 @@ const many = <Draft>(draft: fc.Arbitrary<Draft>, minLength: number): fc.Arbitrar
 /** A random store; small, so that rules meet. */
 export const randomStore: fc.Arbitrary<Store> = fc
   .record({
-    primary: oneOf(30, 30, 45, 7),
+    primary: oneOf(30, 30, 45, 7, 1, 365),
     minSold: fc.integer({ min: 1, max: 4 }),
     card: fc.integer({ min: 1, max: 4 }),
-    asOf: fc.integer({ min: 120, max: DAYS + 130 }),
+    /** Half of them where a month ends or begins, or becomes complete for 30 days. */
+    asOf: fc.oneof(
+      fc.integer({ min: 120, max: DAYS + 130 }),
+      oneOf(242, 243, 272, 273, 274, 396, 425, 426, 427),
+    ),
+    asOfClock: clock,
     catalogue: catalogueDraft,
     lines: many(lineDraft, 4),
     returns: many(returnDraft, 0),
@@ -50,7 +56,7 @@ export const randomStore: fc.Arbitrary<Store> = fc
         visible_card_size: draft.card,
         full_leaderboards: true,
       },
-      as_of: `${dayText(FIRST_DAY + draft.asOf)}T00:00:00Z`,
+      as_of: `${dayText(FIRST_DAY + draft.asOf)}${draft.asOfClock}`,
       files: {
         products: productRows(draft.catalogue),
         variants: variantRows(draft.catalogue),

@@ -5,8 +5,8 @@ export type OracleRequest = { path: string; params: Parameters };
 
 const WINDOWS = ["primary", "30d", "90d", "lifetime"];
 const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"];
-const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "NEVER"];
-const PRODUCTS = ["p1", "p2", "p3", "ghost", "never"].map((id) => `gid://import/Product/${id}`);
+const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "other", "NEVER"];
+const PRODUCTS = ["p1", "p2", "p3", "p4", "ghost", "never"].map((id) => `gid://import/Product/${id}`);
 const GROUPS = ["Tops", "Shoes", "Outdoor", "Never"];
 const EVERYTHING = { start_month: "2024-10", end_month: "2026-02" };
 
@@ -72,7 +72,7 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
   return requests;
 }
 
-const VENDORS = ["Acme", "Best", "Ghostly", "Solo", "Nobody"];
+const VENDORS = ["Acme", "Best", "Ghostly", "Solo", "other", "Nobody"];
 
 /** A vendor alone, and with some of the selectors. */
 function vendorSelections(): Parameters[] {
@@ -83,6 +83,7 @@ function vendorSelections(): Parameters[] {
       { vendor, sku, include_used_variants: true },
     ]),
     { vendor, product_gid: PRODUCTS[0] as string },
+    { vendor, product_gid: PRODUCTS[4] as string, include_used_variants: true },
     { vendor, product_gid: PRODUCTS[3] as string, include_used_variants: true },
     { vendor, product_group_type: "family", product_group_key: "Tops" },
     { vendor, product_group_type: "analytics_category", product_group_key: "Outdoor" },

@@ -8,7 +8,7 @@ import type {
   refundDraft,
   returnDraft,
 } from "./drafts.ts";
-import { FIRST_MONTH } from "./drafts.ts";
+import { FIRST_MONTH, PRODUCT_IDS } from "./drafts.ts";
 import type {
   OrderLineRow,
   ProductRow,
@@ -42,11 +42,11 @@ function amountText(cents: number): string {
 }
 
 export function productRows(draft: Draft<typeof catalogueDraft>): ProductRow[] {
-  const { families, categories, isDescribed } = draft;
-  const rows = ["p1", "p2", "p3"].map((product_id, index) => ({
+  const { vendors, families, categories, isDescribed } = draft;
+  const rows = PRODUCT_IDS.map((product_id, index) => ({
     product_id,
     title: `Product ${product_id}`,
-    vendor: index === 0 ? "Acme" : "Best",
+    ...given("vendor", vendors[index]),
     ...given("family", families[index]),
     ...given("analytics_category", categories[index]),
   }));

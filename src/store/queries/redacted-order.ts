@@ -82,10 +82,14 @@ const REDACT_STAGED_LABELS = defineStatement({
   text: `update staged_label s
             set order_id = r.order_id, return_id = r.return_id, order_name = null, tracking_number = null
            from unnest($1::text[], $2::text[], $3::text[]) r (label_id, order_id, return_id)
-          where s.label_id = r.label_id`,
+          where s.label_id = r.label_id
+            and (s.order_name is not null or s.tracking_number is not null or coalesce(s.order_id, s.return_id) is null)`,
 });
 
-/** Gives labels that a source sends again their stored values. */
+/**
+ * Gives labels that a source sends again by an order name or a tracking number, or by nothing, their stored values. A label
+ * that names ids alone holds nothing to remove, and may name another order than before.
+ */
 export async function redactStagedLabels(
   connection: Connection,
   labels: readonly RedactedLabel[],

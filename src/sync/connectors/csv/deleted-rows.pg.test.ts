@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { redactOrders } from "../../../store/queries/redacted-order.ts";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
 
@@ -186,6 +187,21 @@ test("of rows with one key the later one counts, deleted or not", async () => {
     removed,
   ]);
   assert.deepEqual(lines, [{ line_id: "l2" }]);
+});
+
+test("M1, M2: rows of an order whose customer asked to be forgotten are removed like any other", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, filesOf(STORE));
+  await shop.database.transaction((connection) => redactOrders(connection, shopKey, ["o1"]));
+  await shop.import(shopKey, deletionsOf({ "order_lines.csv": ["o1,l1"], "refunds.csv": ["f1,o1,l2"] }));
+  const left = await shop.rows(
+    `select l.line_id, l.sold_units, sum(e.refund_minor)::integer as refund_minor
+       from order_line l
+       join return_event e on e.shop_key = l.shop_key and e.order_id = l.order_id and e.line_id = l.line_id
+      where l.shop_key = $1 and l.order_id = 'o1' group by l.line_id, l.sold_units`,
+    [shopKey],
+  );
+  assert.deepEqual(left, [{ line_id: "l2", sold_units: 2, refund_minor: 0 }]);
 });
 
 test("a line that comes back has only the returns that come with it", async () => {
