@@ -96,13 +96,13 @@ test("Options reach the service: flags, numbers, choices and text", async () => 
   assert.equal((JSON.parse(report.out) as { meta: { section: string } }).meta.section, "costs");
 });
 
-test("People get a table on standard output, the data's age and the quota on standard error", async () => {
+test("People get a table on standard output, the months, the data's age and the quota on standard error", async () => {
   const { code, out, error } = await query(["return-rate-leaderboard", "--limit", "2"]);
   assert.equal(code, 0);
   assert.match(out, /^sku +sold_units +returned_units +return_rate .*\n[A-Z-]+\d? +\d+ +\d+ +0\.\d+/u);
   assert.match(
     error,
-    /^Data as of 2026-07-01T06:00:00\.000Z; [\d,]+ of 1,000,000 requests left until .*\.\n$/u,
+    /^Order months 2025-06 to 2026-05: 12 counted, 0 left out as incomplete; complete through 2026-05\.\nData as of 2026-07-01T06:00:00\.000Z; [\d,]+ of 1,000,000 requests left until .*\.\n$/u,
   );
 });
 

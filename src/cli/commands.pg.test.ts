@@ -77,7 +77,12 @@ test("a workspace is deleted with --yes, and without somebody to ask not otherwi
   const refused = await run("workspace delete leaving.example");
   assert.deepEqual(
     [refused.code, refused.stdout, refused.stderr],
-    [2, "", "Give --yes to delete a workspace without being asked.\n"],
+    [
+      2,
+      "",
+      "All data, tokens, connections and history of leaving.example are deleted for good. Delete it? " +
+        "Nobody can be asked here: add --yes to confirm.\n",
+    ],
   );
   await runJson("workspace show --workspace leaving.example");
   assert.deepEqual(await runJson("workspace delete leaving.example --yes"), {
@@ -115,7 +120,7 @@ test("a row that cannot be used keeps everything out and is named; --skip-invali
   });
   const nowhere = await run("import ./no-such-folder --workspace bad.example");
   assert.equal(nowhere.code, 1);
-  assert.match(nowhere.stderr, /the folder cannot be read/u);
+  assert.match(nowhere.stderr, /no-such-folder: there is no such folder\.\n$/u);
 });
 
 test("mistakes end with 2, what cannot be done with 1, each in one sentence", async () => {

@@ -27,7 +27,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
       "before",
       "Examples:\n" +
         "  ./returns import ./folder --workspace shop.example\n" +
-        "  ./returns import ./folder --workspace shop.example --as-of 2026-06-30T00:00:00Z --skip-invalid\n",
+        "  ./returns import ./folder --workspace shop.example --as-of 2026-07-01 --skip-invalid\n",
     )
     .action((folder: string, options: ImportOptions, command: Command) =>
       inSession(context, command, async ({ database, terminal, interruption }) => {

@@ -13,6 +13,11 @@ export type Ask = { endpoint: EndpointOptions; parameters: Record<string, unknow
 type Meta = {
   returned?: number;
   next_cursor?: string | null;
+  start_month?: string;
+  end_month?: string;
+  months_included?: number;
+  excluded_months?: string[];
+  complete_through?: string | null;
   freshness: { data_updated_at: string | null } | null;
 };
 type Answer = Result<unknown, Meta>;
@@ -34,7 +39,10 @@ export async function printAnswer(
   if (typeof meta.next_cursor === "string") {
     terminal.hint(`There are more rows: --all prints them, --cursor ${meta.next_cursor} the next page.`);
   }
-  if (!isCsv) terminal.hint(statusLine(answer));
+  if (isCsv) return;
+  const months = monthsLine(meta);
+  if (months !== null) terminal.hint(months);
+  terminal.hint(statusLine(answer));
 }
 
 /** Copies the CSV file to standard output while it arrives. */
@@ -67,6 +75,16 @@ async function askAll(
   terminal.showStatus("");
   const { meta, ...rest } = last as Answer;
   return { ...rest, data: rows, meta: { ...meta, returned: rows.length } };
+}
+
+/** Rows alone do not say which months they count; null where the answer's data says so itself. */
+function monthsLine(meta: Meta): string | null {
+  const { start_month: start, end_month: end, months_included: included, excluded_months: excluded } = meta;
+  if (included === undefined) return null;
+  const range = start === undefined ? "Order months" : `Order months ${start} to ${end}`;
+  const through =
+    typeof meta.complete_through === "string" ? `; complete through ${meta.complete_through}` : "";
+  return `${range}: ${included} counted, ${excluded?.length ?? 0} left out as incomplete${through}.`;
 }
 
 function statusLine({ meta, quota }: Answer): string {

@@ -24,6 +24,17 @@ test("Rows come before the figures beside them, and parts have their name above"
   );
 });
 
+test("The rows within a part are a table of their own, also where one lacks a figure", () => {
+  const rows = [
+    { key: "Acme", selector: { vendor: "Acme" }, interval: { low: 0.1, high: 0.2 } },
+    { key: "other", selector: null, interval: null },
+  ];
+  assert.equal(
+    dataText({ breakdown: { breakdown_by: "vendor", rows } }, []),
+    "breakdown\nbreakdown_by  vendor\n\nkey    interval.low  interval.high\nAcme   0.1           0.2\nother  -             -\n",
+  );
+});
+
 test("A list of texts stands beside its name, as one text", () => {
   const summary = { return_rate: 0, excluded_months: ["2026-05", "2026-06"], rest: [] };
   assert.equal(

@@ -40,8 +40,19 @@ export function rowsCsv(data: unknown, columns: readonly string[]): string {
 }
 
 function partText(value: unknown, style: TextStyle): string {
-  if (!Array.isArray(value)) return fieldsText(value as Fields, style);
-  return tableText(value as Fields[], Object.keys((value[0] as Fields | undefined) ?? {}), style);
+  if (Array.isArray(value)) return partTable(value as Fields[], style);
+  const { rows, ...rest } = value as Fields;
+  if (!Array.isArray(rows)) return fieldsText(value as Fields, style);
+  return `${fieldsText(rest, style)}\n${partTable(rows as Fields[], style)}`;
+}
+
+/** Rows whose columns no contract lists: those that any of them has, `{a: {b: 1}}` as `a.b`. */
+function partTable(rows: readonly Fields[], style: TextStyle): string {
+  const flat = rows.map((row) => {
+    const shown = Object.entries(row).filter(([name]) => !HIDDEN_COLUMNS.has(name));
+    return Object.fromEntries(flattened(Object.fromEntries(shown)));
+  });
+  return tableText(flat, [...new Set(flat.flatMap((row) => Object.keys(row)))], style);
 }
 
 /** Empty columns are left out. */

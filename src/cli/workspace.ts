@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { invalid } from "../control/refusal.ts";
 import { deleteWorkspace } from "../control/workspace-delete.ts";
 import { setWorkspace, WORKSPACE_SETTINGS } from "../control/workspace-settings.ts";
 import { createWorkspace, requireWorkspace, shownWorkspace, showWorkspaces } from "../control/workspace.ts";
@@ -108,7 +107,6 @@ function addDelete(group: Command, context: CommandContext): void {
       inSession(context, command, async ({ database, terminal, interruption }) => {
         const workspace = await requireWorkspace(database, domain);
         if (options.yes !== true) {
-          if (!terminal.hasPerson) throw invalid("Give --yes to delete a workspace without being asked.");
           const question = `All data, tokens, connections and history of ${workspace.shop_domain} are deleted for good. Delete it?`;
           await terminal.confirm(question, interruption.signal);
         }

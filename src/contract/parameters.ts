@@ -155,8 +155,8 @@ export const breakdownParameter = {
   breakdownBy: Type.Optional(
     Type.Enum([...BREAKDOWNS], {
       description:
-        "What the section breakdown divides the selection by: product, unless something else is asked for. An export " +
-        "has that section when this is given.",
+        "What the section breakdown divides the selection by: product, unless a listed value is given. An export has " +
+        "that section when one is given; unknown values count as none.",
       "x-normalized": true,
     }),
   ),

@@ -60,7 +60,9 @@ export function readInstant(name: string, value: string): Date {
   const day = INSTANT.exec(value)?.[1] ?? value;
   const instant = new Date(DAY.test(value) ? `${value}T00:00:00Z` : value);
   if (DAY.test(day) && isRealDay(day) && !Number.isNaN(instant.getTime())) return instant;
-  throw invalid(`${name} must be a date-time with an offset or Z, such as 2026-01-31T00:00:00Z, or a day.`);
+  throw invalid(
+    `${name} must be a date-time with an offset or Z, such as 2026-01-31T00:00:00Z, or a day, such as 2026-01-31.`,
+  );
 }
 
 /** How long something lasts, in milliseconds: days or hours, such as 90d or 12h. */

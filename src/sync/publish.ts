@@ -45,6 +45,7 @@ export async function publishStoreRun(connection: Connection, run: StoreRun): Pr
 
 /** For people: how many orders a run brought that are new or different. */
 export function changedOrdersSentence(orders: number): string {
+  if (orders === 0) return "No order changed; other data did, such as products, labels or sale events.";
   if (orders === 1) return "1 order was new or changed.";
   return `${orders.toLocaleString("en")} orders were new or changed.`;
 }

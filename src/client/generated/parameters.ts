@@ -79,8 +79,8 @@ export interface ReportParameters
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
   /**
-   * What the section breakdown divides the selection by: product, unless something else is asked for. An
-   * export has that section when this is given.
+   * What the section breakdown divides the selection by: product, unless a listed value is given. An
+   * export has that section when one is given; unknown values count as none.
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
   /**
@@ -156,8 +156,8 @@ export interface ExportReportParameters
   /** Add the used variants of the selected product or SKU. Default: false. */
   include_used_variants?: boolean | undefined;
   /**
-   * What the section breakdown divides the selection by: product, unless something else is asked for. An
-   * export has that section when this is given.
+   * What the section breakdown divides the selection by: product, unless a listed value is given. An
+   * export has that section when one is given; unknown values count as none.
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
 }

@@ -163,6 +163,9 @@ test("an import that changed something raises one backfill_completed alert", asy
   await shop.import(shopKey, STORE);
   const changed = csv("order_id,line_id,ordered_at,units", "o6,l1,2026-04-01T00:00:00Z,1");
   await shop.import(shopKey, { "order_lines.csv": changed });
+  await shop.import(shopKey, {
+    "sale_events.csv": csv("slug,label,starts_on,ends_on", "may,May sale,2026-05-01,2026-05-02"),
+  });
   const alerts = await shop.rows(
     `select event_key, category, severity, recipient, body, metadata from alert where shop_key = $1 order by alert_id`,
     [shopKey],
@@ -174,6 +177,7 @@ test("an import that changed something raises one backfill_completed alert", asy
   assert.deepEqual(alerts, [
     alert(1, 5, "5 orders were new or changed."),
     alert(2, 1, "1 order was new or changed."),
+    alert(3, 0, "No order changed; other data did, such as products, labels or sale events."),
   ]);
 });
 

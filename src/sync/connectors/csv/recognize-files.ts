@@ -15,6 +15,7 @@ export const KNOWN_FILES = FILE_NAMES.map((name) => `${name}.csv`).join(", ");
 /** For what the folder's path turned out to be when it could not be listed. */
 export async function folderProblem(path: string, error: NodeJS.ErrnoException): Promise<ImportError> {
   const found = await stat(path).catch(() => null);
+  if (error.code === "ENOENT") return new ImportError(`${path}: there is no such folder`);
   if (found?.isFile() !== true) {
     return new ImportError(`${path}: the folder cannot be read (${error.code ?? error.message})`);
   }

@@ -11,6 +11,10 @@ import { ImportError } from "./problems.ts";
 import type { ImportWarning, ProblemList } from "./problems.ts";
 import { refuseOtherSeparators } from "./recognize-files.ts";
 
+/** What a message shows of a header. */
+const SHOWN_NAMES = 20;
+const SHOWN_LETTERS = 40;
+
 export type StageOptions = RowContext & {
   connection: Connection;
   problems: ProblemList;
@@ -104,6 +108,12 @@ function knownColumns({ required, optional, removal }: FileFormat): ReadonlySet<
   return new Set([...required, ...optional, ...(removal === undefined ? [] : [DELETED])]);
 }
 
+/** The names of a header for a message: enough of them to see what is wrong. */
+function shownNames(names: readonly string[]): string {
+  const shown = names.slice(0, SHOWN_NAMES).map((name) => JSON.stringify(name.slice(0, SHOWN_LETTERS)));
+  return `${shown.join(", ")}${names.length > SHOWN_NAMES ? ", …" : ""}`;
+}
+
 function readHeader(
   file: FolderFile,
   format: FileFormat,
@@ -125,7 +135,8 @@ function readHeader(
   const missing = needed.filter((name) => !columns.has(name));
   if (missing.length > 0) {
     const what = missing.length === 1 ? "the required column" : "the required columns";
-    throw fail(`${what} ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`);
+    const areMissing = `${what} ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing`;
+    throw fail(`${areMissing}; the header has ${shownNames(names)}`);
   }
   const known = knownColumns(format);
   for (const name of names) {

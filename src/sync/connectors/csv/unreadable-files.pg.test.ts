@@ -82,7 +82,8 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
   {
     title: "a missing required column",
     files: { "order_lines.csv": csv("order_id,ordered_at,units", "o1,2026-01-05T10:00:00Z,1") },
-    message: /^order_lines\.csv: line 1: the required column line_id is missing/,
+    message:
+      /^order_lines\.csv: line 1: the required column line_id is missing; the header has "order_id", "ordered_at", "units"$/,
   },
   {
     title: "a column that stands twice",
