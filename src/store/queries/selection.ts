@@ -131,7 +131,7 @@ export const CANDIDATE = `candidate as materialized (
   )`;
 
 /** `shown`: the product that a ranking shows of each SKU, and its vendor: the SKU's own, within a selection one of it. */
-export const SHOWN = `shown as (select s.sku, s.product_gid, s.vendor from sku s where s.shop_key = $1)`;
+export const SHOWN = `shown as not materialized (select s.sku, s.product_gid, s.vendor from sku s where s.shop_key = $1)`;
 
 /** The same after `CANDIDATE`: the SKU's own product where that is selected, else the first that is. */
 export const SHOWN_OF_CANDIDATE = `shown as (
