@@ -44,6 +44,6 @@ async function rollUp(connection: Connection, shopKey: number, months: readonly 
     }
     await replaceSkuQuarter(connection, shopKey, quarter);
   }
-  await connection.client.query(PLANNED_AS_USUAL);
   await removeUnsoldListings(connection, shopKey);
+  await connection.client.query(PLANNED_AS_USUAL);
 }

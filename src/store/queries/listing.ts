@@ -36,11 +36,14 @@ const REMOVE_UNSOLD_LISTINGS = defineStatement({
   text: `delete from listing l
           where l.shop_key = $1
             and not exists (
-              select from cohort c
-               where c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = l.sku and c.listing_id = l.listing_id)`,
+              select from sku_quarter q
+               where q.shop_key = $1 and q.sku = l.sku and q.listing_id = l.listing_id)`,
 });
 
-/** Removes the listings that have no cohort row left. Reads the shop's listings; cohort's primary key. */
+/**
+ * Removes the listings that have no quarter left. Reads the shop's listings and quarters: statistics may know nothing of
+ * rows that this transaction wrote, so it belongs where the planner joins by hashing.
+ */
 export async function removeUnsoldListings(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(REMOVE_UNSOLD_LISTINGS, [shopKey]);
 }
