@@ -19,8 +19,6 @@ const BODY_LIMIT_BYTES = 1_048_576;
 const INTAKE = { requests: 64, bytes: 8 * BODY_LIMIT_BYTES };
 /** The platform itself gives up after five seconds. */
 const BODY_TIMEOUT_MS = 10_000;
-/** How long a refused sender has to read its answer. */
-const LINGER_MS = 2000;
 const RETRY_AFTER_SECONDS = 10;
 /** An HMAC-SHA-256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/u;
@@ -69,7 +67,8 @@ function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Inta
   const bytes = length === undefined ? BODY_LIMIT_BYTES : Number(length);
   const refuse = (code: ErrorCode, message: string, status: number): false => {
     noteRefusal(request, message);
-    sendRefusal(leaveUnread(request, reply), code, message, status);
+    // The server then leaves the body unread (unread-body.ts).
+    sendRefusal(reply.header("Connection", "close"), code, message, status);
     return false;
   };
   if (typeof signature !== "string" || !SIGNATURE.test(signature))
@@ -87,19 +86,6 @@ function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Inta
     release();
   });
   return true;
-}
-
-/**
- * Lets the answer end its connection. Node.js would read the body to skip it, or close at once, which takes the answer
- * from a sender that is still sending: the connection is left unread for a moment instead.
- */
-function leaveUnread({ raw: { socket } }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  socket.destroySoon = () => {
-    socket.end();
-    setImmediate(() => socket.pause());
-    setTimeout(() => socket.destroy(), LINGER_MS);
-  };
-  return reply.header("Connection", "close");
 }
 
 function readWebhook(request: FastifyRequest): ReceivedWebhook {
