@@ -42,7 +42,7 @@ export async function returnCostLeaderboard(
     endMonth: lastMonth(call),
     ...rules,
   });
-  requireFound(selector, { ...loaded, vendor_found: true });
+  requireFound(selector, loaded);
 
   const ranking = rankReturnCost(loaded.rows.map(rankedRow), rules);
   const productOf = await leaderboardProducts(database, workspace, ranking.rows);

@@ -33,7 +33,7 @@ export async function returnRateLeaderboard(
     isFiltered: isFull,
     rows: isFull ? (input.limit ?? DEFAULT_LIMIT) : workspace.visibleCardSize,
   });
-  requireFound(selector, { ...loaded, vendor_found: true });
+  requireFound(selector, loaded);
 
   const ranking = rank(call, loaded.rows);
   const productOf = await leaderboardProducts(database, workspace, ranking.rows);

@@ -14,7 +14,7 @@ import {
   selectionValues,
   vendorFound,
 } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import type { Found, Selection } from "./selection.ts";
 import { quartersAndMonths, rankedSkus } from "./sku-quarter.ts";
 
 /** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */
@@ -38,8 +38,7 @@ export type CostRange = {
 };
 
 /** `eligible_…`: over all SKUs with a cost that pass the filters. */
-export type CostAnswer = {
-  found: boolean;
+export type CostAnswer = Found & {
   vendor_known: boolean;
   skus: string[] | null;
   eligible_count: number;

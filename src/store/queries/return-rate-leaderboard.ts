@@ -11,7 +11,7 @@ import {
   selectionValues,
   vendorFound,
 } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import type { Found, Selection } from "./selection.ts";
 import { quartersAndMonths, rankedSkus } from "./sku-quarter.ts";
 
 /** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
@@ -37,8 +37,7 @@ export type RankedRange = {
 };
 
 /** `eligible_…`: over the SKUs of the whole ranking that pass the filters. */
-export type RankedAnswer = {
-  found: boolean;
+export type RankedAnswer = Found & {
   vendor_known: boolean;
   skus: string[] | null;
   eligible_count: number;
