@@ -229,7 +229,7 @@ describe("which revision a message is of", () => {
     assert.deepEqual((await send(rpc("ping"), {})).message.result, {});
   });
 
-  test("no message is remembered: both kinds are answered by turns on one connection", async () => {
+  test("no message is remembered: both kinds alternate on one connection", async () => {
     for (let turn = 0; turn < 3; turn += 1) {
       assert.equal((await ask("server/discover")).message.result?.["resultType"], "complete");
       const { message } = await send(rpc("initialize", { protocolVersion: "2025-11-25" }), {});

@@ -10,8 +10,8 @@ import { post, toolCall, toolText } from "./support/mcp.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
-// What a merchant asks, answered through tools alone: what each call asks for is told by the answers before it, and by
-// the instructions. The demo store is as it stands on this day.
+// A merchant's questions, answered through tools alone: each call uses only the instructions and the answers before it.
+// The demo store is generated for this day.
 const NOW = new Date("2026-08-20T06:00:00Z");
 
 let service: TestService;
