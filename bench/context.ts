@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrateInstallation, openInstallation } from "../src/app.ts";
-import type { Installation } from "../src/app.ts";
+import { migrateInstallation, openInstallation } from "../src/installation.ts";
+import type { Installation } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
 import { loadStore } from "./stores/load-store.ts";
 import type { LoadedStore } from "./stores/load-store.ts";

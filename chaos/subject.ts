@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { joinEmbedded } from "../src/store/embedded.ts";
+import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
 import { seedSmallStore } from "../tests/support/small-store.ts";

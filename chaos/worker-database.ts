@@ -7,7 +7,7 @@ import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
-import { joinEmbedded } from "../src/store/embedded.ts";
+import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { findRunSince, listRuns } from "../src/store/queries/sync-run.ts";
 import { requestRun } from "../src/sync/run-request.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { joinEmbedded } from "../src/store/embedded.ts";
+import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { countRows } from "../tests/support/served-rows.ts";
 import { killProblems, killWorkers } from "../tests/support/worker-kill.ts";

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TOOLS } from "../src/contract/tools.ts";
-import { joinEmbedded } from "../src/store/embedded.ts";
+import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
 import { startTestService } from "../tests/support/service.ts";

@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { dirname, join, matchesGlob } from "node:path";
-import { joinEmbedded } from "../src/store/embedded.ts";
+import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";

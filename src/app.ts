@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import type { FastifyBaseLogger } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
@@ -26,84 +25,18 @@ import { summary } from "./endpoints/summary.ts";
 import { timeseries } from "./endpoints/timeseries.ts";
 import { createDocsSurfaces, renderNotFoundPage } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
+import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
+import type { Installation } from "./installation.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
-import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
 import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
 import type { Metrics } from "./operations.ts";
-import { openDatabase } from "./store/database.ts";
-import type { Database, DatabasePool } from "./store/database.ts";
-import { defaultDataFolder } from "./store/embedded-cluster.ts";
-import { joinEmbedded } from "./store/embedded.ts";
-import { migrate } from "./store/migrate.ts";
+import type { Database } from "./store/database.ts";
 import { findDataVersion } from "./store/queries/data-version.ts";
-import { hasCitus } from "./store/queries/distribute.ts";
-import { rebuildMarkedShops } from "./sync/rebuild.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createPlatformSurfaces } from "./platform-surfaces.ts";
 import { startWorker } from "./worker/worker.ts";
 import type { Worker } from "./worker/worker.ts";
-
-export type { Worker };
-
-const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
-const SERVING_TIMEOUT_MS = 10_000;
-const TAKING_CONNECTIONS = 4;
-
-/** A database that this process may use, and the keys that go with it. */
-export type Installation = {
-  databaseUrl: string;
-  isEmbedded: boolean;
-  dataFolder: string;
-  keys: Keys;
-  /** For the operator's actions and imports: reads and writes, no time limit. */
-  database: Database;
-  close(): Promise<void>;
-};
-
-/** Joins or starts the embedded database, or takes DATABASE_URL. Does not migrate. */
-export async function openInstallation(config: Config, log: (line: string) => void): Promise<Installation> {
-  const dataFolder = resolve(config.dataFolder ?? defaultDataFolder(PROJECT_FOLDER));
-  const embedded = config.databaseUrl === null ? await joinEmbedded({ dataFolder, log }) : null;
-  const databaseUrl = config.databaseUrl ?? (embedded?.url as string);
-  const keys = deriveKeys(config.secret ?? readOrCreateSecret(dataFolder));
-  const database = openDatabase({
-    url: databaseUrl,
-    maxConnections: 4,
-    readOnly: false,
-    statementTimeoutMs: 0,
-    applicationName: "returns-control",
-    onConnectionError: (error) => log(`database connection lost: ${error.message}`),
-  });
-  return {
-    databaseUrl,
-    isEmbedded: embedded !== null,
-    dataFolder,
-    keys,
-    database,
-    close: async () => {
-      await database.close();
-      await embedded?.release();
-    },
-  };
-}
-
-/** Brings the installation's schema to this version, and what is prepared for answers with it. */
-export async function migrateInstallation(
-  installation: Installation,
-  log: (line: string) => void,
-): Promise<void> {
-  await migrate({ url: installation.databaseUrl, log });
-  await finishMigration(installation, log);
-}
-
-/** Prepares the answers of workspaces that a migration marked; at once where there are none. */
-export async function finishMigration(
-  installation: Installation,
-  log: (line: string) => void,
-): Promise<void> {
-  await rebuildMarkedShops(installation.database, log);
-}
 
 export type Service = {
   /** Base address of the API, such as http://127.0.0.1:8080. */
@@ -190,15 +123,8 @@ export async function startInstallationWorker(
   metricsOfService: Metrics | null = null,
 ): Promise<InstallationWorker> {
   const { databaseUrl, keys } = installation;
-  const open = (maxConnections: number, statementTimeoutMs: number): DatabasePool =>
-    openDatabase({
-      url: databaseUrl,
-      maxConnections,
-      readOnly: false,
-      statementTimeoutMs,
-      applicationName: "returns-sync",
-      onConnectionError: (error) => logger.warn({ err: error }, "idle database connection lost"),
-    });
+  const open = (maxConnections: number, statementTimeoutMs: number): ReturnType<typeof openPool> =>
+    openPool(installation, logger, { applicationName: "returns-sync", maxConnections, statementTimeoutMs });
   // A run writes its data, its progress and now and then a refreshed token.
   const database = open(config.syncRuns * 3 + 1, 0);
   const lookDatabase = open(1, SERVING_TIMEOUT_MS);
@@ -240,47 +166,6 @@ export async function startInstallationWorker(
     await close();
     throw error;
   }
-}
-
-export type ServingDatabases = {
-  admission: DatabasePool;
-  reading: DatabasePool;
-  taking: DatabasePool;
-  close(): Promise<void>;
-};
-
-/**
- * Admission counts requests, and endpoints read on connections that the database itself holds to it. What the store
- * platform tells is taken in by a few connections of its own, opened when it first does, so that no burst of it holds
- * up requests.
- */
-export async function openServingDatabases(
-  config: Config,
-  installation: Installation,
-  logger: FastifyBaseLogger,
-): Promise<ServingDatabases> {
-  const isSpread = await hasCitus(installation.database);
-  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): DatabasePool =>
-    openDatabase({
-      url: installation.databaseUrl,
-      maxConnections,
-      readOnly,
-      hasCitus: isSpread,
-      statementTimeoutMs: SERVING_TIMEOUT_MS,
-      applicationName: `returns-${name}`,
-      onConnectionError: (error) => logger.warn({ err: error }, "idle database connection lost"),
-    });
-  const admission = open("admission", false);
-  const reading = open("reading", true);
-  const taking = open("taking", false, TAKING_CONNECTIONS);
-  return {
-    admission,
-    reading,
-    taking,
-    close: async () => {
-      await Promise.all([admission.close(), reading.close(), taking.close()]);
-    },
-  };
 }
 
 /** Every endpoint of the contract with its handler. */

@@ -14,7 +14,7 @@ export type Config = {
   hasMetricsOnApiPort: boolean;
   /** null = the embedded PostgreSQL. */
   databaseUrl: string | null;
-  /** null = the default folder (store/embedded.ts). */
+  /** null = the default folder (embedded/embedded.ts). */
   dataFolder: string | null;
   /** Root of the keys for tokens, cursors and sealed credentials; null = a file in the data folder, made once. */
   secret: string | null;

@@ -78,7 +78,7 @@ test("the same rows in any order, twice or in pieces give the same tables, and s
       assert.deepEqual(await dumpTables(inPieces), expected, "in pieces");
 
       const { database } = service.installation;
-      await rebuildWorkspace(database, inPieces.shopKey);
+      await database.transaction((connection) => rebuildWorkspace(connection, inPieces.shopKey));
       assert.deepEqual(await dumpTables(inPieces), expected, "after a rebuild");
     }),
     limits,

@@ -5,7 +5,7 @@ import pino from "pino";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
-import type { Worker } from "../src/app.ts";
+import type { InstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { connectShopify, storeShop } from "../src/control/connect-shopify.ts";
 import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
@@ -19,7 +19,7 @@ const LONGEST_WAIT_MS = 30_000;
 
 let service: TestService;
 let simulator: ShopifySimulator;
-let worker: Worker;
+let worker: InstallationWorker;
 let shopKey: number;
 before(async () => {
   service = await startTestService(APP_OPTIONS);

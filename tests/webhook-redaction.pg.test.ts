@@ -91,7 +91,7 @@ test("customers/redact removes the names and parcels of the customer's orders, a
   );
   assert.equal(event?.orders, "1");
 
-  await rebuildWorkspace(database, shopKey);
+  await database.transaction((connection) => rebuildWorkspace(connection, shopKey));
   assert.deepEqual(await sharesOf(shopKey), shares);
   assert.equal(await putStoreOrders(shopKey, ORDERS), 0, "what the store tells again is no change");
   await putSaidLabels({ database }, shopKey, LABELS);

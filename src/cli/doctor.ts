@@ -15,8 +15,13 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
     .addHelpText("before", "Examples:\n  ./returns doctor\n  ./returns doctor --json\n")
     .action((_options: unknown, command: Command) =>
       inUnmigratedSession(context, command, async ({ database, installation, terminal }) => {
-        const { dataFolder, isEmbedded, keys } = installation;
-        const patient = { database, dataFolder, isEmbedded, tokenPepper: keys.tokenPepper };
+        const { dataFolder, embedded, keys } = installation;
+        const patient = {
+          database,
+          dataFolder,
+          isEmbedded: embedded !== null,
+          tokenPepper: keys.tokenPepper,
+        };
         const diagnosis = await diagnose(patient);
         terminal.print(diagnosis, textOf(diagnosis, terminal.style));
         if (!diagnosis.ok) process.exitCode = 1;

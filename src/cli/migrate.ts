@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { migrateInstallation } from "../app.ts";
 import { distribute } from "../control/distribute.ts";
 import { readSchemaLevel } from "../control/schema.ts";
+import { migrateInstallation } from "../installation.ts";
 import { inUnmigratedSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
 

@@ -1,11 +1,13 @@
 import type { Command } from "commander";
-import { finishMigration, migrateInstallation, startInstallationWorker, startService } from "../app.ts";
-import type { Installation, Service, Worker } from "../app.ts";
+import { startInstallationWorker, startService } from "../app.ts";
+import type { InstallationWorker, Service } from "../app.ts";
 import type { Config } from "../config.ts";
 import { isDemoMissing } from "../control/demo.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
 import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
 import { claimService } from "../control/service-claim.ts";
+import { finishMigration, migrateInstallation } from "../installation.ts";
+import type { Installation } from "../installation.ts";
 import { createDemo } from "./demo.ts";
 import type { CreatedDemo } from "./demo.ts";
 import { portFailure, requireFreePort } from "./port.ts";
@@ -36,8 +38,8 @@ export function addServeCommand(program: Command, context: CommandContext): void
 
 /** Of two starts with one embedded database the second ends here; several servers of one DATABASE_URL are fine. */
 async function serve(session: Session, options: ServeOptions): Promise<void> {
-  const { config, installation, terminal, interruption } = session;
-  const claim = installation.isEmbedded ? await claimService(installation, terminal.tell) : null;
+  const { config, installation, interruption } = session;
+  const claim = installation.embedded && (await claimService(installation.embedded, installation.dataFolder));
   try {
     await requireFreePort(config.host, config.port);
     const demo = await prepare(session, options);
@@ -45,7 +47,7 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
     const logger = createServiceLogger(config.logLevel);
     const service = await start(config, installation, logger);
     endOnUnexpectedError(installation, logger);
-    let worker: Worker | null = null;
+    let worker: InstallationWorker | null = null;
     try {
       if (options.worker) {
         worker = await startInstallationWorker(config, installation, logger, service.metrics);
@@ -59,7 +61,7 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
       await Promise.all([service.stop(), worker?.stop()]);
     }
   } finally {
-    await claim?.release();
+    claim?.release();
   }
 }
 
@@ -74,7 +76,7 @@ async function prepare(session: Session, options: ServeOptions): Promise<Created
   await finishMigration(installation, terminal.tell);
   await requireSameSecret(database, installation.keys.tokenPepper);
   interruption.check();
-  if (!installation.isEmbedded || !options.demo || !(await isDemoMissing(database))) return null;
+  if (installation.embedded === null || !options.demo || !(await isDemoMissing(database))) return null;
   terminal.hint("First start: making a demo workspace with two years of a generated store…");
   return createDemo(session, {});
 }

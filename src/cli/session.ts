@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { migrateInstallation, openInstallation } from "../app.ts";
-import type { Installation } from "../app.ts";
 import { readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
 import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
+import { migrateInstallation, openInstallation } from "../installation.ts";
+import type { Installation } from "../installation.ts";
 import { listenForInterruption } from "./interruption.ts";
 import type { Interruption } from "./interruption.ts";
 import { createTerminal } from "./terminal.ts";
@@ -42,7 +42,7 @@ export async function inSession(
 ): Promise<void> {
   await inUnmigratedSession(context, command, async (session) => {
     const { installation, terminal } = session;
-    if (installation.isEmbedded && (await readSchemaLevel(session.database)) === "behind") {
+    if (installation.embedded !== null && (await readSchemaLevel(session.database)) === "behind") {
       await migrateInstallation(installation, terminal.tell);
     }
     await requireCurrentSchema(session.database);

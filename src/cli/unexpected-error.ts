@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Installation } from "../app.ts";
+import type { Installation } from "../installation.ts";
 import type { createServiceLogger } from "./service-logger.ts";
 
 const LAST_CLOSE_MS = 5000;

@@ -22,7 +22,7 @@ export async function printWelcome(
     address,
     docs: `${address}/docs`,
     version: VERSION,
-    database: installation.isEmbedded ? "embedded" : "external",
+    database: installation.embedded === null ? "external" : "embedded",
     data_folder: installation.dataFolder,
     workspaces: workspaces.map((workspace) => workspace.shop_domain),
     demo_token_file: tokenFile,
@@ -32,7 +32,7 @@ export async function printWelcome(
   const facts = formatFields({
     API: `${address}/api/v1/`,
     Guides: `${address}/docs`,
-    Database: installation.isEmbedded ? "embedded PostgreSQL" : "the one of DATABASE_URL",
+    Database: installation.embedded === null ? "the one of DATABASE_URL" : "embedded PostgreSQL",
     "Data folder": installation.dataFolder,
     Workspaces: workspaces.length,
     ...(tokenFile === null ? {} : { "Demo token": `in ${tokenFile}` }),

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import { startInstallationWorker } from "../app.ts";
-import type { Installation, InstallationWorker } from "../app.ts";
+import type { InstallationWorker } from "../app.ts";
 import type { Config } from "../config.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
+import type { Installation } from "../installation.ts";
 import { portFailure } from "./port.ts";
 import { createServiceLogger } from "./service-logger.ts";
 import { inSession } from "./session.ts";

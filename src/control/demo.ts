@@ -100,11 +100,11 @@ export async function isDemoMissing(database: Database): Promise<boolean> {
 /** Where a database's demo token is kept: one data folder may serve the embedded database and others in turn. */
 export function demoTokenFile(installation: {
   dataFolder: string;
-  isEmbedded: boolean;
+  embedded: object | null;
   databaseUrl: string;
 }): string {
-  const { dataFolder, isEmbedded, databaseUrl } = installation;
-  if (isEmbedded) return join(dataFolder, DEMO_TOKEN_PREFIX);
+  const { dataFolder, embedded, databaseUrl } = installation;
+  if (embedded !== null) return join(dataFolder, DEMO_TOKEN_PREFIX);
   const { host, pathname } = new URL(databaseUrl);
   const name = createHash("sha256").update(`${host}${pathname}`).digest("hex").slice(0, 8);
   return join(dataFolder, `${DEMO_TOKEN_PREFIX}-${name}`);

@@ -3,7 +3,6 @@ import type { Database } from "../store/database.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { rebuildWorkspace } from "../sync/rebuild.ts";
 import { recordAction } from "./audit.ts";
-import { joinTransaction } from "./join.ts";
 
 /**
  * Recomputes facts and rollups from the order documents; what is served changes in one step. Then
@@ -15,7 +14,7 @@ export async function rebuildData(
 ): Promise<{ shop_domain: string; data_version: number }> {
   const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
   const dataVersion = await database.transaction(async (connection) => {
-    const version = await rebuildWorkspace(joinTransaction(connection), shopKey);
+    const version = await rebuildWorkspace(connection, shopKey);
     await recordAction(connection, shopKey, "rebuild", { data_version: version });
     return version;
   });

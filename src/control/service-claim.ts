@@ -1,32 +1,28 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { takeServiceLock } from "../store/service-lock.ts";
 import { impossible } from "./refusal.ts";
 
-/** The right to serve one data folder, held by one process. */
+/** The right to serve one data folder, which a process holds until it leaves the embedded database. */
 export type ServiceClaim = {
   /** Gives a second start the address of the first one. */
   announce(address: string): void;
-  release(): Promise<void>;
+  /** Withdraws the announcement. */
+  release(): void;
 };
 
 type ServiceFile = { pid: number; address: string | null };
 
 /** Takes the right to serve a data folder; throws a `Refusal` that says where the one who has it answers. */
 export async function claimService(
-  installation: { databaseUrl: string; dataFolder: string },
-  log: (line: string) => void,
+  database: { claimService(): Promise<boolean> },
+  dataFolder: string,
 ): Promise<ServiceClaim> {
-  const file = join(installation.dataFolder, "service.json");
-  const lock = await takeServiceLock(installation.databaseUrl, log);
-  if (lock === null) throw impossible(describeRunning(readServiceFile(file), installation.dataFolder));
+  const file = join(dataFolder, "service.json");
+  if (!(await database.claimService())) throw impossible(describeRunning(readServiceFile(file), dataFolder));
   write({ pid: process.pid, address: null });
   return {
     announce: (address) => write({ pid: process.pid, address }),
-    release: async () => {
-      rmSync(file, { force: true });
-      await lock.release();
-    },
+    release: () => rmSync(file, { force: true }),
   };
 
   function write(content: ServiceFile): void {

@@ -62,7 +62,7 @@ test("M8: a stated refund_only of old data is told apart by the next rebuild", a
   await makeOld(shopKey);
   await migrate();
   assert.deepEqual(await shop.rows(REASONS_OF_EVENTS, [shopKey]), [{ reason: " refund_only", units: 3 }]);
-  await rebuildWorkspace(shop.database, shopKey);
+  await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
   assert.deepEqual(await shop.rows(REASONS_OF_WORKSPACE, [shopKey]), [
     { reason: " refund_only", units: 2 },
     { reason: "refund_only", units: 1 },

@@ -35,7 +35,7 @@ after(() => shop.stop());
 test("a rebuild gives the rows that the import gave, under a new version", async () => {
   const shopKey = await openStore();
   const imported = await shop.dump(shopKey);
-  assert.equal(await rebuildWorkspace(shop.database, shopKey), 2);
+  assert.equal(await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey)), 2);
   assert.deepEqual(await shop.dump(shopKey), imported);
 });
 
@@ -62,14 +62,15 @@ test("a rebuild makes good whatever happened to the projections", async () => {
     [shopKey],
   );
   await shop.rows("insert into dirty_cohort (shop_key, cohort_month) values ($1, '2026-01-01')", [shopKey]);
-  await rebuildWorkspace(shop.database, shopKey);
+  await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
   assert.deepEqual(await shop.dump(shopKey), imported);
 });
 
 test("a rebuild of one shop leaves the others alone", async () => {
   const other = await openStore();
   const previous = await shop.dump(other);
-  await rebuildWorkspace(shop.database, await openStore());
+  const shopKey = await openStore();
+  await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
   assert.deepEqual(await shop.dump(other), previous);
 });
 

@@ -16,25 +16,23 @@ import { openFactWriter, replaceFacts } from "./project.ts";
 const ORDERS_PER_FETCH = 200;
 
 /**
- * Recomputes everything after the order documents, labels and catalogue rows of a workspace, in one transaction:
- * reads see the old rows until then. Returns the new data version.
+ * Recomputes everything after the order documents, labels and catalogue rows of a workspace, in the caller's
+ * transaction: reads see the old rows until it ends. Returns the new data version.
  */
-export async function rebuildWorkspace(database: Database, shopKey: number): Promise<number> {
-  return database.transaction(async (connection) => {
-    await lockShop(connection, shopKey);
-    await createStage(connection);
-    const oldMonths = await listCohortMonths(connection, shopKey);
-    await touchWholeCatalogue(connection, shopKey);
-    await touchAllLabels(connection, shopKey);
-    await removeAllFacts(connection, shopKey);
-    await projectStoredOrders(connection, shopKey);
-    await touchWholeCatalogue(connection, shopKey);
-    await deriveCatalogue(connection, shopKey);
-    await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large");
-    await rebuildCohorts(connection, shopKey, oldMonths);
-    await rebuildDirtyCohorts(connection, shopKey);
-    return raiseDataVersion(connection, shopKey);
-  });
+export async function rebuildWorkspace(connection: Connection, shopKey: number): Promise<number> {
+  await lockShop(connection, shopKey);
+  await createStage(connection);
+  const oldMonths = await listCohortMonths(connection, shopKey);
+  await touchWholeCatalogue(connection, shopKey);
+  await touchAllLabels(connection, shopKey);
+  await removeAllFacts(connection, shopKey);
+  await projectStoredOrders(connection, shopKey);
+  await touchWholeCatalogue(connection, shopKey);
+  await deriveCatalogue(connection, shopKey);
+  await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large");
+  await rebuildCohorts(connection, shopKey, oldMonths);
+  await rebuildDirtyCohorts(connection, shopKey);
+  return raiseDataVersion(connection, shopKey);
 }
 
 /**

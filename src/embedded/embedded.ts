@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { type Cluster, explain, openCluster, userName } from "./embedded-cluster.ts";
-import { findServer, type Server, startServer, stopServer } from "./embedded-server.ts";
+import { type Cluster, explain, openCluster, userName } from "./cluster.ts";
+import { findServer, type Server, startServer, stopServer } from "./server.ts";
 
 export type EmbeddedOptions = {
   dataFolder: string;
@@ -16,6 +16,8 @@ export type EmbeddedDatabase = {
   url: string;
   /** Whether this call started the server; otherwise it joined a running one. */
   started: boolean;
+  /** Takes the right to serve this data folder until the release; false when another process has it. */
+  claimService(): Promise<boolean>;
   /** Leaves; the last process to leave stops the server. Never throws, and may be called twice. */
   release(): Promise<void>;
 };
@@ -27,8 +29,9 @@ const databaseName = "returns";
 const waitMs = 60_000;
 const retryMs = 100;
 const rejoinMs = 1_000;
-/** Any number will do that nothing else locks in the database `postgres`. */
+/** Any numbers will do that nothing else locks in the database `postgres`. */
 const presenceLock = 7_382_013;
+const serviceLock = 7_382_014;
 
 /** What passes: the server is starting or stopping, or was stopped under our feet (57014 while we logged in). */
 const passingErrors = new Set(
@@ -46,31 +49,41 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   const password = readPassword(cluster);
   let seat = await takeSeat(cluster, password, settings);
   const left = new AbortController();
+  let isServing = false;
+  let rejoining: Promise<void> | undefined;
   let leaving: Promise<void> | undefined;
   keepSeat();
   return {
     url: `postgresql://${userName}:${password}@127.0.0.1:${seat.port}/${databaseName}`,
     started: seat.started,
-    release: () => {
-      left.abort();
-      return (leaving ??= leave(cluster, seat, options.log));
-    },
+    claimService: async () => (isServing = await tryLock(seat.client, serviceLock)),
+    release: () => (leaving ??= release()),
   };
+
+  async function release(): Promise<void> {
+    left.abort();
+    await rejoining;
+    await leave(cluster, seat, options.log);
+  }
 
   /** When the server dies under us it is started again, on the same port if it is free: pools then reconnect. */
   function keepSeat() {
-    seat.client.once("end", () => void rejoin());
+    seat.client.once("end", () => {
+      if (!left.signal.aborted) rejoining = rejoin();
+    });
   }
 
   async function rejoin(): Promise<void> {
-    if (left.signal.aborted) return;
     options.log("The embedded database was cut off; joining it again.");
     let lastMessage = "";
     while (!left.signal.aborted) {
-      await sleep(rejoinMs);
+      await sleep(rejoinMs, undefined, { signal: left.signal }).catch(() => {});
       try {
+        // A server that still runs is joined once more to leave it, so that the last to leave stops it.
+        if (left.signal.aborted && (await findServer(cluster)) === undefined) return;
         const next = await takeSeat(cluster, password, settings);
-        if (left.signal.aborted) return await leave(cluster, next, options.log);
+        const isServedByOther = isServing && !(await tryLock(next.client, serviceLock));
+        if (isServedByOther) options.log("Another process serves this data folder now.");
         if (next.port !== seat.port) options.log("The embedded database has another port now: restart this.");
         seat = next;
         return keepSeat();
@@ -150,13 +163,17 @@ async function createDatabase(client: pg.Client): Promise<void> {
 async function leave(cluster: Cluster, seat: Seat, log: (line: string) => void): Promise<void> {
   try {
     await seat.client.query("select pg_advisory_unlock_shared($1)", [presenceLock]);
-    const answer = await seat.client.query("select pg_try_advisory_lock($1) as alone", [presenceLock]);
-    if (answer.rows[0].alone) await stopServer(cluster, Date.now() + waitMs);
+    if (await tryLock(seat.client, presenceLock)) await stopServer(cluster, Date.now() + waitMs);
     await seat.client.end();
   } catch (error) {
     // Of two that leave at once the other may have stopped the server already.
     if (!isPassing(error)) log(`Leaving the embedded database: ${(error as Error).message}`);
   }
+}
+
+async function tryLock(client: pg.Client, lock: number): Promise<boolean> {
+  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [lock]);
+  return rows[0]?.taken === true;
 }
 
 function readPassword(cluster: Cluster): string {

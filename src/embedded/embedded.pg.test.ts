@@ -95,7 +95,7 @@ describe("After a crash", () => {
     assert.equal(next.started, false);
     assert.equal(serverPid(), pid);
     await eventually(
-      async () => (await presences(next.url)) === 1,
+      async () => (await locks(next.url)) === 1,
       "the server gives up the killed one's lock",
       60,
     );
@@ -133,10 +133,35 @@ describe("After a crash", () => {
     assert.equal(await ask(database.url, "select 1"), 1);
     assert.match(lines.join("\n"), /cut off; joining it again/);
     // The presence lock must be back as well, or the next line would leave the server running.
-    await eventually(async () => (await presences(database.url)) === 1, "the presence lock is back", 60);
+    await eventually(async () => (await locks(database.url)) === 1, "the presence lock is back", 60);
     await database.release();
-    // Who leaves while it joins again has left once it has joined.
-    await eventually(async () => !existsSync(lockFile()), "the server is stopped", 60);
+    assert.equal(existsSync(lockFile()), false);
+  });
+
+  test("a process that leaves while it starts the server again has stopped it when it has left", async () => {
+    const database = await joinHere();
+    const pid = serverPid();
+    process.kill(pid, "SIGKILL");
+    await eventually(async () => serverPid() !== pid, "the server is started again", 60);
+    await database.release();
+    assert.equal(existsSync(lockFile()), false);
+  });
+
+  test("one process has the right to serve, also after the server came back, until it leaves", async () => {
+    const first = await joinHere();
+    const second = await joinHere();
+    assert.deepEqual([await first.claimService(), await second.claimService()], [true, false]);
+    const pid = serverPid();
+    process.kill(pid, "SIGKILL");
+    await eventually(
+      async () => (await locks(first.url).catch(() => 0)) === 3,
+      "both are present again, and one serves",
+      60,
+    );
+    assert.equal(await second.claimService(), false);
+    await first.release();
+    assert.equal(await second.claimService(), true);
+    await second.release();
   });
 });
 
@@ -195,7 +220,7 @@ async function ask(url: string | undefined, statement: string): Promise<unknown>
   }
 }
 
-/** How many connections hold the presence lock. */
-async function presences(url: string): Promise<unknown> {
+/** How many locks of presence and of the right to serve are held. */
+async function locks(url: string): Promise<unknown> {
   return ask(url, "select count(*)::integer from pg_locks where locktype = 'advisory' and granted");
 }

@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { joinApart, makeClone, projectFolder } from "../../tests/support/embedded-process.ts";
-import { copyFolderOf, findPackage, prepareBinaries } from "./embedded-binaries.ts";
-import { defaultDataFolder } from "./embedded-cluster.ts";
+import { copyFolderOf, findPackage, prepareBinaries } from "./binaries.ts";
+import { defaultDataFolder } from "./cluster.ts";
 
 const isRoot = process.getuid?.() === 0;
 const stranger = { uid: 65_533, gid: 65_533 };

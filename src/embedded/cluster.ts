@@ -2,8 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { type Account, canEnter, findAccount, isRoot, run } from "./embedded-account.ts";
-import { copyFolderOf, findPackage, prepareBinaries } from "./embedded-binaries.ts";
+import { type Account, canEnter, findAccount, isRoot, run } from "./account.ts";
+import { copyFolderOf, findPackage, prepareBinaries } from "./binaries.ts";
 
 /** Where the parts of one embedded database lie. All of `folder` appears at once, when it is complete. */
 export type Cluster = {

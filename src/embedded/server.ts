@@ -5,8 +5,8 @@ import { linkSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { run, serverEnvironment } from "./embedded-account.ts";
-import { type Cluster, explain, preparePrograms } from "./embedded-cluster.ts";
+import { run, serverEnvironment } from "./account.ts";
+import { type Cluster, explain, preparePrograms } from "./cluster.ts";
 
 /** A running server of a cluster; it may still be starting or already be stopping. */
 export type Server = { pid: number; port: number };

@@ -12,7 +12,7 @@ import {
 import { lstatSync, realpathSync, symlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Account, run } from "./embedded-account.ts";
+import { type Account, run } from "./account.ts";
 
 type Link = { source: string; target: string };
 

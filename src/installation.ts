@@ -1,0 +1,123 @@
+import { resolve } from "node:path";
+import type { FastifyBaseLogger } from "fastify";
+import type { Config } from "./config.ts";
+import { defaultDataFolder } from "./embedded/cluster.ts";
+import { joinEmbedded } from "./embedded/embedded.ts";
+import type { EmbeddedDatabase } from "./embedded/embedded.ts";
+import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
+import type { Keys } from "./lib/keys.ts";
+import { openDatabase } from "./store/database.ts";
+import type { Database, DatabaseOptions, DatabasePool } from "./store/database.ts";
+import { migrate } from "./store/migrate.ts";
+import { hasCitus } from "./store/queries/distribute.ts";
+import { rebuildMarkedShops } from "./sync/rebuild.ts";
+
+const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
+/** Longest run of one statement for a request, a webhook or a check. */
+export const SERVING_TIMEOUT_MS = 10_000;
+const TAKING_CONNECTIONS = 4;
+
+/** A database that this process may use, and the keys that go with it. */
+export type Installation = {
+  databaseUrl: string;
+  /** null = the database of DATABASE_URL. */
+  embedded: EmbeddedDatabase | null;
+  dataFolder: string;
+  keys: Keys;
+  /** For the operator's actions and imports: reads and writes, no time limit. */
+  database: Database;
+  close(): Promise<void>;
+};
+
+type Log = (line: string) => void;
+
+/** Joins or starts the embedded database, or takes DATABASE_URL. Does not migrate. */
+export async function openInstallation(config: Config, log: Log): Promise<Installation> {
+  const dataFolder = resolve(config.dataFolder ?? defaultDataFolder(PROJECT_FOLDER));
+  const embedded = config.databaseUrl === null ? await joinEmbedded({ dataFolder, log }) : null;
+  const databaseUrl = config.databaseUrl ?? (embedded?.url as string);
+  const keys = deriveKeys(config.secret ?? readOrCreateSecret(dataFolder));
+  const database = openDatabase({
+    url: databaseUrl,
+    maxConnections: 4,
+    readOnly: false,
+    statementTimeoutMs: 0,
+    applicationName: "returns-control",
+    onConnectionError: (error) => log(`database connection lost: ${error.message}`),
+  });
+  return {
+    databaseUrl,
+    embedded,
+    dataFolder,
+    keys,
+    database,
+    close: async () => {
+      await database.close();
+      await embedded?.release();
+    },
+  };
+}
+
+/** Brings the installation's schema to this version, and what is prepared for answers with it. */
+export async function migrateInstallation(installation: Installation, log: Log): Promise<void> {
+  await migrate({ url: installation.databaseUrl, log });
+  await finishMigration(installation, log);
+}
+
+/** Prepares the answers of workspaces that a migration marked; at once where there are none. */
+export async function finishMigration({ database }: Installation, log: Log): Promise<void> {
+  await rebuildMarkedShops(database, log);
+}
+
+/** A pool of connections that write, unless told otherwise; a lost idle connection is a warning. */
+export function openPool(
+  installation: Installation,
+  logger: FastifyBaseLogger,
+  options: Pick<DatabaseOptions, "applicationName" | "maxConnections" | "statementTimeoutMs"> &
+    Partial<DatabaseOptions>,
+): DatabasePool {
+  return openDatabase({
+    url: installation.databaseUrl,
+    readOnly: false,
+    onConnectionError: (error) => logger.warn({ err: error }, "idle database connection lost"),
+    ...options,
+  });
+}
+
+export type ServingDatabases = {
+  admission: DatabasePool;
+  reading: DatabasePool;
+  taking: DatabasePool;
+  close(): Promise<void>;
+};
+
+/**
+ * Admission counts requests, and endpoints read on connections that the database itself holds to it. Webhooks are
+ * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests.
+ */
+export async function openServingDatabases(
+  config: Config,
+  installation: Installation,
+  logger: FastifyBaseLogger,
+): Promise<ServingDatabases> {
+  const isSpread = await hasCitus(installation.database);
+  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): DatabasePool =>
+    openPool(installation, logger, {
+      applicationName: `returns-${name}`,
+      maxConnections,
+      statementTimeoutMs: SERVING_TIMEOUT_MS,
+      readOnly,
+      hasCitus: isSpread,
+    });
+  const admission = open("admission", false);
+  const reading = open("reading", true);
+  const taking = open("taking", false, TAKING_CONNECTIONS);
+  return {
+    admission,
+    reading,
+    taking,
+    close: async () => {
+      await Promise.all([admission.close(), reading.close(), taking.close()]);
+    },
+  };
+}
