@@ -172,6 +172,18 @@ const seeds: Seed[] = [
     code: "eslint(no-console)",
   },
   {
+    title: "a request that runs SQL beside the registry",
+    file: "src/endpoints/raw-query.ts",
+    source: `export const find = (pool: { query(text: string): unknown }): unknown => pool.query("select 1");\n`,
+    code: "house(registered-statements)",
+  },
+  {
+    title: "a statement that was not defined",
+    file: "src/store/queries/undefined-statement.ts",
+    source: `export const LIST = { name: "list", text: "select 1" };\n`,
+    code: "house(registered-statements)",
+  },
+  {
     title: "a file of more than 300 lines",
     file: "src/lib/long-file.ts",
     source: `${"// why\n".repeat(300)}export const end = 1;\n`,

@@ -11,6 +11,8 @@ type Context = {
 };
 type Source = Node & { source?: (Node & { value?: unknown }) | null };
 type Construction = Node & { callee: Node & { name?: string }; arguments: Node[] };
+type Call = Node & { callee: Node & { name?: string; property?: { name?: string } }; arguments: Node[] };
+type Literal = Node & { parent?: Call; properties: { key?: { name?: string } }[] };
 type Options = { root: string; table: ImportTable; packages: string[] };
 
 /** Holds `src/` to the import table, whatever form an import takes. */
@@ -65,9 +67,32 @@ const noCurrentDate = {
   },
 };
 
+/** Whatever a request runs is a statement of the registry, where tests hold it to one workspace. */
+const registeredStatements = {
+  create(context: Context) {
+    const message =
+      "no SQL beside the registry: define the statement with defineStatement in src/store/queries";
+    return {
+      CallExpression(node: Call): void {
+        if (node.callee.property?.name === "query") context.report({ node, message });
+      },
+      ObjectExpression(node: Literal): void {
+        const keys = node.properties.map(({ key }) => key?.name);
+        if (!keys.includes("name") || !keys.includes("text")) return;
+        if (node.parent?.callee?.name !== "defineStatement") context.report({ node, message });
+      },
+    };
+  },
+};
+
 const plugin = {
   meta: { name: "house" },
-  rules: { imports, "no-reexport": noReexport, "no-current-date": noCurrentDate },
+  rules: {
+    imports,
+    "no-reexport": noReexport,
+    "no-current-date": noCurrentDate,
+    "registered-statements": registeredStatements,
+  },
 };
 
 export default plugin;

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { STATEMENTS } from "../../src/store/database.ts";
 import type { Connection, Database, Statement } from "../../src/store/database.ts";
@@ -6,7 +6,7 @@ import { listTenantTables } from "../../src/store/queries/distribute.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
 import { createTestDatabase, openConnections } from "./database.ts";
 
-const QUERIES = join(import.meta.dirname, "../../src/store/queries");
+const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
 const OF_CITUS =
@@ -19,12 +19,12 @@ export type StatementDatabase = {
   stop(this: void): Promise<void>;
 };
 
-/** A database of its own to plan statements in; STATEMENTS then holds those of every query module. */
+/** A database of its own to plan statements in; STATEMENTS then holds those of every file that defines any. */
 export async function openStatementDatabase(): Promise<StatementDatabase> {
   const testDatabase = await createTestDatabase();
   const database = openConnections(testDatabase.url, { maxConnections: 2 });
-  for (const file of readdirSync(QUERIES)) {
-    if (!file.endsWith(".test.ts")) await import(join(QUERIES, file));
+  for (const file of globSync(join(SOURCES, "**/*.ts"), { exclude: ["**/*.test.ts"] })) {
+    if (readFileSync(file, "utf8").includes("defineStatement({")) await import(file);
   }
   return {
     database,

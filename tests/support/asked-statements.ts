@@ -1,0 +1,51 @@
+import pg from "pg";
+import { STATEMENTS } from "../../src/store/database.ts";
+
+/** What a connection was asked: a statement with its name, or SQL text alone. */
+type Asked = { name?: string; text: string } | string;
+
+/** The connections that requests use, by application name. */
+const OF_REQUESTS = /^returns-(?:admission|reading|taking)$/u;
+const TRANSACTION = /^(?:begin|commit|rollback)\b/u;
+
+export type AskedStatements = {
+  /** Names of the registered statements that requests ran. */
+  names(): string[];
+  /** SQL that requests ran and that is not in the registry. */
+  unregistered(): string[];
+  /** Starts again with nothing recorded. */
+  forget(): void;
+  stop(): void;
+};
+
+/** Records every statement that connections for requests are asked in this process, until it is stopped. */
+export function recordStatements(): AskedStatements {
+  const { prototype } = pg.Client;
+  const original: (...parameters: unknown[]) => unknown = prototype.query;
+  const asked: Asked[] = [];
+  function query(this: pg.Client, ...parameters: unknown[]): unknown {
+    const { application_name: name = "" } = Reflect.get(this, "connectionParameters") as {
+      application_name?: string;
+    };
+    if (OF_REQUESTS.test(name)) asked.push(parameters[0] as Asked);
+    return original.apply(this, parameters);
+  }
+  prototype.query = query as typeof prototype.query;
+  return {
+    names: () => [...new Set(asked.filter(isRegistered).map(({ name }) => name))],
+    unregistered: () => {
+      const others = asked.filter((one) => !isRegistered(one));
+      const texts = others.map((one) => (typeof one === "string" ? one : one.text));
+      return [...new Set(texts.filter((text) => !TRANSACTION.test(text)))];
+    },
+    forget: () => void asked.splice(0),
+    stop: () => {
+      prototype.query = original as typeof prototype.query;
+    },
+  };
+}
+
+function isRegistered(asked: Asked): asked is { name: string; text: string } {
+  if (typeof asked === "string") return false;
+  return STATEMENTS.get(asked.name ?? "")?.text === asked.text;
+}
