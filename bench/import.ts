@@ -8,18 +8,19 @@ import { readConfig } from "../src/config.ts";
 import { createServiceLogger } from "../src/cli/service-logger.ts";
 import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { issueToken } from "../src/control/token.ts";
+import { writeDemoStore } from "../src/demo/demo-store.ts";
 import type { Database } from "../src/store/database.ts";
 import type { BenchContext } from "./context.ts";
-import { filesOf, headerOf, openBytes, writeImportFolder, writePartOfMonth } from "./import-folder.ts";
+import { filesOf, headerOf, openBytes, writePartOfMonth } from "./import-folder.ts";
 import { shownMegabytes, shownNumber, shownTiming, timed, timingOf } from "./measure.ts";
-import { loadStore } from "./stores/load-store.ts";
 import type { BenchRow } from "./table.ts";
 
 const PROJECT = resolve(import.meta.dirname, "..");
 const REAL_YEAR = resolve(PROJECT, "../shared/data/online-retail");
 const ROUNDS = 3;
 const CHANGED_LINES = 500;
-const GENERATED_LINES = 500_000;
+/** About half a million lines and 4,000 SKUs. */
+const GENERATED = { today: "2026-07-01", months: 36, orders: 312_000, breadth: 8 };
 
 type Source = { name: string; folder: string; asOf: string; lines: number; month: string };
 
@@ -42,16 +43,13 @@ export async function measureImport(context: BenchContext): Promise<BenchRow[]> 
 }
 
 async function sourcesOf(context: BenchContext): Promise<Source[]> {
-  const { database, keys } = context.installation;
   const folder = join(context.folder, "generated");
-  const change = { lines: GENERATED_LINES, skus: 4000 };
-  const store = await loadStore(database, { kind: "typical", tokenPepper: keys.tokenPepper, change });
-  await writeImportFolder(database, store.workspaces[0].shopKey, folder);
+  const { orderLines } = await writeDemoStore({ folder, ...GENERATED });
   const generated = {
     name: "three generated years",
     folder,
-    asOf: store.asOf.toISOString(),
-    lines: GENERATED_LINES,
+    asOf: `${GENERATED.today}T00:00:00Z`,
+    lines: orderLines,
     month: "2024-06",
   };
   if (!existsSync(join(REAL_YEAR, "order_lines.csv.gz"))) return [generated];

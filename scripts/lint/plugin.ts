@@ -77,8 +77,8 @@ const registeredStatements = {
         if (node.callee.property?.name === "query") context.report({ node, message });
       },
       ObjectExpression(node: Literal): void {
-        const keys = node.properties.map(({ key }) => key?.name);
-        if (!keys.includes("name") || !keys.includes("text")) return;
+        const keys = new Set(node.properties.map(({ key }) => key?.name));
+        if (!keys.has("name") || !keys.has("text")) return;
         if (node.parent?.callee?.name !== "defineStatement") context.report({ node, message });
       },
     };

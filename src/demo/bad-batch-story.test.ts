@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import { writeDemoStore } from "./demo-store.ts";
-import { countLines, rateOf, readImportFolder } from "./naive-counting.ts";
-import type { CountedLine } from "./naive-counting.ts";
+import { countLines, rateOf, readImportFolder } from "../../tests/support/import-counting.ts";
+import type { CountedLine } from "../../tests/support/import-counting.ts";
 
 const within = (days: number) => (returned: { lagDays: number }) => returned.lagDays <= days;
 const sixMonthsBefore = (month: string) =>

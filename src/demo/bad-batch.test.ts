@@ -4,7 +4,7 @@ import { planBadBatch } from "./bad-batch.ts";
 import { dayOfText, dayText } from "./calendar.ts";
 import { buildCatalogue } from "./catalogue.ts";
 
-const batchOn = (today: string) => planBadBatch(buildCatalogue(1).batchProduct, dayOfText(today));
+const batchOn = (today: string) => planBadBatch(buildCatalogue(1, 1).batchProduct, dayOfText(today));
 
 test("M5: the batch begins with the newest month that is complete for 30 days", () => {
   const expected = {

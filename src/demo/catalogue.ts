@@ -49,15 +49,18 @@ const MIDDLE_SIZE_FACTOR = 0.92;
 const USED_RETURN_FACTOR = 0.8;
 const MAIN_COLOUR_SHARE_OF_BATCH_PRODUCT = 0.87;
 
-/** Builds products and variants from the seed alone, so that the same shop opens whatever the day. */
-export function buildCatalogue(seed: number): Catalogue {
+/**
+ * Builds products and variants from the seed alone, so that the same shop opens whatever the day. `breadth` is how many
+ * times the assortment is in it, each time as products of their own.
+ */
+export function buildCatalogue(seed: number, breadth: number): Catalogue {
   const random = createRandom(seed, "catalogue");
   const products: Product[] = [];
-  for (const plan of FAMILY_PLANS) {
+  for (const plan of Array.from({ length: breadth }, () => FAMILY_PLANS).flat()) {
     const popularity = plan.titles.map(() => random.logNormal(1, 0.75));
     const total = popularity.reduce((sum, value) => sum + value, 0);
     for (const [index, title] of plan.titles.entries()) {
-      const share = (plan.share * (popularity[index] ?? 1)) / total;
+      const share = (plan.share * (popularity[index] ?? 1)) / total / breadth;
       const launchedAfter = index > 1 && random.chance(0.25) ? random.between(0.2, 0.6) : 0;
       products.push(buildProduct(plan, title, products.length + 1, { share, launchedAfter }, random));
     }

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { writeDemoStore } from "./demo-store.ts";
 import type { DemoStoreSummary } from "./demo-store.ts";
-import { countLines, rateOf, readImportFolder } from "./naive-counting.ts";
-import type { CountedLine, ReadFolder } from "./naive-counting.ts";
+import { countLines, rateOf, readImportFolder } from "../../tests/support/import-counting.ts";
+import type { CountedLine, ReadFolder } from "../../tests/support/import-counting.ts";
 
 const TODAY = "2026-11-21";
 
@@ -53,6 +53,17 @@ test("another day moves the store's history and keeps its catalogue and size", a
     await hashOf(join(root, "later", "variants.csv")),
     await hashOf(join(root, "first", "variants.csv")),
   );
+});
+
+test("a store of another size has that many months and orders", async () => {
+  const size = { months: 6, orders: 900, breadth: 2, today: TODAY };
+  const small = await writeDemoStore({ folder: join(root, "small"), ...size });
+  assert.equal(small.firstDay, "2026-05-01");
+  assert.equal(small.orders, 900);
+  const { products, variants } = await readImportFolder(join(root, "small"));
+  assert.ok(small.products > 1.9 * summary.products);
+  assert.equal(new Set(products.map((row) => row.product_id)).size, small.products);
+  assert.equal(new Set(variants.map((row) => row.sku)).size, small.skus);
 });
 
 test("progress runs up to all orders", async () => {

@@ -3,7 +3,6 @@ import { openImportFolder } from "./import-folder.ts";
 import type { ImportFolderWriter } from "./import-folder.ts";
 import {
   orderLineRow,
-  plainProductRow,
   productRow,
   refundRow,
   returnLabelRow,
@@ -28,6 +27,12 @@ export interface DemoStoreOptions {
   today: string;
   /** Another seed opens another shop. */
   seed?: number;
+  /** Whole months before that of today; 24 unless told. */
+  months?: number;
+  /** Orders in all; 34,000 unless told. */
+  orders?: number;
+  /** How many times the assortment of about 500 SKUs is in the catalogue; once unless told. */
+  breadth?: number;
   /** Called with the number of orders, on the way and once at the end. */
   onProgress?: (done: number, total: number) => void;
 }
@@ -51,23 +56,21 @@ export interface DemoStoreSummary {
 }
 
 const DEFAULT_SEED = 20;
+const DEFAULT_MONTHS = 24;
+const DEFAULT_ORDERS = 34_000;
 
 /**
- * Writes two years of a made-up shop as an import folder. The same seed and day give the same bytes.
+ * Writes the history of a made-up shop as an import folder. The same options give the same bytes.
  * Throws when today is no day of the calendar; errors of the file system pass through.
  */
 export async function writeDemoStore(options: DemoStoreOptions): Promise<DemoStoreSummary> {
-  const plan = planStore(dayOfText(options.today), options.seed ?? DEFAULT_SEED);
+  const { seed = DEFAULT_SEED, months = DEFAULT_MONTHS, orders = DEFAULT_ORDERS, breadth = 1 } = options;
+  const plan = planStore({ todayDay: dayOfText(options.today), seed, months, orders, breadth });
   const writer = await openImportFolder(options.folder);
-  try {
-    writeCatalogue(plan, writer);
-    const orders = await writeOrders(plan, writer, options.onProgress);
-    await writer.finish();
-    return summarize(options.folder, plan, orders, writer);
-  } catch (error) {
-    await writer.abandon();
-    throw error;
-  }
+  writeCatalogue(plan, writer);
+  const written = await writeOrders(plan, writer, options.onProgress);
+  await writer.finish();
+  return summarize(options.folder, plan, written, writer);
 }
 
 function writeCatalogue(plan: StorePlan, writer: ImportFolderWriter): void {
@@ -75,7 +78,7 @@ function writeCatalogue(plan: StorePlan, writer: ImportFolderWriter): void {
     writer.add("products", productRow(product));
     for (const variant of product.variants) writer.add("variants", variantRow(product, variant));
   }
-  for (const product of [GIFT_CARD_PRODUCT, SWATCH_PRODUCT]) writer.add("products", plainProductRow(product));
+  for (const product of [GIFT_CARD_PRODUCT, SWATCH_PRODUCT]) writer.add("products", productRow(product));
   for (const event of plan.events) writer.add("sale_events", saleEventRow(event));
 }
 
@@ -84,12 +87,21 @@ async function writeOrders(
   writer: ImportFolderWriter,
   onProgress: DemoStoreOptions["onProgress"],
 ): Promise<number> {
-  const writeDay = dayWriter(plan, writer);
+  const randomForTimes = createRandom(plan.seed, "times");
+  const randomForOrders = createRandom(plan.seed, "orders");
+  const addAfterSales = afterSalesWriter(plan, writer);
+  const nextOrderId = numbering("", 10_001);
   const total = plan.ordersByDay.reduce((sum, orders) => sum + orders, 0);
   let done = 0;
-  for (const [index, orders] of plan.ordersByDay.entries()) {
-    writeDay(plan.firstDay + index, orders);
-    done += orders;
+  for (const [index, orderCount] of plan.ordersByDay.entries()) {
+    const day = plan.firstDay + index;
+    const offer = offerOn(plan, day);
+    for (const orderedAt of timesOfOrders(day, orderCount, randomForTimes)) {
+      const order = simulateOrder(plan, offer, nextOrderId(), orderedAt, randomForOrders);
+      for (const line of order.lines) writer.add("order_lines", orderLineRow(order, line));
+      addAfterSales(order);
+    }
+    done += orderCount;
     await writer.drain();
     onProgress?.(done, total);
   }
@@ -97,27 +109,8 @@ async function writeOrders(
 }
 
 /** Each stage has its own stream of random numbers, so that changing one leaves the others alone. */
-function dayWriter(plan: StorePlan, writer: ImportFolderWriter): (day: number, orderCount: number) => void {
+function afterSalesWriter(plan: StorePlan, writer: ImportFolderWriter): (order: Order) => void {
   const endAt = plan.todayDay * DAY_MS;
-  const randomForTimes = createRandom(plan.seed, "times");
-  const randomForOrders = createRandom(plan.seed, "orders");
-  const afterSales = afterSalesWriter(plan, endAt, writer);
-  const nextOrderId = numbering("", 10_001);
-  return (day, orderCount) => {
-    const offer = offerOn(plan, day);
-    for (const orderedAt of timesOfOrders(day, orderCount, randomForTimes)) {
-      const order = simulateOrder(plan, offer, nextOrderId(), orderedAt, randomForOrders);
-      for (const line of order.lines) writer.add("order_lines", orderLineRow(order, line));
-      afterSales(order);
-    }
-  };
-}
-
-function afterSalesWriter(
-  plan: StorePlan,
-  endAt: number,
-  writer: ImportFolderWriter,
-): (order: Order) => void {
   const randomForReturns = createRandom(plan.seed, "returns");
   const randomForRefunds = createRandom(plan.seed, "refunds");
   const randomForLabels = createRandom(plan.seed, "labels");

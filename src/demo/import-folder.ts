@@ -1,94 +1,30 @@
-import { stringify } from "csv-stringify/sync";
-import { mkdir, open } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+import { appendFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { stringify } from "csv-stringify/sync";
 
-/** The files of an import folder and their columns, in the order in which they are written. */
-export const IMPORT_COLUMNS = {
-  products: [
-    "product_id",
-    "title",
-    "handle",
-    "vendor",
-    "family",
-    "analytics_category",
-    "image_url",
-    "image_alt",
-  ],
-  variants: ["variant_id", "product_id", "sku", "title", "condition", "counterpart_sku", "unit_cost"],
-  order_lines: [
-    "order_id",
-    "line_id",
-    "ordered_at",
-    "product_id",
-    "variant_id",
-    "sku",
-    "title",
-    "vendor",
-    "units",
-    "unit_price",
-    "test",
-    "canceled_at",
-    "removed_units",
-    "gift_card",
-  ],
-  returns: [
-    "return_id",
-    "order_id",
-    "line_id",
-    "status",
-    "units",
-    "processed_units",
-    "requested_at",
-    "closed_at",
-    "reason",
-  ],
-  refunds: [
-    "refund_id",
-    "order_id",
-    "line_id",
-    "refunded_at",
-    "units",
-    "subtotal",
-    "restock_type",
-    "return_id",
-  ],
-  return_labels: [
-    "label_id",
-    "order_id",
-    "return_id",
-    "tracking_number",
-    "charged_at",
-    "amount",
-    "currency",
-    "voided_at",
-  ],
-  sale_events: ["slug", "label", "starts_on", "ends_on", "skus"],
-} as const;
+const FILES = [
+  "products",
+  "variants",
+  "order_lines",
+  "returns",
+  "refunds",
+  "return_labels",
+  "sale_events",
+] as const;
 
-export type ImportFile = keyof typeof IMPORT_COLUMNS;
-export type ImportRow<File extends ImportFile> = Record<
-  (typeof IMPORT_COLUMNS)[File][number],
-  string | number
->;
+export type ImportFile = (typeof FILES)[number];
+
+/** Values by column; the first row of a file decides its columns and their order. */
+export type ImportRow = Readonly<Record<string, string | number>>;
 
 /** Writes rows to the files of one folder, holding only some thousand rows in memory. */
 export interface ImportFolderWriter {
-  add<File extends ImportFile>(file: File, row: ImportRow<File>): void;
+  add(file: ImportFile, row: ImportRow): void;
   /** Writes out the files that have gathered enough rows; await it now and then between rows. */
   drain(): Promise<void>;
-  /** Writes out what is left and closes the files. */
+  /** Writes out what is left. */
   finish(): Promise<void>;
-  /** Closes the files as they are, after an error. */
-  abandon(): Promise<void>;
   rowCount(file: ImportFile): number;
-}
-
-interface OpenFile {
-  handle: FileHandle;
-  columns: readonly string[];
-  waiting: Record<string, string | number>[];
-  rowCount: number;
 }
 
 const ROWS_PER_WRITE = 2000;
@@ -96,46 +32,27 @@ const ROWS_PER_WRITE = 2000;
 /** Creates the folder where needed and replaces files of the same names in it. */
 export async function openImportFolder(folder: string): Promise<ImportFolderWriter> {
   await mkdir(folder, { recursive: true });
-  const files = new Map<ImportFile, OpenFile>();
-  const closeAll = async () => {
-    for (const { handle } of files.values()) await handle.close();
-  };
-  try {
-    for (const name of Object.keys(IMPORT_COLUMNS) as ImportFile[]) {
-      const handle = await open(join(folder, `${name}.csv`), "w");
-      files.set(name, { handle, columns: IMPORT_COLUMNS[name], waiting: [], rowCount: 0 });
-      await handle.write(`${IMPORT_COLUMNS[name].join(",")}\n`);
+  const pathOf = (file: ImportFile): string => join(folder, `${file}.csv`);
+  for (const file of FILES) await rm(pathOf(file), { force: true });
+  const waiting = new Map<ImportFile, ImportRow[]>();
+  const counts = new Map<ImportFile, number>();
+  const writeOut = async (fewestRows: number): Promise<void> => {
+    for (const [file, rows] of waiting) {
+      if (rows.length < fewestRows) continue;
+      const columns = Object.keys(rows[0] ?? {});
+      await appendFile(pathOf(file), stringify(rows, { columns, header: counts.get(file) === rows.length }));
+      rows.length = 0;
     }
-  } catch (error) {
-    await closeAll();
-    throw error;
-  }
-  const fileOf = (name: ImportFile): OpenFile => {
-    const file = files.get(name);
-    if (file === undefined) throw new RangeError(`an import folder has no file ${name}`);
-    return file;
   };
   return {
-    add: (name, row) => {
-      const file = fileOf(name);
-      file.waiting.push(row);
-      file.rowCount += 1;
+    add: (file, row) => {
+      const rows = waiting.get(file) ?? [];
+      waiting.set(file, rows);
+      rows.push(row);
+      counts.set(file, (counts.get(file) ?? 0) + 1);
     },
-    drain: async () => {
-      for (const file of files.values()) if (file.waiting.length >= ROWS_PER_WRITE) await writeOut(file);
-    },
-    finish: async () => {
-      for (const file of files.values()) await writeOut(file);
-      await closeAll();
-    },
-    abandon: closeAll,
-    rowCount: (name) => fileOf(name).rowCount,
+    drain: () => writeOut(ROWS_PER_WRITE),
+    finish: () => writeOut(1),
+    rowCount: (file) => counts.get(file) ?? 0,
   };
-}
-
-async function writeOut(file: OpenFile): Promise<void> {
-  if (file.waiting.length === 0) return;
-  const text = stringify(file.waiting, { columns: [...file.columns] });
-  file.waiting = [];
-  await file.handle.writeFile(text);
 }

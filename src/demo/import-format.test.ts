@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import { writeDemoStore } from "./demo-store.ts";
-import { IMPORT_COLUMNS } from "./import-folder.ts";
 import type { ImportFile } from "./import-folder.ts";
-import { readImportFolder, sum } from "./naive-counting.ts";
-import type { ReadFolder } from "./naive-counting.ts";
+import { IMPORT_COLUMNS, readImportFolder, sum } from "../../tests/support/import-counting.ts";
+import type { ReadFolder } from "../../tests/support/import-counting.ts";
 
 const TODAY = "2026-11-21";
 const REQUIRED: Record<ImportFile, readonly string[]> = {

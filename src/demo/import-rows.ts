@@ -9,38 +9,24 @@ import type { ReturnCase, ReturnedLine } from "./returns.ts";
 import { skusOnSale } from "./sale-events.ts";
 import type { SaleEvent } from "./sale-events.ts";
 
-export function productRow(product: Product): ImportRow<"products"> {
+/** Of a product outside the catalogue nothing is known but its name and its vendor. */
+export function productRow(
+  product: Pick<Product, "productId" | "title" | "vendor"> & Partial<Product>,
+): ImportRow {
+  const { handle = "", family = "", analyticsCategory = "" } = product;
   return {
     product_id: product.productId,
     title: product.title,
-    handle: product.handle,
+    handle,
     vendor: product.vendor,
-    family: product.family,
-    analytics_category: product.analyticsCategory,
-    image_url: `https://images.${DEMO_STORE.domain}/products/${product.handle}.jpg`,
-    image_alt: `${product.title}, photographed on a plain background`,
+    family,
+    analytics_category: analyticsCategory,
+    image_url: handle && `https://images.${DEMO_STORE.domain}/products/${handle}.jpg`,
+    image_alt: handle && `${product.title}, photographed on a plain background`,
   };
 }
 
-/** A product outside the catalogue, of which nothing is known but its name. */
-export function plainProductRow(product: {
-  productId: string;
-  title: string;
-  vendor: string;
-}): ImportRow<"products"> {
-  return {
-    product_id: product.productId,
-    title: product.title,
-    handle: "",
-    vendor: product.vendor,
-    family: "",
-    analytics_category: "",
-    image_url: "",
-    image_alt: "",
-  };
-}
-
-export function variantRow(product: Product, variant: Variant): ImportRow<"variants"> {
+export function variantRow(product: Product, variant: Variant): ImportRow {
   return {
     variant_id: variant.variantId,
     product_id: product.productId,
@@ -52,7 +38,7 @@ export function variantRow(product: Product, variant: Variant): ImportRow<"varia
   };
 }
 
-export function orderLineRow(order: Order, line: OrderLine): ImportRow<"order_lines"> {
+export function orderLineRow(order: Order, line: OrderLine): ImportRow {
   return {
     order_id: order.orderId,
     line_id: line.lineId,
@@ -71,11 +57,7 @@ export function orderLineRow(order: Order, line: OrderLine): ImportRow<"order_li
   };
 }
 
-export function returnRow(
-  order: Order,
-  returnCase: ReturnCase,
-  returned: ReturnedLine,
-): ImportRow<"returns"> {
+export function returnRow(order: Order, returnCase: ReturnCase, returned: ReturnedLine): ImportRow {
   const processedKnown = returnCase.status === "CLOSED" && returned.processedReported;
   return {
     return_id: returnCase.returnId,
@@ -90,7 +72,7 @@ export function returnRow(
   };
 }
 
-export function refundRow(order: Order, refund: RefundLine): ImportRow<"refunds"> {
+export function refundRow(order: Order, refund: RefundLine): ImportRow {
   return {
     refund_id: refund.refundId,
     order_id: order.orderId,
@@ -103,7 +85,7 @@ export function refundRow(order: Order, refund: RefundLine): ImportRow<"refunds"
   };
 }
 
-export function returnLabelRow(label: ReturnLabel): ImportRow<"return_labels"> {
+export function returnLabelRow(label: ReturnLabel): ImportRow {
   return {
     label_id: label.labelId,
     order_id: label.orderId,
@@ -116,7 +98,7 @@ export function returnLabelRow(label: ReturnLabel): ImportRow<"return_labels"> {
   };
 }
 
-export function saleEventRow(event: SaleEvent): ImportRow<"sale_events"> {
+export function saleEventRow(event: SaleEvent): ImportRow {
   return {
     slug: event.slug,
     label: event.label,

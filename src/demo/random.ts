@@ -41,19 +41,11 @@ export function weightedDraw<Item>(
   for (const item of items) upperEnds.push((total += weightOf(item)));
   return (random) => {
     const point = random.fraction() * total;
-    return itemAt(items, firstAbove(upperEnds, point));
+    return itemAt(
+      items,
+      upperEnds.findIndex((end) => end > point),
+    );
   };
-}
-
-function firstAbove(upperEnds: readonly number[], point: number): number {
-  let low = 0;
-  let high = upperEnds.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (itemAt(upperEnds, middle) > point) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 function itemAt<Item>(items: readonly Item[], index: number): Item {

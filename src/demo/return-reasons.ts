@@ -15,43 +15,13 @@ const REASONS = [
 ] as const;
 
 type Reason = (typeof REASONS)[number];
-type ReasonWeights = Record<Reason, number>;
 type Fit = OrderedItem["variant"]["fit"];
 
-const WEIGHTS: Record<ProductKind, ReasonWeights> = {
-  apparel: {
-    too_small: 24,
-    too_large: 22,
-    not_as_described: 16,
-    changed_mind: 21,
-    defective: 5,
-    arrived_late: 5,
-    "": 7,
-  },
-  shoes: {
-    too_small: 31,
-    too_large: 24,
-    not_as_described: 9,
-    changed_mind: 18,
-    defective: 6,
-    arrived_late: 5,
-    "": 7,
-  },
-  home: {
-    too_small: 2,
-    too_large: 3,
-    not_as_described: 33,
-    changed_mind: 30,
-    defective: 14,
-    arrived_late: 10,
-    "": 8,
-  },
-};
-
+/** How often each of REASONS is given, in their order. */
 const DRAWS: Record<ProductKind, Record<Fit, WeightedDraw<Reason>>> = {
-  apparel: drawsOf(WEIGHTS.apparel),
-  shoes: drawsOf(WEIGHTS.shoes),
-  home: drawsOf(WEIGHTS.home),
+  apparel: drawsOf([24, 22, 16, 21, 5, 5, 7]),
+  shoes: drawsOf([31, 24, 9, 18, 6, 5, 7]),
+  home: drawsOf([2, 3, 33, 30, 14, 10, 8]),
 };
 
 export function drawReason(item: OrderedItem, random: Random): string {
@@ -59,11 +29,11 @@ export function drawReason(item: OrderedItem, random: Random): string {
 }
 
 /** The smallest size is mostly too small, the largest mostly too large. */
-function drawsOf(weights: ReasonWeights): Record<Fit, WeightedDraw<Reason>> {
-  const drawOf = (adjusted: ReasonWeights) => weightedDraw(REASONS, (reason) => adjusted[reason]);
-  return {
-    smallest: drawOf({ ...weights, too_small: weights.too_small * 2.2 }),
-    middle: drawOf(weights),
-    largest: drawOf({ ...weights, too_large: weights.too_large * 2.2 }),
-  };
+function drawsOf(weights: readonly number[]): Record<Fit, WeightedDraw<Reason>> {
+  const drawOf = (stressed: Reason | null): WeightedDraw<Reason> =>
+    weightedDraw(REASONS, (reason) => {
+      const weight = weights[REASONS.indexOf(reason)] ?? 0;
+      return reason === stressed ? weight * 2.2 : weight;
+    });
+  return { smallest: drawOf("too_small"), middle: drawOf(null), largest: drawOf("too_large") };
 }

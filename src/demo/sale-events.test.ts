@@ -4,7 +4,7 @@ import { dayOfText, dayText } from "./calendar.ts";
 import { buildCatalogue } from "./catalogue.ts";
 import { chooseSaleEvents, skusOnSale } from "./sale-events.ts";
 
-const { products, batchProduct } = buildCatalogue(1);
+const { products, batchProduct } = buildCatalogue(1, 1);
 const eventsOn = (today: string) =>
   chooseSaleEvents(products, dayOfText(today)).map((event) => ({
     slug: event.slug,

@@ -22,44 +22,42 @@ export interface StorePlan {
   ordersByDay: readonly number[];
 }
 
-const MONTHS_OF_HISTORY = 24;
-const ORDER_COUNT = 34_000;
-
-export function planStore(todayDay: number, seed: number): StorePlan {
-  const catalogue = buildCatalogue(seed);
-  const events = chooseSaleEvents(catalogue.products, todayDay);
-  const firstDay = firstOfMonth(todayDay, -MONTHS_OF_HISTORY);
-  return {
-    seed,
-    firstDay,
-    todayDay,
-    catalogue,
-    events,
-    batch: planBadBatch(catalogue.batchProduct, todayDay),
-    ordersByDay: spreadOrders(firstDay, todayDay, events, seed),
-  };
+export interface StoreSize {
+  /** First day without orders. */
+  todayDay: number;
+  seed: number;
+  /** Whole months before that of today. */
+  months: number;
+  orders: number;
+  /** How many times the assortment is in the catalogue. */
+  breadth: number;
 }
 
+export function planStore({ todayDay, seed, months, orders, breadth }: StoreSize): StorePlan {
+  const catalogue = buildCatalogue(seed, breadth);
+  const events = chooseSaleEvents(catalogue.products, todayDay);
+  const plan = { seed, firstDay: firstOfMonth(todayDay, -months), todayDay, catalogue, events };
+  const batch = planBadBatch(catalogue.batchProduct, todayDay);
+  return { ...plan, batch, ordersByDay: spreadOrders(plan, orders) };
+}
+
+type Life = Pick<StorePlan, "seed" | "firstDay" | "todayDay" | "events">;
+
 /** How much of the store's life has passed on a day, from 0 to 1. */
-export function progressOn(plan: StorePlan, day: number): number {
+export function progressOn(plan: Life, day: number): number {
   return (day - plan.firstDay) / (plan.todayDay - plan.firstDay);
 }
 
-/** Spreads the fixed number of orders over the days by demand, so that every store has the same size. */
-function spreadOrders(
-  firstDay: number,
-  todayDay: number,
-  events: readonly SaleEvent[],
-  seed: number,
-): number[] {
-  const random = createRandom(seed, "demand");
+/** Spreads the orders over the days by demand, so that every store of a size has as many. */
+function spreadOrders(plan: Life, orders: number): number[] {
+  const random = createRandom(plan.seed, "demand");
   const demandUpTo: number[] = [0];
-  for (let day = firstDay; day < todayDay; day += 1) {
-    const progress = (day - firstDay) / (todayDay - firstDay);
-    const demand = storeDemand(day, progress) * storeSaleDemand(events, day) * random.logNormal(1, 0.08);
+  for (let day = plan.firstDay; day < plan.todayDay; day += 1) {
+    const demand =
+      storeDemand(day, progressOn(plan, day)) * storeSaleDemand(plan.events, day) * random.logNormal(1, 0.08);
     demandUpTo.push((demandUpTo.at(-1) ?? 0) + demand);
   }
   const total = demandUpTo.at(-1) ?? 1;
-  const ordersUpTo = demandUpTo.map((demand) => Math.round((demand / total) * ORDER_COUNT));
-  return ordersUpTo.slice(1).map((orders, index) => orders - (ordersUpTo[index] ?? 0));
+  const ordersUpTo = demandUpTo.map((demand) => Math.round((demand / total) * orders));
+  return ordersUpTo.slice(1).map((upTo, index) => upTo - (ordersUpTo[index] ?? 0));
 }

@@ -21,7 +21,7 @@ export type AskedStatements = {
 /** Records every statement that connections for requests are asked in this process, until it is stopped. */
 export function recordStatements(): AskedStatements {
   const { prototype } = pg.Client;
-  const original: (...parameters: unknown[]) => unknown = prototype.query;
+  const original = Reflect.get(prototype, "query") as (...parameters: unknown[]) => unknown;
   const asked: Asked[] = [];
   function query(this: pg.Client, ...parameters: unknown[]): unknown {
     const { application_name: name = "" } = Reflect.get(this, "connectionParameters") as {

@@ -1,7 +1,70 @@
 import { parse } from "csv-parse/sync";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { IMPORT_COLUMNS, ImportFile } from "./import-folder.ts";
+import type { ImportFile } from "../../src/demo/import-folder.ts";
+
+/** The columns of each file of an import folder, in the order in which the demo store writes them. */
+export const IMPORT_COLUMNS = {
+  products: [
+    "product_id",
+    "title",
+    "handle",
+    "vendor",
+    "family",
+    "analytics_category",
+    "image_url",
+    "image_alt",
+  ],
+  variants: ["variant_id", "product_id", "sku", "title", "condition", "counterpart_sku", "unit_cost"],
+  order_lines: [
+    "order_id",
+    "line_id",
+    "ordered_at",
+    "product_id",
+    "variant_id",
+    "sku",
+    "title",
+    "vendor",
+    "units",
+    "unit_price",
+    "test",
+    "canceled_at",
+    "removed_units",
+    "gift_card",
+  ],
+  returns: [
+    "return_id",
+    "order_id",
+    "line_id",
+    "status",
+    "units",
+    "processed_units",
+    "requested_at",
+    "closed_at",
+    "reason",
+  ],
+  refunds: [
+    "refund_id",
+    "order_id",
+    "line_id",
+    "refunded_at",
+    "units",
+    "subtotal",
+    "restock_type",
+    "return_id",
+  ],
+  return_labels: [
+    "label_id",
+    "order_id",
+    "return_id",
+    "tracking_number",
+    "charged_at",
+    "amount",
+    "currency",
+    "voided_at",
+  ],
+  sale_events: ["slug", "label", "starts_on", "ends_on", "skus"],
+} as const satisfies Record<ImportFile, readonly string[]>;
 
 type TextRow<File extends ImportFile> = Record<(typeof IMPORT_COLUMNS)[File][number], string>;
 
