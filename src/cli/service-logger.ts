@@ -32,38 +32,23 @@ function createTerminalOutput(): pino.DestinationStream {
   return { write: (line) => void process.stderr.write(readableLine(line)) };
 }
 
-const WRITE_CHARACTERS = 32_768;
+/** The most that the destination writes at once is 16 KB. */
+const WRITE_BYTES = 16_000;
 const WRITE_AFTER_MS = 100;
 
 /**
  * Standard error, written in the background and many lines at a time: a write for each would cost a request a quarter
  * of its time. What is left at the end, or before a fatal failure ends the process, is flushed.
  */
-function createBackgroundOutput(): pino.DestinationStream & { flushSync: () => void } {
-  const output = pino.destination({ dest: 2, sync: false });
-  let collected = "";
-  let timer: NodeJS.Timeout | undefined;
-  const pass = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    if (collected !== "") output.write(collected);
-    collected = "";
-  };
-  const flushSync = (): void => {
-    output.flushSync();
-    clearTimeout(timer);
-    timer = undefined;
-    // Not through `output`: it would begin a write in the background, which the end of the process cancels.
-    if (collected !== "") pino.destination({ dest: 2, sync: true }).write(collected);
-    collected = "";
-  };
-  process.once("exit", flushSync);
-  const write = (line: string): void => {
-    collected += line;
-    if (collected.length >= WRITE_CHARACTERS) pass();
-    else timer ??= setTimeout(pass, WRITE_AFTER_MS).unref();
-  };
-  return { write, flushSync };
+function createBackgroundOutput(): pino.DestinationStream {
+  const output = pino.destination({
+    dest: 2,
+    sync: false,
+    minLength: WRITE_BYTES,
+    periodicFlush: WRITE_AFTER_MS,
+  });
+  process.once("exit", () => output.flushSync());
+  return output;
 }
 
 /** Leaves a token's id, which lists show too. Hardly a line has anything to look for: that is found out first. */
