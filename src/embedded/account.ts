@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { statSync } from "node:fs";
+import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A system user that the server runs as; PostgreSQL refuses to run as root. */
@@ -38,16 +39,9 @@ export async function findAccount(clusterFolder: string): Promise<Account | unde
 }
 
 async function createAccount(): Promise<Account | undefined> {
-  const home = "/nonexistent";
-  const shell = "/usr/sbin/nologin";
+  const nowhere = ["--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin"];
   for (let attempt = 0; attempt < 3; attempt++) {
-    const made = await run(
-      "useradd",
-      ["--system", "--user-group", "--no-create-home", "--home-dir", home, "--shell", shell, accountName],
-      undefined,
-    );
-    if (made.code !== 0)
-      await run("adduser", ["-S", "-D", "-H", "-h", home, "-s", shell, accountName], undefined);
+    await run("useradd", ["--system", "--user-group", ...nowhere, accountName], undefined);
     const account = await lookUp(accountName);
     if (account !== undefined) return account;
     // Another process may hold the lock of the user database for a moment.
@@ -62,6 +56,14 @@ async function lookUp(name: string): Promise<Account | undefined> {
   if (user.code !== 0 || group.code !== 0) return undefined;
   // macOS prints the negative ids of "nobody" as unsigned, spawn takes them signed.
   return { name, uid: Number(user.output) | 0, gid: Number(group.output) | 0 };
+}
+
+/** Makes a folder and its missing parents with the mode, whatever the umask; false = it was there. */
+export function makeFolders(folder: string, mode: number): boolean {
+  const first = mkdirSync(folder, { recursive: true, mode });
+  if (first === undefined) return false;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) chmodSync(made, mode);
+  return true;
 }
 
 export async function canEnter(folder: string, account: Account): Promise<boolean> {

@@ -1,18 +1,10 @@
 import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
-import { lstatSync, realpathSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, lstatSync, readFileSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Account, run } from "./account.ts";
+import { makeFolders, run } from "./account.ts";
+import type { Account } from "./account.ts";
 
 type Link = { source: string; target: string };
 
@@ -53,7 +45,7 @@ export async function prepareBinaries(options: {
   let attempt = await tryOut(inPlace, account);
   if (attempt.code === 0) return inPlace;
   if (account !== undefined || !complete) {
-    copyPackage(packageFolder, copyFolder);
+    await copyPackage(packageFolder, copyFolder);
     const copied = join(copyFolder, "native", "bin");
     attempt = await tryOut(copied, account);
     if (attempt.code === 0) return copied;
@@ -86,35 +78,18 @@ function restoreLinks(packageFolder: string): boolean {
 }
 
 /** Fills a folder beside the final one and renames it, so that a crash or a second copier does no harm. */
-function copyPackage(packageFolder: string, copyFolder: string): void {
+async function copyPackage(packageFolder: string, copyFolder: string): Promise<void> {
   if (existsSync(copyFolder)) return;
-  makeFolders(dirname(copyFolder));
+  makeFolders(dirname(copyFolder), 0o755);
   const draft = `${copyFolder}.${randomBytes(4).toString("hex")}.new`;
   try {
     cpSync(join(packageFolder, "native"), join(draft, "native"), { recursive: true, verbatimSymlinks: true });
     restoreLinks(draft);
-    makeReadable(draft);
+    await run("chmod", ["-R", "u=rwX,go=rX", draft], undefined);
     renameSync(draft, copyFolder);
   } catch (error) {
     if (!existsSync(copyFolder)) throw error;
   } finally {
     rmSync(draft, { recursive: true, force: true });
-  }
-}
-
-/** Makes a folder and its missing parents, which a strict umask would close to the server's user. */
-function makeFolders(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true });
-  if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o755);
-}
-
-function makeReadable(folder: string): void {
-  chmodSync(folder, 0o755);
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (entry.isSymbolicLink()) continue;
-    const runnable = entry.isDirectory() || (lstatSync(path).mode & 0o100) !== 0;
-    chmodSync(path, runnable ? 0o755 : 0o644);
   }
 }

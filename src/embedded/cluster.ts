@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { type Account, canEnter, findAccount, isRoot, run } from "./account.ts";
+import { type Account, canEnter, findAccount, isRoot, makeFolders, run } from "./account.ts";
 import { copyFolderOf, findPackage, prepareBinaries } from "./binaries.ts";
 
 /** Where the parts of one embedded database lie. All of `folder` appears at once, when it is complete. */
@@ -160,11 +160,8 @@ async function fillCluster(draft: string, settings: Record<string, string>): Pro
 
 /** For root also open to the server's user, who needs to pass through; nobody can list it or read the files. */
 function makeDataFolder(dataFolder: string): void {
-  const first = mkdirSync(dataFolder, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
-  if (!isRoot()) return;
-  if (first !== undefined) {
-    for (let made = dataFolder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o711);
-  } else if (dirname(dataFolder) === systemFolder || readdirSync(dataFolder).length === 0) {
+  if (makeFolders(dataFolder, isRoot() ? 0o711 : 0o700) || !isRoot()) return;
+  if (dirname(dataFolder) === systemFolder || readdirSync(dataFolder).length === 0) {
     chmodSync(dataFolder, statSync(dataFolder).mode | 0o011);
   }
 }
