@@ -23,7 +23,7 @@ import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
 import { summary } from "./endpoints/summary.ts";
 import { timeseries } from "./endpoints/timeseries.ts";
-import { createDocsSurfaces, renderNotFoundPage } from "./http/docs.ts";
+import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
 import type { Installation } from "./installation.ts";
@@ -69,11 +69,12 @@ export async function startService(
     findDataVersion: ({ shopKey }) => findDataVersion(databases.reading, shopKey),
   });
   const operations = createOperations({ admit, answers }, databases.reading, config, installation.keys);
+  const docs = createDocs();
   const server = createServer({
     operations,
     surfaces: [
       createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
-      ...createDocsSurfaces(),
+      ...docs.surfaces,
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
@@ -81,7 +82,7 @@ export async function startService(
     ],
     logger,
     metrics,
-    notFoundPage: renderNotFoundPage(),
+    notFoundPage: docs.notFoundPage,
     registerOperationsRoutes: (api) => {
       if (config.operationsPort === null) forOperators.registerProbes(api);
       if (config.hasMetricsOnApiPort) forOperators.registerMetrics(api);

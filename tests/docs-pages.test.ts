@@ -3,19 +3,20 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { after, test } from "node:test";
 import pino from "pino";
-import { createDocsSurfaces, renderNotFoundPage } from "../src/http/docs.ts";
+import { createDocs } from "../src/http/docs.ts";
 import { createHttpMetrics } from "../src/http/metrics.ts";
 import { createServer } from "../src/http/server.ts";
 
 const root = dirname(import.meta.dirname);
 const GUIDES = readdirSync(join(root, "docs", "guides")).filter((name) => name.endsWith(".md"));
 
+const docs = createDocs();
 const server = createServer({
   operations: [],
-  surfaces: createDocsSurfaces(),
+  surfaces: docs.surfaces,
   logger: pino({ level: "silent" }),
   metrics: createHttpMetrics(),
-  notFoundPage: renderNotFoundPage(),
+  notFoundPage: docs.notFoundPage,
   registerOperationsRoutes: null,
 });
 after(() => server.close());

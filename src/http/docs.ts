@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { JSON_TYPE } from "../contract/wire.ts";
 import { readGuides } from "./docs-guides.ts";
 import type { Guide } from "./docs-guides.ts";
@@ -45,27 +45,10 @@ const REDIRECTS = [
 
 /**
  * The documentation as surfaces of the server: /docs and its pages, /openapi.json, /llms.txt, and the ways that lead to
- * /docs. Everything is read and rendered here, once; a request only sends bytes.
+ * /docs. Everything is read and rendered here, once; a request only sends bytes. `notFoundPage` is what a browser gets at
+ * an unknown path; programs get an error in the API's form.
  */
-export function createDocsSurfaces() {
-  const documents = buildDocuments().map(({ path, type, body }) => ({
-    path,
-    allowedMethods: "GET, HEAD",
-    register: (server: FastifyInstance): void => {
-      server.get(path, async (_request, reply) => reply.headers(PAGE_HEADERS).type(type).send(body));
-    },
-  }));
-  const redirects = REDIRECTS.map(({ path, status }) => ({
-    path,
-    allowedMethods: "GET, HEAD",
-    register: (server: FastifyInstance): void => {
-      server.get(path, async (_request, reply) => reply.headers(PAGE_HEADERS).redirect("/docs", status));
-    },
-  }));
-  return [...documents, ...redirects];
-}
-
-function buildDocuments(): Document[] {
+export function createDocs() {
   const openApi = buildOpenApi();
   const guides = readGuides();
   const navigation = navigationOf(guides, openApi);
@@ -74,6 +57,33 @@ function buildDocuments(): Document[] {
     type: HTML_TYPE,
     body: Buffer.from(renderPage({ ...own, navigation })),
   });
+  const surface = (path: string, answer: (reply: FastifyReply) => FastifyReply) => ({
+    path,
+    allowedMethods: "GET, HEAD",
+    register: (server: FastifyInstance): void => {
+      server.get(path, async (_request, reply) => answer(reply.headers(PAGE_HEADERS)));
+    },
+  });
+  return {
+    surfaces: [
+      ...buildDocuments(guides, openApi, page).map(({ path, type, body }) =>
+        surface(path, (reply) => reply.type(type).send(body)),
+      ),
+      ...REDIRECTS.map(({ path, status }) => surface(path, (reply) => reply.redirect("/docs", status))),
+    ],
+    notFoundPage: {
+      headers: { ...PAGE_HEADERS, "Content-Type": HTML_TYPE },
+      body: page(NOT_FOUND).body,
+    },
+  };
+}
+
+function buildDocuments(
+  guides: readonly Guide[],
+  openApi: OpenApiDocument,
+  page: (own: Omit<Page, "navigation">) => Document,
+): Document[] {
+  const endpoints = referenceNavigation(openApi);
   return [
     { path: "/openapi.json", type: JSON_TYPE, body: Buffer.from(JSON.stringify(openApi)) },
     { path: "/llms.txt", type: TEXT_TYPE, body: Buffer.from(llmsText(guides)) },
@@ -93,7 +103,11 @@ function buildDocuments(): Document[] {
       sections: [],
       layout: "reference",
     }),
-    { path: "/docs/assets/search.json", type: JSON_TYPE, body: searchIndex(guides, openApi) },
+    {
+      path: "/docs/assets/search.json",
+      type: JSON_TYPE,
+      body: Buffer.from(JSON.stringify(buildSearchIndex(guides, endpoints))),
+    },
     ...guides.flatMap((guide, index) => [
       page({
         path: guide.path,
@@ -120,25 +134,16 @@ function buildDocuments(): Document[] {
   ];
 }
 
-/** What a browser gets at an unknown path; programs get an error in the API's form. */
-export function renderNotFoundPage(): { headers: Readonly<Record<string, string>>; body: Buffer } {
-  const page = renderPage({
-    path: "",
-    title: "Not found",
-    description: "There is nothing at this address.",
-    navigation: navigationOf(readGuides(), buildOpenApi()),
-    body: `<h1>Not found</h1>
+const NOT_FOUND: Omit<Page, "navigation"> = {
+  path: "",
+  title: "Not found",
+  description: "There is nothing at this address.",
+  body: `<h1>Not found</h1>
 <p>There is nothing at this address. The guides begin at <a href="/docs">/docs</a>, the
 <a href="/docs/reference">reference</a> lists every endpoint, and the API itself lies under <code>/api/v1/</code>.</p>`,
-    sections: [],
-    layout: "guide",
-  });
-  return { headers: { ...PAGE_HEADERS, "Content-Type": HTML_TYPE }, body: Buffer.from(page) };
-}
-
-function searchIndex(guides: readonly Guide[], openApi: OpenApiDocument): Buffer {
-  return Buffer.from(JSON.stringify(buildSearchIndex(guides, referenceNavigation(openApi))));
-}
+  sections: [],
+  layout: "guide",
+};
 
 function linkTo(guide: Guide | undefined): NavigationLink | undefined {
   return guide === undefined ? undefined : { href: guide.path, text: guide.title };
