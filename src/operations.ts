@@ -3,7 +3,6 @@ import { Counter, Gauge } from "prom-client";
 import type { Config } from "./config.ts";
 import { createHttpMetrics } from "./http/metrics.ts";
 import type { HttpMetrics } from "./http/metrics.ts";
-import { registerMetrics, registerProbes } from "./http/operations-routes.ts";
 import { createOperationsServer } from "./http/server.ts";
 import { VERSION } from "./lib/version.ts";
 import { within } from "./lib/within.ts";
@@ -42,16 +41,10 @@ export function createMetrics(database: Queryable): Metrics {
     labelNames: ["status"],
     registers,
   });
-  new Gauge({
-    name: "returns_info",
-    help: "The version of this process.",
-    labelNames: ["version"],
-    registers,
-  })
-    .labels(VERSION)
-    .set(1);
-  const showPools = createPoolGauges(pools, http);
-  const showDatabase = createDatabaseGauges(database, http);
+  const gauge = gaugesOf(http);
+  gauge("returns_info", "The version of this process.", ["version"]).labels(VERSION).set(1);
+  const showPools = createPoolGauges(pools, gauge);
+  const showDatabase = createDatabaseGauges(database, gauge);
   return {
     ...http,
     countQuotaRefusal: () => quotaRefusals.inc(),
@@ -65,24 +58,28 @@ export function createMetrics(database: Queryable): Metrics {
   };
 }
 
-function createPoolGauges(pools: ReadonlyMap<string, DatabasePool>, { registry }: HttpMetrics): () => void {
-  const common = { labelNames: ["pool"], registers: [registry] };
-  const connections = new Gauge({
-    ...common,
-    name: "returns_database_pool_connections",
-    help: "Open connections of a pool, by whether they are in use.",
-    labelNames: ["pool", "state"],
-  });
-  const waiting = new Gauge({
-    ...common,
-    name: "returns_database_pool_waiting",
-    help: "Statements that wait for a connection of a pool now.",
-  });
-  const waits = new Gauge({
-    ...common,
-    name: "returns_database_pool_waits_total",
-    help: "Statements and transactions that had to wait for a connection of a pool.",
-  });
+type MakeGauge = (name: string, help: string, labelNames?: string[]) => Gauge;
+
+function gaugesOf({ registry }: HttpMetrics): MakeGauge {
+  return (name, help, labelNames = []) => new Gauge({ name, help, labelNames, registers: [registry] });
+}
+
+function createPoolGauges(pools: ReadonlyMap<string, DatabasePool>, gauge: MakeGauge): () => void {
+  const connections = gauge(
+    "returns_database_pool_connections",
+    "Open connections of a pool, by whether they are in use.",
+    ["pool", "state"],
+  );
+  const waiting = gauge(
+    "returns_database_pool_waiting",
+    "Statements that wait for a connection of a pool now.",
+    ["pool"],
+  );
+  const waits = gauge(
+    "returns_database_pool_waits_total",
+    "Statements and transactions that had to wait for a connection of a pool.",
+    ["pool"],
+  );
   return () => {
     for (const [pool, database] of pools) {
       const usage = database.usage();
@@ -94,9 +91,7 @@ function createPoolGauges(pools: ReadonlyMap<string, DatabasePool>, { registry }
   };
 }
 
-function createDatabaseGauges(database: Queryable, { registry }: HttpMetrics): () => Promise<void> {
-  const gauge = (name: string, help: string, labelNames: string[] = []): Gauge =>
-    new Gauge({ name, help, labelNames, registers: [registry] });
+function createDatabaseGauges(database: Queryable, gauge: MakeGauge): () => Promise<void> {
   const up = gauge("returns_database_up", "1 when the database answers, else 0.");
   const levels = [
     gauge("returns_schema_level", "Migrations that the database has run."),
@@ -145,14 +140,29 @@ export type OperatorRoutes = {
   drain(): void;
 };
 
+/**
+ * /healthz touches nothing; /readyz tells the database, its schema level and draining; /metrics is for Prometheus. They are
+ * no part of the customer API; production gives them a port of their own.
+ */
 export function createOperatorRoutes(metrics: Metrics, database: Queryable): OperatorRoutes {
   let isDraining = false;
   return {
-    registerProbes: (server) =>
-      registerProbes(server, async () =>
-        isDraining ? { ready: false, reason: "draining" } : checkReadiness(database),
-      ),
-    registerMetrics: (server) => registerMetrics(server, metrics),
+    registerProbes: (server) => {
+      server.get("/healthz", async () => ({ status: "ok" }));
+      server.get("/readyz", async (_request, reply) => {
+        const readiness = isDraining
+          ? { ready: false as const, reason: "draining" }
+          : await checkReadiness(database);
+        if (readiness.ready) return { status: "ready" };
+        return reply.code(503).send({ status: "not_ready", reason: readiness.reason });
+      });
+    },
+    registerMetrics: (server) => {
+      server.get("/metrics", async (_request, reply) => {
+        const { body, contentType } = await metrics.render();
+        return reply.type(contentType).send(body);
+      });
+    },
     drain: () => {
       isDraining = true;
     },

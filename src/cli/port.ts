@@ -11,8 +11,19 @@ export async function requireFreePort(host: string, port: number): Promise<void>
   });
 }
 
-/** The sentence for a failure to listen; any other error as it is. */
-export function portFailure(error: Error, host: string, port: number): Error {
+/** Starts what listens; throws the sentence for a failure to listen, and any other error as it is. */
+export async function listening<Started>(
+  { host, port }: { host: string; port: number },
+  start: () => Promise<Started>,
+): Promise<Started> {
+  try {
+    return await start();
+  } catch (error) {
+    throw portFailure(error as Error, host, port);
+  }
+}
+
+function portFailure(error: Error, host: string, port: number): Error {
   const {
     code,
     port: failedPort = port,

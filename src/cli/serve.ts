@@ -1,16 +1,14 @@
 import type { Command } from "commander";
 import { startInstallationWorker, startService } from "../app.ts";
-import type { InstallationWorker, Service } from "../app.ts";
-import type { Config } from "../config.ts";
+import type { InstallationWorker } from "../app.ts";
 import { isDemoMissing } from "../control/demo.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
 import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
 import { claimService } from "../control/service-claim.ts";
 import { finishMigration, migrateInstallation } from "../installation.ts";
-import type { Installation } from "../installation.ts";
 import { createDemo } from "./demo.ts";
 import type { CreatedDemo } from "./demo.ts";
-import { portFailure, requireFreePort } from "./port.ts";
+import { listening, requireFreePort } from "./port.ts";
 import { createServiceLogger } from "./service-logger.ts";
 import type { Session } from "./session.ts";
 import { inUnmigratedSession } from "./session.ts";
@@ -45,7 +43,7 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
     const demo = await prepare(session, options);
     interruption.check();
     const logger = createServiceLogger(config.logLevel);
-    const service = await start(config, installation, logger);
+    const service = await listening(config, () => startService(config, installation, logger));
     endOnUnexpectedError(installation, logger);
     let worker: InstallationWorker | null = null;
     try {
@@ -79,14 +77,4 @@ async function prepare(session: Session, options: ServeOptions): Promise<Created
   if (installation.embedded === null || !options.demo || !(await isDemoMissing(database))) return null;
   terminal.hint("First start: making a demo workspace with two years of a generated store…");
   return createDemo(session, {});
-}
-
-type Logger = ReturnType<typeof createServiceLogger>;
-
-async function start(config: Config, installation: Installation, logger: Logger): Promise<Service> {
-  try {
-    return await startService(config, installation, logger);
-  } catch (error) {
-    throw portFailure(error as Error, config.host, config.port);
-  }
 }

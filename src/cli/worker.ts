@@ -1,10 +1,7 @@
 import type { Command } from "commander";
 import { startInstallationWorker } from "../app.ts";
-import type { InstallationWorker } from "../app.ts";
-import type { Config } from "../config.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
-import type { Installation } from "../installation.ts";
-import { portFailure } from "./port.ts";
+import { listening } from "./port.ts";
 import { createServiceLogger } from "./service-logger.ts";
 import { inSession } from "./session.ts";
 import type { CommandContext } from "./session.ts";
@@ -25,7 +22,7 @@ export function addWorkerCommand(program: Command, context: CommandContext): voi
         await requireSameSecret(database, installation.keys.tokenPepper);
         interruption.check();
         const logger = createServiceLogger(config.logLevel);
-        const worker = await startOrExplain(config, installation, logger);
+        const worker = await listening(config, () => startInstallationWorker(config, installation, logger));
         endOnUnexpectedError(installation, logger);
         try {
           const { operationsAddress } = worker;
@@ -40,18 +37,4 @@ export function addWorkerCommand(program: Command, context: CommandContext): voi
         }
       }),
     );
-}
-
-type Logger = ReturnType<typeof createServiceLogger>;
-
-async function startOrExplain(
-  config: Config,
-  installation: Installation,
-  logger: Logger,
-): Promise<InstallationWorker> {
-  try {
-    return await startInstallationWorker(config, installation, logger);
-  } catch (error) {
-    throw portFailure(error as Error, config.host, config.port);
-  }
 }

@@ -1,15 +1,7 @@
 import { DAY_MS, dayOfText, dayText } from "./calendar.ts";
 import { openImportFolder } from "./import-folder.ts";
 import type { ImportFolderWriter } from "./import-folder.ts";
-import {
-  orderLineRow,
-  productRow,
-  refundRow,
-  returnLabelRow,
-  returnRow,
-  saleEventRow,
-  variantRow,
-} from "./import-rows.ts";
+import { orderLineRow, productRow, refundRow, returnRow, saleEventRow, variantRow } from "./import-rows.ts";
 import { GIFT_CARD_PRODUCT, SWATCH_PRODUCT } from "./oddments.ts";
 import type { Order } from "./orders.ts";
 import { offerOn, simulateOrder, timesOfOrders } from "./orders.ts";
@@ -126,7 +118,7 @@ function afterSalesWriter(plan: StorePlan, writer: ImportFolderWriter): (order: 
       writer.add("refunds", refundRow(order, refund));
     }
     for (const label of simulateLabels(order, returns, endAt, nextLabelId, randomForLabels)) {
-      writer.add("return_labels", returnLabelRow(label));
+      writer.add("return_labels", label);
     }
   };
 }

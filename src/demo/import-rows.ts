@@ -4,7 +4,6 @@ import { DEMO_STORE } from "./demo-store-facts.ts";
 import type { ImportRow } from "./import-folder.ts";
 import type { Order, OrderLine } from "./orders.ts";
 import type { RefundLine } from "./refunds.ts";
-import type { ReturnLabel } from "./return-labels.ts";
 import type { ReturnCase, ReturnedLine } from "./returns.ts";
 import { skusOnSale } from "./sale-events.ts";
 import type { SaleEvent } from "./sale-events.ts";
@@ -85,19 +84,6 @@ export function refundRow(order: Order, refund: RefundLine): ImportRow {
   };
 }
 
-export function returnLabelRow(label: ReturnLabel): ImportRow {
-  return {
-    label_id: label.labelId,
-    order_id: label.orderId,
-    return_id: label.returnId,
-    tracking_number: label.trackingNumber,
-    charged_at: timeText(label.chargedAt),
-    amount: amountText(label.amountMinor),
-    currency: DEMO_STORE.currency,
-    voided_at: optionalTimeText(label.voidedAt),
-  };
-}
-
 export function saleEventRow(event: SaleEvent): ImportRow {
   return {
     slug: event.slug,
@@ -108,10 +94,10 @@ export function saleEventRow(event: SaleEvent): ImportRow {
   };
 }
 
-function amountText(amountMinor: number): string {
+export function amountText(amountMinor: number): string {
   return (amountMinor / 100).toFixed(2);
 }
 
-function optionalTimeText(time: number | null): string {
+export function optionalTimeText(time: number | null): string {
   return time === null ? "" : timeText(time);
 }

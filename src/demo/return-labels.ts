@@ -1,19 +1,11 @@
-import { DAY_MS } from "./calendar.ts";
+import { DAY_MS, timeText } from "./calendar.ts";
 import type { ProductKind } from "./assortment.ts";
+import { DEMO_STORE } from "./demo-store-facts.ts";
+import type { ImportRow } from "./import-folder.ts";
+import { amountText, optionalTimeText } from "./import-rows.ts";
 import type { Order } from "./orders.ts";
 import type { Random } from "./random.ts";
 import type { ReturnCase } from "./returns.ts";
-
-export interface ReturnLabel {
-  labelId: string;
-  /** Empty, like returnId, where the carrier's bill does not name it. */
-  orderId: string;
-  returnId: string;
-  trackingNumber: string;
-  chargedAt: number;
-  amountMinor: number;
-  voidedAt: number | null;
-}
 
 /** Shares of returns with a paid label; other parcels are brought to a shop or sent at the shopper's cost. */
 const LABEL_SHARE = { CLOSED: 0.7, OPEN: 0.5, REQUESTED: 0.3, DECLINED: 0, CANCELED: 0.1 };
@@ -31,18 +23,19 @@ export function simulateLabels(
   endAt: number,
   nextLabelId: () => string,
   random: Random,
-): ReturnLabel[] {
+): ImportRow[] {
   return returns.flatMap((returnCase) => {
     if (!random.chance(LABEL_SHARE[returnCase.status])) return [];
     const chargedAt = chargeTime(returnCase, random);
     if (chargedAt >= endAt) return [];
-    const label: ReturnLabel = {
-      labelId: nextLabelId(),
+    const label = {
+      label_id: nextLabelId(),
       ...referencesOf(order.orderId, returnCase.returnId, random),
-      trackingNumber: trackingNumber(random),
-      chargedAt,
-      amountMinor: costOf(returnCase, random),
-      voidedAt: voidTime(chargedAt, returnCase, endAt, random),
+      tracking_number: trackingNumber(random),
+      charged_at: timeText(chargedAt),
+      amount: amountText(costOf(returnCase, random)),
+      currency: DEMO_STORE.currency,
+      voided_at: optionalTimeText(voidTime(chargedAt, returnCase, endAt, random)),
     };
     return random.chance(0.006) ? [label, strayLabel(label, nextLabelId(), random)] : [label];
   });
@@ -54,14 +47,15 @@ function chargeTime({ requestedAt, closedAt }: ReturnCase, random: Random): numb
   return closedAt === null ? chargedAt : Math.min(chargedAt, closedAt);
 }
 
+/** What the carrier's bill names: the order, the return, or both. */
 function referencesOf(
   orderId: string,
   returnId: string,
   random: Random,
-): Pick<ReturnLabel, "orderId" | "returnId"> {
+): { order_id: string; return_id: string } {
   const point = random.fraction();
-  if (point < 0.6) return { orderId, returnId };
-  return point < 0.82 ? { orderId: "", returnId } : { orderId, returnId: "" };
+  const isOrderNamed = point < 0.6 || point >= 0.82;
+  return { order_id: isOrderNamed ? orderId : "", return_id: point < 0.82 ? returnId : "" };
 }
 
 function costOf({ lines }: ReturnCase, random: Random): number {
@@ -79,9 +73,10 @@ function voidTime(chargedAt: number, { status }: ReturnCase, endAt: number, rand
 }
 
 /** A label on the carrier's bill that no order of the store explains. */
-function strayLabel(label: ReturnLabel, labelId: string, random: Random): ReturnLabel {
+function strayLabel(label: ImportRow, labelId: string, random: Random): ImportRow {
   const orderId = random.chance(0.5) ? `MKT-${random.integer(50_000, 59_999)}` : "";
-  return { ...label, labelId, orderId, returnId: "", trackingNumber: trackingNumber(random), voidedAt: null };
+  const references = { label_id: labelId, order_id: orderId, return_id: "" };
+  return { ...label, ...references, tracking_number: trackingNumber(random), voided_at: "" };
 }
 
 function trackingNumber(random: Random): string {

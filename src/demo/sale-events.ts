@@ -53,7 +53,8 @@ function isOn(event: SaleEvent, day: number): boolean {
 }
 
 function blackFriday(todayDay: number): SaleEvent {
-  const startsOnDay = newestSettled([yearOf(todayDay), yearOf(todayDay) - 1], blackFridayOf, 3, todayDay);
+  const year = yearOf(todayDay);
+  const startsOnDay = newestSettled([blackFridayOf(year), blackFridayOf(year - 1)], 3, todayDay);
   return {
     slug: `black-friday-${yearOf(startsOnDay)}`,
     label: `Black Friday ${yearOf(startsOnDay)}`,
@@ -70,7 +71,7 @@ function blackFriday(todayDay: number): SaleEvent {
 function midSeasonSale(products: readonly Product[], todayDay: number): SaleEvent {
   const year = yearOf(todayDay);
   const starts = [dayOfDate(year, 9, 2), dayOfDate(year, 3, 10), dayOfDate(year - 1, 9, 2)];
-  const startsOnDay = newestSettled(starts, (start) => start, 9, todayDay);
+  const startsOnDay = newestSettled(starts, 9, todayDay);
   const season = starts.indexOf(startsOnDay) === 1 ? "spring" : "autumn";
   return {
     slug: `mid-season-${season}-${yearOf(startsOnDay)}`,
@@ -87,17 +88,10 @@ function midSeasonSale(products: readonly Product[], todayDay: number): SaleEven
   };
 }
 
-function newestSettled(
-  newestFirst: readonly number[],
-  startOf: (candidate: number) => number,
-  lengthDays: number,
-  todayDay: number,
-): number {
-  const starts = newestFirst.map(startOf);
-  const settled = starts.find((start) => start + lengthDays + SETTLED_DAYS <= todayDay);
-  const oldest = starts.at(-1);
-  if (oldest === undefined) throw new RangeError("a sale event needs at least one candidate day");
-  return settled ?? oldest;
+/** The newest start that is settled today, else the oldest. */
+function newestSettled(newestFirst: readonly number[], lengthDays: number, todayDay: number): number {
+  const settled = newestFirst.find((start) => start + lengthDays + SETTLED_DAYS <= todayDay);
+  return settled ?? (newestFirst.at(-1) as number);
 }
 
 /** The day after the fourth Thursday of November. */

@@ -23,7 +23,7 @@ export type EmbeddedDatabase = {
 };
 
 /** One process's part in the server: its connection, which holds the shared lock. */
-type Seat = { client: pg.Client; port: number; started: boolean };
+type Presence = { client: pg.Client; port: number; started: boolean };
 
 const databaseName = "returns";
 const waitMs = 60_000;
@@ -33,7 +33,7 @@ const rejoinMs = 1_000;
 const presenceLock = 7_382_013;
 const serviceLock = 7_382_014;
 
-/** What passes: the server is starting or stopping, or was stopped under our feet (57014 while we logged in). */
+/** Passing errors: the server is starting or stopping, or was stopped while this process logged in (57014). */
 const passingErrors = new Set(
   "57014 57P01 57P02 57P03 53300 ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT".split(" "),
 );
@@ -47,28 +47,28 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   const settings = options.settings ?? {};
   const cluster = await openCluster(options.dataFolder, settings);
   const password = readPassword(cluster);
-  let seat = await takeSeat(cluster, password, settings);
+  let presence = await join(cluster, password, settings);
   const left = new AbortController();
   let isServing = false;
   let rejoining: Promise<void> | undefined;
   let leaving: Promise<void> | undefined;
-  keepSeat();
+  watchConnection();
   return {
-    url: `postgresql://${userName}:${password}@127.0.0.1:${seat.port}/${databaseName}`,
-    started: seat.started,
-    claimService: async () => (isServing = await tryLock(seat.client, serviceLock)),
+    url: `postgresql://${userName}:${password}@127.0.0.1:${presence.port}/${databaseName}`,
+    started: presence.started,
+    claimService: async () => (isServing = await tryLock(presence.client, serviceLock)),
     release: () => (leaving ??= release()),
   };
 
   async function release(): Promise<void> {
     left.abort();
     await rejoining;
-    await leave(cluster, seat, options.log);
+    await leave(cluster, presence, options.log);
   }
 
-  /** When the server dies under us it is started again, on the same port if it is free: pools then reconnect. */
-  function keepSeat() {
-    seat.client.once("end", () => {
+  /** A server that dies is started again, on the same port if it is free: pools then reconnect. */
+  function watchConnection() {
+    presence.client.once("end", () => {
       if (!left.signal.aborted) rejoining = rejoin();
     });
   }
@@ -81,12 +81,13 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
       try {
         // A server that still runs is joined once more to leave it, so that the last to leave stops it.
         if (left.signal.aborted && (await findServer(cluster)) === undefined) return;
-        const next = await takeSeat(cluster, password, settings);
+        const next = await join(cluster, password, settings);
         const isServedByOther = isServing && !(await tryLock(next.client, serviceLock));
         if (isServedByOther) options.log("Another process serves this data folder now.");
-        if (next.port !== seat.port) options.log("The embedded database has another port now: restart this.");
-        seat = next;
-        return keepSeat();
+        if (next.port !== presence.port)
+          options.log("The embedded database has another port now: restart this.");
+        presence = next;
+        return watchConnection();
       } catch (error) {
         const { message } = error as Error;
         if (message !== lastMessage) options.log(`The embedded database is not back yet: ${message}`);
@@ -96,14 +97,14 @@ export async function joinEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   }
 }
 
-async function takeSeat(cluster: Cluster, password: string, settings: Record<string, string>): Promise<Seat> {
+async function join(cluster: Cluster, password: string, settings: Record<string, string>): Promise<Presence> {
   const deadline = Date.now() + waitMs;
   let lastError = "it neither runs nor starts";
   while (Date.now() < deadline) {
     const running = await findServer(cluster);
     const server = running ?? (await startServer(cluster, { settings, deadline }));
     if (server !== undefined) {
-      const outcome = await sitDown(server, password);
+      const outcome = await connect(server, password);
       if (outcome instanceof pg.Client) {
         return { client: outcome, port: server.port, started: running === undefined };
       }
@@ -116,8 +117,8 @@ async function takeSeat(cluster: Cluster, password: string, settings: Record<str
   );
 }
 
-/** Connects and takes the shared lock. Waits while the last one to leave stops the server, which then cuts us off. */
-async function sitDown(server: Server, password: string): Promise<pg.Client | Error> {
+/** Connects and takes the shared lock. Waits while the last process to leave stops the server, which ends this connection. */
+async function connect(server: Server, password: string): Promise<pg.Client | Error> {
   const client = new pg.Client({
     host: "127.0.0.1",
     port: server.port,
@@ -160,11 +161,11 @@ async function createDatabase(client: pg.Client): Promise<void> {
 }
 
 /** Gives up the shared lock before trying the exclusive one: of two that leave at once the later is alone then. */
-async function leave(cluster: Cluster, seat: Seat, log: (line: string) => void): Promise<void> {
+async function leave(cluster: Cluster, presence: Presence, log: (line: string) => void): Promise<void> {
   try {
-    await seat.client.query("select pg_advisory_unlock_shared($1)", [presenceLock]);
-    if (await tryLock(seat.client, presenceLock)) await stopServer(cluster, Date.now() + waitMs);
-    await seat.client.end();
+    await presence.client.query("select pg_advisory_unlock_shared($1)", [presenceLock]);
+    if (await tryLock(presence.client, presenceLock)) await stopServer(cluster, Date.now() + waitMs);
+    await presence.client.end();
   } catch (error) {
     // Of two that leave at once the other may have stopped the server already.
     if (!isPassing(error)) log(`Leaving the embedded database: ${(error as Error).message}`);

@@ -3,8 +3,6 @@ import type { ErrorCode } from "../contract/errors.ts";
 import { sendError, sendRefusal } from "./answer.ts";
 import { noteRefusal } from "./request-log.ts";
 import type { Surface } from "./server.ts";
-import { openIntake } from "./webhook-intake.ts";
-import type { Intake } from "./webhook-intake.ts";
 
 /** A delivery as it arrived. Header names are in lower case; the body is what a signature is over. */
 export type ReceivedWebhook = { headers: Readonly<Record<string, string>>; body: Buffer };
@@ -36,7 +34,7 @@ export function createWebhookSurface(
   receive: (webhook: ReceivedWebhook) => Promise<WebhookReply>,
   onRefused: (status: number) => void,
 ): Surface {
-  const intake = openIntake(INTAKE);
+  const intake = openIntake();
   return {
     path: PATH,
     allowedMethods: "POST",
@@ -58,6 +56,23 @@ export function createWebhookSurface(
         );
       });
     },
+  };
+}
+
+/** Takes a place for a request and its bytes; null = there is none. What it returns gives the place back, once. */
+type Intake = (bytes: number) => (() => void) | null;
+
+function openIntake(): Intake {
+  let requests = 0;
+  let takenBytes = 0;
+  return (bytes) => {
+    if (requests >= INTAKE.requests || takenBytes + bytes > INTAKE.bytes) return null;
+    requests += 1;
+    takenBytes += bytes;
+    return () => {
+      requests -= 1;
+      takenBytes -= bytes;
+    };
   };
 }
 
