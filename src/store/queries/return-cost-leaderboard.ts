@@ -3,7 +3,7 @@ import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MEASURES } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
-import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
+import { columnsInside, daysOrAll, monthsBetween, placeInside } from "./return-curve.ts";
 import {
   CANDIDATE,
   CHOSEN,
@@ -56,8 +56,8 @@ const STATEMENTS = {
 };
 
 /**
- * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-quarter.ts, then ranges
- * of cohort's primary key and the primary key of sku for the SKUs returned.
+ * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-quarter.ts, then
+ * cohort's primary key and that of sku for the SKUs returned.
  */
 export async function loadReturnCosts(
   database: Queryable,
@@ -103,7 +103,7 @@ function statement(name: string, isNarrowed: boolean): Statement {
         select c.entity_key as sku, ${columnsInside("c", COHORT_MEASURES)}
           from first f
           join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
-           and c.cohort_month between $13::date and $14::date ${isCandidate}
+           and c.cohort_month = ${monthsBetween("$13", "$14")} ${isCandidate}
          cross join lateral ${placeInside("c", "$8")}
       ) m
      group by m.sku

@@ -48,7 +48,7 @@ const INSERT_SKU_QUARTER = defineStatement({
 });
 
 /**
- * Replaces a quarter (its first day) by the sum of its cohort months (M7). Index cohort_leaderboard, primary key of
+ * Replaces a quarter (its first day) by the sum of its cohort months (M7). Primary keys of cohort and
  * sku_quarter.
  */
 export async function replaceSkuQuarter(
@@ -81,7 +81,7 @@ export function quartersAndMonths(
 
 /**
  * `part`: `columns` of listings over quarters $6 and months $7 inside $8 days; `isNarrowed`: of those in `CANDIDATE`
- * alone. Ranges of sku_quarter's primary key and cohort_leaderboard.
+ * alone. Ranges of the primary keys of sku_quarter and cohort.
  */
 export function listingParts(columns: readonly string[], isNarrowed: boolean): string {
   const isCandidate = (sku: string, listing: string) =>
