@@ -20,8 +20,7 @@ const FOREIGN_CURRENCY = "XTS";
 const MAKE_FEWER = "delete from label_share where shop_key = $1 and order_id like '%JACKET%'";
 const MAKE_OTHER = [
   "update product set family = 'Outerwear', analytics_category = 'Jackets', vendor = 'Nordwind' where shop_key = $1",
-  `update sku set used = true, counterpart_sku = 'JACKET-M', vendor = 'Nordwind',
-          product_gid = 'gid://shopify/Product/1' where shop_key = $1`,
+  "update sku set used = true, vendor = 'Nordwind', product_gid = 'gid://shopify/Product/1' where shop_key = $1",
   "update entity set vendor = 'Nordwind' where shop_key = $1",
 ];
 

@@ -113,7 +113,7 @@ export async function insertReportStore(
     }));
   const tables = {
     product: store.products.map((row) => ({ ...row, from_lines: false })),
-    sku: store.skus.map((row) => ({ ...row, from_lines: false })),
+    sku: store.skus.map(({ sku, product_gid, used }) => ({ sku, product_gid, used, from_lines: false })),
     entity: entities,
     order_line: store.lines,
     return_event: inMonth(store, store.events),

@@ -80,7 +80,6 @@ function catalogueRows() {
       product_title: row.product.title,
       vendor: row.product.vendor,
       used: row.isUsed,
-      counterpart_sku: row.counterpart,
       unit_cost_minor: 700,
       from_lines: false,
     })),

@@ -1,6 +1,6 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
-import { columnsInside, placeInside } from "./return-curve.ts";
+import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
 import type { WatchedKind } from "./watchlist-write.ts";
 
 /** What alerts are judged by, apart from figures. */
@@ -95,7 +95,7 @@ const LOAD_WATCHED_ENTITIES = defineStatement({
                            from (select c.cohort_month, ${columnsInside("c", UNITS)}
                                    from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
                                   where c.shop_key = $1 and c.entity_kind = w.entity_kind
-                                    and c.entity_key = w.entity_key and c.cohort_month between $2 and $3) u
+                                    and c.entity_key = w.entity_key and c.cohort_month = ${monthsBetween("$2", "$3")}) u
                           group by u.cohort_month) m) as months
            from watched w
            left join product p
@@ -104,8 +104,8 @@ const LOAD_WATCHED_ENTITIES = defineStatement({
 });
 
 /**
- * One row per entity of the watchlist and per SKU among those with the most returned units: a range scan of
- * cohort_leaderboard, then ranges of cohort's primary key.
+ * One row per entity of the watchlist and per SKU among those with the most returned units: a range and
+ * then look-ups of cohort's primary key.
  */
 export async function loadWatchedEntities(
   database: Queryable,

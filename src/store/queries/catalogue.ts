@@ -203,16 +203,15 @@ export async function removeSkus(connection: Connection, shopKey: number): Promi
 
 const INSERT_SKUS = defineStatement({
   name: "insert_skus",
-  text: `insert into sku (shop_key, sku, product_gid, product_title, vendor, used, counterpart_sku, unit_cost_minor,
-                          from_lines)
+  text: `insert into sku (shop_key, sku, product_gid, product_title, vendor, used, unit_cost_minor, from_lines)
          select $1, t.sku, p.product_gid, coalesce(p.title, titled.line_title),
                 case when p.product_gid is null then made.line_vendor else p.vendor end,
-                coalesce(v.used, latest.used), v.counterpart_sku,
+                coalesce(v.used, latest.used),
                 case when v.variant_id is null then latest.unit_cost_minor else v.unit_cost_minor end,
                 v.variant_id is null
            from touched_sku t
            left join (
-             select distinct on (sku) sku, variant_id, product_gid, used, counterpart_sku, unit_cost_minor from variant
+             select distinct on (sku) sku, variant_id, product_gid, used, unit_cost_minor from variant
               where shop_key = $1 and sku is not null order by sku, used, variant_id
            ) v on v.sku = t.sku
            left join lateral (

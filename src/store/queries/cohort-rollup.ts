@@ -5,6 +5,24 @@ import { LINE_VENDOR, LISTING_ID, NO_LISTING } from "./listing.ts";
 /** The groups of a row `c`, and the workspace: kinds and keys. */
 const GROUPS = `('family', c.family), ('analytics_category', c.analytics_category), ('vendor', c.vendor), ('workspace', '')`;
 
+/** Every entity that rows `c` of cells are part of, once each; `by`: further columns to group by, with a comma first. */
+const entities = (
+  by: string,
+): string => `grouping sets ((c.sku, c.listing_id${by}), (c.product_gid, c.used${by}),
+       (c.family${by}), (c.analytics_category${by}), (c.vendor${by}), (${by.slice(2)}))`;
+
+/** The columns that name the entity of a row of `entities`; key null = of none. */
+const ENTITY = `case when grouping(c.sku) = 0 then 'sku'
+             when grouping(c.product_gid) = 0 then case when c.used then 'product_used' else 'product' end
+             when grouping(c.family) = 0 then 'family'
+             when grouping(c.analytics_category) = 0 then 'analytics_category'
+             when grouping(c.vendor) = 0 then 'vendor' else 'workspace' end collate "C" as kind,
+           case when grouping(c.sku) = 0 then c.sku when grouping(c.product_gid) = 0 then c.product_gid
+             when grouping(c.family) = 0 then c.family
+             when grouping(c.analytics_category) = 0 then c.analytics_category
+             when grouping(c.vendor) = 0 then c.vendor else '' end as key,
+           coalesce(c.listing_id, ${NO_LISTING}) as listing_id`;
+
 const DELETE_COHORTS = defineStatement({
   name: "delete_cohorts",
   text: `delete from cohort where shop_key = $1 and cohort_month = $2 and entity_kind in
@@ -13,9 +31,8 @@ const DELETE_COHORTS = defineStatement({
 
 /**
  * `line`: the lines of cohort month $2 that sold something. `cell`: those lines by SKU and listing, with what each is
- * part of. `entity_cell`: every entity with its cells; keys are null where a cell is part of none. `step`: what one event or
- * label adds to each measure of its line (M2, M4, M10), by cell, lag day and reason: a window of n days is the sum of the
- * steps of at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and
+ * part of. `step`: what one event or label adds to each measure of its line (M2, M4, M10): a window of n days is the sum
+ * of the steps of at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and
  * returned units of lines with a label. Their steps are the differences of what they are after each event.
  */
 const INSERT_COHORTS = defineStatement({
@@ -37,21 +54,9 @@ const INSERT_COHORTS = defineStatement({
               from line group by sku, listing_id) s
       join listing k on k.shop_key = $1 and k.sku = s.sku and k.listing_id = s.listing_id
       left join product p on p.shop_key = $1 and p.product_gid = k.product_gid
-  ), entity_cell as materialized (
-    select c.sku, c.listing_id as cell_listing_id, e.kind collate "C" as kind, e.key, e.listing_id,
-           c.sold_units, c.costed_sold_units
-      from cell c
-     cross join lateral (
-       select 'sku', c.sku, c.listing_id
-       union all
-       select case when c.used then 'product_used' else 'product' end, c.product_gid, ${NO_LISTING}
-       union all
-       select g.kind, g.key, ${NO_LISTING} from (values ${GROUPS}) g (kind, key)
-     ) e (kind, key, listing_id)
-     where e.key is not null
   ), sold as (
-    select kind, key, listing_id, sum(sold_units) as sold_units, sum(costed_sold_units) as costed_sold_units
-      from entity_cell group by kind, key, listing_id
+    select ${ENTITY}, sum(c.sold_units) as sold_units, sum(c.costed_sold_units) as costed_sold_units
+      from cell c group by ${entities("")}
   ), event as (
     select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units, e.restocked_units,
            e.refund_minor, null::bigint as label_minor
@@ -73,24 +78,21 @@ const INSERT_COHORTS = defineStatement({
       from line_event e
     window steps as (partition by e.order_id, e.line_id order by e.lag_days)
   ), step as materialized (
-    select sku, listing_id, lag_days, reason, sum(returned_units)::integer as returned_units,
-           sum(refunded_units)::integer as refunded_units, sum(restocked_units)::integer as restocked_units,
-           sum((restocked_units * unit_cost_minor)::float8) as restocked_cost_minor,
-           coalesce(sum(returned_units) filter (where unit_cost_minor is not null), 0)::integer as costed_returned_units,
-           sum(refund_minor::float8) as refund_minor, sum(label_minor::float8) as label_minor,
-           sum(returned_not_refunded_units)::integer as returned_not_refunded_units,
-           sum(labeled_returned_units)::integer as labeled_returned_units
-      from line_step group by sku, listing_id, lag_days, reason
+    select c.sku, c.listing_id, c.product_gid, c.used, c.family, c.analytics_category, c.vendor, s.lag_days, s.reason,
+           s.returned_units, s.refunded_units, s.restocked_units, (s.restocked_units * s.unit_cost_minor)::float8 as restocked_cost_minor,
+           case when s.unit_cost_minor is not null then s.returned_units else 0 end as costed_returned_units,
+           s.refund_minor::float8 as refund_minor, s.label_minor::float8 as label_minor,
+           s.returned_not_refunded_units, s.labeled_returned_units
+      from line_step s join cell c on c.sku = s.sku and c.listing_id = s.listing_id
   ), entity_step as (
-    select e.kind, e.key, e.listing_id, s.lag_days, sum(s.returned_units)::integer as returned_units,
-           sum(s.refunded_units)::integer as refunded_units, sum(s.restocked_units)::integer as restocked_units,
-           coalesce(sum(s.restocked_cost_minor), 0) as restocked_cost_minor,
-           sum(s.costed_returned_units)::integer as costed_returned_units,
-           sum(s.refund_minor) as refund_minor, coalesce(sum(s.label_minor), 0) as label_minor,
-           sum(s.returned_not_refunded_units)::integer as returned_not_refunded_units,
-           sum(s.labeled_returned_units)::integer as labeled_returned_units
-      from step s join entity_cell e on e.sku = s.sku and e.cell_listing_id = s.listing_id
-     group by e.kind, e.key, e.listing_id, s.lag_days
+    select ${ENTITY}, c.lag_days, sum(c.returned_units)::integer as returned_units,
+           sum(c.refunded_units)::integer as refunded_units, sum(c.restocked_units)::integer as restocked_units,
+           coalesce(sum(c.restocked_cost_minor), 0) as restocked_cost_minor,
+           sum(c.costed_returned_units)::integer as costed_returned_units,
+           sum(c.refund_minor) as refund_minor, coalesce(sum(c.label_minor), 0) as label_minor,
+           sum(c.returned_not_refunded_units)::integer as returned_not_refunded_units,
+           sum(c.labeled_returned_units)::integer as labeled_returned_units
+      from step c group by ${entities(", c.lag_days")}
   ), curve as (
     select kind, key, listing_id, array_agg(lag_days order by lag_days) as lag_days,
            array_agg(returned_units order by lag_days) as returned_units,
@@ -111,33 +113,31 @@ const INSERT_COHORTS = defineStatement({
                sum(returned_not_refunded_units) over so_far as returned_not_refunded_units,
                sum(labeled_returned_units) over so_far as labeled_returned_units
           from entity_step
-        window so_far as (partition by kind, key, listing_id order by lag_days)
+        window so_far as (partition by key, kind, listing_id order by lag_days rows unbounded preceding)
       ) c
-     group by kind, key, listing_id
+     group by key, kind, listing_id
   ), reason as (
     select kind, key, listing_id, array_agg(reason order by reason, lag_days) as return_reasons,
            array_agg(lag_days order by reason, lag_days) as return_lag_days,
            array_agg(units order by reason, lag_days) as return_units
       from (
-        select e.kind, e.key, e.listing_id, s.reason, s.lag_days, sum(s.returned_units) as units
-          from step s join entity_cell e on e.sku = s.sku and e.cell_listing_id = s.listing_id
-         where s.returned_units > 0
-         group by e.kind, e.key, e.listing_id, s.reason, s.lag_days
+        select ${ENTITY}, c.reason, c.lag_days, sum(c.returned_units) as units
+          from step c
+         where c.returned_units > 0
+         group by ${entities(", c.reason, c.lag_days")}
       ) r
-     group by kind, key, listing_id
+     group by key, kind, listing_id
   ), request as (
-    select e.kind, e.key, e.listing_id,
+    select ${ENTITY},
            sum(q.units) filter (where q.status = 'REQUESTED') as requested_units,
            sum(q.units) filter (where q.status = 'OPEN') as open_units,
            sum(q.units) filter (where q.status = 'CLOSED') as closed_units,
            sum(q.units) filter (where q.status = 'DECLINED') as declined_units,
            sum(q.units) filter (where q.status = 'CANCELED') as canceled_units
-      from (select l.sku, l.listing_id, q.status, sum(q.units)::integer as units
-              from return_request q join line l on l.order_id = q.order_id and l.line_id = q.line_id
-             where q.shop_key = $1 and q.cohort_month = $2
-             group by l.sku, l.listing_id, q.status) q
-      join entity_cell e on e.sku = q.sku and e.cell_listing_id = q.listing_id
-     group by e.kind, e.key, e.listing_id
+      from return_request q join line l on l.order_id = q.order_id and l.line_id = q.line_id
+      join cell c on c.sku = l.sku and c.listing_id = l.listing_id
+     where q.shop_key = $1 and q.cohort_month = $2
+     group by ${entities("")}
   )
   select w.shop_key, $2, s.kind, s.key, s.listing_id, s.sold_units, s.costed_sold_units,
          coalesce(q.requested_units, 0), coalesce(q.open_units, 0), coalesce(q.closed_units, 0),
@@ -147,17 +147,17 @@ const INSERT_COHORTS = defineStatement({
          r.return_reasons, r.return_lag_days, r.return_units
     from workspace w
     cross join sold s
-    left join curve c on c.kind = s.kind and c.key = s.key and c.listing_id = s.listing_id
-    left join reason r on r.kind = s.kind and r.key = s.key and r.listing_id = s.listing_id
-    left join request q on q.kind = s.kind and q.key = s.key and q.listing_id = s.listing_id
-   where w.shop_key = $1
+    left join curve c on c.key = s.key and c.kind = s.kind and c.listing_id = s.listing_id
+    left join reason r on r.key = s.key and r.kind = s.kind and r.listing_id = s.listing_id
+    left join request q on q.key = s.key and q.kind = s.kind and q.listing_id = s.listing_id
+   where w.shop_key = $1 and s.key is not null and s.sold_units > 0
    order by s.kind, s.key, s.listing_id`,
 });
 
 /**
  * Replaces the cohort rows of a month (its first day) by what the facts say (M1–M4, M7–M11, M13). The month's listings
- * have to be there. Indexes order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month and
- * cohort_leaderboard; primary keys of listing and product.
+ * have to be there. Indexes order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month;
+ * primary keys of cohort, listing and product.
  */
 export async function replaceCohorts(connection: Connection, shopKey: number, month: string): Promise<void> {
   await connection.rows(DELETE_COHORTS, [shopKey, month]);
@@ -210,8 +210,8 @@ const INSERT_GROUP_DAYS = defineStatement({
 });
 
 /**
- * Replaces the days of a month's groups and of the workspace (M15). Indexes group_day_by_day, order_line_by_month and
- * return_event_by_month; primary key of product.
+ * Replaces the days of a month's groups and of the workspace (M15). Indexes order_line_by_month and
+ * return_event_by_month; primary keys of group_day and product.
  */
 export async function replaceGroupDays(
   connection: Connection,

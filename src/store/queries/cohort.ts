@@ -1,7 +1,7 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
-import { columnsInside, daysOrAll } from "./return-curve.ts";
+import { columnsInside, daysOrAll, monthsBetween } from "./return-curve.ts";
 import { CHOSEN, CHOSEN_SKUS, FOUND, cohortOfChosen, selectionValues } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
 
@@ -46,7 +46,7 @@ export const COHORT_MEASURES = [
 ];
 
 /**
- * `months`: the figures of the chosen entities by cohort month, after `CHOSEN`; one range scan of cohort's primary key.
+ * `months`: the figures of the chosen entities by cohort month, after `CHOSEN`; look-ups in cohort's primary key.
  * $6 days of the window, $7 and $8 the first and last month.
  */
 export const COHORT_MONTHS = `months as (
@@ -54,7 +54,7 @@ export const COHORT_MONTHS = `months as (
       from chosen e
       cross join ${cohortOfChosen(
         `c.cohort_month, ${columnsInside("c", COHORT_MEASURES)}`,
-        "c.cohort_month between $7 and $8",
+        `c.cohort_month = ${monthsBetween("$7", "$8")}`,
         "$6",
       )}
      group by m.cohort_month
@@ -69,7 +69,7 @@ const LOAD_COHORT = defineStatement({
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months`,
 });
 
-/** One row: the months of a selection that sold something, oldest first. One range scan of cohort's primary key. */
+/** One row: the months of a selection that sold something, oldest first. Look-ups in cohort's primary key. */
 export async function loadCohort(
   database: Queryable,
   workspace: Workspace,

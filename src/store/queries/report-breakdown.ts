@@ -4,7 +4,14 @@ import type { Workspace } from "../workspace.ts";
 import { daysOrAll } from "./return-curve.ts";
 import { CANDIDATE, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
-import { exactSums, listingParts, quartersAndMonths } from "./sku-quarter.ts";
+import {
+  CANDIDATES_ALONE,
+  EVERY_LISTING,
+  exactSums,
+  listingParts,
+  quartersAndMonths,
+} from "./sku-quarter.ts";
+import type { Narrowing } from "./sku-quarter.ts";
 
 export type BreakdownBy = "vendor" | "product" | "sku" | "family" | "analytics_category";
 
@@ -36,16 +43,16 @@ export type BreakdownAnswer = { total: BreakdownFigures; rows: BreakdownRow[] };
 const MEASURES = ["sold_units", "returned_units", "refund_minor", "label_minor"];
 
 const STATEMENTS = {
-  whole: statement("load_report_breakdown", false),
-  narrowed: statement("load_narrowed_report_breakdown", true),
+  whole: statement("load_report_breakdown", EVERY_LISTING),
+  narrowed: statement("load_narrowed_report_breakdown", CANDIDATES_ALONE),
 };
 
-function statement(name: string, isNarrowed: boolean) {
+function statement(name: string, narrowing: Narrowing) {
   const wholeUnits = (row: string) =>
     MEASURES.map((measure) => `'${measure}', coalesce(${row}.${measure}, 0)::bigint`).join(", ");
   return defineStatement({
     name,
-    text: `with ${CANDIDATE}, ${listingParts(MEASURES, isNarrowed)}, member as materialized (
+    text: `with ${CANDIDATE}, ${listingParts(MEASURES, narrowing)}, member as materialized (
     select case $9 when 'vendor' then k.vendor when 'product' then nullif(k.product_gid, '')
                    when 'sku' then nullif(k.sku, '') when 'family' then k.family
                    else k.analytics_category end collate "C" as key, ${exactSums("p", MEASURES)}

@@ -97,7 +97,7 @@ const LOAD_REPORT_FIGURES = defineStatement({
 });
 
 /**
- * One row: all figures of a report, of one moment. Range scans of cohort's primary key; unmatched_label_by_day;
+ * One row: all figures of a report, of one moment. Look-ups in cohort's primary key; unmatched_label_by_day;
  * sale_event's primary key.
  */
 export async function loadReportFigures(

@@ -47,11 +47,12 @@ const LOAD_GROUP_SALE_FIGURES = defineStatement({
   select d.period, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
     from entity e
    cross join days d
+   cross join lateral generate_series(d.starts_on::timestamp, d.ends_on::timestamp, interval '1 day') day (sold_on)
    cross join lateral (
      select ${columnsInside("g", UNITS)}
        from group_day g cross join lateral ${placeInside("g", "$6")}
-      where g.shop_key = $1 and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
-        and g.sold_on between d.starts_on and d.ends_on
+      where g.shop_key = $1 and g.sold_on = day.sold_on::date
+        and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
      offset 0
    ) m
    group by d.period`,

@@ -3,7 +3,7 @@ import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MEASURES } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
-import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
+import { columnsInside, daysOrAll, monthsBetween, placeInside } from "./return-curve.ts";
 import {
   CANDIDATE,
   CHOSEN,
@@ -15,7 +15,14 @@ import {
   vendorFound,
 } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
-import { quartersAndMonths, rankedSkus } from "./sku-quarter.ts";
+import {
+  CANDIDATES_ALONE,
+  EVERY_LISTING,
+  quartersAndMonths,
+  rankedSkus,
+  vendorAlone,
+} from "./sku-quarter.ts";
+import type { Narrowing } from "./sku-quarter.ts";
 
 /** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */
 export type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
@@ -51,13 +58,14 @@ export type CostAnswer = Found & {
 
 const RANKING = ["sold_units", "returned_units", "refund_minor", "label_minor"];
 const STATEMENTS = {
-  whole: statement("load_return_costs", false),
-  narrowed: statement("load_narrowed_return_costs", true),
+  whole: statement("load_return_costs", SHOWN, EVERY_LISTING),
+  ofVendor: statement("load_vendor_return_costs", SHOWN, vendorAlone("$9")),
+  narrowed: statement("load_narrowed_return_costs", `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}`, CANDIDATES_ALONE),
 };
 
 /**
- * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-quarter.ts, then ranges
- * of cohort's primary key and the primary key of sku for the SKUs returned.
+ * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-quarter.ts, then
+ * cohort's primary key and that of sku for the SKUs returned.
  */
 export async function loadReturnCosts(
   database: Queryable,
@@ -65,8 +73,7 @@ export async function loadReturnCosts(
   range: CostRange,
 ): Promise<CostAnswer> {
   const blocks = quartersAndMonths(range.startMonth, range.endMonth);
-  const statementOf = range.selection.kind === "workspace" ? STATEMENTS.whole : STATEMENTS.narrowed;
-  const rows = await database.rows<CostAnswer>(statementOf, [
+  const rows = await database.rows<CostAnswer>(STATEMENTS[scopeOf(range)], [
     ...selectionValues(workspace.shopKey, range.selection),
     blocks.quarters,
     blocks.months,
@@ -82,14 +89,15 @@ export async function loadReturnCosts(
   return rows[0];
 }
 
-function statement(name: string, isNarrowed: boolean): Statement {
-  const shown = isNarrowed ? `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}` : SHOWN;
-  const isCandidate = isNarrowed
-    ? "and (c.entity_key, c.listing_id) in (select k.sku, k.listing_id from candidate k)"
-    : "";
+function scopeOf({ selection, vendor }: CostRange): keyof typeof STATEMENTS {
+  if (selection.kind !== "workspace") return "narrowed";
+  return vendor === null ? "whole" : "ofVendor";
+}
+
+function statement(name: string, shown: string, narrowing: Narrowing): Statement {
   return defineStatement({
     name,
-    text: `with ${CHOSEN}, ${shown}, ${rankedSkus(RANKING, isNarrowed)}, costly as materialized (
+    text: `with ${CHOSEN}, ${shown}, ${rankedSkus(RANKING, narrowing)}, costly as materialized (
     select r.*, r.refund_minor + case when $10 then r.label_minor else 0 end as cost_minor from ranked r
   ), eligible as materialized (
     select c.* from costly c
@@ -103,7 +111,7 @@ function statement(name: string, isNarrowed: boolean): Statement {
         select c.entity_key as sku, ${columnsInside("c", COHORT_MEASURES)}
           from first f
           join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
-           and c.cohort_month between $13::date and $14::date ${isCandidate}
+           and c.cohort_month = ${monthsBetween("$13", "$14")} ${narrowing("c.entity_key", "c.listing_id")}
          cross join lateral ${placeInside("c", "$8")}
       ) m
      group by m.sku

@@ -24,6 +24,14 @@ export function daysOrAll(windowDays: number | null): number {
   return windowDays ?? ALL_DAYS;
 }
 
+/**
+ * The months from `first` to `last` (first days) one by one: cohort's primary key then finds an entity in each of them, where
+ * a range would have it read every entity of those months.
+ */
+export function monthsBetween(first: string, last: string): string {
+  return `any(array(select generate_series(${first}::timestamp, ${last}::timestamp, interval '1 month')::date))`;
+}
+
 /** A lateral row `inside` with the place of a window's last day in the curve of `row`; 0 or null where nothing came back. */
 export function placeInside(row: string, days: string): string {
   return `(select width_bucket(${days}::integer, ${row}.lag_days) as place) inside`;

@@ -12,7 +12,14 @@ import {
   vendorFound,
 } from "./selection.ts";
 import type { Found, Selection } from "./selection.ts";
-import { quartersAndMonths, rankedSkus } from "./sku-quarter.ts";
+import {
+  CANDIDATES_ALONE,
+  EVERY_LISTING,
+  quartersAndMonths,
+  rankedSkus,
+  vendorAlone,
+} from "./sku-quarter.ts";
+import type { Narrowing } from "./sku-quarter.ts";
 
 /** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
 export type RankedSkuRow = {
@@ -47,8 +54,9 @@ export type RankedAnswer = Found & {
 };
 
 const STATEMENTS = {
-  whole: statement("load_return_rates", false),
-  narrowed: statement("load_narrowed_return_rates", true),
+  whole: statement("load_return_rates", SHOWN, EVERY_LISTING),
+  ofVendor: statement("load_vendor_return_rates", SHOWN, vendorAlone("$12")),
+  narrowed: statement("load_narrowed_return_rates", `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}`, CANDIDATES_ALONE),
 };
 
 /**
@@ -64,8 +72,7 @@ export async function loadReturnRates(
   const { selection, months, filters } = range;
   const blocks =
     months === null ? { quarters: [], months: [] } : quartersAndMonths(months.startMonth, months.endMonth);
-  const statementOf = selection.kind === "workspace" ? STATEMENTS.whole : STATEMENTS.narrowed;
-  const rows = await database.rows<RankedAnswer>(statementOf, [
+  const rows = await database.rows<RankedAnswer>(STATEMENTS[scopeOf(range)], [
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,
     blocks.months,
@@ -81,11 +88,16 @@ export async function loadReturnRates(
   return rows[0];
 }
 
-function statement(name: string, isNarrowed: boolean): Statement {
-  const shown = isNarrowed ? `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}` : SHOWN;
+/** Where other vendors' SKUs take part in the ranking, all are read. */
+function scopeOf({ selection, filters, isFiltered }: RankedRange): keyof typeof STATEMENTS {
+  if (selection.kind !== "workspace") return "narrowed";
+  return isFiltered && filters.vendor !== null ? "ofVendor" : "whole";
+}
+
+function statement(name: string, shown: string, narrowing: Narrowing): Statement {
   return defineStatement({
     name,
-    text: `with ${CHOSEN}, ${shown}, ${rankedSkus(["sold_units", "returned_units"], isNarrowed)}, eligible as materialized (
+    text: `with ${CHOSEN}, ${shown}, ${rankedSkus(["sold_units", "returned_units"], narrowing)}, eligible as materialized (
     select r.sku, r.sold_units, r.returned_units,
            ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * r.sold_units::bigint)
            and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes

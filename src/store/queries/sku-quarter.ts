@@ -48,7 +48,7 @@ const INSERT_SKU_QUARTER = defineStatement({
 });
 
 /**
- * Replaces a quarter (its first day) by the sum of its cohort months (M7). Index cohort_leaderboard, primary key of
+ * Replaces a quarter (its first day) by the sum of its cohort months (M7). Primary keys of cohort and
  * sku_quarter.
  */
 export async function replaceSkuQuarter(
@@ -79,22 +79,34 @@ export function quartersAndMonths(
   return { quarters, months };
 }
 
+/** A further condition on the SKU and the listing of a row; the empty text = every row. */
+export type Narrowing = (sku: string, listing: string) => string;
+
+export const EVERY_LISTING: Narrowing = () => "";
+
+/** After `CANDIDATE`. */
+export const CANDIDATES_ALONE: Narrowing = (sku, listing) =>
+  `and (${sku}, ${listing}) in (select k.sku, k.listing_id from candidate k)`;
+
+/** The SKUs that are shown as of the vendor in the named parameter. */
+export function vendorAlone(vendor: string): Narrowing {
+  return (sku) => `and ${sku} in (select s.sku from sku s where s.shop_key = $1 and s.vendor = ${vendor})`;
+}
+
 /**
- * `part`: `columns` of listings over quarters $6 and months $7 inside $8 days; `isNarrowed`: of those in `CANDIDATE`
- * alone. Ranges of sku_quarter's primary key and cohort_leaderboard.
+ * `part`: `columns` of listings over quarters $6 and months $7 inside $8 days. Ranges of the primary keys of sku_quarter
+ * and cohort, or look-ups in them where few SKUs are left.
  */
-export function listingParts(columns: readonly string[], isNarrowed: boolean): string {
-  const isCandidate = (sku: string, listing: string) =>
-    isNarrowed ? `and (${sku}, ${listing}) in (select k.sku, k.listing_id from candidate k)` : "";
+export function listingParts(columns: readonly string[], narrowing: Narrowing): string {
   return `part as (
     select q.sku, q.listing_id, ${columnsInside("q", columns)}
       from sku_quarter q cross join lateral ${placeInside("q", "$8")}
-     where q.shop_key = $1 and q.quarter = any($6::date[]) ${isCandidate("q.sku", "q.listing_id")}
+     where q.shop_key = $1 and q.quarter = any($6::date[]) ${narrowing("q.sku", "q.listing_id")}
     union all
     select c.entity_key, c.listing_id, ${columnsInside("c", columns)}
       from cohort c cross join lateral ${placeInside("c", "$8")}
      where c.shop_key = $1 and c.entity_kind = 'sku' and c.cohort_month = any($7::date[])
-       ${isCandidate("c.entity_key", "c.listing_id")}
+       ${narrowing("c.entity_key", "c.listing_id")}
   )`;
 }
 
@@ -107,8 +119,8 @@ export function exactSums(row: string, columns: readonly string[]): string {
 }
 
 /** `ranked`: the columns of `listingParts` summed up by SKU; lines without a SKU have no place in a ranking of them. */
-export function rankedSkus(columns: readonly string[], isNarrowed: boolean): string {
-  return `${listingParts(columns, isNarrowed)}, ranked as (
+export function rankedSkus(columns: readonly string[], narrowing: Narrowing): string {
+  return `${listingParts(columns, narrowing)}, ranked as (
     select p.sku, ${exactSums("p", columns)} from part p where p.sku <> '' group by p.sku
   )`;
 }
