@@ -48,18 +48,17 @@ export async function buildReport(
 ): Promise<BuiltReport> {
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const before = comparedRange(workspace, input);
-  const [figures, breakdown] = await Promise.all([
-    loadFigures(database, workspace, { input, selection, section, before }),
+  const figures = await loadFigures(database, workspace, { input, selection, section, before });
+  requireFound(selector, figures);
+  const breakdown =
     breakdownBy === null
       ? null
-      : requestBreakdown(database, workspace, {
+      : await requestBreakdown(database, workspace, {
           by: breakdownBy,
           selection,
           windowDays: daysOfWindow(workspace, input),
           countedMonths: countedMonths(workspace, input),
-        }),
-  ]);
-  requireFound(selector, figures);
+        });
   const saleEvent = await requestSaleEvent(database, workspace, input, {
     selection,
     events: figures.sale_events,

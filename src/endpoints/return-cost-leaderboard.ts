@@ -7,7 +7,6 @@ import { rankReturnCost } from "../metrics/return-cost-leaderboard.ts";
 import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
 import type { CostAnswer, CostSkuRow } from "../store/queries/return-cost-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
@@ -15,17 +14,13 @@ import type { Call } from "./call.ts";
 import { coverageOf, monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
-import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 type RankedRow = Totals & { sku: string; productGid: string | null; vendor: string | null };
 
 /** SKUs by highest returns cost over a range of cohort months (M11, M13). */
-export async function returnCostLeaderboard(
-  database: Queryable,
-  call: Call<typeof contract>,
-): Promise<Answer> {
-  const { workspace, input, now } = call;
+export async function returnCostLeaderboard(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const { vendor = null, min_cost = null, limit = 10 } = input;
   const { selector, selection } = requestSelection(input, null);
   const exponent = currencyExponent(workspace.currencyCode);
@@ -59,7 +54,6 @@ export async function returnCostLeaderboard(
         label_costs_included: rules.labelCostsIncluded,
       },
       meta: {
-        ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
         ...coverageOf(workspace, input),

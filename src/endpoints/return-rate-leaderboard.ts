@@ -2,24 +2,19 @@ import type { returnRateLeaderboard as contract } from "../contract/return-rate-
 import { monthToText } from "../metrics/month.ts";
 import { rate } from "../metrics/rate.ts";
 import { leaderboardMonths, rankReturnRate } from "../metrics/return-rate-leaderboard.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
 import type { RankedSkuRow } from "../store/queries/return-rate-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import { monthNumber } from "./cohort-months.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
-import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 const DEFAULT_LIMIT = 10;
 
 /** SKUs by highest return rate over the latest complete month or year, in the primary window (M12). */
-export async function returnRateLeaderboard(
-  database: Queryable,
-  call: Call<typeof contract>,
-): Promise<Answer> {
-  const { workspace, input, now } = call;
+export async function returnRateLeaderboard(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const { period = "year", vendor = null, min_sold_units = null, min_return_rate = null } = input;
   const { selector, selection } = requestSelection(input, null);
   const months = resolveMonths(call);
@@ -52,7 +47,6 @@ export async function returnRateLeaderboard(
         min_sold_units: ranking.minSoldUnits,
       },
       meta: {
-        ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
         ...rankedMonths(months),
         window: "primary",

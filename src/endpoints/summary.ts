@@ -4,15 +4,13 @@ import type { summary as contract } from "../contract/summary.ts";
 import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
 import { cohortMonths, coverageOf, rangeEcho } from "./cohort-months.ts";
-import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** Cohort return rate of a selection: the sum of its cohort months (M6, M7). */
-export async function summary(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
-  const { workspace, input, now } = call;
+export async function summary(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const loaded = await loadCohort(database, workspace, {
     selection,
@@ -33,7 +31,6 @@ export async function summary(database: Queryable, call: Call<typeof contract>):
         ...coverageOf(workspace, input),
       },
       meta: {
-        ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
         vendor: selection.vendor,

@@ -3,16 +3,14 @@ import type { Call } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
 import { rate } from "../metrics/rate.ts";
 import { windowDays } from "../metrics/window.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
 import { cohortMonths, coverageOf, rangeEcho } from "./cohort-months.ts";
 import type { CohortMonth } from "./cohort-months.ts";
-import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** Monthly cohort return rates of a selection: one row per month that is not left out (M5). */
-export async function timeseries(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
-  const { workspace, input, now } = call;
+export async function timeseries(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const loaded = await loadCohort(database, workspace, {
     selection,
@@ -28,7 +26,6 @@ export async function timeseries(database: Queryable, call: Call<typeof contract
     body: {
       data: { rows },
       meta: {
-        ...baseMeta(workspace, now),
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
         vendor: selection.vendor,

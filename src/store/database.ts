@@ -27,8 +27,9 @@ export type Queryable = {
 /** A pool of connections to one database. */
 export type Database = Queryable & {
   /**
-   * Runs `work` in one transaction on one connection; any throw rolls all of it back. When `signal` aborts, the
-   * statement under way is canceled, and the transaction throws the signal's reason.
+   * Runs `work` in one transaction on one connection; any throw rolls all of it back. On a read-only database all its
+   * statements see one snapshot. When `signal` aborts, the statement under way is canceled, and the transaction throws
+   * the signal's reason.
    */
   transaction<Result>(
     work: (connection: Connection) => Promise<Result>,
@@ -90,6 +91,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
   });
   pool.on("error", options.onConnectionError);
   const watch = watchSilence(pool, statementTimeoutMs > 0 ? statementTimeoutMs + SILENCE_GRACE_MS : Infinity);
+  const begin = options.readOnly ? "begin isolation level repeatable read, read only" : "begin";
   let waits = 0;
   const countWait = (): void => {
     if (pool.totalCount >= options.maxConnections && pool.waitingCount >= pool.idleCount) waits += 1;
@@ -101,7 +103,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     },
     transaction: (work, signal) => {
       countWait();
-      return runTransaction({ pool, watch, signal }, work);
+      return runTransaction({ pool, watch, begin, signal }, work);
     },
     usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, waits }),
     close: async () => {
@@ -118,10 +120,15 @@ function settingsOf({ readOnly, hasCitus = false }: DatabaseOptions): string {
   return ["-c timezone=UTC", "-c jit=off", ...reading, ...planOnce].join(" ");
 }
 
-type TransactionOptions = { pool: pg.Pool; watch: SilenceWatch; signal: AbortSignal | undefined };
+type TransactionOptions = {
+  pool: pg.Pool;
+  watch: SilenceWatch;
+  begin: string;
+  signal: AbortSignal | undefined;
+};
 
 async function runTransaction<Result>(
-  { pool, watch, signal }: TransactionOptions,
+  { pool, watch, begin, signal }: TransactionOptions,
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted();
@@ -139,7 +146,7 @@ async function runTransaction<Result>(
     return ask().finally(() => watch.answered(client));
   };
   try {
-    await watched(() => client.query("begin"));
+    await watched(() => client.query(begin));
     if (signal !== undefined) canceling = await watched(() => cancelOnAbort(pool, client, signal));
     const result = await work({
       client,
