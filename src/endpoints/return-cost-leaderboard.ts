@@ -3,20 +3,17 @@ import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { currencyExponent, decimalFromMinor, minorFromNumber } from "../metrics/money.ts";
 import { monthToText } from "../metrics/month.ts";
 import { rate } from "../metrics/rate.ts";
-import { rankReturnCost } from "../metrics/return-cost-leaderboard.ts";
 import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
-import type { CostAnswer, CostSkuRow } from "../store/queries/return-cost-leaderboard.ts";
+import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import { coverageOf, monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
-
-type RankedRow = Totals & { sku: string; productGid: string | null; vendor: string | null };
 
 /** SKUs by highest returns cost over a range of cohort months (M11, M13). */
 export async function returnCostLeaderboard(call: Call<typeof contract>): Promise<Answer> {
@@ -39,14 +36,14 @@ export async function returnCostLeaderboard(call: Call<typeof contract>): Promis
   });
   requireFound(selector, loaded);
 
-  const ranking = rankReturnCost(loaded.rows.map(rankedRow), rules);
-  const productOf = await leaderboardProducts(database, workspace, ranking.rows);
+  const productOf = await leaderboardProducts(database, workspace, loaded.rows);
   return {
     kind: "json",
     body: {
       data: {
-        rows: ranking.rows.map((row) => ({
-          ...presentCosts(row, exponent, rules.labelCostsIncluded),
+        rows: loaded.rows.map((row) => ({
+          sku: row.sku,
+          ...presentCosts(totalsOf(row), exponent, rules.labelCostsIncluded),
           ...productOf(row.sku),
         })),
         currency_code: workspace.currencyCode,
@@ -58,7 +55,7 @@ export async function returnCostLeaderboard(call: Call<typeof contract>): Promis
         ...rangeEcho(input),
         ...coverageOf(workspace, input),
         limit,
-        returned: ranking.rows.length,
+        returned: loaded.rows.length,
         vendor,
         vendor_known: vendor === null ? null : loaded.vendor_known,
         filters: { min_cost, vendor },
@@ -67,10 +64,6 @@ export async function returnCostLeaderboard(call: Call<typeof contract>): Promis
       },
     },
   };
-}
-
-function rankedRow(row: CostSkuRow): RankedRow {
-  return { sku: row.sku, productGid: row.product_gid, vendor: row.vendor, ...totalsOf(row) };
 }
 
 /** The sum of all rows that pass the filters, shown or not. */
@@ -95,19 +88,18 @@ function lastMonth({ workspace, input }: Call<typeof contract>): string {
   return latest < monthNumber(input.end_month) ? monthToText(latest) : input.end_month;
 }
 
-function presentCosts(row: RankedRow, exponent: number, labelsIncluded: boolean) {
+function presentCosts(totals: Totals, exponent: number, labelsIncluded: boolean) {
   const amount = (minor: number): number => decimalFromMinor(minor, exponent);
-  const marginMinor = marginImpactMinor(row, labelsIncluded);
+  const marginMinor = marginImpactMinor(totals, labelsIncluded);
   return {
-    sku: row.sku,
-    total_cost_amount: amount(returnsCostMinor(row, labelsIncluded)),
-    total_refunded_amount: amount(row.refundMinor),
-    total_return_label_cost: amount(labelsIncluded ? row.labelMinor : 0),
-    sold_units: row.soldUnits,
-    returned_units: row.returnedUnits,
-    return_rate: rate(row.returnedUnits, row.soldUnits),
-    refunded_units: row.refundedUnits,
+    total_cost_amount: amount(returnsCostMinor(totals, labelsIncluded)),
+    total_refunded_amount: amount(totals.refundMinor),
+    total_return_label_cost: amount(labelsIncluded ? totals.labelMinor : 0),
+    sold_units: totals.soldUnits,
+    returned_units: totals.returnedUnits,
+    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    refunded_units: totals.refundedUnits,
     estimated_margin_impact: marginMinor === null ? null : amount(marginMinor),
-    cogs_coverage: cogsCoverage(row),
+    cogs_coverage: cogsCoverage(totals),
   };
 }

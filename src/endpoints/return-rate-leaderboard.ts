@@ -1,9 +1,8 @@
 import type { returnRateLeaderboard as contract } from "../contract/return-rate-leaderboard.ts";
+import { leaderboardMonths } from "../metrics/completeness.ts";
 import { monthToText } from "../metrics/month.ts";
 import { rate } from "../metrics/rate.ts";
-import { leaderboardMonths, rankReturnRate } from "../metrics/return-rate-leaderboard.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
-import type { RankedSkuRow } from "../store/queries/return-rate-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import { monthNumber } from "./cohort-months.ts";
@@ -19,40 +18,41 @@ export async function returnRateLeaderboard(call: Call<typeof contract>): Promis
   const { selector, selection } = requestSelection(input, null);
   const months = resolveMonths(call);
   const isFull = hasFullLeaderboards(workspace);
+  const cardSize = isFull ? null : workspace.visibleCardSize;
+  const limit = Math.min(input.limit ?? DEFAULT_LIMIT, cardSize ?? Infinity);
   const loaded = await loadReturnRates(database, workspace, {
     selection,
     months,
     windowDays: workspace.primaryWindowDays,
     minSoldUnits: workspace.minSoldUnits,
     filters: { minSoldUnits: min_sold_units, minReturnRate: min_return_rate, vendor },
-    isFiltered: isFull,
-    rows: isFull ? (input.limit ?? DEFAULT_LIMIT) : workspace.visibleCardSize,
+    cardSize,
+    limit,
   });
   requireFound(selector, loaded);
 
-  const ranking = rank(call, loaded.rows);
-  const productOf = await leaderboardProducts(database, workspace, ranking.rows);
+  const productOf = await leaderboardProducts(database, workspace, loaded.rows);
   return {
     kind: "json",
     body: {
       data: {
-        rows: ranking.rows.map((row) => ({
+        rows: loaded.rows.map((row) => ({
           sku: row.sku,
-          sold_units: row.soldUnits,
-          returned_units: row.returnedUnits,
-          return_rate: rate(row.returnedUnits, row.soldUnits),
+          sold_units: row.sold_units,
+          returned_units: row.returned_units,
+          return_rate: rate(row.returned_units, row.sold_units),
           ...productOf(row.sku),
         })),
         total_eligible_count: loaded.eligible_count,
-        min_sold_units: ranking.minSoldUnits,
+        min_sold_units: Math.max(workspace.minSoldUnits, min_sold_units ?? 0),
       },
       meta: {
         selector: selectorEcho(selector, loaded.skus),
         ...rankedMonths(months),
         window: "primary",
         period,
-        limit: ranking.limit,
-        returned: ranking.rows.length,
+        limit,
+        returned: loaded.rows.length,
         vendor,
         vendor_known: vendor === null ? null : loaded.vendor_known,
         filters: { min_return_rate, min_sold_units, vendor },
@@ -78,27 +78,6 @@ function rankedMonths(months: ReturnType<typeof resolveMonths>) {
     excluded_months: [],
     complete_through: endMonth,
   };
-}
-
-function rank({ workspace, input }: Call<typeof contract>, rows: readonly RankedSkuRow[]) {
-  return rankReturnRate(
-    rows.map((row) => ({
-      sku: row.sku,
-      productGid: row.product_gid,
-      vendor: row.vendor,
-      soldUnits: row.sold_units,
-      returnedUnits: row.returned_units,
-    })),
-    {
-      workspaceMinSoldUnits: workspace.minSoldUnits,
-      minSoldUnits: input.min_sold_units ?? null,
-      minReturnRate: input.min_return_rate ?? null,
-      vendor: input.vendor ?? null,
-      limit: input.limit ?? DEFAULT_LIMIT,
-      fullLeaderboards: hasFullLeaderboards(workspace),
-      visibleCardSize: workspace.visibleCardSize,
-    },
-  );
 }
 
 function resolveMonths({ workspace, input }: Call<typeof contract>) {

@@ -82,3 +82,17 @@ export function comparedMonths(
   const compared = { startMonth: endMonth - monthsIncluded + 1, endMonth };
   return compared.startMonth < FIRST_MONTH ? null : compared;
 }
+
+/**
+ * M12: the cohort months ranked: the latest complete one, or the twelve latest. Null when no source was
+ * ever synced. A year starts 11 months before its last month, whether or not data does.
+ */
+export function leaderboardMonths(
+  period: "month" | "year",
+  primaryWindowDays: number,
+  asOfDay: number | null,
+): MonthRange | null {
+  const endMonth = latestCompleteMonth(primaryWindowDays, asOfDay);
+  if (endMonth === null) return null;
+  return { startMonth: period === "month" ? endMonth : endMonth - 11, endMonth };
+}
