@@ -27,9 +27,8 @@ export type Queryable = {
 /** A pool of connections to one database. */
 export type Database = Queryable & {
   /**
-   * Runs `work` in one transaction on one connection; any throw rolls all of it back. On a read-only database all its
-   * statements see one snapshot. When `signal` aborts, the statement under way is canceled, and the transaction throws
-   * the signal's reason.
+   * Runs `work` in one transaction on one connection; any throw rolls all of it back. When `signal` aborts, the
+   * statement under way is canceled, and the transaction throws the signal's reason.
    */
   transaction<Result>(
     work: (connection: Connection) => Promise<Result>,
@@ -41,7 +40,11 @@ export type Database = Queryable & {
 /** Connections of a pool now, and since it was opened how often a statement or transaction had to wait for one. */
 export type PoolUsage = { open: number; idle: number; waiting: number; waits: number };
 
-export type DatabasePool = Database & { usage(): PoolUsage };
+export type DatabasePool = Database & {
+  /** Runs `work`, which only reads, on one snapshot: all of its statements see what the first one saw. */
+  snapshot<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result>;
+  usage(): PoolUsage;
+};
 
 /** One connection inside a transaction; `client` is for COPY streams and cursors only. */
 export type Connection = Queryable & { client: pg.PoolClient };
@@ -77,7 +80,7 @@ const PLAN_ONCE = "-c plan_cache_mode=force_generic_plan";
 
 /** Opens a pool. Nothing connects until the first statement. */
 export function openDatabase(options: DatabaseOptions): DatabasePool {
-  const { statementTimeoutMs } = options;
+  const { statementTimeoutMs, readOnly } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
@@ -87,11 +90,11 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     application_name: options.applicationName,
     ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
     options: settingsOf(options),
+    pipeline: readOnly,
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   });
   pool.on("error", options.onConnectionError);
   const watch = watchSilence(pool, statementTimeoutMs > 0 ? statementTimeoutMs + SILENCE_GRACE_MS : Infinity);
-  const begin = options.readOnly ? "begin isolation level repeatable read, read only" : "begin";
   let waits = 0;
   const countWait = (): void => {
     if (pool.totalCount >= options.maxConnections && pool.waitingCount >= pool.idleCount) waits += 1;
@@ -103,7 +106,11 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     },
     transaction: (work, signal) => {
       countWait();
-      return runTransaction({ pool, watch, begin, signal }, work);
+      return runTransaction({ pool, watch, signal }, work);
+    },
+    snapshot: (work) => {
+      countWait();
+      return runSnapshot(pool, watch, work);
     },
     usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, waits }),
     close: async () => {
@@ -120,15 +127,10 @@ function settingsOf({ readOnly, hasCitus = false }: DatabaseOptions): string {
   return ["-c timezone=UTC", "-c jit=off", ...reading, ...planOnce].join(" ");
 }
 
-type TransactionOptions = {
-  pool: pg.Pool;
-  watch: SilenceWatch;
-  begin: string;
-  signal: AbortSignal | undefined;
-};
+type TransactionOptions = { pool: pg.Pool; watch: SilenceWatch; signal: AbortSignal | undefined };
 
 async function runTransaction<Result>(
-  { pool, watch, begin, signal }: TransactionOptions,
+  { pool, watch, signal }: TransactionOptions,
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted();
@@ -146,7 +148,7 @@ async function runTransaction<Result>(
     return ask().finally(() => watch.answered(client));
   };
   try {
-    await watched(() => client.query(begin));
+    await watched(() => client.query("begin"));
     if (signal !== undefined) canceling = await watched(() => cancelOnAbort(pool, client, signal));
     const result = await work({
       client,
@@ -169,6 +171,39 @@ async function runTransaction<Result>(
   } finally {
     client.off("error", onError);
     client.release(broken);
+  }
+}
+
+const BEGIN_SNAPSHOT = "begin isolation level repeatable read, read only";
+
+async function runSnapshot<Result>(
+  pool: pg.Pool,
+  watch: SilenceWatch,
+  work: (connection: Queryable) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  // Without a listener, a connection that dies between two statements would end the process.
+  const ignore = (): void => {};
+  client.on("error", ignore);
+  // Pipelined: the first statement follows without waiting for this one.
+  const begun = client.query(BEGIN_SNAPSHOT);
+  begun.catch(ignore);
+  try {
+    const result = await work({
+      rows: (statement, values) => {
+        watch.asked(client);
+        return runOn(client, statement, values);
+      },
+    });
+    await begun;
+    return result;
+  } finally {
+    const release = (error?: Error): void => {
+      client.off("error", ignore);
+      client.release(error);
+    };
+    // Nothing was written, so that nobody waits for the end.
+    client.query("commit").then(() => release(), release);
   }
 }
 
