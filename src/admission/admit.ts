@@ -48,7 +48,7 @@ export function createAdmit(options: {
   };
 }
 
-function readBearer(authorization: string | undefined): { shopKey: string; tokenId: string; secret: string } {
+function readBearer(authorization: string | undefined): { shopKey: number; tokenId: string; secret: string } {
   if (authorization === undefined || authorization === "") {
     throw unauthorized("Send your API token in the header Authorization: Bearer <API_TOKEN>.");
   }

@@ -33,7 +33,7 @@ export function createSearchTurns(maxConnections: number) {
   return async <Result>({ workspace, input }: Asked, make: () => Promise<Result>): Promise<Result> => {
     if (searchText(input) === "") return make();
     try {
-      return await turns(String(workspace.shopKey), make);
+      return await turns(workspace.shopKey, make);
     } catch (error) {
       if (!(error instanceof NoTurn)) throw error;
       throw invalidRequest(

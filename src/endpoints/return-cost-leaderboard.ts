@@ -1,16 +1,16 @@
 import type { returnCostLeaderboard as contract } from "../contract/return-cost-leaderboard.ts";
+import { FIRST_MONTH } from "../lib/month.ts";
 import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { currencyExponent, decimalFromMinor, minorFromNumber } from "../metrics/money.ts";
-import { monthToText } from "../metrics/month.ts";
 import { rate } from "../metrics/rate.ts";
 import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
-import { windowDays } from "../metrics/window.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
 import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
-import { coverageOf, monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
+import { coverageOf, rangeEcho, requestRange, totalsOf } from "./cohort-months.ts";
+import type { CohortRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
@@ -20,6 +20,7 @@ export async function returnCostLeaderboard(call: Call<typeof contract>): Promis
   const { database, workspace, input } = call;
   const { vendor = null, min_cost = null, limit = 10 } = input;
   const { selector, selection } = requestSelection(input, null);
+  const range = requestRange(workspace, input);
   const exponent = currencyExponent(workspace.currencyCode);
   const rules = {
     minCostMinor: min_cost === null ? null : minorFromNumber(min_cost, exponent),
@@ -29,9 +30,8 @@ export async function returnCostLeaderboard(call: Call<typeof contract>): Promis
   };
   const loaded = await loadReturnCosts(database, workspace, {
     selection,
-    windowDays: windowDays(input.window ?? "primary", workspace.primaryWindowDays),
-    startMonth: input.start_month,
-    endMonth: lastMonth(call),
+    ...range,
+    endMonth: lastMonth(range),
     ...rules,
   });
   requireFound(selector, loaded);
@@ -53,7 +53,7 @@ export async function returnCostLeaderboard(call: Call<typeof contract>): Promis
       meta: {
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
-        ...coverageOf(workspace, input),
+        ...coverageOf(range),
         limit,
         returned: loaded.rows.length,
         vendor,
@@ -80,12 +80,9 @@ function presentTotals(loaded: CostAnswer, exponent: number, labelsIncluded: boo
 }
 
 /** The range's last month that takes part: later ones are left out as incomplete (M5). */
-function lastMonth({ workspace, input }: Call<typeof contract>): string {
-  const days = windowDays(input.window ?? "primary", workspace.primaryWindowDays);
-  if (days === null || input.include_incomplete === true) return input.end_month;
-  const latest = latestCompleteMonth(days, workspace.asOfDay);
-  if (latest === null) return "0001-01";
-  return latest < monthNumber(input.end_month) ? monthToText(latest) : input.end_month;
+function lastMonth({ endMonth, windowDays, asOfDay, includeIncomplete }: CohortRange): number {
+  if (windowDays === null || includeIncomplete) return endMonth;
+  return Math.min(endMonth, Math.max(FIRST_MONTH, latestCompleteMonth(windowDays, asOfDay) ?? FIRST_MONTH));
 }
 
 function presentCosts(totals: Totals, exponent: number, labelsIncluded: boolean) {

@@ -1,11 +1,11 @@
 import type { returnRateLeaderboard as contract } from "../contract/return-rate-leaderboard.ts";
 import { leaderboardMonths } from "../metrics/completeness.ts";
-import { monthToText } from "../metrics/month.ts";
+import type { MonthRange } from "../metrics/completeness.ts";
+import { monthToText } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
 import { loadReturnRates } from "../store/queries/return-rate-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
-import { monthNumber } from "./cohort-months.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
@@ -16,7 +16,7 @@ export async function returnRateLeaderboard(call: Call<typeof contract>): Promis
   const { database, workspace, input } = call;
   const { period = "year", vendor = null, min_sold_units = null, min_return_rate = null } = input;
   const { selector, selection } = requestSelection(input, null);
-  const months = resolveMonths(call);
+  const months = leaderboardMonths(period, workspace.primaryWindowDays, workspace.asOfDay);
   const isFull = hasFullLeaderboards(workspace);
   const cardSize = isFull ? null : workspace.visibleCardSize;
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, cardSize ?? Infinity);
@@ -68,20 +68,14 @@ export async function returnRateLeaderboard(call: Call<typeof contract>): Promis
 }
 
 /** The months ranked end with the newest complete one and leave none out (M12); none are ranked before the first sync. */
-function rankedMonths(months: ReturnType<typeof resolveMonths>) {
+function rankedMonths(months: MonthRange | null) {
   if (months === null) return { months_included: 0, excluded_months: [], complete_through: null };
   const { startMonth, endMonth } = months;
   return {
-    start_month: startMonth,
-    end_month: endMonth,
-    months_included: monthNumber(endMonth) - monthNumber(startMonth) + 1,
+    start_month: monthToText(startMonth),
+    end_month: monthToText(endMonth),
+    months_included: endMonth - startMonth + 1,
     excluded_months: [],
-    complete_through: endMonth,
+    complete_through: monthToText(endMonth),
   };
-}
-
-function resolveMonths({ workspace, input }: Call<typeof contract>) {
-  const months = leaderboardMonths(input.period ?? "year", workspace.primaryWindowDays, workspace.asOfDay);
-  if (months === null) return null;
-  return { startMonth: monthToText(months.startMonth), endMonth: monthToText(months.endMonth) };
 }

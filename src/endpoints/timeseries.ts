@@ -1,10 +1,10 @@
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
+import { monthToDate } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
-import { windowDays } from "../metrics/window.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
-import { cohortMonths, coverageOf, rangeEcho } from "./cohort-months.ts";
+import { cohortMonths, coverageOf, rangeEcho, requestRange } from "./cohort-months.ts";
 import type { CohortMonth } from "./cohort-months.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
@@ -12,15 +12,11 @@ import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 export async function timeseries(call: Call<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
-  const loaded = await loadCohort(database, workspace, {
-    selection,
-    windowDays: windowDays(input.window ?? "primary", workspace.primaryWindowDays),
-    startMonth: input.start_month,
-    endMonth: input.end_month,
-  });
+  const range = requestRange(workspace, input);
+  const loaded = await loadCohort(database, workspace, { selection, ...range });
   requireFound(selector, loaded);
 
-  const rows = cohortMonths(workspace, input, loaded.months).map(presentMonth);
+  const rows = cohortMonths(range, loaded.months).map(presentMonth);
   return {
     kind: "json",
     body: {
@@ -29,7 +25,7 @@ export async function timeseries(call: Call<typeof contract>): Promise<Answer> {
         selector: selectorEcho(selector, loaded.skus),
         ...rangeEcho(input),
         vendor: selection.vendor,
-        ...coverageOf(workspace, input),
+        ...coverageOf(range),
         returned: rows.length,
       },
     },
@@ -38,7 +34,7 @@ export async function timeseries(call: Call<typeof contract>): Promise<Answer> {
 
 function presentMonth({ month, isComplete, totals }: CohortMonth) {
   return {
-    cohort_month: `${month}-01`,
+    cohort_month: monthToDate(month),
     sold_units: totals.soldUnits,
     returned_units: totals.returnedUnits,
     return_rate: rate(totals.returnedUnits, totals.soldUnits),

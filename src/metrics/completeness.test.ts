@@ -10,7 +10,7 @@ import {
   leaderboardMonths,
   monthCoverage,
 } from "./completeness.ts";
-import { dayFromText, lastDayOfMonth, monthFromText, monthToText } from "./month.ts";
+import { dayFromText, lastDayOfMonth, monthFromText, monthToText } from "../lib/month.ts";
 
 const january = monthFromText("2024-01") as number;
 const day = (text: string): number => dayFromText(text) as number;

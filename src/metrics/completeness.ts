@@ -1,4 +1,4 @@
-import { FIRST_MONTH, lastDayOfMonth, monthOfDay, monthsBetween } from "./month.ts";
+import { FIRST_MONTH, lastDayOfMonth, monthOfDay, monthsBetween } from "../lib/month.ts";
 
 /**
  * M5: whether cohort `month` can no longer change inside a window of `windowDays` (null = lifetime).

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import fc from "fast-check";
+import { knownMonth, monthToDate } from "../../src/lib/month.ts";
 import type { Selection } from "../../src/store/queries/selection.ts";
 import { createTenant, insertRows } from "./tenants.ts";
 
@@ -13,7 +14,7 @@ export type RankedRow = {
   vendor: Vendor;
 };
 
-export const MONTH = "2025-01";
+export const MONTH = knownMonth("2025-01");
 const NO_LISTING = "00000000-0000-0000-0000-000000000000";
 export const VENDORS: readonly Vendor[] = ["Acme", "Bolt", null];
 const WHOLE: Selection = { kind: "workspace", key: "", includeUsed: false, vendor: null };
@@ -36,7 +37,7 @@ export async function insertRankedShop(database: pg.Pool, rows: readonly RankedR
   const figures = rows.map(({ sku, sold, returned, refund, label }) => ({
     entity_kind: "sku",
     entity_key: sku,
-    cohort_month: `${MONTH}-01`,
+    cohort_month: monthToDate(MONTH),
     listing_id: NO_LISTING,
     sold_units: sold,
     ...Object.fromEntries(uncounted.map((name) => [`${name}_units`, 0])),

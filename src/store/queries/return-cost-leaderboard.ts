@@ -1,3 +1,4 @@
+import { monthToDate } from "../../lib/month.ts";
 import { defineStatement } from "../database.ts";
 import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
@@ -29,8 +30,8 @@ export type CostRange = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;
-  startMonth: string;
-  endMonth: string;
+  startMonth: number;
+  endMonth: number;
   labelCostsIncluded: boolean;
   minCostMinor: number | null;
   vendor: string | null;
@@ -75,8 +76,8 @@ export async function loadReturnCosts(
     range.labelCostsIncluded,
     range.minCostMinor,
     range.limit,
-    `${range.startMonth}-01`,
-    `${range.endMonth}-01`,
+    monthToDate(range.startMonth),
+    monthToDate(range.endMonth),
   ]);
   if (rows[0] === undefined) throw new Error("load_return_costs returned no row");
   return rows[0];

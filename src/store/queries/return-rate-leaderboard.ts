@@ -23,10 +23,10 @@ export type RankedSkuRow = {
   returned_units: number;
 };
 
-/** M12. `minSoldUnits` is the workspace's threshold, the filters are the request's. Months YYYY-MM, null = none. */
+/** M12. `minSoldUnits` is the workspace's threshold, the filters are the request's. `months` null = none. */
 export type RankedRange = {
   selection: Selection;
-  months: { startMonth: string; endMonth: string } | null;
+  months: { startMonth: number; endMonth: number } | null;
   /** Days of the primary window. */
   windowDays: number;
   minSoldUnits: number;

@@ -1,3 +1,4 @@
+import { dayOfInstant } from "../../lib/month.ts";
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
@@ -44,8 +45,6 @@ export async function loadWorkspace(
   return row === undefined ? null : { workspace: workspaceOf(row), readiness: row.readiness };
 }
 
-const DAY_MS = 86_400_000;
-
 export function workspaceOf(row: WorkspaceRow): Workspace {
   return {
     shopKey: row.shop_key,
@@ -58,7 +57,7 @@ export function workspaceOf(row: WorkspaceRow): Workspace {
     minSoldUnits: row.min_sold_units,
     visibleCardSize: row.visible_card_size,
     dataVersion: row.data_version,
-    asOfDay: row.data_as_of === null ? null : Math.floor(row.data_as_of.getTime() / DAY_MS),
+    asOfDay: row.data_as_of === null ? null : dayOfInstant(row.data_as_of.getTime()),
     sources: row.sources.map((source) => ({
       source: source.source,
       kind: source.kind,
