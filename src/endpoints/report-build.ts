@@ -24,7 +24,7 @@ import {
 } from "./report-parts.ts";
 import type { WholeReport } from "./report-rows.ts";
 import { loadSaleEvent } from "./report-sale-event.ts";
-import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
+import { requestSelection, requireFound } from "./selection.ts";
 
 export type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
@@ -32,7 +32,8 @@ export type BuiltReport = {
   data: WholeReport;
   /** null = not asked for. */
   breakdown: ReportBreakdown | null;
-  selector: ReturnType<typeof selectorEcho>;
+  selection: Selection;
+  skus: readonly string[] | null;
 };
 
 /** What of a report to load: unmatched labels are null in a section that does not show them. */
@@ -45,11 +46,11 @@ export async function buildReport(
   input: ReportInput,
   { section, breakdownBy }: ReportScope,
 ): Promise<BuiltReport> {
-  const { selector, selection } = requestSelection(input, input.vendor ?? null);
+  const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);
   const before = comparedRange(range);
   const figures = await loadFigures(database, workspace, { input, range, selection, section, before });
-  requireFound(selector, figures);
+  requireFound(selection, figures);
   const breakdown =
     breakdownBy === null
       ? null
@@ -66,7 +67,8 @@ export async function buildReport(
   });
 
   return {
-    selector: selectorEcho(selector, figures.skus),
+    selection,
+    skus: figures.skus,
     breakdown,
     data: presentReport(workspace, input, { range, before, figures, saleEvent }),
   };

@@ -4,6 +4,7 @@ import type { Call } from "./call.ts";
 import { rangeEcho } from "./cohort-months.ts";
 import { buildReport } from "./report-build.ts";
 import type { BuiltReport } from "./report-build.ts";
+import { selectorEcho } from "./selection.ts";
 
 /** The report of a selection: all of it, or the part that `reportSection` names beside the summary and the sale event. */
 export async function report(call: Call<typeof contract>): Promise<Answer> {
@@ -16,7 +17,7 @@ export async function report(call: Call<typeof contract>): Promise<Answer> {
     body: {
       data: partOf(built, section),
       meta: {
-        selector: built.selector,
+        selector: selectorEcho(built.selection, built.skus),
         ...rangeEcho(input),
         vendor: input.vendor ?? null,
         section,

@@ -19,7 +19,7 @@ import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 export async function returnCostLeaderboard(call: Call<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const { vendor = null, min_cost = null, limit = 10 } = input;
-  const { selector, selection } = requestSelection(input, null);
+  const selection = requestSelection(input, null);
   const range = requestRange(workspace, input);
   const exponent = currencyExponent(workspace.currencyCode);
   const rules = {
@@ -34,7 +34,7 @@ export async function returnCostLeaderboard(call: Call<typeof contract>): Promis
     endMonth: lastMonth(range),
     ...rules,
   });
-  requireFound(selector, loaded);
+  requireFound(selection, loaded);
 
   const productOf = await leaderboardProducts(database, workspace, loaded.rows);
   return {
@@ -51,7 +51,7 @@ export async function returnCostLeaderboard(call: Call<typeof contract>): Promis
         label_costs_included: rules.labelCostsIncluded,
       },
       meta: {
-        selector: selectorEcho(selector, loaded.skus),
+        selector: selectorEcho(selection, loaded.skus),
         ...rangeEcho(input),
         ...coverageOf(range),
         limit,

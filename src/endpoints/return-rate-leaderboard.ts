@@ -15,7 +15,7 @@ const DEFAULT_LIMIT = 10;
 export async function returnRateLeaderboard(call: Call<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const { period = "year", vendor = null, min_sold_units = null, min_return_rate = null } = input;
-  const { selector, selection } = requestSelection(input, null);
+  const selection = requestSelection(input, null);
   const months = leaderboardMonths(period, workspace.primaryWindowDays, workspace.asOfDay);
   const isFull = hasFullLeaderboards(workspace);
   const cardSize = isFull ? null : workspace.visibleCardSize;
@@ -29,7 +29,7 @@ export async function returnRateLeaderboard(call: Call<typeof contract>): Promis
     cardSize,
     limit,
   });
-  requireFound(selector, loaded);
+  requireFound(selection, loaded);
 
   const productOf = await leaderboardProducts(database, workspace, loaded.rows);
   return {
@@ -47,7 +47,7 @@ export async function returnRateLeaderboard(call: Call<typeof contract>): Promis
         min_sold_units: Math.max(workspace.minSoldUnits, min_sold_units ?? 0),
       },
       meta: {
-        selector: selectorEcho(selector, loaded.skus),
+        selector: selectorEcho(selection, loaded.skus),
         ...rankedMonths(months),
         window: "primary",
         period,

@@ -10,10 +10,10 @@ import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 /** Cohort return rate of a selection: the sum of its cohort months (M6, M7). */
 export async function summary(call: Call<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
-  const { selector, selection } = requestSelection(input, input.vendor ?? null);
+  const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);
   const loaded = await loadCohort(database, workspace, { selection, ...range });
-  requireFound(selector, loaded);
+  requireFound(selection, loaded);
 
   const totals = sumTotals(cohortMonths(range, loaded.months).map((month) => month.totals));
   return {
@@ -26,7 +26,7 @@ export async function summary(call: Call<typeof contract>): Promise<Answer> {
         ...coverageOf(range),
       },
       meta: {
-        selector: selectorEcho(selector, loaded.skus),
+        selector: selectorEcho(selection, loaded.skus),
         ...rangeEcho(input),
         vendor: selection.vendor,
       },

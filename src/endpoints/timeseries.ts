@@ -11,10 +11,10 @@ import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 /** Monthly cohort return rates of a selection: one row per month that is not left out (M5). */
 export async function timeseries(call: Call<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
-  const { selector, selection } = requestSelection(input, input.vendor ?? null);
+  const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);
   const loaded = await loadCohort(database, workspace, { selection, ...range });
-  requireFound(selector, loaded);
+  requireFound(selection, loaded);
 
   const rows = cohortMonths(range, loaded.months).map(presentMonth);
   return {
@@ -22,7 +22,7 @@ export async function timeseries(call: Call<typeof contract>): Promise<Answer> {
     body: {
       data: { rows },
       meta: {
-        selector: selectorEcho(selector, loaded.skus),
+        selector: selectorEcho(selection, loaded.skus),
         ...rangeEcho(input),
         vendor: selection.vendor,
         ...coverageOf(range),
