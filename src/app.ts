@@ -3,6 +3,7 @@ import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
 import { createOperation } from "./admission/operation.ts";
 import type { Gate, Operation } from "./admission/operation.ts";
+import { createSnapshots } from "./admission/snapshot.ts";
 import type { Config } from "./config.ts";
 import { createConnectors } from "./connectors.ts";
 import { alerts as alertsContract } from "./contract/alerts.ts";
@@ -15,9 +16,9 @@ import { summary as summaryContract } from "./contract/summary.ts";
 import { timeseries as timeseriesContract } from "./contract/timeseries.ts";
 import { alerts } from "./endpoints/alerts.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
-import { createEntities } from "./endpoints/entities.ts";
+import { createSearchTurns, entities } from "./endpoints/entities.ts";
 import { exportReport } from "./endpoints/export-report.ts";
-import { freshness } from "./endpoints/meta.ts";
+import { baseMeta } from "./endpoints/meta.ts";
 import { report } from "./endpoints/report.ts";
 import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
@@ -31,8 +32,6 @@ import { createMcpSurface } from "./mcp/surface.ts";
 import type { Keys } from "./lib/keys.ts";
 import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
 import type { Metrics } from "./operations.ts";
-import type { Database } from "./store/database.ts";
-import { findDataVersion } from "./store/queries/data-version.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createPlatformSurfaces } from "./platform-surfaces.ts";
 import { startWorker } from "./worker/worker.ts";
@@ -65,10 +64,10 @@ export async function startService(
   });
   const answers = createAnswers({
     memoryBytes: config.answerMemoryMegabytes * 1_048_576,
-    freshness,
-    findDataVersion: ({ shopKey }) => findDataVersion(databases.reading, shopKey),
+    baseMeta,
   });
-  const operations = createOperations({ admit, answers }, databases.reading, config, installation.keys);
+  const gate = { admit, answers, openSnapshot: createSnapshots(databases.reading) };
+  const operations = createOperations(gate, config, installation.keys);
   const docs = createDocs();
   const server = createServer({
     operations,
@@ -170,16 +169,17 @@ export async function startInstallationWorker(
 }
 
 /** Every endpoint of the contract with its handler. */
-function createOperations(gate: Gate, reading: Database, config: Config, keys: Keys): Operation[] {
-  const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
+function createOperations(gate: Gate, config: Config, keys: Keys): Operation[] {
+  const cursors = createCursorCodec(keys.cursorKey);
+  const searchTurns = createSearchTurns(config.maxConnections);
   return [
-    createOperation(entitiesContract, createEntities(paged, config.maxConnections), gate),
-    createOperation(summaryContract, (call) => summary(reading, call), gate),
-    createOperation(reportContract, (call) => report(reading, call), gate),
-    createOperation(timeseriesContract, (call) => timeseries(reading, call), gate),
-    createOperation(returnRateLeaderboardContract, (call) => returnRateLeaderboard(reading, call), gate),
-    createOperation(returnCostLeaderboardContract, (call) => returnCostLeaderboard(reading, call), gate),
-    createOperation(alertsContract, (call) => alerts(paged, call), gate),
-    createOperation(exportReportContract, (call) => exportReport(reading, call), gate),
+    createOperation(entitiesContract, (call) => entities(cursors, call), gate, searchTurns),
+    createOperation(summaryContract, summary, gate),
+    createOperation(reportContract, report, gate),
+    createOperation(timeseriesContract, timeseries, gate),
+    createOperation(returnRateLeaderboardContract, returnRateLeaderboard, gate),
+    createOperation(returnCostLeaderboardContract, returnCostLeaderboard, gate),
+    createOperation(alertsContract, (call) => alerts(cursors, call), gate),
+    createOperation(exportReportContract, exportReport, gate),
   ];
 }

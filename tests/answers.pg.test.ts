@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { TestContext } from "node:test";
 import { evaluateAlerts } from "../src/alerts/evaluate-alerts.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
@@ -12,7 +13,7 @@ import type { Database } from "../src/store/database.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import type { CalledAnswer, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -186,63 +187,35 @@ describe("data that changes under a request", () => {
   // February 2026 becomes complete, and its units change, in one transaction.
   const OLD_AS_OF = "2026-02-15T06:00:00Z";
   const NEW_AS_OF = "2026-07-01T06:00:00Z";
+  const PARAMS = { start_month: "2026-01", end_month: "2026-02" };
 
-  test("M5: an answer never pairs the new facts with the old as-of; the request is counted once", async () => {
-    const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
-    const params = { start_month: "2026-01", end_month: "2026-02" };
+  /** Locks a table, runs `work` until its statements wait for it, changes the tenant's data and commits. */
+  async function changeBehind(
+    { shopKey }: Tenant,
+    { table, readiness = "ready" }: { table: string; readiness?: string },
+    work: () => Promise<void>,
+  ): Promise<void> {
     const holder = await service.database.connect();
     try {
       await holder.query("begin");
-      await holder.query("lock table cohort in access exclusive mode");
-      const asked = textOf(tenant, TIMESERIES, params);
-      await untilLoadWaits();
-      await holder.query("update cohort set sold_units = 1000, returned_units = null where shop_key = $1", [
-        tenant.shopKey,
-      ]);
+      await holder.query(`lock table ${table} in access exclusive mode`);
+      await work();
+      for (const changed of ["cohort", "group_day"])
+        await holder.query(
+          `update ${changed} set sold_units = 1000, returned_units = null where shop_key = $1`,
+          [shopKey],
+        );
       await holder.query(
-        "update workspace set data_as_of = $2, data_version = data_version + 1 where shop_key = $1",
-        [tenant.shopKey, NEW_AS_OF],
+        "update workspace set data_as_of = $2, readiness = $3, data_version = data_version + 1 where shop_key = $1",
+        [shopKey, NEW_AS_OF, readiness],
       );
       await holder.query("commit");
-      const { rows } = (JSON.parse(await asked) as { data: { rows: Record<string, unknown>[] } }).data;
-      assert.deepEqual(
-        rows.map((row) => [row["cohort_month"], row["sold_units"], row["is_complete"]]),
-        [
-          ["2026-01-01", 1000, true],
-          ["2026-02-01", 1000, true],
-        ],
-      );
-      assert.equal(await countedRequests(service.database, tenant), 1);
     } finally {
       holder.release(true);
     }
-  });
+  }
 
-  test("is not answered at all when the shop is not ready any more, and nothing of it is remembered", async () => {
-    const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
-    const params = { start_month: "2026-01", end_month: "2026-02" };
-    const holder = await service.database.connect();
-    try {
-      await holder.query("begin");
-      await holder.query("lock table cohort in access exclusive mode");
-      const asked = service.call(TIMESERIES, { token: tenant.token, params });
-      await untilLoadWaits();
-      await holder.query("delete from cohort where shop_key = $1", [tenant.shopKey]);
-      await holder.query(
-        "update workspace set readiness = 'backfilling', data_version = data_version + 1 where shop_key = $1",
-        [tenant.shopKey],
-      );
-      await holder.query("commit");
-      const answer = await asked;
-      assert.equal(answer.status, 409, answer.text);
-      assert.match(answer.text, /"not_ready"/u);
-      assert.equal(await countedRequests(service.database, tenant), 1);
-    } finally {
-      holder.release(true);
-    }
-  });
-
-  async function untilLoadWaits(): Promise<void> {
+  async function untilReadingWaits(): Promise<void> {
     const isWaiting = async (): Promise<boolean> => {
       const { rowCount } = await service.database.query(
         `select from pg_stat_activity
@@ -252,4 +225,74 @@ describe("data that changes under a request", () => {
     };
     await eventually(isWaiting, "the request waits for the lock", 30);
   }
+
+  for (const { path, table, params } of [
+    { path: TIMESERIES, table: "cohort", params: { ...PARAMS, include_incomplete: "true" } },
+    // The statement of the sale event's days comes after that of the other figures.
+    {
+      path: report.path,
+      table: "group_day",
+      params: { ...MONTHS, include_incomplete: "true", saleEvent: "summer" },
+    },
+  ]) {
+    test(`M5: an answer under way is wholly of its snapshot: ${path} behind ${table}`, async (context) => {
+      const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
+      const { token } = tenant;
+      const without = await startServerProcess(context, service.databaseUrl, { ANSWER_MEMORY_MB: "0" });
+      const old = (await without.call(path, { token, params })).text;
+      let asked = Promise.resolve("");
+      await changeBehind(tenant, { table }, async () => {
+        asked = textOf(tenant, path, params);
+        await untilReadingWaits();
+      });
+      assert.equal(await asked, old);
+      assert.equal(await countedRequests(service.database, tenant), 2);
+      const changed = (await without.call(path, { token, params })).text;
+      assert.notEqual(changed, old);
+      assert.equal(await textOf(tenant, path, params), changed, "the old answer is not given any more");
+    });
+  }
+
+  /** Asks a server whose one reading connection another tenant's request holds until the data has changed. */
+  async function askBeforeChange(context: TestContext, tenant: Tenant, readiness: string) {
+    const [other, server] = [
+      await seededTenant(),
+      await startServerProcess(context, service.databaseUrl, { DATABASE_CONNECTIONS: "1" }),
+    ];
+    const ask = ({ token }: Tenant) => server.call(TIMESERIES, { token, params: PARAMS });
+    let asked: Promise<CalledAnswer>[] = [];
+    await changeBehind(tenant, { table: "cohort", readiness }, async () => {
+      const first = ask(other);
+      await untilReadingWaits();
+      asked = [first, ask(tenant)];
+      const isAdmitted = async (): Promise<boolean> =>
+        (await countedRequests(service.database, tenant)) === 1;
+      await eventually(isAdmitted, "the request is admitted", 30);
+    });
+    const [, answer] = await Promise.all(asked);
+    assert.equal(await countedRequests(service.database, tenant), 1);
+    return { answer: answer as CalledAnswer, askAgain: () => ask(tenant) };
+  }
+
+  test("M5: what commits between admission and load is answered whole, counted once, and remembered", async (context) => {
+    const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
+    const { answer, askAgain } = await askBeforeChange(context, tenant, "ready");
+    const { rows } = answer.json().data as unknown as { rows: Record<string, unknown>[] };
+    assert.deepEqual(
+      rows.map((row) => [row["cohort_month"], row["sold_units"], row["is_complete"]]),
+      [
+        ["2026-01-01", 1000, true],
+        ["2026-02-01", 1000, true],
+      ],
+    );
+    await halveCohorts(tenant);
+    assert.equal((await askAgain()).text, answer.text, "it was not remembered");
+  });
+
+  test("is not answered at all when the shop is not ready any more", async (context) => {
+    const tenant = await seededTenant({ dataAsOf: OLD_AS_OF });
+    const { answer } = await askBeforeChange(context, tenant, "backfilling");
+    assert.equal(answer.status, 409, answer.text);
+    assert.match(answer.text, /"not_ready"/u);
+  });
 });

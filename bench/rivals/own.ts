@@ -8,7 +8,6 @@ import { summary } from "../../src/endpoints/summary.ts";
 import { timeseries } from "../../src/endpoints/timeseries.ts";
 import type { Database, Queryable } from "../../src/store/database.ts";
 import type { Workspace } from "../../src/store/workspace.ts";
-import { AS_OF } from "../stores/store-plan.ts";
 import type { ReportAnswer, Subject } from "./question.ts";
 
 /** One of our endpoints with its input, and what its answer amounts to, in the form the rivals answer in. */
@@ -48,12 +47,16 @@ export type OwnMonths = { start_month: string; end_month: string };
 /** Of a leaderboard: as many as the rivals' statements rank. */
 const ROWS = 50;
 
-const call = <Input>(workspace: Workspace, input: Input) => ({ workspace, input, now: AS_OF });
+const call = <Input>(database: Queryable, workspace: Workspace, input: Input) => ({
+  database,
+  workspace,
+  input,
+});
 
 export function ownMonths(subject: Subject, months: OwnMonths): OwnQuestion {
   return {
     ask: (database, workspace) =>
-      timeseries(database, call(workspace, { ...months, ...selectorOf(subject) })),
+      timeseries(call(database, workspace, { ...months, ...selectorOf(subject) })),
     answerOf: ({ data }) =>
       (data as { rows: OwnRow[] }).rows
         .filter((row) => row.sold_units > 0)
@@ -63,7 +66,7 @@ export function ownMonths(subject: Subject, months: OwnMonths): OwnQuestion {
 
 export function ownTotal(subject: Subject, months: OwnMonths): OwnQuestion {
   return {
-    ask: (database, workspace) => summary(database, call(workspace, { ...months, ...selectorOf(subject) })),
+    ask: (database, workspace) => summary(call(database, workspace, { ...months, ...selectorOf(subject) })),
     answerOf: ({ data }) => [(data as OwnRow).sold_units, (data as OwnRow).returned_units],
   };
 }
@@ -72,8 +75,7 @@ export function ownReturnRate(period: "month" | "year", vendor: string | undefin
   return {
     ask: (database, workspace) =>
       returnRateLeaderboard(
-        database,
-        call(workspace, { period, limit: ROWS, ...(vendor === undefined ? {} : { vendor }) }),
+        call(database, workspace, { period, limit: ROWS, ...(vendor === undefined ? {} : { vendor }) }),
       ),
     answerOf: ({ data }) =>
       (data as { rows: OwnRow[] }).rows.map((row) => [row.sku, row.sold_units, row.returned_units]),
@@ -84,8 +86,7 @@ export function ownReturnCost(vendor: string | undefined, months: OwnMonths): Ow
   return {
     ask: (database, workspace) =>
       returnCostLeaderboard(
-        database,
-        call(workspace, { ...months, limit: ROWS, ...(vendor === undefined ? {} : { vendor }) }),
+        call(database, workspace, { ...months, limit: ROWS, ...(vendor === undefined ? {} : { vendor }) }),
       ),
     answerOf: ({ data }) =>
       (data as { rows: OwnRow[] }).rows.map((row) => [
@@ -100,7 +101,7 @@ export function ownReturnCost(vendor: string | undefined, months: OwnMonths): Ow
 
 export function ownReport(subject: Subject, months: OwnMonths): OwnQuestion {
   return {
-    ask: (database, workspace) => report(database, call(workspace, { ...months, ...selectorOf(subject) })),
+    ask: (database, workspace) => report(call(database, workspace, { ...months, ...selectorOf(subject) })),
     answerOf: ({ data }) => reportAnswer(data as Required<ReportData>),
   };
 }

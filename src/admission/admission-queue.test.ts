@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Queryable, Statement } from "../store/database.ts";
 import { createAdmissionQueue } from "./admission-queue.ts";
 
-const REQUEST = { shopKey: "1", tokenId: "t", secret: "s", scope: null, entitlements: [], counted: false };
+const REQUEST = { shopKey: 1, tokenId: "t", secret: "s", scope: null, entitlements: [], counted: false };
 const ADMITTED = { verdicts: ["admitted"], missing: [null], used_requests: null, daily_quota: null };
 /** Among the values of admit_many. */
 const REQUESTS_OF_ASKERS = 6;

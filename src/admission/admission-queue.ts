@@ -5,7 +5,7 @@ import { hashSecret } from "./token.ts";
 
 /** One request as the checks see it. */
 export type AdmissionRequest = {
-  shopKey: string;
+  shopKey: number;
   tokenId: string;
   secret: string;
   scope: string | null;
@@ -55,12 +55,12 @@ type Line = { waiting: Waiting[]; before: number };
 export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQueue {
   const { longestWaitMs } = options;
   /** Shops with a statement under way or about to be. */
-  const lines = new Map<string, Line>();
+  const lines = new Map<number, Line>();
   const watch = startedWhenNeeded(longestWaitMs / LOOKS_PER_WAIT, () => {
     for (const { waiting } of lines.values()) refuseLate(waiting, longestWaitMs);
     return lines.size > 0;
   });
-  const runNext = async (shopKey: string, line: Line): Promise<void> => {
+  const runNext = async (shopKey: number, line: Line): Promise<void> => {
     refuseLate(line.waiting, longestWaitMs);
     const batch = takeBatch(line);
     if (batch.length === 0) {
@@ -148,7 +148,7 @@ function refuseLate(waiting: Waiting[], longestWaitMs: number): void {
 /** Returns what lets each request hear what became of it; never rejects. */
 async function judge(
   { database, pepper }: AdmissionQueueOptions,
-  shopKey: string,
+  shopKey: number,
   batch: readonly Waiting[],
 ): Promise<() => void> {
   try {

@@ -3,7 +3,7 @@ import type { QuotaState } from "../contract/errors.ts";
 import type { Entitlement, Scope } from "../contract/endpoint.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import type { Queryable } from "../store/database.ts";
-import type { AdmitRow } from "../store/queries/admit.ts";
+import { workspaceOf } from "../store/queries/workspace-load.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAdmissionQueue } from "./admission-queue.ts";
 import type { Judgement } from "./admission-queue.ts";
@@ -15,8 +15,6 @@ export type Need = {
   entitlements: readonly Entitlement[];
   /** Whether it is a request of the daily quota; MCP's own methods are not. One that is needs a shop that is ready. */
   counted: boolean;
-  /** Whether it needs a shop that is ready, though it is not counted. */
-  readsData?: boolean;
 };
 
 export type Admission = { workspace: Workspace; quota: QuotaState | null; tokenId: string };
@@ -42,16 +40,15 @@ export function createAdmit(options: {
   const workspaceOfRow = rememberLast(workspaceOf);
   return async (authorization, need, now) => {
     const { shopKey, tokenId, secret } = readBearer(authorization);
-    const { scope, entitlements, counted, readsData = counted } = need;
+    const { scope, entitlements, counted } = need;
     const judgement = await judge({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
     if (judgement.verdict === "over_quota") options.onOverQuota?.();
     refuse(judgement, now ?? new Date());
-    if (readsData && judgement.row.readiness !== "ready") throw notReady(judgement);
     return { workspace: workspaceOfRow(judgement.row), quota: quotaOf(judgement), tokenId };
   };
 }
 
-function readBearer(authorization: string | undefined): { shopKey: string; tokenId: string; secret: string } {
+function readBearer(authorization: string | undefined): { shopKey: number; tokenId: string; secret: string } {
   if (authorization === undefined || authorization === "") {
     throw unauthorized("Send your API token in the header Authorization: Bearer <API_TOKEN>.");
   }
@@ -72,7 +69,7 @@ function refuse(judgement: Judgement, now: Date): void {
     case "admitted":
       return;
     case "unknown_token":
-      throw unauthorized("The API token is not known.");
+      throw unknownToken();
     case "revoked_token":
       throw unauthorized("The API token has been revoked.");
     case "expired_token":
@@ -86,7 +83,7 @@ function refuse(judgement: Judgement, now: Date): void {
         missingScope: missing,
       });
     case "not_ready":
-      throw notReady(judgement);
+      throw notReady(row.readiness, quotaOf(judgement));
     case "over_quota": {
       const quota = quotaOf(judgement);
       const resetsAt = quota?.resetsAt ?? now;
@@ -97,6 +94,10 @@ function refuse(judgement: Judgement, now: Date): void {
       );
     }
   }
+}
+
+export function unknownToken(): ApiError {
+  return unauthorized("The API token is not known.");
 }
 
 function unauthorized(message: string): ApiError {
@@ -114,36 +115,10 @@ function quotaOf({ row, usedRequests }: Judgement): QuotaState | null {
   };
 }
 
-function workspaceOf(row: AdmitRow): Workspace {
-  return {
-    shopKey: row.shop_key,
-    organizationId: row.organization_id,
-    shopId: row.shop_id,
-    shopDomain: row.shop_domain,
-    currencyCode: row.currency_code,
-    entitlements: row.entitlements,
-    primaryWindowDays: row.primary_window_days,
-    minSoldUnits: row.min_sold_units,
-    visibleCardSize: row.visible_card_size,
-    dataVersion: row.data_version,
-    asOfDay: row.data_as_of === null ? null : Math.floor(row.data_as_of.getTime() / DAY_MS),
-    sources: row.sources.map((source) => ({
-      source: source.source,
-      kind: source.kind,
-      status: source.status,
-      currencyCode: source.currency_code,
-      lastSyncedAt: source.last_synced_at === null ? null : new Date(source.last_synced_at),
-    })),
-  } as unknown as Workspace;
-}
-
-function notReady(judgement: Judgement): ApiError {
-  const { readiness } = judgement.row;
-  return new ApiError("not_ready", notReadyMessage(readiness), { quota: quotaOf(judgement) });
-}
-
-function notReadyMessage(readiness: string): string {
-  return readiness === "reconnecting"
-    ? "The shop is not ready (reconnecting): the store refuses access until its owner connects it again."
-    : `The shop is not ready (${readiness}); try again after the next sync.`;
+export function notReady(readiness: string, quota: QuotaState | null): ApiError {
+  const message =
+    readiness === "reconnecting"
+      ? "The shop is not ready (reconnecting): the store refuses access until its owner connects it again."
+      : `The shop is not ready (${readiness}); try again after the next sync.`;
+  return new ApiError("not_ready", message, { quota });
 }

@@ -4,15 +4,15 @@ import fc from "fast-check";
 import { createAnswerMemory } from "./answer-memory.ts";
 import type { AnswerText } from "./answer-memory.ts";
 
-const answer = (length: number) => ({ kind: "json" as const, before: "x".repeat(length), after: "" });
+const answer = (length: number) => ({ kind: "json" as const, data: "x".repeat(length), meta: "" });
 
-const lengthOf = (held: AnswerText | undefined) => (held?.kind === "json" ? held.before.length : undefined);
+const lengthOf = (held: AnswerText | undefined) => (held?.kind === "json" ? held.data.length : undefined);
 
 describe("the memory of answers", () => {
   test("gives back what it was given, and nothing under another key", () => {
     const memory = createAnswerMemory(1_000_000);
-    memory.set("a", { kind: "json", before: "1", after: "2" });
-    assert.deepEqual(memory.get("a"), { kind: "json", before: "1", after: "2" });
+    memory.set("a", { kind: "json", data: "1", meta: "2" });
+    assert.deepEqual(memory.get("a"), { kind: "json", data: "1", meta: "2" });
     assert.equal(memory.get("A"), undefined);
   });
 

@@ -1,8 +1,6 @@
-/**
- * The text of a JSON answer around its freshness, which every request recomputes, or a CSV file, which has none.
- */
+/** A JSON answer as text: its data, and the members of its meta but those that every request recomputes; or a CSV file. */
 export type AnswerText =
-  | { kind: "json"; before: string; after: string }
+  | { kind: "json"; data: string; meta: string }
   | { kind: "csv"; filename: string; text: string };
 
 /** Answers by key; those not requested since the last sweep are evicted first, oldest first. */
@@ -71,6 +69,6 @@ export function createAnswerMemory(limitBytes: number): AnswerMemory {
 
 function charactersOf(answer: AnswerText): number {
   return answer.kind === "json"
-    ? answer.before.length + answer.after.length
+    ? answer.data.length + answer.meta.length
     : answer.filename.length + answer.text.length;
 }

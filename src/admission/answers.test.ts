@@ -4,9 +4,9 @@ import { describe, test } from "node:test";
 import type { Answer } from "../contract/call.ts";
 import { exportReport } from "../contract/export-report.ts";
 import { summary } from "../contract/summary.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { SourceState, Workspace } from "../store/workspace.ts";
 import { createAnswers } from "./answers.ts";
-import type { AnswerRequest, Answers, ReadyAnswer } from "./answers.ts";
+import type { AnswerRequest, Answers, MadeAnswer, ReadyAnswer } from "./answers.ts";
 
 const NOW = new Date("2026-07-01T00:00:00Z");
 
@@ -38,23 +38,17 @@ function workspaceOf(change: Partial<Workspace> = {}): Workspace {
 }
 
 function jsonAnswer(data: unknown): Answer {
-  const freshness = { data_updated_at: null, sources: [] };
-  return {
-    kind: "json",
-    body: { data, meta: { api_version: "1", freshness, selector: { type: "workspace" } } },
-  };
+  return { kind: "json", body: { data, meta: { vendor: undefined, selector: { type: "workspace" } } } };
 }
 
-type Opened = { answers: Answers; version: { present: number | null } };
-
-function openAnswers(memoryBytes = 1_000_000): Opened {
-  const version: { present: number | null } = { present: 1 };
-  const answers = createAnswers({
+function openAnswers(memoryBytes = 1_000_000): Answers {
+  return createAnswers({
     memoryBytes,
-    freshness: (workspace, now) => ({ sources: workspace.sources.length, at: now.getTime() }),
-    findDataVersion: () => Promise.resolve(version.present),
+    baseMeta: ({ dataVersion, sources }, now) => ({
+      api_version: "1",
+      freshness: { version: dataVersion, synced: sources[0]?.lastSyncedAt, at: now.getTime() },
+    }),
   });
-  return { answers, version };
 }
 
 let makings = 0;
@@ -66,20 +60,28 @@ function request(change: Partial<AnswerRequest> = {}): AnswerRequest {
     workspace: workspaceOf(),
     input: { start_month: "2026-01" },
     now: NOW,
-    make: () => Promise.resolve(jsonAnswer({ making: (makings += 1) })),
+    make: madeOf(change.workspace ?? workspaceOf(), () => jsonAnswer({ making: (makings += 1) })),
     ...change,
   };
 }
 
-async function makingOf(answers: Answers, asked: AnswerRequest): Promise<number> {
+/** A making in a snapshot that sees `workspace`. */
+function madeOf(workspace: Workspace, answer: () => Answer): () => Promise<MadeAnswer> {
+  return () => Promise.resolve({ workspace, answer: answer() });
+}
+
+async function textOf(answers: Answers, asked: AnswerRequest): Promise<string> {
   const ready = await answers(asked);
-  assert.equal(ready?.kind, "json");
-  return (JSON.parse((ready as { text: string }).text) as { data: { making: number } }).data.making;
+  return ready.kind === "json" ? ready.text : assert.fail();
+}
+
+async function makingOf(answers: Answers, asked: AnswerRequest): Promise<number> {
+  return (JSON.parse(await textOf(answers, asked)) as { data: { making: number } }).data.making;
 }
 
 describe("answers", () => {
   test("are made once for the same shop, version, settings, endpoint and input", async () => {
-    const { answers } = openAnswers();
+    const answers = openAnswers();
     const first = await makingOf(answers, request());
     assert.equal(await makingOf(answers, request()), first);
     const others: Partial<AnswerRequest>[] = [
@@ -98,19 +100,22 @@ describe("answers", () => {
     assert.equal(await makingOf(answers, request()), first);
   });
 
-  test("keep nothing of a later sync but its freshness: that alone is told anew", async () => {
-    const { answers } = openAnswers();
+  test("keep nothing of a later sync but its freshness: that alone is recomputed", async () => {
+    const answers = openAnswers();
     const first = await makingOf(answers, request());
     const [source] = workspaceOf().sources;
     const synced = workspaceOf({
-      sources: [{ ...source, lastSyncedAt: NOW } as Workspace["sources"][number]],
+      sources: [{ ...source, lastSyncedAt: NOW } as SourceState],
     });
     const later = new Date(NOW.getTime() + 5);
     assert.equal(await makingOf(answers, request({ workspace: synced, now: later })), first);
-    const ready = await answers(request({ now: later }));
-    assert.match(
-      (ready as { text: string }).text,
-      new RegExp(`"freshness":\\{"sources":1,"at":${later.getTime()}\\}`, "u"),
+    const freshness = { version: 1, synced: NOW, at: later.getTime() };
+    assert.equal(
+      await textOf(answers, request({ workspace: synced, now: later })),
+      JSON.stringify({
+        data: { making: first },
+        meta: { api_version: "1", freshness, selector: { type: "workspace" } },
+      }),
     );
   });
 
@@ -119,28 +124,45 @@ describe("answers", () => {
       [1_000_000, 1],
       [0, 20],
     ] as const) {
-      const { answers } = openAnswers(memoryBytes);
+      const answers = openAnswers(memoryBytes);
       const before = makings;
       await Promise.all(Array.from({ length: 20 }, () => answers(request())));
       assert.equal(makings - before, expected);
     }
   });
 
-  test("whose data changed while they were made are neither given nor remembered", async () => {
-    const { answers, version } = openAnswers();
-    version.present = 2;
-    assert.equal(await answers(request()), null);
-    version.present = null;
-    assert.equal(await answers(request()), null);
-    version.present = 2;
-    const before = makings;
+  test("made in a newer snapshot are remembered under its version, and tell its freshness", async () => {
+    const answers = openAnswers();
     const changed = workspaceOf({ dataVersion: 2 });
-    assert.equal(await makingOf(answers, request({ workspace: changed })), before + 1);
-    assert.equal(await makingOf(answers, request({ workspace: changed })), before + 1);
+    const inNewer = (): AnswerRequest =>
+      request({ make: madeOf(changed, () => jsonAnswer({ making: (makings += 1) })) });
+    const before = makings;
+    const texts = await Promise.all([textOf(answers, inNewer()), textOf(answers, inNewer())]);
+    assert.equal(makings, before + 1);
+    assert.match(texts[0] ?? "", /"version":2/u);
+    assert.equal(texts[1], texts[0]);
+    assert.equal(await textOf(answers, request({ workspace: changed })), texts[0]);
+    assert.equal(
+      await makingOf(answers, request()),
+      before + 2,
+      "nothing is remembered under the old version",
+    );
+  });
+
+  test("made before a sync that changed nothing are given with the freshness of each request", async () => {
+    const answers = openAnswers();
+    const [source] = workspaceOf().sources;
+    const synced = workspaceOf({ sources: [{ ...source, lastSyncedAt: NOW } as SourceState] });
+    const texts = await Promise.all([
+      textOf(answers, request()),
+      textOf(answers, request({ workspace: synced })),
+    ]);
+    assert.match(texts[0], /"synced":"2026-06-30/u);
+    assert.match(texts[1], /"synced":"2026-07-01/u);
   });
 
   test("that fail are not remembered", async () => {
-    const { answers } = openAnswers();
+    const answers = openAnswers();
     const failing = request({ make: () => Promise.reject(new Error("the database is away")) });
     await assert.rejects(answers(failing), /away/u);
     assert.equal(await makingOf(answers, request()), makings);
@@ -149,51 +171,48 @@ describe("answers", () => {
   describe("in CSV", () => {
     const pieces = ["section,value\r\n", "summary,1\r\n"];
     const filename = "report.csv";
+    const csvAnswer = (chunks = pieces): Answer => {
+      makings += 1;
+      return { kind: "csv", filename, chunks: Readable.from(chunks) };
+    };
     const asked = (chunks = pieces): AnswerRequest =>
-      request({
-        endpoint: exportReport,
-        make: () => {
-          makings += 1;
-          return Promise.resolve({ kind: "csv", filename, chunks: Readable.from(chunks) });
-        },
-      });
-    const piecesOf = async (ready: ReadyAnswer | null): Promise<string[]> => {
-      if (ready?.kind !== "csv") throw new Error("no file");
+      request({ endpoint: exportReport, make: madeOf(workspaceOf(), () => csvAnswer(chunks)) });
+    const piecesOf = async (ready: ReadyAnswer): Promise<string[]> => {
+      if (ready.kind !== "csv") throw new Error("no file");
       assert.equal(ready.filename, filename);
       return typeof ready.content === "string" ? [ready.content] : Array.fromAsync(ready.content);
     };
 
     test("come in pieces as they are made, and whole from then on", async () => {
-      const { answers } = openAnswers();
+      const answers = openAnswers();
       const before = makings;
       const first = await answers(asked());
-      assert.notEqual(await answers(asked()), null, "a file that nobody has read is not remembered");
+      await answers(asked());
       assert.deepEqual(await piecesOf(first), pieces);
-      assert.equal(makings, before + 2);
+      assert.equal(makings, before + 2, "a file that nobody has read is not remembered");
       assert.deepEqual(await piecesOf(await answers(asked())), [pieces.join("")]);
       assert.equal(makings, before + 2);
     });
 
     test("are not remembered where they are too long, fail, or nobody reads them to their end", async () => {
-      const { answers } = openAnswers(1000);
+      const answers = openAnswers(1000);
       const long = ["x".repeat(50), "y".repeat(100)];
       for (let time = 0; time < 2; time += 1)
         assert.deepEqual(await piecesOf(await answers(asked(long))), long);
       const broken = request({
         endpoint: exportReport,
-        make: () =>
-          Promise.resolve({
-            kind: "csv",
-            filename,
-            chunks: (async function* () {
-              yield "a";
-              throw new Error("the database is away");
-            })(),
-          }),
+        make: madeOf(workspaceOf(), () => ({
+          kind: "csv",
+          filename,
+          chunks: (async function* () {
+            yield "a";
+            throw new Error("the database is away");
+          })(),
+        })),
       });
       await assert.rejects(async () => piecesOf(await answers(broken)), /away/u);
-      const left = await openAnswers().answers(asked());
-      if (left?.kind !== "csv" || typeof left.content === "string") throw new Error("no pieces");
+      const left = await openAnswers()(asked());
+      if (left.kind !== "csv" || typeof left.content === "string") throw new Error("no pieces");
       for await (const piece of left.content) {
         assert.equal(piece, pieces[0]);
         break;
@@ -203,10 +222,15 @@ describe("answers", () => {
       assert.equal(makings, before + 1);
     });
 
-    test("are not given either when the data changed", async () => {
-      const { answers, version } = openAnswers();
-      version.present = 2;
-      assert.equal(await answers(asked()), null);
+    test("made in a newer snapshot are remembered under its version", async () => {
+      const answers = openAnswers();
+      const changed = workspaceOf({ dataVersion: 2 });
+      const inNewer = { ...asked(), make: madeOf(changed, csvAnswer) };
+      const before = makings;
+      assert.deepEqual(await piecesOf(await answers(inNewer)), pieces);
+      assert.deepEqual(await piecesOf(await answers({ ...asked(), workspace: changed })), [pieces.join("")]);
+      assert.equal(makings, before + 1);
+      assert.deepEqual(await piecesOf(await answers(asked())), pieces);
     });
   });
 });

@@ -5,11 +5,18 @@ import { compileRequest } from "../contract/input.ts";
 import type { RawInput } from "../contract/input.ts";
 import { MCP_WORDS, REST_WORDS } from "../contract/vocabulary.ts";
 import type { Vocabulary } from "../contract/vocabulary.ts";
-import type { Workspace } from "../store/workspace.ts";
+import type { Snapshot, Workspace } from "../store/workspace.ts";
 import type { Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
+import type { OpenSnapshot } from "./snapshot.ts";
 
-export type Handler<E extends Endpoint> = (call: Call<E, Workspace>) => Promise<Answer>;
+export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
+
+/** Runs the making of an answer when it is its turn: what waits must not hold a connection. */
+export type TakeTurn<E extends Endpoint> = <Result>(
+  request: { workspace: Workspace; input: Input<E> },
+  make: () => Promise<Result>,
+) => Promise<Result>;
 
 /** A request as a surface received it; its parameters are read only once it is admitted. */
 export type RawRequest = {
@@ -31,38 +38,39 @@ export type Operation = {
 export type Gate = {
   admit: Admit;
   answers: Answers;
+  openSnapshot: OpenSnapshot;
 };
-
-const MOST_ATTEMPTS = 3;
 
 /** Joins an endpoint's contract, the gate and the handler. REST and MCP call nothing else. */
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
-  { admit, answers }: Gate,
+  { admit, answers, openSnapshot }: Gate,
+  takeTurn: TakeTurn<E> = (_request, make) => make(),
 ): Operation {
   const readers = {
     rest: compileRequest(endpoint, REST_WORDS),
     mcp: compileRequest(endpoint, MCP_WORDS),
   };
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
-  const needAgain = { ...need, counted: false, readsData: true };
-  const answer = (call: Call<E, Workspace>): Promise<ReadyAnswer | null> =>
-    answers({ endpoint, ...call, make: () => handler(call) });
   return {
     endpoint,
     perform: async (request, onAdmitted) => {
-      const admission = await admit(request.authorization, need);
-      onAdmitted(admission.quota, admission.tokenId);
+      const { workspace, quota, tokenId } = await admit(request.authorization, need);
+      onAdmitted(quota, tokenId);
       const input = readers[request.words.surface](request.parameters()) as Input<E>;
-      let { workspace } = admission;
-      for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
-        const ready = await answer({ workspace, input, now: new Date() });
-        if (ready !== null) return ready;
-        // The data changed under the request: the version is read again, and the request is not counted again.
-        ({ workspace } = await admit(request.authorization, needAgain));
-      }
-      throw new Error("the data changed faster than an answer could be made");
+      const make = () =>
+        openSnapshot(workspace, async (snapshot) => ({
+          workspace: snapshot.workspace,
+          answer: await handler({ ...snapshot, input }),
+        }));
+      return answers({
+        endpoint,
+        workspace,
+        input,
+        now: new Date(),
+        make: () => takeTurn({ workspace, input }, make),
+      });
     },
   };
 }

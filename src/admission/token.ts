@@ -11,8 +11,8 @@ const TOKEN_ID_RANDOM_DIGITS = 5;
 const SECRET_DIGITS = 43;
 const CHECKSUM_DIGITS = 6;
 
-/** What a well-formed token says before anything is looked up; `shopKey` is decimal text of a bigint. */
-export type ParsedToken = { shopKey: string; tokenId: string; secret: string };
+/** What a well-formed token says before anything is looked up. */
+export type ParsedToken = { shopKey: number; tokenId: string; secret: string };
 
 /** A new token: `token` is shown once, `tokenId` and `secretHash` are kept. */
 export type NewToken = { token: string; tokenId: string; secretHash: Buffer };
@@ -36,15 +36,15 @@ export function parseToken(token: string): ParsedToken | null {
   return shopKey === null ? null : { shopKey, tokenId, secret };
 }
 
-/** The shop key in a token id, or null when it is no positive int8. */
-export function shopKeyOfTokenId(tokenId: string): string | null {
+/** The shop key in a token id, or null when it is no positive whole number of up to 2^53 - 1. */
+export function shopKeyOfTokenId(tokenId: string): number | null {
   return shopKeyOfDigits(tokenId.slice(0, SHOP_KEY_DIGITS));
 }
 
 // Requests of one shop come one after another.
-const shopKeyOfDigits = rememberLast((digits: string): string | null => {
-  const shopKey = fromBase62(digits);
-  return shopKey > 0n && shopKey < 2n ** 63n ? shopKey.toString() : null;
+const shopKeyOfDigits = rememberLast((digits: string): number | null => {
+  const shopKey = Number(fromBase62(digits));
+  return shopKey > 0 && Number.isSafeInteger(shopKey) ? shopKey : null;
 });
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import { latestCompleteMonth } from "../metrics/completeness.ts";
-import { dayOfInstant, monthFromText, monthToText } from "../metrics/month.ts";
+import { dayOfInstant, monthFromText, monthOfDate } from "../lib/month.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store/queries/alert-load.ts";
@@ -53,10 +53,10 @@ async function alertsOfMonths(
     .filter(({ cohortMonth }) => cohortMonth <= newestMonth);
   const firstMonth = soldMonths[0]?.cohortMonth;
   if (firstMonth === undefined) return [];
-  const startOf = (months: number): string => monthToText(Math.max(firstMonth, newestMonth - months + 1));
+  const startOf = (months: number): number => Math.max(firstMonth, newestMonth - months + 1);
   const watched = await loadWatchedEntities(connection, shopKey, {
     firstMonth: startOf(SPIKE_MONTHS),
-    lastMonth: monthToText(newestMonth),
+    lastMonth: newestMonth,
     firstRankedMonth: startOf(RANKED_MONTHS),
     rankedSkus: RANKED_SKUS,
   });
@@ -98,7 +98,7 @@ function alertsOfSources({ sources }: AlertSettingsRow, now: Date): AlertDraft[]
 
 function monthOf(row: MonthUnitsRow) {
   return {
-    cohortMonth: monthFromText(row.cohort_month.slice(0, 7)) as number,
+    cohortMonth: monthOfDate(row.cohort_month),
     soldUnits: row.sold_units,
     returnedUnits: row.returned_units,
   };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { monthFromText } from "../metrics/month.ts";
+import { monthFromText } from "../lib/month.ts";
 import { reportAlerts } from "./report-alert.ts";
 
 const month = (text: string) => monthFromText(text) as number;

@@ -1,4 +1,4 @@
-import { monthToText } from "../metrics/month.ts";
+import { monthToText } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { daysText, percentText, unitsText } from "./wording.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { monthFromText } from "../metrics/month.ts";
+import { monthFromText } from "../lib/month.ts";
 import { spikeAlert } from "./spike-alert.ts";
 import type { WatchedEntity } from "./spike-alert.ts";
 

@@ -1,4 +1,4 @@
-import { monthsBetween, monthToText } from "../metrics/month.ts";
+import { monthsBetween, monthToText } from "../lib/month.ts";
 import { compareRates } from "../metrics/rate.ts";
 import { findSpike } from "../metrics/spike.ts";
 import type { Spike } from "../metrics/spike.ts";

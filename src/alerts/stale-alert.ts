@@ -1,4 +1,4 @@
-import { STALE_AFTER_MS } from "../metrics/staleness.ts";
+import { staleForMs } from "../metrics/staleness.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { daysText, readableName } from "./wording.ts";
 
@@ -23,8 +23,8 @@ const CRITICAL_FROM_MS = 7 * DAY_MS;
  */
 export function staleAlert(source: Source, now: Date): AlertDraft | null {
   const { source: name, kind, isConnection, lastSyncedAt, connectedAt } = source;
-  const ageMs = now.getTime() - (lastSyncedAt ?? connectedAt).getTime();
-  if (!isConnection || ageMs <= STALE_AFTER_MS) return null;
+  const ageMs = staleForMs(lastSyncedAt ?? connectedAt, now);
+  if (!isConnection || ageMs === null) return null;
   const lastSync = lastSyncedAt?.toISOString() ?? null;
   const shownName = readableName(name);
   return {

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from "typebox";
 import { fold } from "../lib/fold.ts";
+import { dayFromText, knownMonth } from "../lib/month.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { invalidRequest } from "./errors.ts";
 import { MAXIMUM_MONTHS, SELECTOR_NAMES } from "./parameters.ts";
@@ -169,11 +170,10 @@ const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?
 function decodeDateTime(value: unknown): string | undefined {
   const match = typeof value === "string" ? DATE_TIME.exec(value) : null;
   if (match === null) return undefined;
-  const [, day, time, offset] = match;
+  const [, day = "", time, offset] = match;
   const instant = new Date(`${day}T${time}${offset?.toUpperCase().replace(" ", "+")}`);
   // A day such as 30 February rolls over instead of failing.
-  const rolledDay = new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10);
-  if (rolledDay !== day || Number.isNaN(instant.getTime())) return undefined;
+  if (dayFromText(day) === null || Number.isNaN(instant.getTime())) return undefined;
   const year = instant.getUTCFullYear();
   return year >= 1 && year <= 9999 ? instant.toISOString() : undefined;
 }
@@ -218,15 +218,11 @@ function checkMonthRange(input: Record<string, unknown>, problems: Problems): vo
     problems.set("start_month", "start_month must not be later than end_month.");
     return;
   }
-  const months = monthNumber(endMonth) - monthNumber(startMonth) + 1;
+  const months = knownMonth(endMonth) - knownMonth(startMonth) + 1;
   if (months > MAXIMUM_MONTHS) {
     problems.set(
       "start_month",
       `start_month to end_month must be at most ${MAXIMUM_MONTHS} months; these are ${months}.`,
     );
   }
-}
-
-function monthNumber(month: string): number {
-  return Number(month.slice(0, 4)) * 12 + Number(month.slice(5));
 }

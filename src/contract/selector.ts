@@ -1,20 +1,15 @@
-import { invalidRequest } from "./errors.ts";
-
-export type GroupType = "family" | "analytics_category";
-
-/** What a request is about; none given = the whole workspace. */
-export type Selector =
-  | { kind: "workspace" }
-  | { kind: "sku"; sku: string }
-  | { kind: "product"; productGid: string }
-  | { kind: "product_group"; groupType: GroupType; groupKey: string };
+/** What a request is about: the workspace (key '') unless one of the others is named. */
+export type Selector = {
+  kind: "workspace" | "sku" | "product" | "family" | "analytics_category";
+  key: string;
+};
 
 export type SelectorInput = {
   sku?: string;
   product_gid?: string;
   store_product_gid?: string;
   shopify_product_gid?: string;
-  product_group_type?: string;
+  product_group_type?: "family" | "analytics_category";
   product_group_key?: string;
 };
 
@@ -32,18 +27,14 @@ export function selectorProblem(input: SelectorInput): string | null {
     : null;
 }
 
-/** Resolves the selector family of a validated input; throws `invalid_request` when it is contradictory. */
+/** The selector of a validated input: one of which `selectorProblem` says nothing. */
 export function readSelector(input: SelectorInput): Selector {
-  const problem = selectorProblem(input);
-  if (problem !== null) throw invalidRequest(problem);
   const { sku, product_group_type: groupType, product_group_key: groupKey } = input;
   const [productGid] = productGidsOf(input);
-  if (sku !== undefined) return { kind: "sku", sku };
-  if (productGid !== undefined) return { kind: "product", productGid };
-  if (groupKey !== undefined) {
-    return { kind: "product_group", groupType: groupType as GroupType, groupKey };
-  }
-  return { kind: "workspace" };
+  if (sku !== undefined) return { kind: "sku", key: sku };
+  if (productGid !== undefined) return { kind: "product", key: productGid };
+  if (groupType !== undefined && groupKey !== undefined) return { kind: groupType, key: groupKey };
+  return { kind: "workspace", key: "" };
 }
 
 function productGidsOf(input: SelectorInput): string[] {

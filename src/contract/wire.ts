@@ -1,11 +1,18 @@
-import type { Answer } from "./call.ts";
 import type { ErrorBody, QuotaState } from "./errors.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 
-/** The bytes of a JSON body, the same on every surface. */
-export function jsonText(body: Extract<Answer, { kind: "json" }>["body"] | ErrorBody): string {
+/** The bytes of a refusal's JSON body, the same on every surface. */
+export function jsonText(body: ErrorBody): string {
   return JSON.stringify(body);
+}
+
+/** The members of an object as they stand between the braces of its JSON; those without a value are left out. */
+export function jsonMembers(members: object): string {
+  return Object.entries(members)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+    .join(",");
 }
 
 /** The rate-limit headers of a workspace with a finite plan; none for an unlimited one. */

@@ -1,4 +1,4 @@
-import { STALE_AFTER_MS } from "../metrics/staleness.ts";
+import { staleForMs } from "../metrics/staleness.ts";
 import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
 import type { Check } from "./doctor.ts";
 
@@ -11,9 +11,8 @@ const MANY_INTERRUPTED_RUNS = 5;
 /** What is wrong with each connection, as ends of sentences. */
 export function diagnoseConnections(rows: readonly ConnectionHealthRow[], now: Date): ConnectionDiagnosis[] {
   return rows.map((row) => {
-    const ageMs = now.getTime() - (row.last_synced_at ?? row.connected_at).getTime();
-    const isStale = ageMs > STALE_AFTER_MS;
-    return { ...row, is_stale: isStale, problems: problemsOf(row, isStale ? ageMs : null) };
+    const staleMs = staleForMs(row.last_synced_at ?? row.connected_at, now);
+    return { ...row, is_stale: staleMs !== null, problems: problemsOf(row, staleMs) };
   });
 }
 

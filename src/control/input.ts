@@ -1,7 +1,7 @@
+import { dayFromText } from "../lib/month.ts";
 import { invalid } from "./refusal.ts";
 
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/u;
-const DAY = /^\d{4}-\d{2}-\d{2}$/u;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})[Tt]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})$/u;
 const LIFETIME = /^(\d{1,6})([dh])$/u;
 const HOUR_MS = 3_600_000;
@@ -51,15 +51,15 @@ export function readChoices<Choice extends string>(
 
 /** A day of the calendar, YYYY-MM-DD. */
 export function readDay(name: string, value: string): string {
-  if (DAY.test(value) && isRealDay(value)) return value;
+  if (dayFromText(value) !== null) return value;
   throw invalid(`${name} must be a day written YYYY-MM-DD, such as 2026-01-31.`);
 }
 
 /** A moment with an offset or Z, or a day, which stands for its first moment in UTC. */
 export function readInstant(name: string, value: string): Date {
   const day = INSTANT.exec(value)?.[1] ?? value;
-  const instant = new Date(DAY.test(value) ? `${value}T00:00:00Z` : value);
-  if (DAY.test(day) && isRealDay(day) && !Number.isNaN(instant.getTime())) return instant;
+  const instant = new Date(day === value ? `${value}T00:00:00Z` : value);
+  if (dayFromText(day) !== null && !Number.isNaN(instant.getTime())) return instant;
   throw invalid(
     `${name} must be a date-time with an offset or Z, such as 2026-01-31T00:00:00Z, or a day, such as 2026-01-31.`,
   );
@@ -100,9 +100,4 @@ function readInstantOrNull(value: string): Date | null {
   } catch {
     return null;
   }
-}
-
-function isRealDay(day: string): boolean {
-  const midnight = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }

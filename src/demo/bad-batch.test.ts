@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planBadBatch } from "./bad-batch.ts";
-import { dayOfText, dayText } from "./calendar.ts";
+import { dayToText } from "../lib/month.ts";
+import { dayOfText } from "./calendar.ts";
 import { buildCatalogue } from "./catalogue.ts";
 
 const batchOn = (today: string) => planBadBatch(buildCatalogue(1, 1).batchProduct, dayOfText(today));
@@ -22,6 +23,6 @@ test("M5: the batch begins with the newest month that is complete for 30 days", 
 
 test("the batch lasts into the following month and is withdrawn three weeks before today", () => {
   const batch = batchOn("2026-11-21");
-  assert.equal(dayText(batch.firstDay), "2026-09-01");
-  assert.equal(dayText(batch.lastDay), "2026-10-31");
+  assert.equal(dayToText(batch.firstDay), "2026-09-01");
+  assert.equal(dayToText(batch.lastDay), "2026-10-31");
 });

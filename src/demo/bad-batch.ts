@@ -1,4 +1,5 @@
-import { dayText, firstOfMonth } from "./calendar.ts";
+import { monthOfDay, monthToText } from "../lib/month.ts";
+import { firstOfMonth } from "./calendar.ts";
 import type { Product, Variant } from "./catalogue.ts";
 
 /** A production batch that went bad: what of it was sold between two days, both included, often comes back. */
@@ -27,7 +28,7 @@ export function planBadBatch(product: Product, todayDay: number): BadBatch {
   return {
     product,
     variant,
-    cohortMonth: dayText(firstDay).slice(0, 7),
+    cohortMonth: monthToText(monthOfDay(firstDay)),
     firstDay,
     lastDay: todayDay - WITHDRAWN_DAYS_AGO,
     demandFactor: 2.2,

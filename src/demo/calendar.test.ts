@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayOfText, dayText, firstOfMonth } from "./calendar.ts";
+import { dayToText } from "../lib/month.ts";
+import { dayOfText, firstOfMonth } from "./calendar.ts";
 
 test("a day survives being read and written", () => {
-  for (const text of ["1970-01-01", "2024-02-29", "2026-12-31"]) assert.equal(dayText(dayOfText(text)), text);
+  for (const text of ["1970-01-01", "2024-02-29", "2026-12-31"])
+    assert.equal(dayToText(dayOfText(text)), text);
 });
 
 test("a text that is no day of the calendar is refused by name", () => {
@@ -13,6 +15,6 @@ test("a text that is no day of the calendar is refused by name", () => {
 });
 
 test("months are counted across years in both directions", () => {
-  assert.equal(dayText(firstOfMonth(dayOfText("2026-01-31"), -2)), "2025-11-01");
-  assert.equal(dayText(firstOfMonth(dayOfText("2026-12-31"), 1)), "2027-01-01");
+  assert.equal(dayToText(firstOfMonth(dayOfText("2026-01-31"), -2)), "2025-11-01");
+  assert.equal(dayToText(firstOfMonth(dayOfText("2026-12-31"), 1)), "2027-01-01");
 });

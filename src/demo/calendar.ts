@@ -1,3 +1,5 @@
+import { dayFromText, firstDayOfMonth, monthOfDay } from "../lib/month.ts";
+
 // A day is the number of UTC days since 1970-01-01; a time is in milliseconds since then.
 
 export const HOUR_MS = 3_600_000;
@@ -5,16 +7,9 @@ export const DAY_MS = 24 * HOUR_MS;
 
 /** Reads a day written as YYYY-MM-DD; throws an Error that names the text when it is no day of the calendar. */
 export function dayOfText(text: string): number {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  const day = time / DAY_MS;
-  if (!Number.isInteger(day) || dayText(day) !== text) {
-    throw new Error(`a day is written as YYYY-MM-DD, like 2026-01-31, not "${text}"`);
-  }
+  const day = dayFromText(text);
+  if (day === null) throw new Error(`a day is written as YYYY-MM-DD, like 2026-01-31, not "${text}"`);
   return day;
-}
-
-export function dayText(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }
 
 export function timeText(time: number): string {
@@ -22,16 +17,16 @@ export function timeText(time: number): string {
 }
 
 export function dayOfDate(year: number, monthIndex: number, dayOfMonth: number): number {
-  return Date.UTC(year, monthIndex, dayOfMonth) / DAY_MS;
+  return firstDayOfMonth(year * 12 + monthIndex) + dayOfMonth - 1;
 }
 
 export function yearOf(day: number): number {
-  return new Date(day * DAY_MS).getUTCFullYear();
+  return Math.floor(monthOfDay(day) / 12);
 }
 
 /** 0 is January. */
 export function monthIndexOf(day: number): number {
-  return new Date(day * DAY_MS).getUTCMonth();
+  return monthOfDay(day) % 12;
 }
 
 /** 0 is Sunday. */
@@ -41,5 +36,5 @@ export function weekdayOf(day: number): number {
 
 /** The first day of the month that lies monthsLater (negative: earlier) from the month of the given day. */
 export function firstOfMonth(day: number, monthsLater = 0): number {
-  return dayOfDate(yearOf(day), monthIndexOf(day) + monthsLater, 1);
+  return firstDayOfMonth(monthOfDay(day) + monthsLater);
 }

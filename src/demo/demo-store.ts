@@ -1,4 +1,5 @@
-import { DAY_MS, dayOfText, dayText } from "./calendar.ts";
+import { dayToText } from "../lib/month.ts";
+import { DAY_MS, dayOfText } from "./calendar.ts";
 import { openImportFolder } from "./import-folder.ts";
 import type { ImportFolderWriter } from "./import-folder.ts";
 import { orderLineRow, productRow, refundRow, returnRow, saleEventRow, variantRow } from "./import-rows.ts";
@@ -137,8 +138,8 @@ function summarize(
   const { batch } = plan;
   return {
     folder,
-    firstDay: dayText(plan.firstDay),
-    lastDay: dayText(plan.todayDay - 1),
+    firstDay: dayToText(plan.firstDay),
+    lastDay: dayToText(plan.todayDay - 1),
     orders,
     orderLines: writer.rowCount("order_lines"),
     products: writer.rowCount("products"),
@@ -149,8 +150,8 @@ function summarize(
     saleEvents: plan.events.map((event) => ({
       slug: event.slug,
       label: event.label,
-      startsOn: dayText(event.startsOnDay),
-      endsOn: dayText(event.endsOnDay),
+      startsOn: dayToText(event.startsOnDay),
+      endsOn: dayToText(event.endsOnDay),
     })),
     badBatch: {
       productId: batch.product.productId,

@@ -1,4 +1,5 @@
-import { dayText, timeText } from "./calendar.ts";
+import { dayToText } from "../lib/month.ts";
+import { timeText } from "./calendar.ts";
 import type { Product, Variant } from "./catalogue.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import type { ImportRow } from "./import-folder.ts";
@@ -88,8 +89,8 @@ export function saleEventRow(event: SaleEvent): ImportRow {
   return {
     slug: event.slug,
     label: event.label,
-    starts_on: dayText(event.startsOnDay),
-    ends_on: dayText(event.endsOnDay),
+    starts_on: dayToText(event.startsOnDay),
+    ends_on: dayToText(event.endsOnDay),
     skus: skusOnSale(event).join(";"),
   };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayOfText, dayText } from "./calendar.ts";
+import { dayToText } from "../lib/month.ts";
+import { dayOfText } from "./calendar.ts";
 import { buildCatalogue } from "./catalogue.ts";
 import { chooseSaleEvents, skusOnSale } from "./sale-events.ts";
 
@@ -8,7 +9,7 @@ const { products, batchProduct } = buildCatalogue(1, 1);
 const eventsOn = (today: string) =>
   chooseSaleEvents(products, dayOfText(today)).map((event) => ({
     slug: event.slug,
-    days: `${dayText(event.startsOnDay)}/${dayText(event.endsOnDay)}`,
+    days: `${dayToText(event.startsOnDay)}/${dayToText(event.endsOnDay)}`,
   }));
 
 test("the events are the newest ones with their returns behind them", () => {

@@ -1,18 +1,13 @@
 import type { alerts as contract } from "../contract/alerts.ts";
-import type { Queryable } from "../store/database.ts";
 import { listAlerts } from "../store/queries/alerts.ts";
 import type { AlertPosition, AlertRow } from "../store/queries/alerts.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
-import { baseMeta } from "./meta.ts";
 
 /** The workspace's broadcasts, newest first; those to one user are never read. */
-export async function alerts(
-  { database, cursors }: { database: Queryable; cursors: CursorCodec },
-  call: Call<typeof contract>,
-): Promise<Answer> {
-  const { workspace, input, now } = call;
+export async function alerts(cursors: CursorCodec, call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const { since = null, category = null, limit = 50 } = input;
   const binding = { workspace, endpoint: "alerts", filters: [since, category] };
   const position =
@@ -26,7 +21,6 @@ export async function alerts(
     body: {
       data: rows.map(presentAlert),
       meta: {
-        ...baseMeta(workspace, now),
         since,
         category,
         limit,

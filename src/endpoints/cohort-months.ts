@@ -1,5 +1,6 @@
+import { knownMonth, monthOfDate, monthToText, monthsBetween } from "../lib/month.ts";
 import { comparedMonths, isComplete, isExcluded, monthCoverage } from "../metrics/completeness.ts";
-import { monthFromText, monthToText, monthsBetween } from "../metrics/month.ts";
+import type { MonthRange } from "../metrics/completeness.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import { windowDays } from "../metrics/window.ts";
@@ -8,42 +9,53 @@ import type { CohortMonthRow } from "../store/queries/cohort.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 /** One cohort month that takes part in an answer; `isComplete` null for the open-ended lifetime window. */
-export type CohortMonth = { month: string; isComplete: boolean | null; totals: Totals };
+export type CohortMonth = { month: number; isComplete: boolean | null; totals: Totals };
 
-export type MonthRange = {
+export type RangeInput = {
   start_month: string;
   end_month: string;
   window?: ObservationWindow;
   include_incomplete?: boolean;
 };
 
+/** A request's cohort months, both ends included; `windowDays` null = lifetime, `asOfDay` null = never synced. */
+export type CohortRange = MonthRange & {
+  windowDays: number | null;
+  asOfDay: number | null;
+  includeIncomplete: boolean;
+};
+
+export function requestRange({ primaryWindowDays, asOfDay }: Workspace, input: RangeInput): CohortRange {
+  return {
+    startMonth: knownMonth(input.start_month),
+    endMonth: knownMonth(input.end_month),
+    windowDays: windowDays(input.window ?? "primary", primaryWindowDays),
+    asOfDay,
+    includeIncomplete: input.include_incomplete === true,
+  };
+}
+
 /** Every month of the range that is not left out as incomplete (M5), zeros included, oldest first. */
-export function cohortMonths(
-  workspace: Workspace,
-  range: MonthRange,
-  rows: readonly CohortMonthRow[],
-): CohortMonth[] {
-  const days = windowDays(range.window ?? "primary", workspace.primaryWindowDays);
-  const totalsByMonth = new Map(rows.map((row) => [row.cohort_month.slice(0, 7), totalsOf(row)]));
-  return monthsBetween(monthNumber(range.start_month), monthNumber(range.end_month))
-    .filter((month) => !isExcluded(month, days, workspace.asOfDay, range.include_incomplete === true))
-    .map((month) => {
-      const text = monthToText(month);
-      return {
-        month: text,
-        isComplete: days === null ? null : isComplete(month, days, workspace.asOfDay),
-        totals: totalsByMonth.get(text) ?? sumTotals([]),
-      };
-    });
+export function cohortMonths(range: CohortRange, rows: readonly CohortMonthRow[]): CohortMonth[] {
+  const { windowDays: days, asOfDay } = range;
+  const totalsByMonth = new Map(rows.map((row) => [monthOfDate(row.cohort_month), totalsOf(row)]));
+  return monthsBetween(range.startMonth, range.endMonth)
+    .filter((month) => !isExcluded(month, days, asOfDay, range.includeIncomplete))
+    .map((month) => ({
+      month,
+      isComplete: days === null ? null : isComplete(month, days, asOfDay),
+      totals: totalsByMonth.get(month) ?? sumTotals([]),
+    }));
 }
 
 /** What of a range counts, as every answer over cohort months says it (M5). */
-export function coverageOf(workspace: Workspace, range: MonthRange) {
+export function coverageOf(range: CohortRange) {
+  const { windowDays: days, asOfDay, includeIncomplete } = range;
   const { monthsIncluded, excludedMonths, completeThrough } = monthCoverage(
-    { startMonth: monthNumber(range.start_month), endMonth: monthNumber(range.end_month) },
-    windowDays(range.window ?? "primary", workspace.primaryWindowDays),
-    workspace.asOfDay,
-    range.include_incomplete === true,
+    range,
+    days,
+    asOfDay,
+    includeIncomplete,
   );
   return {
     months_included: monthsIncluded,
@@ -53,28 +65,19 @@ export function coverageOf(workspace: Workspace, range: MonthRange) {
 }
 
 /** The complete months before, as many as count in the range; null when there are none to compare with (M5). */
-export function comparedRange(workspace: Workspace, range: MonthRange): MonthRange | null {
-  const compared = comparedMonths(
-    monthNumber(range.start_month),
-    coverageOf(workspace, range).months_included,
-    windowDays(range.window ?? "primary", workspace.primaryWindowDays),
-    workspace.asOfDay,
-  );
-  if (compared === null) return null;
-  return {
-    ...range,
-    start_month: monthToText(compared.startMonth),
-    end_month: monthToText(compared.endMonth),
-  };
+export function comparedRange(range: CohortRange): CohortRange | null {
+  const { startMonth, windowDays: days, asOfDay } = range;
+  const compared = comparedMonths(startMonth, coverageOf(range).months_included, days, asOfDay);
+  return compared === null ? null : { ...range, ...compared };
 }
 
 /** The echoes of a range of cohort months, in every meta that has them. */
-export function rangeEcho(range: MonthRange) {
+export function rangeEcho(input: RangeInput) {
   return {
-    start_month: range.start_month,
-    end_month: range.end_month,
-    window: range.window ?? "primary",
-    include_incomplete: range.include_incomplete === true,
+    start_month: input.start_month,
+    end_month: input.end_month,
+    window: input.window ?? "primary",
+    include_incomplete: input.include_incomplete === true,
   };
 }
 
@@ -90,11 +93,4 @@ export function totalsOf(row: Omit<CohortMonthRow, "cohort_month">): Totals {
     refundMinor: row.refund_minor,
     labelMinor: row.label_minor,
   };
-}
-
-/** The month index of a month that the contract has already checked. */
-export function monthNumber(text: string): number {
-  const month = monthFromText(text);
-  if (month === null) throw new RangeError(`not a month: ${text}`);
-  return month;
 }

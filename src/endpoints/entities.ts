@@ -1,8 +1,7 @@
 import type { entities as contract } from "../contract/entities.ts";
 import { fold } from "../lib/fold.ts";
 import { NoTurn, createTurns } from "../lib/turns.ts";
-import type { Turns } from "../lib/turns.ts";
-import type { Database } from "../store/database.ts";
+import type { Queryable } from "../store/database.ts";
 import { listEntities, searchEntities } from "../store/queries/entities.ts";
 import type { EntityFilter, EntityPosition, EntityRow } from "../store/queries/entities.ts";
 import type { Workspace } from "../store/workspace.ts";
@@ -10,13 +9,10 @@ import type { Answer } from "../contract/call.ts";
 import { invalidRequest } from "../contract/errors.ts";
 import type { Call } from "./call.ts";
 import type { CursorBinding, CursorCodec } from "./cursor.ts";
-import { baseMeta } from "./meta.ts";
 
 const TYPE_RANKS = { all: null, sku: 1, product: 2, product_group: 3 } as const;
 const TYPES = [null, "sku", "product", "product_group"] as const;
 const BEFORE_ALL: EntityPosition = [0, "", "", ""];
-
-type Tools = { database: Database; cursors: CursorCodec };
 
 const SEARCHES_AT_ONCE = 2;
 const LONGEST_WAIT_MS = 3000;
@@ -25,35 +21,42 @@ const LONGEST_WAIT_MS = 3000;
 const LONGEST_SEARCH_MS = 2000;
 const STATEMENT_CANCELED = "57014";
 
+type Asked = Pick<Call<typeof contract>, "workspace" | "input">;
+
 /**
- * The catalogue as selectors: by pages without q, best matches on one page with q. Two searches of a workspace run at
- * once, and no more than half of the connections: the rest is for the others' requests.
+ * Two searches of a workspace run at once, and no more than half of the connections: the rest is for the others'
+ * requests. Throws `invalid_request` for one that waits for too long; pages take no turns.
  */
-export function createEntities(
-  tools: Tools,
-  maxConnections: number,
-): (call: Call<typeof contract>) => Promise<Answer> {
+export function createSearchTurns(maxConnections: number) {
   const most = Math.max(1, Math.min(SEARCHES_AT_ONCE, Math.floor(maxConnections / 2)));
-  const searchTurns = createTurns({ most, longestWaitMs: LONGEST_WAIT_MS });
-  return (call) => entities({ ...tools, searchTurns }, call);
+  const turns = createTurns({ most, longestWaitMs: LONGEST_WAIT_MS });
+  return async <Result>({ workspace, input }: Asked, make: () => Promise<Result>): Promise<Result> => {
+    if (searchText(input) === "") return make();
+    try {
+      return await turns(workspace.shopKey, make);
+    } catch (error) {
+      if (!(error instanceof NoTurn)) throw error;
+      throw invalidRequest(
+        "q has to wait too long behind other searches of this workspace: send fewer at once.",
+      );
+    }
+  };
 }
 
-type SearchTools = Tools & { searchTurns: Turns };
-
-async function entities(tools: SearchTools, call: Call<typeof contract>): Promise<Answer> {
-  const { database, cursors } = tools;
-  const { workspace, input, now } = call;
+/** The catalogue as selectors: by pages without q, best matches on one page with q. */
+export async function entities(cursors: CursorCodec, call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const { type = "all", limit = 20, vendor = null } = input;
   const query = input.q ?? "";
   const filter = { typeRank: TYPE_RANKS[type], vendor };
-  const folded = fold(query).trim();
+  const folded = searchText(input);
   const binding = { workspace, endpoint: "entities", filters: [type, vendor, folded] };
   const position = input.cursor === undefined ? BEFORE_ALL : readPosition(cursors, binding, input.cursor);
 
   const found =
     folded === ""
       ? await listEntities(database, workspace, filter, position, limit + 1)
-      : await search(tools, workspace, filter, { foldedText: folded, limit });
+      : await search(database, workspace, filter, { foldedText: folded, limit });
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
   return {
@@ -61,7 +64,6 @@ async function entities(tools: SearchTools, call: Call<typeof contract>): Promis
     body: {
       data: rows.map(presentEntity),
       meta: {
-        ...baseMeta(workspace, now),
         query,
         type,
         vendor,
@@ -73,23 +75,21 @@ async function entities(tools: SearchTools, call: Call<typeof contract>): Promis
   };
 }
 
-/** Searches when it is the workspace's turn; throws `invalid_request` for what takes too long, or waits for too long. */
+/** What is searched for, as a search folds it; empty = nothing. */
+function searchText({ q = "" }: Asked["input"]): string {
+  return fold(q).trim();
+}
+
+/** Throws `invalid_request` for what takes too long. */
 async function search(
-  { database, searchTurns }: SearchTools,
+  database: Queryable,
   workspace: Workspace,
   filter: EntityFilter,
   text: { foldedText: string; limit: number },
 ): Promise<EntityRow[]> {
   try {
-    return await searchTurns(String(workspace.shopKey), () =>
-      searchEntities(database, workspace, filter, { ...text, longestMs: LONGEST_SEARCH_MS }),
-    );
+    return await searchEntities(database, workspace, filter, { ...text, longestMs: LONGEST_SEARCH_MS });
   } catch (error) {
-    if (error instanceof NoTurn) {
-      throw invalidRequest(
-        "q has to wait too long behind other searches of this workspace: send fewer at once.",
-      );
-    }
     if ((error as { code?: unknown }).code !== STATEMENT_CANCELED) throw error;
     throw invalidRequest("q takes too long to search for: make it shorter or more specific.");
   }

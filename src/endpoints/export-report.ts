@@ -1,23 +1,21 @@
 import type { Answer } from "../contract/call.ts";
 import type { exportReport as contract } from "../contract/export-report.ts";
-import { readSelector } from "../contract/selector.ts";
-import type { Queryable } from "../store/database.ts";
 import type { Call } from "./call.ts";
 import { buildReport } from "./report-build.ts";
 import { exportFilename, reportCsv } from "./report-csv.ts";
 import { reportRows } from "./report-rows.ts";
 
 /** The whole report as CSV: every figure of the JSON report once. All of it is computed before the first piece. */
-export async function exportReport(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
-  const { workspace, input } = call;
+export async function exportReport(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const breakdownBy = input.breakdownBy ?? null;
-  const { data, breakdown } = await buildReport(database, workspace, input, {
+  const { data, breakdown, selection } = await buildReport(database, workspace, input, {
     section: "overview",
     breakdownBy,
   });
   return {
     kind: "csv",
-    filename: exportFilename(readSelector(input), input),
+    filename: exportFilename(selection, input),
     chunks: reportCsv(reportRows(data, breakdown)),
   };
 }

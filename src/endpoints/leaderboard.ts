@@ -6,7 +6,7 @@ import type { Workspace } from "../store/workspace.ts";
 export async function leaderboardProducts(
   database: Queryable,
   workspace: Workspace,
-  ranked: readonly { sku: string; productGid: string | null }[],
+  ranked: readonly { sku: string; product_gid: string | null }[],
 ): Promise<(sku: string) => Record<string, string | null>> {
   const rows = ranked.length === 0 ? [] : await loadLeaderboardProducts(database, workspace, ranked);
   const rowsBySku = new Map(rows.map((row) => [row.sku, row]));

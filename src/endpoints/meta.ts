@@ -1,5 +1,5 @@
 import { API_VERSION } from "../contract/version.ts";
-import { STALE_AFTER_MS } from "../metrics/staleness.ts";
+import { staleForMs } from "../metrics/staleness.ts";
 import type { Workspace } from "../store/workspace.ts";
 
 /** The members of meta that every answer has, before the endpoint's own echoes. */
@@ -14,7 +14,7 @@ export function baseMeta(workspace: Workspace, now: Date) {
 }
 
 /** Freshness of the numbers; a source is stale when it never synced, failed, or synced over 36 hours ago. */
-export function freshness(workspace: Workspace, now: Date) {
+function freshness(workspace: Workspace, now: Date) {
   let latest: Date | null = null;
   const sources = workspace.sources.map((source) => {
     const { lastSyncedAt, status } = source;
@@ -23,11 +23,7 @@ export function freshness(workspace: Workspace, now: Date) {
       source: source.source,
       last_synced_at: lastSyncedAt?.toISOString() ?? null,
       status,
-      stale:
-        lastSyncedAt === null ||
-        status === "failed" ||
-        status === "disconnected" ||
-        now.getTime() - lastSyncedAt.getTime() > STALE_AFTER_MS,
+      stale: status === "failed" || status === "disconnected" || staleForMs(lastSyncedAt, now) !== null,
     };
   });
   return { data_updated_at: (latest as Date | null)?.toISOString() ?? null, sources };

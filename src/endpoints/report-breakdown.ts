@@ -1,4 +1,5 @@
 import type { ReportBreakdown } from "../contract/report.ts";
+import { FIRST_MONTH } from "../lib/month.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { rate, wilsonInterval } from "../metrics/rate.ts";
 import { returnsCostMinor } from "../metrics/totals.ts";
@@ -14,8 +15,8 @@ export type BreakdownRequest = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;
-  /** The months that count, YYYY-MM. */
-  countedMonths: readonly string[];
+  /** The months that count. */
+  countedMonths: readonly number[];
 };
 
 const ROWS = 20;
@@ -30,8 +31,8 @@ export async function requestBreakdown(
     by,
     selection,
     windowDays,
-    startMonth: countedMonths[0] ?? "0001-02",
-    endMonth: countedMonths.at(-1) ?? "0001-01",
+    startMonth: countedMonths[0] ?? FIRST_MONTH + 1,
+    endMonth: countedMonths.at(-1) ?? FIRST_MONTH,
     labelCostsIncluded: labelCostsIncluded(workspace),
     rows: ROWS,
   });

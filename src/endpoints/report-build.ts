@@ -2,15 +2,14 @@ import type { Input } from "../contract/endpoint.ts";
 import type { ReportBreakdown, ReportData, ReportSection, report as contract } from "../contract/report.ts";
 import { currencyExponent } from "../metrics/money.ts";
 import { sumTotals } from "../metrics/totals.ts";
-import { windowDays } from "../metrics/window.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadReportFigures } from "../store/queries/report-figures.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
 import type { ReportFigures, SaleEventRow } from "../store/queries/report-figures.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { cohortMonths, comparedRange, coverageOf } from "./cohort-months.ts";
-import type { MonthRange } from "./cohort-months.ts";
+import { cohortMonths, comparedRange, coverageOf, requestRange } from "./cohort-months.ts";
+import type { CohortRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
 import {
@@ -25,7 +24,7 @@ import {
 } from "./report-parts.ts";
 import type { WholeReport } from "./report-rows.ts";
 import { loadSaleEvent } from "./report-sale-event.ts";
-import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
+import { requestSelection, requireFound } from "./selection.ts";
 
 export type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
@@ -33,7 +32,8 @@ export type BuiltReport = {
   data: WholeReport;
   /** null = not asked for. */
   breakdown: ReportBreakdown | null;
-  selector: ReturnType<typeof selectorEcho>;
+  selection: Selection;
+  skus: readonly string[] | null;
 };
 
 /** What of a report to load: unmatched labels are null in a section that does not show them. */
@@ -46,34 +46,37 @@ export async function buildReport(
   input: ReportInput,
   { section, breakdownBy }: ReportScope,
 ): Promise<BuiltReport> {
-  const { selector, selection } = requestSelection(input, input.vendor ?? null);
-  const before = comparedRange(workspace, input);
-  const [figures, breakdown] = await Promise.all([
-    loadFigures(database, workspace, { input, selection, section, before }),
+  const selection = requestSelection(input, input.vendor ?? null);
+  const range = requestRange(workspace, input);
+  const before = comparedRange(range);
+  const figures = await loadFigures(database, workspace, { input, range, selection, section, before });
+  requireFound(selection, figures);
+  const breakdown =
     breakdownBy === null
       ? null
-      : requestBreakdown(database, workspace, {
+      : await requestBreakdown(database, workspace, {
           by: breakdownBy,
           selection,
-          windowDays: daysOfWindow(workspace, input),
-          countedMonths: countedMonths(workspace, input),
-        }),
-  ]);
-  requireFound(selector, figures);
+          windowDays: range.windowDays,
+          countedMonths: countedMonths(range),
+        });
   const saleEvent = await requestSaleEvent(database, workspace, input, {
+    range,
     selection,
     events: figures.sale_events,
   });
 
   return {
-    selector: selectorEcho(selector, figures.skus),
+    selection,
+    skus: figures.skus,
     breakdown,
-    data: presentReport(workspace, input, { before, figures, saleEvent }),
+    data: presentReport(workspace, input, { range, before, figures, saleEvent }),
   };
 }
 
 type LoadedReport = {
-  before: MonthRange | null;
+  range: CohortRange;
+  before: CohortRange | null;
   figures: ReportFigures;
   saleEvent: ReportData["sale_event"];
 };
@@ -81,12 +84,12 @@ type LoadedReport = {
 function presentReport(
   workspace: Workspace,
   input: ReportInput,
-  { before, figures, saleEvent }: LoadedReport,
+  { range, before, figures, saleEvent }: LoadedReport,
 ): WholeReport {
-  const months = cohortMonths(workspace, input, figures.months);
+  const months = cohortMonths(range, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
   const basis = {
-    coverage: coverageOf(workspace, input),
+    coverage: coverageOf(range),
     months,
     totals,
     figures,
@@ -98,11 +101,11 @@ function presentReport(
       ? null
       : {
           range: before,
-          totals: sumTotals(cohortMonths(workspace, before, figures.months).map((month) => month.totals)),
+          totals: sumTotals(cohortMonths(before, figures.months).map((month) => month.totals)),
         };
   return {
     currency_code: workspace.currencyCode,
-    window_days: daysOfWindow(workspace, input),
+    window_days: range.windowDays,
     label_costs_included: basis.labelCostsIncluded,
     summary: presentSummary(basis),
     comparison: compared === null ? null : presentComparison(totals, compared),
@@ -121,13 +124,13 @@ function presentReport(
 type FiguresRequest = {
   input: ReportInput;
   selection: Selection;
+  range: CohortRange;
   section: ReportSection;
-  before: MonthRange | null;
+  before: CohortRange | null;
 };
 
 function loadFigures(database: Queryable, workspace: Workspace, request: FiguresRequest) {
-  const { input, selection, section, before } = request;
-  const range = { startMonth: input.start_month, endMonth: input.end_month };
+  const { input, range, selection, section, before } = request;
   const showsUnmatched =
     selection.kind === "workspace" &&
     selection.vendor === null &&
@@ -135,24 +138,24 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
     labelCostsIncluded(workspace);
   return loadReportFigures(database, workspace, {
     selection,
-    windowDays: daysOfWindow(workspace, input),
-    startMonth: before?.start_month ?? input.start_month,
-    endMonth: input.end_month,
-    countedMonths: countedMonths(workspace, input),
+    windowDays: range.windowDays,
+    startMonth: before?.startMonth ?? range.startMonth,
+    endMonth: range.endMonth,
+    countedMonths: countedMonths(range),
     saleEvent: input.saleEvent ?? null,
     charged: showsUnmatched ? range : null,
   });
 }
 
-function countedMonths(workspace: Workspace, input: ReportInput): string[] {
-  return cohortMonths(workspace, input, []).map(({ month }) => month);
+function countedMonths(range: CohortRange): number[] {
+  return cohortMonths(range, []).map(({ month }) => month);
 }
 
 async function requestSaleEvent(
   database: Queryable,
   workspace: Workspace,
   input: ReportInput,
-  { selection, events }: { selection: Selection; events: readonly SaleEventRow[] },
+  { range, selection, events }: { range: CohortRange; selection: Selection; events: readonly SaleEventRow[] },
 ): Promise<ReportData["sale_event"]> {
   if (input.saleEvent === undefined) return null;
   return loadSaleEvent(database, workspace, {
@@ -161,10 +164,7 @@ async function requestSaleEvent(
     baseline: input.saleEventBaseline ?? "matched_prior",
     scope: input.saleEventScope ?? "current_selection",
     selection,
-    startMonth: input.start_month,
-    endMonth: input.end_month,
-    windowDays: daysOfWindow(workspace, input),
-    includeIncomplete: input.include_incomplete === true,
+    range,
   });
 }
 
@@ -176,8 +176,4 @@ function presentSaleEvent({
   ends_on,
 }: SaleEventRow): ReportData["sale_events"][number] {
   return { slug, label, starts_on, ends_on };
-}
-
-function daysOfWindow(workspace: Workspace, input: ReportInput): number | null {
-  return windowDays(input.window ?? "primary", workspace.primaryWindowDays);
 }

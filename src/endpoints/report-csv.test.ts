@@ -68,24 +68,27 @@ test("any text comes back whole from another parser", async () => {
 });
 
 test("the file name tells the selection and the months", () => {
-  assert.equal(exportFilename({ kind: "workspace" }, range), "returns-report_workspace_2026-01_2026-03.csv");
   assert.equal(
-    exportFilename({ kind: "product", productGid: "gid://shopify/Product/123" }, range),
+    exportFilename({ kind: "workspace", key: "" }, range),
+    "returns-report_workspace_2026-01_2026-03.csv",
+  );
+  assert.equal(
+    exportFilename({ kind: "product", key: "gid://shopify/Product/123" }, range),
     "returns-report_product-123_2026-01_2026-03.csv",
   );
   assert.equal(
-    exportFilename({ kind: "product_group", groupType: "analytics_category", groupKey: "Café & Thé" }, range),
+    exportFilename({ kind: "analytics_category", key: "Café & Thé" }, range),
     "returns-report_analytics-category-Cafe-The_2026-01_2026-03.csv",
   );
   assert.equal(
-    exportFilename({ kind: "workspace" }, { ...range, vendor: "Acme & Co" }),
+    exportFilename({ kind: "workspace", key: "" }, { ...range, vendor: "Acme & Co" }),
     "returns-report_vendor-Acme-Co_2026-01_2026-03.csv",
   );
   assert.equal(
-    exportFilename({ kind: "sku", sku: "A1" }, { ...range, vendor: "Acme" }),
+    exportFilename({ kind: "sku", key: "A1" }, { ...range, vendor: "Acme" }),
     "returns-report_sku-A1-vendor-Acme_2026-01_2026-03.csv",
   );
-  assert.equal(exportFilename({ kind: "sku", sku: "靴" }, range), "returns-report_sku_2026-01_2026-03.csv");
+  assert.equal(exportFilename({ kind: "sku", key: "靴" }, range), "returns-report_sku_2026-01_2026-03.csv");
 });
 
 test("the file name is short and harmless whatever the selection is called", () => {
@@ -96,9 +99,9 @@ test("the file name is short and harmless whatever the selection is called", () 
   fc.assert(
     fc.property(names, (name) => {
       for (const selector of [
-        { kind: "sku", sku: name },
-        { kind: "product", productGid: name },
-        { kind: "product_group", groupType: "family", groupKey: name },
+        { kind: "sku", key: name },
+        { kind: "product", key: name },
+        { kind: "family", key: name },
       ] as const) {
         const filename = exportFilename(selector, range);
         assert.match(filename, /^returns-report_[A-Za-z0-9-]+_2026-01_2026-03\.csv$/u);

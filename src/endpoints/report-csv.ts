@@ -40,17 +40,9 @@ function csvText(rows: string[][]): string {
   return stringify(rows, { record_delimiter: "\r\n", quoted_match: /[\r\n]/u });
 }
 
-function selectionSlug(selector: Selector): string {
-  switch (selector.kind) {
-    case "workspace":
-      return "workspace";
-    case "sku":
-      return slug("sku", selector.sku);
-    case "product":
-      return slug("product", selector.productGid.split("/").at(-1) ?? "");
-    case "product_group":
-      return slug(selector.groupType.replaceAll("_", "-"), selector.groupKey);
-  }
+function selectionSlug({ kind, key }: Selector): string {
+  if (kind === "workspace") return kind;
+  return slug(kind.replaceAll("_", "-"), kind === "product" ? (key.split("/").at(-1) ?? "") : key);
 }
 
 function slug(kind: string, text: string): string {

@@ -69,7 +69,7 @@ test("M5: before the first sync nothing finite is complete, nor compared", async
 test("M12: before the first sync the rate leaderboard ranks no month, and says so", async () => {
   const input = compileInput(contract.parameters)(new Map());
   const ranked = async (workspace: Workspace) => {
-    const answer = await returnRateLeaderboard(service.database, { workspace, input, now: new Date(AS_OF) });
+    const answer = await returnRateLeaderboard({ database: service.database, workspace, input });
     const { meta } =
       answer.kind === "json" ? (answer.body as { meta: Record<string, unknown> }) : assert.fail();
     return [meta["start_month"], meta["months_included"], meta["excluded_months"], meta["complete_through"]];

@@ -1,4 +1,5 @@
 import type { ReportData } from "../contract/report.ts";
+import { monthToDate, monthToText } from "../lib/month.ts";
 import { decimalFromMinor } from "../metrics/money.ts";
 import { rate, share, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
@@ -11,7 +12,7 @@ import {
 } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
-import type { CohortMonth, MonthRange, coverageOf } from "./cohort-months.ts";
+import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
@@ -48,12 +49,12 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
 /** The complete months before (M5), and how far the rate has moved since; the change is null when either side sold nothing. */
 export function presentComparison(
   totals: Totals,
-  compared: { range: MonthRange; totals: Totals },
+  compared: { range: CohortRange; totals: Totals },
 ): Part<"comparison"> {
   const before = compared.totals;
   return {
-    start_month: compared.range.start_month,
-    end_month: compared.range.end_month,
+    start_month: monthToText(compared.range.startMonth),
+    end_month: monthToText(compared.range.endMonth),
     sold_units: before.soldUnits,
     returned_units: before.returnedUnits,
     return_rate: rate(before.returnedUnits, before.soldUnits),
@@ -69,7 +70,7 @@ export function presentComparison(
 /** M7: one row per counted month, zeros included. */
 export function presentTrend(basis: ReportBasis): Part<"trend"> {
   return basis.months.map(({ month, isComplete, totals }) => ({
-    cohort_month: `${month}-01`,
+    cohort_month: monthToDate(month),
     sold_units: totals.soldUnits,
     returned_units: totals.returnedUnits,
     return_rate: rate(totals.returnedUnits, totals.soldUnits),

@@ -145,11 +145,11 @@ test("a report loads everything by one statement, and the figures of a sale even
       },
     };
     const call = {
+      database: counting,
       workspace: reportWorkspace(1, AS_OF),
       input: reportInput({ saleEvent }),
-      now: new Date(AS_OF),
     };
-    await report(counting, call);
+    await report(call);
     assert.deepEqual(names, expected);
   }
 });

@@ -1,5 +1,5 @@
 import type { ReportData } from "../contract/report.ts";
-import { dayFromText, dayToText } from "../metrics/month.ts";
+import { dayFromText, dayToText } from "../lib/month.ts";
 import { rate, signedChange } from "../metrics/rate.ts";
 import { baselinePeriod, countDays, nonSaleDays, spanOf } from "../metrics/sale-event.ts";
 import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";
@@ -9,7 +9,7 @@ import { loadSaleFigures } from "../store/queries/report-sale-event.ts";
 import type { SaleFiguresRange, SaleFiguresRow } from "../store/queries/report-sale-event.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
-import { monthNumber } from "./cohort-months.ts";
+import type { CohortRange } from "./cohort-months.ts";
 import { monthDaysOf } from "./sale-days.ts";
 
 export type SaleEventRequest = {
@@ -19,11 +19,7 @@ export type SaleEventRequest = {
   baseline: SaleEventBaseline;
   scope: "current_selection" | "event_scope";
   selection: Selection;
-  startMonth: string;
-  endMonth: string;
-  /** Length of the window; null = lifetime. */
-  windowDays: number | null;
-  includeIncomplete: boolean;
+  range: CohortRange;
 };
 
 /** M15: a sale event against its baseline, at day grain; null when the workspace has no event of that slug. */
@@ -32,13 +28,13 @@ export async function loadSaleEvent(
   workspace: Workspace,
   request: SaleEventRequest,
 ): Promise<ReportData["sale_event"]> {
-  const { events } = request;
+  const { events, range } = request;
   const event = events.find((row) => row.slug === request.slug);
   if (event === undefined) return null;
 
   const period = baselinePeriod(daysOf(event), request.baseline);
-  const baselineDays = period === null ? nonSaleDays(monthsOf(request), events.map(daysOf)) : [period];
-  const lastDay = request.includeIncomplete ? null : lastCompleteDay(request.windowDays, workspace.asOfDay);
+  const baselineDays = period === null ? nonSaleDays(range, events.map(daysOf)) : [period];
+  const lastDay = range.includeIncomplete ? null : lastCompleteDay(range.windowDays, range.asOfDay);
   const counted = {
     event: daysUntil([daysOf(event)], lastDay),
     baseline: daysUntil(baselineDays, lastDay),
@@ -46,7 +42,7 @@ export async function loadSaleEvent(
   const span = period === null ? null : spanOf(counted.baseline);
   const rows = await loadSaleFigures(database, workspace, {
     scope: scopeOf(request, event),
-    windowDays: request.windowDays,
+    windowDays: range.windowDays,
     days: [...monthDaysOf("event", counted.event), ...monthDaysOf("baseline", counted.baseline)],
   });
   return {
@@ -102,10 +98,6 @@ type Figures = ReturnType<typeof figuresOf>;
 
 function changeOf(event: Figures, baseline: Figures): number | null {
   return signedChange(event.returned_units, event.sold_units, baseline.returned_units, baseline.sold_units);
-}
-
-function monthsOf(request: SaleEventRequest): { startMonth: number; endMonth: number } {
-  return { startMonth: monthNumber(request.startMonth), endMonth: monthNumber(request.endMonth) };
 }
 
 function daysOf(event: SaleEventRow): DayRange {

@@ -1,15 +1,14 @@
 import type { Answer } from "../contract/call.ts";
 import type { ReportData, ReportSection, report as contract } from "../contract/report.ts";
-import type { Queryable } from "../store/database.ts";
 import type { Call } from "./call.ts";
 import { rangeEcho } from "./cohort-months.ts";
-import { baseMeta } from "./meta.ts";
 import { buildReport } from "./report-build.ts";
 import type { BuiltReport } from "./report-build.ts";
+import { selectorEcho } from "./selection.ts";
 
 /** The report of a selection: all of it, or the part that `reportSection` names beside the summary and the sale event. */
-export async function report(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
-  const { workspace, input, now } = call;
+export async function report(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const section = input.reportSection ?? "overview";
   const breakdownBy = section === "breakdown" ? (input.breakdownBy ?? "product") : null;
   const built = await buildReport(database, workspace, input, { section, breakdownBy });
@@ -18,8 +17,7 @@ export async function report(database: Queryable, call: Call<typeof contract>): 
     body: {
       data: partOf(built, section),
       meta: {
-        ...baseMeta(workspace, now),
-        selector: built.selector,
+        selector: selectorEcho(built.selection, built.skus),
         ...rangeEcho(input),
         vendor: input.vendor ?? null,
         section,

@@ -1,33 +1,26 @@
 import type { returnCostLeaderboard as contract } from "../contract/return-cost-leaderboard.ts";
+import { FIRST_MONTH } from "../lib/month.ts";
 import { latestCompleteMonth } from "../metrics/completeness.ts";
 import { currencyExponent, decimalFromMinor, minorFromNumber } from "../metrics/money.ts";
-import { monthToText } from "../metrics/month.ts";
 import { rate } from "../metrics/rate.ts";
-import { rankReturnCost } from "../metrics/return-cost-leaderboard.ts";
 import { cogsCoverage, marginImpactMinor, returnsCostMinor } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
-import { windowDays } from "../metrics/window.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadReturnCosts } from "../store/queries/return-cost-leaderboard.ts";
-import type { CostAnswer, CostSkuRow } from "../store/queries/return-cost-leaderboard.ts";
+import type { CostAnswer } from "../store/queries/return-cost-leaderboard.ts";
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
-import { coverageOf, monthNumber, rangeEcho, totalsOf } from "./cohort-months.ts";
+import { coverageOf, rangeEcho, requestRange, totalsOf } from "./cohort-months.ts";
+import type { CohortRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { hasFullLeaderboards, leaderboardProducts } from "./leaderboard.ts";
-import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
-type RankedRow = Totals & { sku: string; productGid: string | null; vendor: string | null };
-
 /** SKUs by highest returns cost over a range of cohort months (M11, M13). */
-export async function returnCostLeaderboard(
-  database: Queryable,
-  call: Call<typeof contract>,
-): Promise<Answer> {
-  const { workspace, input, now } = call;
+export async function returnCostLeaderboard(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
   const { vendor = null, min_cost = null, limit = 10 } = input;
-  const { selector, selection } = requestSelection(input, null);
+  const selection = requestSelection(input, null);
+  const range = requestRange(workspace, input);
   const exponent = currencyExponent(workspace.currencyCode);
   const rules = {
     minCostMinor: min_cost === null ? null : minorFromNumber(min_cost, exponent),
@@ -37,21 +30,20 @@ export async function returnCostLeaderboard(
   };
   const loaded = await loadReturnCosts(database, workspace, {
     selection,
-    windowDays: windowDays(input.window ?? "primary", workspace.primaryWindowDays),
-    startMonth: input.start_month,
-    endMonth: lastMonth(call),
+    ...range,
+    endMonth: lastMonth(range),
     ...rules,
   });
-  requireFound(selector, loaded);
+  requireFound(selection, loaded);
 
-  const ranking = rankReturnCost(loaded.rows.map(rankedRow), rules);
-  const productOf = await leaderboardProducts(database, workspace, ranking.rows);
+  const productOf = await leaderboardProducts(database, workspace, loaded.rows);
   return {
     kind: "json",
     body: {
       data: {
-        rows: ranking.rows.map((row) => ({
-          ...presentCosts(row, exponent, rules.labelCostsIncluded),
+        rows: loaded.rows.map((row) => ({
+          sku: row.sku,
+          ...presentCosts(totalsOf(row), exponent, rules.labelCostsIncluded),
           ...productOf(row.sku),
         })),
         currency_code: workspace.currencyCode,
@@ -59,12 +51,11 @@ export async function returnCostLeaderboard(
         label_costs_included: rules.labelCostsIncluded,
       },
       meta: {
-        ...baseMeta(workspace, now),
-        selector: selectorEcho(selector, loaded.skus),
+        selector: selectorEcho(selection, loaded.skus),
         ...rangeEcho(input),
-        ...coverageOf(workspace, input),
+        ...coverageOf(range),
         limit,
-        returned: ranking.rows.length,
+        returned: loaded.rows.length,
         vendor,
         vendor_known: vendor === null ? null : loaded.vendor_known,
         filters: { min_cost, vendor },
@@ -73,10 +64,6 @@ export async function returnCostLeaderboard(
       },
     },
   };
-}
-
-function rankedRow(row: CostSkuRow): RankedRow {
-  return { sku: row.sku, productGid: row.product_gid, vendor: row.vendor, ...totalsOf(row) };
 }
 
 /** The sum of all rows that pass the filters, shown or not. */
@@ -93,27 +80,23 @@ function presentTotals(loaded: CostAnswer, exponent: number, labelsIncluded: boo
 }
 
 /** The range's last month that takes part: later ones are left out as incomplete (M5). */
-function lastMonth({ workspace, input }: Call<typeof contract>): string {
-  const days = windowDays(input.window ?? "primary", workspace.primaryWindowDays);
-  if (days === null || input.include_incomplete === true) return input.end_month;
-  const latest = latestCompleteMonth(days, workspace.asOfDay);
-  if (latest === null) return "0001-01";
-  return latest < monthNumber(input.end_month) ? monthToText(latest) : input.end_month;
+function lastMonth({ endMonth, windowDays, asOfDay, includeIncomplete }: CohortRange): number {
+  if (windowDays === null || includeIncomplete) return endMonth;
+  return Math.min(endMonth, Math.max(FIRST_MONTH, latestCompleteMonth(windowDays, asOfDay) ?? FIRST_MONTH));
 }
 
-function presentCosts(row: RankedRow, exponent: number, labelsIncluded: boolean) {
+function presentCosts(totals: Totals, exponent: number, labelsIncluded: boolean) {
   const amount = (minor: number): number => decimalFromMinor(minor, exponent);
-  const marginMinor = marginImpactMinor(row, labelsIncluded);
+  const marginMinor = marginImpactMinor(totals, labelsIncluded);
   return {
-    sku: row.sku,
-    total_cost_amount: amount(returnsCostMinor(row, labelsIncluded)),
-    total_refunded_amount: amount(row.refundMinor),
-    total_return_label_cost: amount(labelsIncluded ? row.labelMinor : 0),
-    sold_units: row.soldUnits,
-    returned_units: row.returnedUnits,
-    return_rate: rate(row.returnedUnits, row.soldUnits),
-    refunded_units: row.refundedUnits,
+    total_cost_amount: amount(returnsCostMinor(totals, labelsIncluded)),
+    total_refunded_amount: amount(totals.refundMinor),
+    total_return_label_cost: amount(labelsIncluded ? totals.labelMinor : 0),
+    sold_units: totals.soldUnits,
+    returned_units: totals.returnedUnits,
+    return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    refunded_units: totals.refundedUnits,
     estimated_margin_impact: marginMinor === null ? null : amount(marginMinor),
-    cogs_coverage: cogsCoverage(row),
+    cogs_coverage: cogsCoverage(totals),
   };
 }

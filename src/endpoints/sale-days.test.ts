@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { dayFromText, dayToText } from "../metrics/month.ts";
+import { dayFromText, dayToText } from "../lib/month.ts";
 import { monthDaysOf } from "./sale-days.ts";
 
 const day = (text: string) => dayFromText(text) ?? assert.fail();

@@ -1,4 +1,4 @@
-import { firstDayOfMonth, lastDayOfMonth, monthOfDay, monthsBetween } from "../metrics/month.ts";
+import { firstDayOfMonth, lastDayOfMonth, monthOfDay, monthsBetween } from "../lib/month.ts";
 import type { DayRange } from "../metrics/sale-event.ts";
 import type { MonthDays, SalePeriod } from "../store/queries/report-sale-event.ts";
 

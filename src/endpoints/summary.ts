@@ -3,26 +3,19 @@ import type { Call } from "./call.ts";
 import type { summary as contract } from "../contract/summary.ts";
 import { rate } from "../metrics/rate.ts";
 import { sumTotals } from "../metrics/totals.ts";
-import { windowDays } from "../metrics/window.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
-import { cohortMonths, coverageOf, rangeEcho } from "./cohort-months.ts";
-import { baseMeta } from "./meta.ts";
+import { cohortMonths, coverageOf, rangeEcho, requestRange } from "./cohort-months.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** Cohort return rate of a selection: the sum of its cohort months (M6, M7). */
-export async function summary(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
-  const { workspace, input, now } = call;
-  const { selector, selection } = requestSelection(input, input.vendor ?? null);
-  const loaded = await loadCohort(database, workspace, {
-    selection,
-    windowDays: windowDays(input.window ?? "primary", workspace.primaryWindowDays),
-    startMonth: input.start_month,
-    endMonth: input.end_month,
-  });
-  requireFound(selector, loaded);
+export async function summary(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
+  const selection = requestSelection(input, input.vendor ?? null);
+  const range = requestRange(workspace, input);
+  const loaded = await loadCohort(database, workspace, { selection, ...range });
+  requireFound(selection, loaded);
 
-  const totals = sumTotals(cohortMonths(workspace, input, loaded.months).map((month) => month.totals));
+  const totals = sumTotals(cohortMonths(range, loaded.months).map((month) => month.totals));
   return {
     kind: "json",
     body: {
@@ -30,11 +23,10 @@ export async function summary(database: Queryable, call: Call<typeof contract>):
         sold_units: totals.soldUnits,
         returned_units: totals.returnedUnits,
         return_rate: rate(totals.returnedUnits, totals.soldUnits),
-        ...coverageOf(workspace, input),
+        ...coverageOf(range),
       },
       meta: {
-        ...baseMeta(workspace, now),
-        selector: selectorEcho(selector, loaded.skus),
+        selector: selectorEcho(selection, loaded.skus),
         ...rangeEcho(input),
         vendor: selection.vendor,
       },

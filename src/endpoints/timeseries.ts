@@ -1,38 +1,31 @@
 import type { Answer } from "../contract/call.ts";
 import type { Call } from "./call.ts";
 import type { timeseries as contract } from "../contract/timeseries.ts";
+import { monthToDate } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
-import { windowDays } from "../metrics/window.ts";
-import type { Queryable } from "../store/database.ts";
 import { loadCohort } from "../store/queries/cohort.ts";
-import { cohortMonths, coverageOf, rangeEcho } from "./cohort-months.ts";
+import { cohortMonths, coverageOf, rangeEcho, requestRange } from "./cohort-months.ts";
 import type { CohortMonth } from "./cohort-months.ts";
-import { baseMeta } from "./meta.ts";
 import { requestSelection, requireFound, selectorEcho } from "./selection.ts";
 
 /** Monthly cohort return rates of a selection: one row per month that is not left out (M5). */
-export async function timeseries(database: Queryable, call: Call<typeof contract>): Promise<Answer> {
-  const { workspace, input, now } = call;
-  const { selector, selection } = requestSelection(input, input.vendor ?? null);
-  const loaded = await loadCohort(database, workspace, {
-    selection,
-    windowDays: windowDays(input.window ?? "primary", workspace.primaryWindowDays),
-    startMonth: input.start_month,
-    endMonth: input.end_month,
-  });
-  requireFound(selector, loaded);
+export async function timeseries(call: Call<typeof contract>): Promise<Answer> {
+  const { database, workspace, input } = call;
+  const selection = requestSelection(input, input.vendor ?? null);
+  const range = requestRange(workspace, input);
+  const loaded = await loadCohort(database, workspace, { selection, ...range });
+  requireFound(selection, loaded);
 
-  const rows = cohortMonths(workspace, input, loaded.months).map(presentMonth);
+  const rows = cohortMonths(range, loaded.months).map(presentMonth);
   return {
     kind: "json",
     body: {
       data: { rows },
       meta: {
-        ...baseMeta(workspace, now),
-        selector: selectorEcho(selector, loaded.skus),
+        selector: selectorEcho(selection, loaded.skus),
         ...rangeEcho(input),
         vendor: selection.vendor,
-        ...coverageOf(workspace, input),
+        ...coverageOf(range),
         returned: rows.length,
       },
     },
@@ -41,7 +34,7 @@ export async function timeseries(database: Queryable, call: Call<typeof contract
 
 function presentMonth({ month, isComplete, totals }: CohortMonth) {
   return {
-    cohort_month: `${month}-01`,
+    cohort_month: monthToDate(month),
     sold_units: totals.soldUnits,
     returned_units: totals.returnedUnits,
     return_rate: rate(totals.returnedUnits, totals.soldUnits),

@@ -1,5 +1,5 @@
 /** Runs work when it is its key's turn. */
-export type Turns = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>;
+export type Turns = <Result>(key: number, work: () => Promise<Result>) => Promise<Result>;
 
 /** It was not the work's turn within the longest wait. */
 export class NoTurn extends Error {
@@ -10,7 +10,7 @@ type Line = { running: number; waiting: (() => void)[] };
 
 /** At most `most` at once of one key, in the order of arrival; keys do not wait for each other. */
 export function createTurns({ most, longestWaitMs }: { most: number; longestWaitMs: number }): Turns {
-  const lines = new Map<string, Line>();
+  const lines = new Map<number, Line>();
   return async (key, work) => {
     const line = lines.get(key) ?? { running: 0, waiting: [] };
     lines.set(key, line);

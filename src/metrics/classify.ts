@@ -1,5 +1,5 @@
 import { compareCodePoints } from "./code-point.ts";
-import { dayOfInstant, monthOfDay } from "./month.ts";
+import { dayOfInstant, monthOfDay } from "../lib/month.ts";
 import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument, ReturnStatus } from "./order.ts";
 import { classifyUnits, isClosed, linkedReturn, reasonOf, REFUND_ONLY, unitsOf } from "./returned-units.ts";
 import type { ClassifiedUnits } from "./returned-units.ts";

@@ -7,9 +7,10 @@ import {
   isDayComplete,
   isExcluded,
   latestCompleteMonth,
+  leaderboardMonths,
   monthCoverage,
 } from "./completeness.ts";
-import { dayFromText, lastDayOfMonth, monthFromText, monthToText } from "./month.ts";
+import { dayFromText, lastDayOfMonth, monthFromText, monthToText } from "../lib/month.ts";
 
 const january = monthFromText("2024-01") as number;
 const day = (text: string): number => dayFromText(text) as number;
@@ -119,4 +120,15 @@ test("M5: nothing included, nothing complete and nothing before the year 1 can b
   assert.equal(compared("2024-06", 2, 30, null), null);
   assert.equal(compared("0001-03", 2, 30, "2024-06-15"), "0001-01 0001-02");
   assert.equal(compared("0001-03", 3, 30, "2024-06-15"), null);
+});
+
+test("M12: a month is the latest complete one, a year the twelve latest", () => {
+  const asOfDay = dayFromText("2024-03-02") as number;
+  assert.deepEqual(leaderboardMonths("month", 30, asOfDay), { startMonth: january, endMonth: january });
+  assert.deepEqual(leaderboardMonths("year", 30, asOfDay), { startMonth: january - 11, endMonth: january });
+  assert.deepEqual(leaderboardMonths("month", 30, asOfDay - 1), {
+    startMonth: january - 1,
+    endMonth: january - 1,
+  });
+  assert.equal(leaderboardMonths("year", 30, null), null);
 });

@@ -1,4 +1,4 @@
-import { FIRST_MONTH, lastDayOfMonth, monthOfDay, monthsBetween } from "./month.ts";
+import { FIRST_MONTH, lastDayOfMonth, monthOfDay, monthsBetween } from "../lib/month.ts";
 
 /**
  * M5: whether cohort `month` can no longer change inside a window of `windowDays` (null = lifetime).
@@ -81,4 +81,18 @@ export function comparedMonths(
   const endMonth = Math.min(latest, startMonth - 1);
   const compared = { startMonth: endMonth - monthsIncluded + 1, endMonth };
   return compared.startMonth < FIRST_MONTH ? null : compared;
+}
+
+/**
+ * M12: the cohort months ranked: the latest complete one, or the twelve latest. Null when no source was
+ * ever synced. A year starts 11 months before its last month, whether or not data does.
+ */
+export function leaderboardMonths(
+  period: "month" | "year",
+  primaryWindowDays: number,
+  asOfDay: number | null,
+): MonthRange | null {
+  const endMonth = latestCompleteMonth(primaryWindowDays, asOfDay);
+  if (endMonth === null) return null;
+  return { startMonth: period === "month" ? endMonth : endMonth - 11, endMonth };
 }

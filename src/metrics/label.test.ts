@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { allocateLabel, isLabelSourceUsable } from "./label.ts";
+import { allocateLabel } from "./label.ts";
 
 const shares = fc.array(
   fc.record({ key: fc.string({ maxLength: 2 }), units: fc.integer({ min: 0, max: 9 }) }),
@@ -88,15 +88,4 @@ test("M10: the split does not depend on the order of the lines", () => {
       assert.deepEqual(allocateLabel(amountMinor, rows), allocateLabel(amountMinor, otherRows));
     }),
   );
-});
-
-test("M10: label costs can be told only by a connected, once synced, healthy source in the shop's currency", () => {
-  const source = { connected: true, lastSucceeded: true, failedOrRevoked: false, currency: "EUR" };
-  assert.equal(isLabelSourceUsable(source, "EUR"), true);
-  assert.equal(isLabelSourceUsable(null, "EUR"), false);
-  assert.equal(isLabelSourceUsable({ ...source, connected: false }, "EUR"), false);
-  assert.equal(isLabelSourceUsable({ ...source, lastSucceeded: false }, "EUR"), false);
-  assert.equal(isLabelSourceUsable({ ...source, failedOrRevoked: true }, "EUR"), false);
-  assert.equal(isLabelSourceUsable({ ...source, currency: "USD" }, "EUR"), false);
-  assert.equal(isLabelSourceUsable({ ...source, currency: null }, "EUR"), false);
 });

@@ -6,15 +6,6 @@ export interface LabelShare {
   units: number;
 }
 
-export interface LabelSource {
-  connected: boolean;
-  /** Whether a sync of it ever succeeded. */
-  lastSucceeded: boolean;
-  failedOrRevoked: boolean;
-  /** The one currency of its labels; null when unknown or mixed. */
-  currency: string | null;
-}
-
 /**
  * M10: splits a label over its lines by units, by largest remainder, ties by key. The parts sum to the label
  * exactly. Null when there are no units to split over: the label is unmatched.
@@ -43,16 +34,5 @@ export function allocateLabel(
       const partMinor = minor + (index < missingMinor ? 1 : 0);
       return [key, amountMinor < 0 ? 0 - partMinor : partMinor];
     }),
-  );
-}
-
-/** M10: whether label costs can be included at all; null stands for no label source. */
-export function isLabelSourceUsable(source: LabelSource | null, shopCurrency: string): boolean {
-  return (
-    source !== null &&
-    source.connected &&
-    source.lastSucceeded &&
-    !source.failedOrRevoked &&
-    source.currency === shopCurrency
   );
 }

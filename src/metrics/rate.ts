@@ -34,7 +34,7 @@ export function signedChange(
   return millionths(difference, whole);
 }
 
-/** M12: orders two exact rates, below 0 when the left is smaller. A rate of nothing sold is 0 (M6). */
+/** M16: orders two exact rates, below 0 when the left is smaller. A rate of nothing sold is 0 (M6). */
 export function compareRates(
   leftPart: number,
   leftWhole: number,
@@ -50,17 +50,6 @@ export function compareRates(
   }
   const exact = BigInt(left[0]) * BigInt(right[1]) - BigInt(right[0]) * BigInt(left[1]);
   return exact < 0n ? -1 : exact > 0n ? 1 : 0;
-}
-
-/** Whether the exact rate is at least `minimum` (≥ 0), read as the decimal it is written as: 1 ÷ 10 reaches 0.1. */
-export function reachesRate(part: number, whole: number, minimum: number): boolean {
-  if (whole === 0) return minimum <= 0;
-  const [digits = "0", power = "0"] = String(minimum).split("e");
-  const [integer = "0", fraction = ""] = digits.split(".");
-  const decimals = fraction.length - Number(power);
-  const [partScale, minimumScale] =
-    decimals >= 0 ? [10n ** BigInt(decimals), 1n] : [1n, 10n ** BigInt(-decimals)];
-  return BigInt(part) * partScale >= BigInt(integer + fraction) * minimumScale * BigInt(whole);
 }
 
 /** The 95 % Wilson interval of a rate, rounded to 6 decimals; null when nothing was sold. */

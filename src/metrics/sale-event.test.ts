@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { dayFromText, dayToText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "./month.ts";
+import { dayFromText, dayToText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "../lib/month.ts";
 import { baselinePeriod, countDays, nonSaleDays, spanOf } from "./sale-event.ts";
 import type { DayRange } from "./sale-event.ts";
 

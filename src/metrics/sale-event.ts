@@ -1,4 +1,4 @@
-import { dayFromText, dayToText, firstDayOfMonth, lastDayOfMonth } from "./month.ts";
+import { dayFromText, dayToText, firstDayOfMonth, lastDayOfMonth } from "../lib/month.ts";
 
 /** Calendar days, both ends included. */
 export interface DayRange {

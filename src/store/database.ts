@@ -40,7 +40,11 @@ export type Database = Queryable & {
 /** Connections of a pool now, and since it was opened how often a statement or transaction had to wait for one. */
 export type PoolUsage = { open: number; idle: number; waiting: number; waits: number };
 
-export type DatabasePool = Database & { usage(): PoolUsage };
+export type DatabasePool = Database & {
+  /** Runs `work`, which only reads, on one snapshot: all of its statements see what the first one saw. */
+  snapshot<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result>;
+  usage(): PoolUsage;
+};
 
 /** One connection inside a transaction; `client` is for COPY streams and cursors only. */
 export type Connection = Queryable & { client: pg.PoolClient };
@@ -76,7 +80,7 @@ const PLAN_ONCE = "-c plan_cache_mode=force_generic_plan";
 
 /** Opens a pool. Nothing connects until the first statement. */
 export function openDatabase(options: DatabaseOptions): DatabasePool {
-  const { statementTimeoutMs } = options;
+  const { statementTimeoutMs, readOnly } = options;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
@@ -86,6 +90,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     application_name: options.applicationName,
     ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
     options: settingsOf(options),
+    pipeline: readOnly,
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   });
   pool.on("error", options.onConnectionError);
@@ -102,6 +107,10 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     transaction: (work, signal) => {
       countWait();
       return runTransaction({ pool, watch, signal }, work);
+    },
+    snapshot: (work) => {
+      countWait();
+      return runSnapshot(pool, watch, work);
     },
     usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, waits }),
     close: async () => {
@@ -162,6 +171,39 @@ async function runTransaction<Result>(
   } finally {
     client.off("error", onError);
     client.release(broken);
+  }
+}
+
+const BEGIN_SNAPSHOT = "begin isolation level repeatable read, read only";
+
+async function runSnapshot<Result>(
+  pool: pg.Pool,
+  watch: SilenceWatch,
+  work: (connection: Queryable) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  // Without a listener, a connection that dies between two statements would end the process.
+  const ignore = (): void => {};
+  client.on("error", ignore);
+  // Pipelined: the first statement follows without waiting for this one.
+  const begun = client.query(BEGIN_SNAPSHOT);
+  begun.catch(ignore);
+  try {
+    const result = await work({
+      rows: (statement, values) => {
+        watch.asked(client);
+        return runOn(client, statement, values);
+      },
+    });
+    await begun;
+    return result;
+  } finally {
+    const release = (error?: Error): void => {
+      client.off("error", ignore);
+      client.release(error);
+    };
+    // Nothing was written, so that nobody waits for the end.
+    client.query("commit").then(() => release(), release);
   }
 }
 

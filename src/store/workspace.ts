@@ -1,3 +1,5 @@
+import type { Queryable } from "./database.ts";
+
 declare const admitted: unique symbol;
 
 /** One connected source, as freshness and the label rule (M10) see it. */
@@ -10,8 +12,8 @@ export type SourceState = {
 };
 
 /**
- * The workspace of an admitted request. Every query function of the request path takes one, and only admission makes
- * one: that is why a query can never run for a tenant whose token was not checked.
+ * The workspace of an admitted request. Every query function of the request path takes one, and only admission and
+ * `loadWorkspace`, which takes an admitted one, make one: a query can never run for a tenant whose token was not checked.
  */
 export type Workspace = {
   readonly [admitted]: true;
@@ -29,3 +31,6 @@ export type Workspace = {
   asOfDay: number | null;
   sources: readonly SourceState[];
 };
+
+/** What one snapshot of the database sees: every statement on `database` reads the facts that `workspace` describes. */
+export type Snapshot = { database: Queryable; workspace: Workspace };

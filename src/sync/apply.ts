@@ -1,3 +1,4 @@
+import { monthOfDate, monthToText } from "../lib/month.ts";
 import type { Connection } from "../store/database.ts";
 import { dropUnusableImages } from "../store/queries/catalogue.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
@@ -58,7 +59,7 @@ export async function applyStage(run: StagedRun): Promise<AppliedRun> {
     changes: catalogueChanges + merged.changedOrders + labelChanges,
     merged,
     split,
-    dirtyMonths: months.map((month) => month.slice(0, 7)),
+    dirtyMonths: months.map((month) => monthToText(monthOfDate(month))),
   };
 }
 

@@ -1,6 +1,6 @@
 import { projectOrder } from "../metrics/classify.ts";
 import type { EventFact, LineFact, ProjectionWarning } from "../metrics/classify.ts";
-import { dayToText, firstDayOfMonth } from "../metrics/month.ts";
+import { dayToText, firstDayOfMonth } from "../lib/month.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
 import { insertFacts, markChangedOrders, removeFacts } from "../store/queries/facts.ts";

@@ -5,6 +5,7 @@ import { compileInput } from "../../src/contract/input.ts";
 import type { Input } from "../../src/contract/endpoint.ts";
 import { report as contract } from "../../src/contract/report.ts";
 import type { ReportData } from "../../src/contract/report.ts";
+import { baseMeta } from "../../src/endpoints/meta.ts";
 import { report } from "../../src/endpoints/report.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { Workspace } from "../../src/store/workspace.ts";
@@ -41,8 +42,9 @@ export async function startReportService(store: ReportStore): Promise<ReportServ
     database,
     ask: async (parameters, workspace = reportWorkspace(1, AS_OF)) => {
       const input = reportInput(parameters);
-      const answer = await report(database, { workspace, input, now: new Date("2025-06-16T00:00:00Z") });
-      const body = answer.kind === "json" ? answer.body : assert.fail();
+      const answer = await report({ database, workspace, input });
+      const { data, meta } = answer.kind === "json" ? answer.body : assert.fail();
+      const body = { data, meta: { ...baseMeta(workspace, new Date("2025-06-16T00:00:00Z")), ...meta } };
       assert.ok(validate(body), JSON.stringify(validate.errors));
       return body as ReportBody;
     },

@@ -67,7 +67,7 @@ const ADMIT_MANY = defineStatement({
  */
 export async function admitMany(
   database: Queryable,
-  shopKey: string,
+  shopKey: number,
   askers: readonly Asker[],
   now: Date | null,
 ): Promise<AdmitRow> {

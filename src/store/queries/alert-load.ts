@@ -1,3 +1,4 @@
+import { monthToDate } from "../../lib/month.ts";
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
@@ -66,12 +67,12 @@ export type WatchedEntityRow = {
   months: MonthUnitsRow[];
 };
 
-/** Months as YYYY-MM, both ends included. */
+/** Both ends are included. */
 export type WatchedRange = {
-  firstMonth: string;
-  lastMonth: string;
+  firstMonth: number;
+  lastMonth: number;
   /** The months from here to `lastMonth` decide which SKUs are watched unasked. */
-  firstRankedMonth: string;
+  firstRankedMonth: number;
   rankedSkus: number;
 };
 
@@ -114,9 +115,9 @@ export async function loadWatchedEntities(
 ): Promise<WatchedEntityRow[]> {
   return database.rows(LOAD_WATCHED_ENTITIES, [
     shopKey,
-    `${range.firstMonth}-01`,
-    `${range.lastMonth}-01`,
-    `${range.firstRankedMonth}-01`,
+    monthToDate(range.firstMonth),
+    monthToDate(range.lastMonth),
+    monthToDate(range.firstRankedMonth),
     range.rankedSkus,
   ]);
 }

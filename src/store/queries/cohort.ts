@@ -1,3 +1,4 @@
+import { monthToDate } from "../../lib/month.ts";
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
@@ -7,6 +8,7 @@ import type { Found, Selection } from "./selection.ts";
 
 /** Figures of a selection in one cohort month and observation window; money in minor units. */
 export type CohortMonthRow = {
+  /** The first of the month, YYYY-MM-DD. */
   cohort_month: string;
   sold_units: number;
   returned_units: number;
@@ -19,12 +21,12 @@ export type CohortMonthRow = {
   label_minor: number;
 };
 
-/** `windowDays` null = lifetime. Months YYYY-MM, both included. */
+/** `windowDays` null = lifetime. Both months are included. */
 export type CohortRange = {
   selection: Selection;
   windowDays: number | null;
-  startMonth: string;
-  endMonth: string;
+  startMonth: number;
+  endMonth: number;
 };
 
 export type CohortAnswer = Found & {
@@ -78,8 +80,8 @@ export async function loadCohort(
   const rows = await database.rows<CohortAnswer>(LOAD_COHORT, [
     ...selectionValues(workspace.shopKey, range.selection),
     daysOrAll(range.windowDays),
-    `${range.startMonth}-01`,
-    `${range.endMonth}-01`,
+    monthToDate(range.startMonth),
+    monthToDate(range.endMonth),
   ]);
   if (rows[0] === undefined) throw new Error("load_cohort returned no row");
   return rows[0];

@@ -8,17 +8,11 @@ const FIND_DATA_VERSION = defineStatement({
   text: "select data_version from workspace where shop_key = $1",
 });
 
-/** The workspace's data version as it is now; null = there is no such workspace. */
-export async function findDataVersion(database: Queryable, shopKey: number): Promise<number | null> {
-  const [row] = await database.rows<VersionRow>(FIND_DATA_VERSION, [shopKey]);
-  return row?.data_version ?? null;
-}
-
-/** The same; throws when there is no such workspace. */
+/** The workspace's data version as it is now. Throws when there is no such workspace. */
 export async function requireDataVersion(database: Queryable, shopKey: number): Promise<number> {
-  const version = await findDataVersion(database, shopKey);
-  if (version === null) throw new Error("the workspace does not exist");
-  return version;
+  const [row] = await database.rows<VersionRow>(FIND_DATA_VERSION, [shopKey]);
+  if (row === undefined) throw new Error("the workspace does not exist");
+  return row.data_version;
 }
 
 const RAISE_DATA_VERSION = defineStatement({

@@ -1,5 +1,5 @@
 import { defineStatement } from "../database.ts";
-import type { Database, Queryable } from "../database.ts";
+import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** One SKU (type_rank 1), product (2) or product group (3). */
@@ -97,28 +97,26 @@ const HAS_TRIGRAM = /[a-z0-9]{3}/u;
 
 /**
  * The best matches of a folded search text: exact SKU, then groups and products by their name (exact, prefix, substring),
- * then prefix of any field, substring, and similarity (pg_trgm). Throws PostgreSQL's 57014 after `longestMs`. The index
+ * then prefix of any field, substring, and similarity (pg_trgm). Throws PostgreSQL's 57014 after `longestMs`, which holds for the rest of the transaction. The index
  * entity_by_search finds similar texts, and those that hold the text; without a trigram that would scan all of it, so that
  * the shop's part of entity's primary key is scanned instead.
  */
 export async function searchEntities(
-  database: Database,
+  transaction: Queryable,
   workspace: Workspace,
   filter: EntityFilter,
   search: { foldedText: string; limit: number; longestMs: number },
 ): Promise<EntityRow[]> {
   const { foldedText, limit, longestMs } = search;
   const pattern = `%${foldedText.replaceAll(/[\\%_]/gu, "\\$&")}%`;
-  return database.transaction(async (connection) => {
-    await connection.rows(LIMIT_SEARCH, [String(longestMs)]);
-    return connection.rows<EntityRow>(SEARCH_ENTITIES, [
-      workspace.shopKey,
-      filter.typeRank,
-      filter.vendor,
-      foldedText,
-      limit,
-      pattern,
-      HAS_TRIGRAM.test(foldedText),
-    ]);
-  });
+  await transaction.rows(LIMIT_SEARCH, [String(longestMs)]);
+  return transaction.rows<EntityRow>(SEARCH_ENTITIES, [
+    workspace.shopKey,
+    filter.typeRank,
+    filter.vendor,
+    foldedText,
+    limit,
+    pattern,
+    HAS_TRIGRAM.test(foldedText),
+  ]);
 }

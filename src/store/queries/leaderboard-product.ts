@@ -26,11 +26,11 @@ const LOAD_LEADERBOARD_PRODUCTS = defineStatement({
 export async function loadLeaderboardProducts(
   database: Queryable,
   workspace: Workspace,
-  rows: readonly { sku: string; productGid: string | null }[],
+  rows: readonly { sku: string; product_gid: string | null }[],
 ): Promise<LeaderboardProductRow[]> {
   return database.rows(LOAD_LEADERBOARD_PRODUCTS, [
     workspace.shopKey,
     rows.map((row) => row.sku),
-    rows.map((row) => row.productGid),
+    rows.map((row) => row.product_gid),
   ]);
 }

@@ -20,9 +20,9 @@ export type BreakdownRange = {
   by: BreakdownBy;
   /** null = lifetime. */
   windowDays: number | null;
-  /** Cohort months that count, YYYY-MM; `endMonth` before `startMonth` = none. */
-  startMonth: string;
-  endMonth: string;
+  /** Cohort months that count; `endMonth` before `startMonth` = none. */
+  startMonth: number;
+  endMonth: number;
   labelCostsIncluded: boolean;
   rows: number;
 };

@@ -1,3 +1,4 @@
+import { monthToDate } from "../../lib/month.ts";
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
@@ -12,14 +13,14 @@ export type ReportRange = {
   /** Length of the window; null = lifetime. */
   windowDays: number | null;
   /** Cohort months to return, both included: the requested ones and those compared with. */
-  startMonth: string;
-  endMonth: string;
+  startMonth: number;
+  endMonth: number;
   /** Cohort months whose returns are added up. */
-  countedMonths: readonly string[];
+  countedMonths: readonly number[];
   /** Slug of the sale event whose SKUs are wanted; null = none. */
   saleEvent: string | null;
   /** Charge months of unmatched labels, both included; null = not asked for. */
-  charged: { startMonth: string; endMonth: string } | null;
+  charged: { startMonth: number; endMonth: number } | null;
 };
 
 /**
@@ -108,17 +109,13 @@ export async function loadReportFigures(
   const rows = await database.rows<ReportFigures>(LOAD_REPORT_FIGURES, [
     ...selectionValues(workspace.shopKey, range.selection),
     daysOrAll(range.windowDays),
-    firstDay(range.startMonth),
-    firstDay(range.endMonth),
-    range.countedMonths.map(firstDay),
-    range.charged === null ? null : firstDay(range.charged.startMonth),
-    range.charged === null ? null : firstDay(range.charged.endMonth),
+    monthToDate(range.startMonth),
+    monthToDate(range.endMonth),
+    range.countedMonths.map(monthToDate),
+    range.charged === null ? null : monthToDate(range.charged.startMonth),
+    range.charged === null ? null : monthToDate(range.charged.endMonth),
     range.saleEvent,
   ]);
   if (rows[0] === undefined) throw new Error("load_report_figures returned no row");
   return rows[0];
-}
-
-function firstDay(month: string): string {
-  return `${month}-01`;
 }

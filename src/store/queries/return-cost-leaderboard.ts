@@ -1,3 +1,4 @@
+import { monthToDate } from "../../lib/month.ts";
 import { defineStatement } from "../database.ts";
 import type { Queryable, Statement } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
@@ -36,8 +37,8 @@ export type CostRange = {
   selection: Selection;
   /** null = lifetime. */
   windowDays: number | null;
-  startMonth: string;
-  endMonth: string;
+  startMonth: number;
+  endMonth: number;
   labelCostsIncluded: boolean;
   minCostMinor: number | null;
   vendor: string | null;
@@ -82,8 +83,8 @@ export async function loadReturnCosts(
     range.labelCostsIncluded,
     range.minCostMinor,
     range.limit,
-    `${range.startMonth}-01`,
-    `${range.endMonth}-01`,
+    monthToDate(range.startMonth),
+    monthToDate(range.endMonth),
   ]);
   if (rows[0] === undefined) throw new Error("load_return_costs returned no row");
   return rows[0];
@@ -104,7 +105,7 @@ function statement(name: string, shown: string, narrowing: Narrowing): Statement
      where c.cost_minor > 0 and ($11::numeric is null or c.cost_minor::bigint >= $11)
        and ($9::text is null or c.sku in (select s.sku from shown s where s.vendor = $9))
   ), first as materialized (
-    select e.sku from eligible e order by e.cost_minor desc, e.sku limit $12
+    select e.sku, e.cost_minor from eligible e order by e.cost_minor desc, e.sku limit $12
   ), figures as (
     select m.sku, ${COHORT_MEASURES.map((column) => `sum(m.${column}) as ${column}`).join(", ")}
       from (
@@ -121,8 +122,9 @@ function statement(name: string, shown: string, narrowing: Narrowing): Statement
       from eligible e
   )
   select ${FOUND}, ${vendorFound("$9")} as vendor_known, ${CHOSEN_SKUS} as skus, t.*,
-         coalesce((select json_agg(to_jsonb(r) || jsonb_build_object('product_gid', s.product_gid, 'vendor', s.vendor))
-                     from figures r left join shown s on s.sku = r.sku), '[]') as rows
+         coalesce((select json_agg(to_jsonb(r) || jsonb_build_object('product_gid', s.product_gid, 'vendor', s.vendor)
+                                   order by f.cost_minor desc, f.sku)
+                     from first f join figures r on r.sku = f.sku left join shown s on s.sku = f.sku), '[]') as rows
     from total t`,
   });
 }

@@ -30,20 +30,21 @@ export type RankedSkuRow = {
   returned_units: number;
 };
 
-/** M12. `minSoldUnits` is the workspace's threshold, the filters are the request's. Months YYYY-MM, null = none. */
+/** M12. `minSoldUnits` is the workspace's threshold, the filters are the request's. `months` null = none. */
 export type RankedRange = {
   selection: Selection;
-  months: { startMonth: string; endMonth: string } | null;
+  months: { startMonth: number; endMonth: number } | null;
   /** Days of the primary window. */
   windowDays: number;
   minSoldUnits: number;
   filters: { minSoldUnits: number | null; minReturnRate: number | null; vendor: string | null };
-  /** true: the first `rows` SKUs that pass the filters; false: the first `rows` of all, filtered or not. */
-  isFiltered: boolean;
-  rows: number;
+  /** How many SKUs of the ranking may be seen, filtered or not; null = all. */
+  cardSize: number | null;
+  /** The most SKUs to return. */
+  limit: number;
 };
 
-/** `eligible_…`: over the SKUs of the whole ranking that pass the filters. */
+/** `eligible_…`: over the SKUs of the whole ranking that pass the filters; `rows`: the SKUs to show, in their order. */
 export type RankedAnswer = Found & {
   vendor_known: boolean;
   skus: string[] | null;
@@ -60,9 +61,9 @@ const STATEMENTS = {
 };
 
 /**
- * One row: the first SKUs of a ranking by rate ↓, returned units ↓, sold units ↓, sku ↑, of equal ones no more than
- * asked for. Two quotients of numbers below 2^26 are different numbers when they are different rates; beyond that the
- * order of rates closer than 2^-52 is left open. Statements of sku-quarter.ts; primary key of sku.
+ * One row: the SKUs of M12's ranking that may be seen and pass the filters. A rate is ranked as a quotient in double
+ * precision: two different rates of units below 2^26 are different quotients, and beyond that none changes places with a
+ * lower one. Statements of sku-quarter.ts; primary key of sku.
  */
 export async function loadReturnRates(
   database: Queryable,
@@ -81,17 +82,22 @@ export async function loadReturnRates(
     filters.minSoldUnits,
     filters.minReturnRate,
     filters.vendor,
-    range.isFiltered,
-    range.rows,
+    range.cardSize,
+    range.limit,
   ]);
   if (rows[0] === undefined) throw new Error("load_return_rates returned no row");
   return rows[0];
 }
 
 /** Where other vendors' SKUs take part in the ranking, all are read. */
-function scopeOf({ selection, filters, isFiltered }: RankedRange): keyof typeof STATEMENTS {
+function scopeOf({ selection, filters, cardSize }: RankedRange): keyof typeof STATEMENTS {
   if (selection.kind !== "workspace") return "narrowed";
-  return isFiltered && filters.vendor !== null ? "ofVendor" : "whole";
+  return cardSize === null && filters.vendor !== null ? "ofVendor" : "whole";
+}
+
+/** M12: rate ↓, returned units ↓, sold units ↓, sku ↑ by code point. */
+function order(row: string): string {
+  return `${row}.returned_units / nullif(${row}.sold_units, 0) desc nulls last, ${row}.returned_units desc, ${row}.sold_units desc, ${row}.sku`;
 }
 
 function statement(name: string, shown: string, narrowing: Narrowing): Statement {
@@ -99,14 +105,13 @@ function statement(name: string, shown: string, narrowing: Narrowing): Statement
     name,
     text: `with ${CHOSEN}, ${shown}, ${rankedSkus(["sold_units", "returned_units"], narrowing)}, eligible as materialized (
     select r.sku, r.sold_units, r.returned_units,
-           ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * r.sold_units::bigint)
+           ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
            and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes
       from ranked r where r.sold_units >= $9
+  ), visible as (
+    select e.* from eligible e where e.passes or $13::bigint is not null order by ${order("e")} limit coalesce($13, $14)
   ), first as (
-    select e.sku, e.sold_units, e.returned_units
-      from eligible e where e.passes or not $13
-     order by e.returned_units / nullif(e.sold_units, 0) desc nulls last, e.returned_units desc, e.sold_units desc, e.sku
-     limit $14
+    select v.sku, v.sold_units, v.returned_units from visible v where v.passes order by ${order("v")} limit $14
   ), total as (
     select count(*) as eligible_count, coalesce(sum(e.sold_units), 0)::bigint as eligible_sold_units,
            coalesce(sum(e.returned_units), 0)::bigint as eligible_returned_units
@@ -116,7 +121,7 @@ function statement(name: string, shown: string, narrowing: Narrowing): Statement
          t.eligible_count, t.eligible_sold_units, t.eligible_returned_units,
          coalesce((select json_agg(json_build_object('sku', f.sku, 'product_gid', s.product_gid, 'vendor', s.vendor,
                                                      'sold_units', f.sold_units::bigint,
-                                                     'returned_units', f.returned_units::bigint))
+                                                     'returned_units', f.returned_units::bigint) order by ${order("f")})
                      from first f left join shown s on s.sku = f.sku), '[]') as rows
     from total t`,
   });

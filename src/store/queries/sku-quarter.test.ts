@@ -1,20 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { knownMonth, monthOfDate } from "../../lib/month.ts";
 import { quarterOf, quartersAndMonths } from "./sku-quarter.ts";
 
 test("a range is the calendar quarters inside it and the months at its ends", () => {
-  assert.deepEqual(quartersAndMonths("2024-12", "2025-11"), {
+  assert.deepEqual(quartersAndMonths(knownMonth("2024-12"), knownMonth("2025-11")), {
     quarters: ["2025-01-01", "2025-04-01", "2025-07-01"],
     months: ["2024-12-01", "2025-10-01", "2025-11-01"],
   });
-  assert.deepEqual(quartersAndMonths("2025-04", "2025-06"), { quarters: ["2025-04-01"], months: [] });
-  assert.deepEqual(quartersAndMonths("2025-02", "2025-03"), {
+  assert.deepEqual(quartersAndMonths(knownMonth("2025-04"), knownMonth("2025-06")), {
+    quarters: ["2025-04-01"],
+    months: [],
+  });
+  assert.deepEqual(quartersAndMonths(knownMonth("2025-02"), knownMonth("2025-03")), {
     quarters: [],
     months: ["2025-02-01", "2025-03-01"],
   });
-  assert.deepEqual(quartersAndMonths("2025-02", "2025-01"), { quarters: [], months: [] });
-  assert.deepEqual(quartersAndMonths("0001-01", "0001-04"), {
+  assert.deepEqual(quartersAndMonths(knownMonth("2025-02"), knownMonth("2025-01")), {
+    quarters: [],
+    months: [],
+  });
+  assert.deepEqual(quartersAndMonths(knownMonth("0001-01"), knownMonth("0001-04")), {
     quarters: ["0001-01-01"],
     months: ["0001-04-01"],
   });
@@ -22,16 +29,13 @@ test("a range is the calendar quarters inside it and the months at its ends", ()
 
 test("M7: quarters and months together are the range's months, each once", () => {
   const month = fc.integer({ min: 12, max: 12 * 9999 + 11 });
-  const textOf = (index: number) =>
-    `${String(Math.floor(index / 12)).padStart(4, "0")}-${String((index % 12) + 1).padStart(2, "0")}`;
-  const indexOf = (day: string) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1;
   fc.assert(
     fc.property(month, fc.integer({ min: -2, max: 130 }), (start, length) => {
       const end = Math.min(start + length, 12 * 9999 + 11);
-      const { quarters, months } = quartersAndMonths(textOf(start), textOf(end));
+      const { quarters, months } = quartersAndMonths(start, end);
       const covered = [
-        ...months.map(indexOf),
-        ...quarters.flatMap((day) => [indexOf(day), indexOf(day) + 1, indexOf(day) + 2]),
+        ...months.map(monthOfDate),
+        ...quarters.flatMap((day) => [monthOfDate(day), monthOfDate(day) + 1, monthOfDate(day) + 2]),
       ].toSorted((left, right) => left - right);
       assert.deepEqual(
         covered,

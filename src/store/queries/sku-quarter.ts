@@ -1,3 +1,4 @@
+import { monthOfDate, monthToDate } from "../../lib/month.ts";
 import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
 import { columnsInside, placeInside } from "./return-curve.ts";
@@ -60,20 +61,19 @@ export async function replaceSkuQuarter(
   await connection.rows(INSERT_SKU_QUARTER, [shopKey, quarter]);
 }
 
-/** What a range of months (YYYY-MM, both included) is made of: quarters inside it and the months left, first days. */
+/** What a range of months, both included, is made of: quarters inside it and the months left, by their first days. */
 export function quartersAndMonths(
-  startMonth: string,
-  endMonth: string,
+  startMonth: number,
+  endMonth: number,
 ): { quarters: string[]; months: string[] } {
   const quarters: string[] = [];
   const months: string[] = [];
-  const end = monthNumber(endMonth);
-  for (let month = monthNumber(startMonth); month <= end; month += 1) {
-    if (month % 3 === 0 && month + 2 <= end) {
-      quarters.push(firstDay(month));
+  for (let month = startMonth; month <= endMonth; month += 1) {
+    if (month % 3 === 0 && month + 2 <= endMonth) {
+      quarters.push(monthToDate(month));
       month += 2;
     } else {
-      months.push(firstDay(month));
+      months.push(monthToDate(month));
     }
   }
   return { quarters, months };
@@ -127,14 +127,6 @@ export function rankedSkus(columns: readonly string[], narrowing: Narrowing): st
 
 /** First day of the calendar quarter of a day, both YYYY-MM-DD. */
 export function quarterOf(day: string): string {
-  const month = Number(day.slice(5, 7));
-  return `${day.slice(0, 5)}${String(month - ((month - 1) % 3)).padStart(2, "0")}-01`;
-}
-
-function monthNumber(month: string): number {
-  return Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7)) - 1;
-}
-
-function firstDay(month: number): string {
-  return `${String(Math.floor(month / 12)).padStart(4, "0")}-${String((month % 12) + 1).padStart(2, "0")}-01`;
+  const month = monthOfDate(day);
+  return monthToDate(month - (month % 3));
 }

@@ -1,4 +1,4 @@
-import { dayFromText } from "../../../metrics/month.ts";
+import { dayFromText } from "../../../lib/month.ts";
 import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
 
 /** Where a column stands in the rows of one file. */

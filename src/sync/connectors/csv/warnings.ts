@@ -1,4 +1,4 @@
-import { dayFromText, dayOfInstant, dayToText } from "../../../metrics/month.ts";
+import { dayFromText, dayOfInstant, dayToText } from "../../../lib/month.ts";
 import type { UnknownRemovals } from "../../document-merge.ts";
 import type { SplitLabels } from "../../labels.ts";
 import type { WarningCounts } from "../../project.ts";

@@ -1,3 +1,4 @@
+import { monthOfDate, monthToText } from "../../../lib/month.ts";
 import type { WarningCounts } from "../../project.ts";
 import type { ShopAccess } from "./check-shop.ts";
 import type { HistoryLimit } from "./cursor.ts";
@@ -41,7 +42,7 @@ export function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: ShopAcc
   const since =
     historyFrom === null
       ? "earlier orders stay as they were last read."
-      : `figures begin with ${historyFrom.slice(0, 7)}, and what happens to an order after 60 days is not seen.`;
+      : `figures begin with ${monthToText(monthOfDate(historyFrom))}, and what happens to an order after 60 days is not seen.`;
   const notes = [
     `Shopify shows this app only the orders of the last 60 days, because it lacks the scope read_all_orders: ${since}`,
   ];

@@ -1,4 +1,7 @@
-/** Days are epoch days (days since 1970-01-01 UTC); months are month indexes (year * 12 + month − 1). */
+/**
+ * The one reader and writer of months and days. Days are epoch days (days since 1970-01-01 UTC); months are month indexes
+ * (year * 12 + month − 1). Text stands on the wire, in files and in the database only.
+ */
 
 const millisecondsPerDay = 86_400_000;
 const monthText = /^(\d{4})-(\d{2})$/;
@@ -39,6 +42,23 @@ export function monthFromText(text: string): number | null {
   const year = Number(match[1]);
   const month = Number(match[2]);
   return year < 1 || month < 1 || month > 12 ? null : year * 12 + month - 1;
+}
+
+/** The month of a text whose form was checked before; throws a RangeError for any other. */
+export function knownMonth(text: string): number {
+  const month = monthFromText(text);
+  if (month === null) throw new RangeError(`not a month: ${text}`);
+  return month;
+}
+
+/** The month of a date as the database writes it, `YYYY-MM-DD`. */
+export function monthOfDate(date: string): number {
+  return knownMonth(date.slice(0, "YYYY-MM".length));
+}
+
+/** The date by which the database knows a month, its first: `YYYY-MM-01`. */
+export function monthToDate(month: number): string {
+  return `${monthToText(month)}-01`;
 }
 
 /** `YYYY-MM-DD`. Years 0001 to 9999. */

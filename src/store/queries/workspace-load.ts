@@ -1,0 +1,69 @@
+import { dayOfInstant } from "../../lib/month.ts";
+import { defineStatement } from "../database.ts";
+import type { Queryable } from "../database.ts";
+import type { Workspace } from "../workspace.ts";
+import type { AdmitRow } from "./admit.ts";
+
+/** A workspace's settings, plan and sources, as admission reads them too. */
+export type WorkspaceRow = Pick<
+  AdmitRow,
+  | "shop_key"
+  | "organization_id"
+  | "shop_id"
+  | "shop_domain"
+  | "currency_code"
+  | "entitlements"
+  | "primary_window_days"
+  | "min_sold_units"
+  | "visible_card_size"
+  | "data_version"
+  | "data_as_of"
+  | "sources"
+>;
+
+const LOAD_WORKSPACE = defineStatement({
+  name: "load_workspace",
+  text: `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.readiness, w.primary_window_days,
+                w.min_sold_units, w.visible_card_size, w.data_version, w.data_as_of, coalesce(p.entitlements, '{}') as entitlements,
+                (select coalesce(jsonb_agg(jsonb_build_object(
+                          'source', s.source, 'kind', s.kind, 'status', s.status, 'currency_code', s.currency_code,
+                          'last_synced_at', s.last_synced_at) order by s.source), '[]')
+                   from data_source s where s.shop_key = $1) as sources
+           from workspace w left join plan p on p.plan_key = w.plan_key
+          where w.shop_key = $1`,
+});
+
+/**
+ * The workspace as the statement's snapshot sees it, and its readiness; null = it is gone. Primary keys of workspace,
+ * plan and data_source.
+ */
+export async function loadWorkspace(
+  database: Queryable,
+  { shopKey }: Workspace,
+): Promise<{ workspace: Workspace; readiness: string } | null> {
+  const [row] = await database.rows<WorkspaceRow & { readiness: string }>(LOAD_WORKSPACE, [shopKey]);
+  return row === undefined ? null : { workspace: workspaceOf(row), readiness: row.readiness };
+}
+
+export function workspaceOf(row: WorkspaceRow): Workspace {
+  return {
+    shopKey: row.shop_key,
+    organizationId: row.organization_id,
+    shopId: row.shop_id,
+    shopDomain: row.shop_domain,
+    currencyCode: row.currency_code,
+    entitlements: row.entitlements,
+    primaryWindowDays: row.primary_window_days,
+    minSoldUnits: row.min_sold_units,
+    visibleCardSize: row.visible_card_size,
+    dataVersion: row.data_version,
+    asOfDay: row.data_as_of === null ? null : dayOfInstant(row.data_as_of.getTime()),
+    sources: row.sources.map((source) => ({
+      source: source.source,
+      kind: source.kind,
+      status: source.status,
+      currencyCode: source.currency_code,
+      lastSyncedAt: source.last_synced_at === null ? null : new Date(source.last_synced_at),
+    })),
+  } as unknown as Workspace;
+}
