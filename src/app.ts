@@ -3,27 +3,15 @@ import type { FastifyBaseLogger } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
 import { createOperation } from "./admission/operation.ts";
-import type { Gate, Operation } from "./admission/operation.ts";
+import type { Gate, Handler, Operation } from "./admission/operation.ts";
 import type { Config } from "./config.ts";
 import { createConnectors } from "./connectors.ts";
-import { alerts as alertsContract } from "./contract/alerts.ts";
-import { entities as entitiesContract } from "./contract/entities.ts";
-import { exportReport as exportReportContract } from "./contract/export-report.ts";
-import { report as reportContract } from "./contract/report.ts";
-import { returnCostLeaderboard as returnCostLeaderboardContract } from "./contract/return-cost-leaderboard.ts";
-import { returnRateLeaderboard as returnRateLeaderboardContract } from "./contract/return-rate-leaderboard.ts";
-import { summary as summaryContract } from "./contract/summary.ts";
-import { timeseries as timeseriesContract } from "./contract/timeseries.ts";
-import { alerts } from "./endpoints/alerts.ts";
+import type { Endpoint } from "./contract/endpoint.ts";
+import { ENDPOINTS } from "./contract/registry.ts";
+import type { AnyEndpoint } from "./contract/registry.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
-import { createEntities } from "./endpoints/entities.ts";
-import { exportReport } from "./endpoints/export-report.ts";
+import { createHandlers } from "./endpoints/handlers.ts";
 import { freshness } from "./endpoints/meta.ts";
-import { report } from "./endpoints/report.ts";
-import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
-import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
-import { summary } from "./endpoints/summary.ts";
-import { timeseries } from "./endpoints/timeseries.ts";
 import { createDocsSurfaces, renderNotFoundPage } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
@@ -285,15 +273,13 @@ export async function openServingDatabases(
 
 /** Every endpoint of the contract with its handler. */
 function createOperations(gate: Gate, reading: Database, config: Config, keys: Keys): Operation[] {
-  const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
-  return [
-    createOperation(entitiesContract, createEntities(paged, config.maxConnections), gate),
-    createOperation(summaryContract, (call) => summary(reading, call), gate),
-    createOperation(reportContract, (call) => report(reading, call), gate),
-    createOperation(timeseriesContract, (call) => timeseries(reading, call), gate),
-    createOperation(returnRateLeaderboardContract, (call) => returnRateLeaderboard(reading, call), gate),
-    createOperation(returnCostLeaderboardContract, (call) => returnCostLeaderboard(reading, call), gate),
-    createOperation(alertsContract, (call) => alerts(paged, call), gate),
-    createOperation(exportReportContract, (call) => exportReport(reading, call), gate),
-  ];
+  const { maxConnections } = config;
+  const handlers = createHandlers({
+    database: reading,
+    cursors: createCursorCodec(keys.cursorKey),
+    maxConnections,
+  });
+  return ENDPOINTS.map((endpoint: Endpoint) =>
+    createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, gate),
+  );
 }

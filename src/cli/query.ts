@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { listEndpointOptions } from "../client/endpoint-options.ts";
-import type { EndpointOptions, EndpointParameter } from "../client/endpoint-options.ts";
+import type { EndpointOptions } from "../client/endpoint-options.ts";
 import { invalid } from "../control/refusal.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { copyExport, printAnswer } from "./query-answer.ts";
@@ -51,18 +51,17 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
   command.action((options: QueryOptions) => query(context, command, endpoint, options));
 }
 
-function optionOf(parameter: EndpointParameter): Option {
-  const flag = `--${kebabCase(parameter.name)}`;
-  const isFlag = parameter.kind === "boolean";
-  const hasDefault = parameter.defaultText !== null && !isFlag;
-  const fallback = hasDefault ? ` (default: ${parameter.defaultText})` : "";
+function optionOf({ name, schema, isRequired }: EndpointOptions["parameters"][number]): Option {
+  const { type, enum: values, description = "", default: fallback } = schema;
+  const kind = type === "integer" || type === "number" ? "number" : "text";
+  const isFlag = type === "boolean";
   const option = new Option(
-    isFlag ? flag : `${flag} <${parameter.kind}>`,
-    `${parameter.description}${fallback}`,
+    isFlag ? `--${kebabCase(name)}` : `--${kebabCase(name)} <${kind}>`,
+    isFlag || fallback === undefined ? description : `${description} (default: ${fallback})`,
   );
-  if (parameter.values !== null) option.choices(parameter.values);
-  if (parameter.description.startsWith("Alias of ")) option.hideHelp();
-  return option.makeOptionMandatory(parameter.isRequired);
+  if (values !== undefined) option.choices(values);
+  if (description.startsWith("Alias of ")) option.hideHelp();
+  return option.makeOptionMandatory(isRequired);
 }
 
 function kebabCase(name: string): string {

@@ -1,21 +1,18 @@
 import Type from "typebox";
-import type { Static, TProperties, TSchema } from "typebox";
+import type { Static } from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, meta, monthCoverage, monthText, rate, units } from "./meta.ts";
+import { body, cohortEcho, cohortMonth, groupType, monthCoverage, monthText, rate, units } from "./meta.ts";
 import {
   BREAKDOWNS,
+  COHORT_LINE,
   REPORT_SECTIONS,
+  SELECTOR_OBJECT_LINE,
   breakdownParameter,
   cohortParameters,
   reportSectionParameter,
   reportStateParameters,
 } from "./parameters.ts";
-
-const closed = <Properties extends TProperties>(
-  properties: Properties,
-  options: { description?: string } = {},
-) => Type.Object(properties, { ...options, additionalProperties: false });
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+import { closed, oneOf, orNull } from "./schema.ts";
 
 const amount = Type.Number({ description: "Decimal number in currency_code." });
 const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction of the returned units." });
@@ -23,25 +20,31 @@ const rateChange = Type.Number({ minimum: -1, maximum: 1, description: "Differen
 const DAY_PATTERN = "^\\d{4}-\\d{2}-\\d{2}$";
 const day = Type.String({ pattern: DAY_PATTERN });
 
-const summary = closed({
-  sold_units: units,
-  returned_units: units,
-  return_rate: rate,
-  return_rate_interval: orNull(
-    closed({ low: rate, high: rate }, { description: "95 % Wilson interval; null when nothing was sold." }),
-  ),
-  refunded_units: units,
-  refunded_amount: amount,
-  return_label_cost: amount,
-  returns_cost: amount,
-  cost_per_returned_unit: orNull(
-    Type.Number({
-      description: "returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero.",
-    }),
-  ),
-  median_days_to_return: orNull(Type.Number({ minimum: 0 })),
-  ...monthCoverage,
-});
+const summary = closed(
+  {
+    sold_units: units,
+    returned_units: units,
+    return_rate: rate,
+    return_rate_interval: orNull(
+      closed(
+        { low: rate, high: rate },
+        { description: "95 % Wilson interval; null when nothing was sold.", component: "RateInterval" },
+      ),
+    ),
+    refunded_units: units,
+    refunded_amount: amount,
+    return_label_cost: amount,
+    returns_cost: amount,
+    cost_per_returned_unit: orNull(
+      Type.Number({
+        description: "returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero.",
+      }),
+    ),
+    median_days_to_return: orNull(Type.Number({ minimum: 0 })),
+    ...monthCoverage,
+  },
+  { component: "ReportSummary" },
+);
 
 const comparison = orNull(
   closed(
@@ -58,13 +61,14 @@ const comparison = orNull(
         "As many complete months as summary.months_included, ending with the newest complete month before start_month " +
         "(lifetime: right before it); null when none is included, when none before is complete, and when they would " +
         "begin before the year 1.",
+      component: "ReportComparison",
     },
   ),
 );
 
-const trend = Type.Array(
-  closed({
-    cohort_month: Type.String({ pattern: "^\\d{4}-\\d{2}-01$" }),
+const trendRow = closed(
+  {
+    cohort_month: cohortMonth,
     sold_units: units,
     returned_units: units,
     return_rate: rate,
@@ -73,11 +77,12 @@ const trend = Type.Array(
     refunded_amount: amount,
     return_label_cost: amount,
     returns_cost: amount,
-  }),
+  },
+  { component: "ReportTrendRow" },
 );
 
-const returnReasons = Type.Array(
-  closed({
+const returnReason = closed(
+  {
     reason: Type.String({
       description: "As the store has it; refund_only or unspecified where there is none, as kind says.",
     }),
@@ -89,25 +94,30 @@ const returnReasons = Type.Array(
     label: Type.String(),
     returned_units: units,
     share,
-  }),
+  },
+  { component: "ReportReason" },
 );
 
-const refunds = closed({
-  refunded_units: units,
-  refunded_amount: amount,
-  returned_not_refunded_units: units,
-  refunded_not_returned_units: units,
-});
+const refunds = closed(
+  {
+    refunded_units: units,
+    refunded_amount: amount,
+    returned_not_refunded_units: units,
+    refunded_not_returned_units: units,
+  },
+  { component: "ReportRefunds" },
+);
 
-const timingBuckets = Type.Array(
-  closed({
+const timingBucket = closed(
+  {
     bucket: Type.String(),
     from_day: Type.Integer({ minimum: 0 }),
     to_day: orNull(Type.Integer({ minimum: 0 })),
     returned_units: units,
     share: orNull(share),
     cumulative_share: orNull(share),
-  }),
+  },
+  { component: "ReportTimingBucket" },
 );
 
 const lifecycleCoverage = closed(
@@ -126,27 +136,31 @@ const lifecycleCoverage = closed(
     description:
       "Units of return requests on the selected cohorts by their present state, whatever the window, and how much " +
       "is known of the returned units; share_with_label is null when label costs are not included.",
+    component: "ReportLifecycleCoverage",
   },
 );
 
-const costs = closed({
-  refunded_amount: amount,
-  return_label_cost: amount,
-  returns_cost: amount,
-  unmatched_label_cost: orNull(
-    Type.Number({
-      description:
-        "Labels charged in the requested months that match no return or order; null unless the whole workspace is " +
-        "selected and label costs are included.",
+const costs = closed(
+  {
+    refunded_amount: amount,
+    return_label_cost: amount,
+    returns_cost: amount,
+    unmatched_label_cost: orNull(
+      Type.Number({
+        description:
+          "Labels charged in the requested months that match no return or order; null unless the whole workspace is " +
+          "selected and label costs are included.",
+      }),
+    ),
+    estimated_margin_impact: orNull(Type.Number({ description: "null when no unit cost is known." })),
+    cogs_coverage: Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description: "Whole percent of the returned units whose unit cost is known.",
     }),
-  ),
-  estimated_margin_impact: orNull(Type.Number({ description: "null when no unit cost is known." })),
-  cogs_coverage: Type.Integer({
-    minimum: 0,
-    maximum: 100,
-    description: "Whole percent of the returned units whose unit cost is known.",
-  }),
-});
+  },
+  { component: "ReportCosts" },
+);
 
 const countedDays = Type.Integer({
   minimum: 0,
@@ -168,17 +182,23 @@ const saleEvent = orNull(
       baseline: Type.Enum(["matched_prior", "selected_non_sale", "prior_year"]),
       scope: Type.Enum(["current_selection", "event_scope"]),
       event: closed({ days: countedDays, sold_units: units, returned_units: units, return_rate: rate }),
-      baseline_period: closed({
-        days: countedDays,
-        starts_on: orNull(firstOrLastDay("First")),
-        ends_on: orNull(firstOrLastDay("Last")),
-        sold_units: units,
-        returned_units: units,
-        return_rate: rate,
-      }),
+      baseline_period: closed(
+        {
+          days: countedDays,
+          starts_on: orNull(firstOrLastDay("First")),
+          ends_on: orNull(firstOrLastDay("Last")),
+          sold_units: units,
+          returned_units: units,
+          return_rate: rate,
+        },
+        { component: "SaleEventBaseline" },
+      ),
       return_rate_change: orNull(rateChange),
     },
-    { description: "null unless saleEvent names a sale event of this workspace." },
+    {
+      description: "null unless saleEvent names a sale event of this workspace.",
+      component: "ReportSaleEvent",
+    },
   ),
 );
 
@@ -189,14 +209,11 @@ const breakdown = closed(
       closed({
         key: Type.String(),
         label: Type.String(),
-        selector: Type.Union([
+        selector: oneOf([
           closed({ vendor: Type.String() }),
           closed({ product_gid: Type.String() }),
           closed({ sku: Type.String() }),
-          closed({
-            product_group_type: Type.Enum(["family", "analytics_category"]),
-            product_group_key: Type.String(),
-          }),
+          closed({ product_group_type: groupType, product_group_key: Type.String() }),
           Type.Null(),
         ]),
         sold_units: units,
@@ -216,32 +233,33 @@ const breakdown = closed(
   },
 );
 /** A sale event that a report can be asked for. */
-export const listedSaleEvent = closed({
-  slug: Type.String(),
-  label: Type.String(),
-  starts_on: day,
-  ends_on: day,
-});
+export const listedSaleEvent = closed(
+  { slug: Type.String(), label: Type.String(), starts_on: day, ends_on: day },
+  { component: "SaleEvent" },
+);
 
-const data = closed({
-  currency_code: Type.String(),
-  window_days: orNull(Type.Integer({ minimum: 1 })),
-  label_costs_included: Type.Boolean(),
-  summary,
-  comparison: Type.Optional(comparison),
-  trend: Type.Optional(trend),
-  return_reasons: Type.Optional(returnReasons),
-  refunds: Type.Optional(refunds),
-  timing_buckets: Type.Optional(timingBuckets),
-  lifecycle_coverage: Type.Optional(lifecycleCoverage),
-  costs: Type.Optional(costs),
-  sale_event: saleEvent,
-  sale_events: Type.Array(listedSaleEvent),
-  sale_event_unknown: Type.Boolean({
-    description: "Whether saleEvent was asked for and this workspace has no such event; false otherwise.",
-  }),
-  breakdown: Type.Optional(breakdown),
-});
+const data = closed(
+  {
+    currency_code: Type.String(),
+    window_days: orNull(Type.Integer({ minimum: 1 })),
+    label_costs_included: Type.Boolean(),
+    summary,
+    comparison: Type.Optional(comparison),
+    trend: Type.Optional(Type.Array(trendRow)),
+    return_reasons: Type.Optional(Type.Array(returnReason)),
+    refunds: Type.Optional(refunds),
+    timing_buckets: Type.Optional(Type.Array(timingBucket)),
+    lifecycle_coverage: Type.Optional(lifecycleCoverage),
+    costs: Type.Optional(costs),
+    sale_event: saleEvent,
+    sale_events: Type.Array(listedSaleEvent),
+    sale_event_unknown: Type.Boolean({
+      description: "Whether saleEvent was asked for and this workspace has no such event; false otherwise.",
+    }),
+    breakdown: Type.Optional(breakdown),
+  },
+  { component: "Report" },
+);
 
 /** The report's data: the first four members and those of sale events always, the others as the section asks. */
 export type ReportData = Static<typeof data>;
@@ -256,6 +274,7 @@ export const report = defineEndpoint({
   path: "/api/v1/report",
   scope: "read:reports",
   entitlements: ["api_access"],
+  tag: "Return rates",
   summary: "Everything about the returns of a selection",
   description:
     "Rate with its interval and the months before, monthly trend, return reasons, refunds, days to return, how much " +
@@ -263,6 +282,19 @@ export const report = defineEndpoint({
     "baseline. reportSection narrows it to one part beside the summary and the sale event; breakdown divides it by " +
     "vendor, product, SKU or group.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
-  response: closed({ data, meta: meta({ ...cohortEcho, section: Type.Enum([...REPORT_SECTIONS]) }) }),
-  toolName: "get_report",
+  response: body(data, { ...cohortEcho, section: Type.Enum([...REPORT_SECTIONS]) }),
+  example: "sku=LMP53-BRASS&start_month=2026-04&end_month=2026-05&window=30d",
+  tool: {
+    name: "get_report",
+    title: "Get the returns report",
+    listsSelectorObject: true,
+    lines: [
+      "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
+      "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
+      "reportSection narrows some 5 kB to 1 to 3 kB: reasons (why), trend (rate and cost by month), breakdown with breakdownBy (worst vendor, product, SKU, group).",
+      SELECTOR_OBJECT_LINE,
+      COHORT_LINE,
+      'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',
+    ],
+  },
 });
