@@ -55,6 +55,8 @@ test("every endpoint of the contract is there once, with its scope, parameters a
     )?.operation;
     assert.ok(operation, endpoint.path);
     assert.deepEqual(operation.security, [{ bearerAuth: [endpoint.scope] }]);
+    const [answer] = Object.values(operation.responses["200"]?.content ?? {});
+    assert.notEqual(answer?.example, undefined, "npm test -- openapi-examples writes it");
     for (const entitlement of endpoint.entitlements) assert.ok(operation.description.includes(entitlement));
     assert.deepEqual(
       operation.parameters?.map(({ name }) => name),
