@@ -19,7 +19,7 @@ import {
   windowParameters,
 } from "../../src/contract/parameters.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
-import { listedSaleEvent } from "../../src/contract/report.ts";
+import { listedSaleEvent } from "../../src/contract/sale-event.ts";
 import { projectRoot } from "../lint/tool.ts";
 import { createTypeWriter, docText } from "./type-text.ts";
 import type { Schema, SharedMembers, TypeWriter } from "./type-text.ts";

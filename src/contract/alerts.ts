@@ -1,20 +1,27 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { body, dateTime, nullableText, units } from "./meta.ts";
+import { body, pageEcho } from "./meta.ts";
 import { cursorParameter, limitParameter } from "./parameters.ts";
-import { closed, orNull } from "./schema.ts";
+import { closed, orNull, text } from "./schema.ts";
 
 const alert = closed(
   {
-    id: Type.String(),
-    category: Type.String(),
-    severity: Type.Enum(["info", "warning", "critical"]),
-    title: Type.String(),
-    body: nullableText,
-    link_url: nullableText,
-    link_label: nullableText,
-    metadata: orNull(Type.Record(Type.String(), Type.Unknown())),
-    created_at: dateTime,
+    id: text("Id of the alert."),
+    category: text(
+      "What happened: return_rate_watchlist, backfill_completed, connection_stale or report_ready.",
+    ),
+    severity: Type.Enum(["info", "warning", "critical"], { description: "How much it matters." }),
+    title: text("One line."),
+    body: orNull(text("A few sentences.")),
+    link_url: orNull(text("Where to look further.")),
+    link_label: orNull(text("What the link is called.")),
+    metadata: orNull(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures.",
+      }),
+    ),
+    created_at: Type.String({ format: "date-time", description: "When it was written." }),
   },
   { component: "Alert" },
 );
@@ -45,11 +52,9 @@ export const alerts = defineEndpoint({
     ...cursorParameter,
   }),
   response: body(Type.Array(alert), {
-    since: orNull(dateTime),
-    category: nullableText,
-    limit: Type.Integer({ minimum: 1, maximum: 100 }),
-    returned: units,
-    next_cursor: nullableText,
+    since: orNull(Type.String({ format: "date-time", description: "The floor that was asked for." })),
+    category: orNull(text("The category that was asked for.")),
+    ...pageEcho(100),
   }),
   example: "since=2026-06-01T00:00:00Z&limit=2",
   tool: {

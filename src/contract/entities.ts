@@ -1,8 +1,8 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { body, groupType, nullableText, units } from "./meta.ts";
+import { body, groupType, nullableText, pageEcho } from "./meta.ts";
 import { cursorParameter, limitParameter, vendorParameter } from "./parameters.ts";
-import { closed, oneOf, orNull } from "./schema.ts";
+import { closed, oneOf, orNull, text } from "./schema.ts";
 
 export const entitySelector = oneOf(
   [
@@ -15,9 +15,9 @@ export const entitySelector = oneOf(
 
 const entity = closed(
   {
-    type: Type.Enum(["sku", "product", "product_group"]),
+    type: Type.Enum(["sku", "product", "product_group"], { description: "Kind of entity." }),
     label: Type.String(),
-    subtitle: nullableText,
+    subtitle: orNull(text("For a SKU its product's title, for a product its vendor, for a group its kind.")),
     product_gid: nullableText,
     sku: nullableText,
     product_title: nullableText,
@@ -59,12 +59,12 @@ export const entities = defineEndpoint({
     ...vendorParameter,
   }),
   response: body(Type.Array(entity), {
-    query: Type.String(),
-    type: Type.Enum(["all", "sku", "product", "product_group"]),
+    query: text("The search text that was asked for; empty when there was none."),
+    type: Type.Enum(["all", "sku", "product", "product_group"], {
+      description: "The type that was asked for.",
+    }),
     vendor: nullableText,
-    limit: Type.Integer({ minimum: 1, maximum: 100 }),
-    returned: units,
-    next_cursor: nullableText,
+    ...pageEcho(100),
   }),
   example: "q=table lamp&limit=2",
   tool: {

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import type { TProperties, TSchema } from "typebox";
-import { closed, oneOf, orNull } from "./schema.ts";
+import { closed, count, oneOf, orNull, text } from "./schema.ts";
 import { API_VERSION } from "./version.ts";
 
 export const dateTime = Type.String({ format: "date-time" });
@@ -9,14 +9,20 @@ export const monthText = Type.String({ pattern: "^\\d{4}-\\d{2}$" });
 export const cohortMonth = Type.String({ pattern: "^\\d{4}-\\d{2}-01$" });
 export const units = Type.Integer({ minimum: 0 });
 export const rate = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction, 6 decimals." });
+/** Of the selected cohorts inside the window. */
+export const figures = { sold_units: units, returned_units: units, return_rate: rate };
 export const groupType = Type.Enum(["family", "analytics_category"]);
 
 const freshnessSource = closed(
   {
-    source: Type.String(),
-    last_synced_at: orNull(dateTime),
-    status: nullableText,
-    stale: Type.Boolean(),
+    source: text("Name of the source."),
+    last_synced_at: orNull(
+      Type.String({ format: "date-time", description: "Last successful sync; null when there was none." }),
+    ),
+    status: orNull(text("ok, syncing, failed or disconnected; null before the first run.")),
+    stale: Type.Boolean({
+      description: "True when the source never synced, failed, or last synced more than 36 hours ago.",
+    }),
   },
   { component: "FreshnessSource" },
 );
@@ -38,7 +44,11 @@ const identity = {
 export const selectorEcho = oneOf(
   [
     closed({ type: Type.Literal("workspace") }),
-    closed({ type: Type.Literal("sku"), primarySku: Type.String(), skus: Type.Array(Type.String()) }),
+    closed({
+      type: Type.Literal("sku"),
+      primarySku: text("The SKU that was asked for."),
+      skus: Type.Array(Type.String()),
+    }),
     closed({ type: Type.Literal("product"), product_gid: Type.String(), skus: Type.Array(Type.String()) }),
     closed({
       type: Type.Literal("product_group"),
@@ -64,11 +74,9 @@ export const cohortEcho = {
 export const vendorKnown = orNull(Type.Boolean());
 /** How much of a range of cohort months an answer counts. */
 export const monthCoverage = {
-  months_included: Type.Integer({
-    minimum: 0,
-    description:
-      "Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results.",
-  }),
+  months_included: count(
+    "Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results.",
+  ),
   excluded_months: Type.Array(monthText, {
     description: "Months of the range left out because their window is still open, newest last.",
   }),
@@ -79,6 +87,13 @@ export const monthCoverage = {
 export function meta<Echo extends TProperties>(echo: Echo) {
   return closed({ ...identity, freshness, ...echo });
 }
+
+/** Echoes of a request for one page. */
+export const pageEcho = (maximum: number) => ({
+  limit: Type.Integer({ minimum: 1, maximum }),
+  returned: units,
+  next_cursor: nullableText,
+});
 
 /** The body of a JSON answer: its data, and ApiMeta with the given echoes. */
 export function body<Data extends TSchema, Echo extends TProperties>(data: Data, echo: Echo) {

@@ -1,7 +1,17 @@
 import Type from "typebox";
 import type { Static } from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { body, cohortEcho, cohortMonth, groupType, monthCoverage, monthText, rate, units } from "./meta.ts";
+import {
+  body,
+  cohortEcho,
+  cohortMonth,
+  figures,
+  groupType,
+  monthCoverage,
+  monthText,
+  rate,
+  units,
+} from "./meta.ts";
 import {
   BREAKDOWNS,
   COHORT_LINE,
@@ -12,19 +22,16 @@ import {
   reportSectionParameter,
   reportStateParameters,
 } from "./parameters.ts";
-import { closed, oneOf, orNull } from "./schema.ts";
+import { listedSaleEvent, rateChange, saleEvent } from "./sale-event.ts";
+import { closed, count, oneOf, orNull, text } from "./schema.ts";
 
 const amount = Type.Number({ description: "Decimal number in currency_code." });
+const costAmounts = { refunded_amount: amount, return_label_cost: amount, returns_cost: amount };
 const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction of the returned units." });
-const rateChange = Type.Number({ minimum: -1, maximum: 1, description: "Difference of two rates." });
-const DAY_PATTERN = "^\\d{4}-\\d{2}-\\d{2}$";
-const day = Type.String({ pattern: DAY_PATTERN });
 
 const summary = closed(
   {
-    sold_units: units,
-    returned_units: units,
-    return_rate: rate,
+    ...figures,
     return_rate_interval: orNull(
       closed(
         { low: rate, high: rate },
@@ -32,15 +39,18 @@ const summary = closed(
       ),
     ),
     refunded_units: units,
-    refunded_amount: amount,
-    return_label_cost: amount,
-    returns_cost: amount,
+    ...costAmounts,
     cost_per_returned_unit: orNull(
       Type.Number({
         description: "returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero.",
       }),
     ),
-    median_days_to_return: orNull(Type.Number({ minimum: 0 })),
+    median_days_to_return: orNull(
+      Type.Number({
+        minimum: 0,
+        description: "Median days from order to return; null when nothing came back.",
+      }),
+    ),
     ...monthCoverage,
   },
   { component: "ReportSummary" },
@@ -51,9 +61,7 @@ const comparison = orNull(
     {
       start_month: monthText,
       end_month: monthText,
-      sold_units: units,
-      returned_units: units,
-      return_rate: rate,
+      ...figures,
       return_rate_change: orNull(rateChange),
     },
     {
@@ -69,14 +77,10 @@ const comparison = orNull(
 const trendRow = closed(
   {
     cohort_month: cohortMonth,
-    sold_units: units,
-    returned_units: units,
-    return_rate: rate,
+    ...figures,
     is_complete: orNull(Type.Boolean({ description: "null for the open-ended lifetime window." })),
     refunded_units: units,
-    refunded_amount: amount,
-    return_label_cost: amount,
-    returns_cost: amount,
+    ...costAmounts,
   },
   { component: "ReportTrendRow" },
 );
@@ -102,17 +106,17 @@ const refunds = closed(
   {
     refunded_units: units,
     refunded_amount: amount,
-    returned_not_refunded_units: units,
-    refunded_not_returned_units: units,
+    returned_not_refunded_units: count("Units that came back without a refund, counted line by line."),
+    refunded_not_returned_units: count("Units refunded without coming back, counted line by line."),
   },
   { component: "ReportRefunds" },
 );
 
 const timingBucket = closed(
   {
-    bucket: Type.String(),
-    from_day: Type.Integer({ minimum: 0 }),
-    to_day: orNull(Type.Integer({ minimum: 0 })),
+    bucket: text("Name of the bucket, such as 8-14."),
+    from_day: count("First day of the bucket."),
+    to_day: orNull(count("Last day of the bucket; null = open.")),
     returned_units: units,
     share: orNull(share),
     cumulative_share: orNull(share),
@@ -122,12 +126,14 @@ const timingBucket = closed(
 
 const lifecycleCoverage = closed(
   {
-    requested_units: units,
-    open_units: units,
-    closed_units: units,
-    declined_units: units,
-    canceled_units: units,
-    refund_only_units: units,
+    requested_units: count(
+      "Units of requests that wait for an answer; in every state, the processed units where any are reported.",
+    ),
+    open_units: count("Units of open returns."),
+    closed_units: count("Units of closed returns."),
+    declined_units: count("Units of declined requests."),
+    canceled_units: count("Units of canceled returns."),
+    refund_only_units: count("Returned units known from a refund alone."),
     share_with_reason: orNull(share),
     share_with_refund: orNull(share),
     share_with_label: orNull(share),
@@ -142,9 +148,7 @@ const lifecycleCoverage = closed(
 
 const costs = closed(
   {
-    refunded_amount: amount,
-    return_label_cost: amount,
-    returns_cost: amount,
+    ...costAmounts,
     unmatched_label_cost: orNull(
       Type.Number({
         description:
@@ -162,52 +166,12 @@ const costs = closed(
   { component: "ReportCosts" },
 );
 
-const countedDays = Type.Integer({
-  minimum: 0,
-  description: "Days that count: those whose window is still open are left out unless include_incomplete.",
-});
-const firstOrLastDay = (which: "First" | "Last") =>
-  Type.String({
-    pattern: DAY_PATTERN,
-    description: `${which} day that counts; null when none does, and for selected_non_sale.`,
-  });
-
-const saleEvent = orNull(
-  closed(
-    {
-      slug: Type.String(),
-      label: Type.String(),
-      starts_on: day,
-      ends_on: day,
-      baseline: Type.Enum(["matched_prior", "selected_non_sale", "prior_year"]),
-      scope: Type.Enum(["current_selection", "event_scope"]),
-      event: closed({ days: countedDays, sold_units: units, returned_units: units, return_rate: rate }),
-      baseline_period: closed(
-        {
-          days: countedDays,
-          starts_on: orNull(firstOrLastDay("First")),
-          ends_on: orNull(firstOrLastDay("Last")),
-          sold_units: units,
-          returned_units: units,
-          return_rate: rate,
-        },
-        { component: "SaleEventBaseline" },
-      ),
-      return_rate_change: orNull(rateChange),
-    },
-    {
-      description: "null unless saleEvent names a sale event of this workspace.",
-      component: "ReportSaleEvent",
-    },
-  ),
-);
-
 const breakdown = closed(
   {
-    breakdown_by: Type.Enum([...BREAKDOWNS]),
+    breakdown_by: Type.Enum([...BREAKDOWNS], { description: "What it is divided by." }),
     rows: Type.Array(
       closed({
-        key: Type.String(),
+        key: text("The vendor, product id, SKU or group; other for the rest."),
         label: Type.String(),
         selector: oneOf([
           closed({ vendor: Type.String() }),
@@ -216,13 +180,9 @@ const breakdown = closed(
           closed({ product_group_type: groupType, product_group_key: Type.String() }),
           Type.Null(),
         ]),
-        sold_units: units,
-        returned_units: units,
-        return_rate: rate,
+        ...figures,
         return_rate_interval: orNull(closed({ low: rate, high: rate })),
-        refunded_amount: amount,
-        return_label_cost: amount,
-        returns_cost: amount,
+        ...costAmounts,
       }),
     ),
   },
@@ -231,11 +191,6 @@ const breakdown = closed(
       "The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector null) for the " +
       "rest and for what has no key: together they are the selection.",
   },
-);
-/** A sale event that a report can be asked for. */
-export const listedSaleEvent = closed(
-  { slug: Type.String(), label: Type.String(), starts_on: day, ends_on: day },
-  { component: "SaleEvent" },
 );
 
 const data = closed(
@@ -282,7 +237,10 @@ export const report = defineEndpoint({
     "baseline. reportSection narrows it to one part beside the summary and the sale event; breakdown divides it by " +
     "vendor, product, SKU or group.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
-  response: body(data, { ...cohortEcho, section: Type.Enum([...REPORT_SECTIONS]) }),
+  response: body(data, {
+    ...cohortEcho,
+    section: Type.Enum([...REPORT_SECTIONS], { description: "The part of the report that was returned." }),
+  }),
   example: "sku=LMP53-BRASS&start_month=2026-04&end_month=2026-05&window=30d",
   tool: {
     name: "get_report",

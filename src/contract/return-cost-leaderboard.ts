@@ -3,10 +3,10 @@ import { defineEndpoint } from "./endpoint.ts";
 import {
   body,
   cohortEcho,
+  figures,
   leaderboardProduct,
   monthCoverage,
   nullableText,
-  rate,
   units,
   vendorKnown,
 } from "./meta.ts";
@@ -25,9 +25,7 @@ const amounts = {
   total_cost_amount: Type.Number(),
   total_refunded_amount: Type.Number(),
   total_return_label_cost: Type.Number(),
-  sold_units: units,
-  returned_units: units,
-  return_rate: rate,
+  ...figures,
 };
 
 const row = closed(
@@ -35,7 +33,12 @@ const row = closed(
     sku: Type.String(),
     ...amounts,
     refunded_units: units,
-    estimated_margin_impact: orNull(Type.Number()),
+    estimated_margin_impact: orNull(
+      Type.Number({
+        description:
+          "Returns cost less the unit cost of the units that went back to stock; null when no unit cost is known.",
+      }),
+    ),
     cogs_coverage: Type.Integer({ minimum: 0, maximum: 100 }),
     ...leaderboardProduct,
   },
@@ -78,7 +81,10 @@ export const returnCostLeaderboard = defineEndpoint({
     limit: Type.Integer({ minimum: 1, maximum: 100 }),
     returned: units,
     vendor_known: vendorKnown,
-    filters: closed({ min_cost: orNull(Type.Number()), vendor: nullableText }),
+    filters: closed({
+      min_cost: orNull(Type.Number({ description: "Lowest returns cost that was asked for." })),
+      vendor: nullableText,
+    }),
     totals: closed(amounts),
     full_leaderboards: Type.Boolean(),
   }),

@@ -2,19 +2,17 @@ import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import {
   body,
+  figures,
   leaderboardProduct,
   monthCoverage,
   monthText,
   nullableText,
-  rate,
   selectorEcho,
   units,
   vendorKnown,
 } from "./meta.ts";
 import { limitParameter, selectorParameters, usedVariantsParameter, vendorParameter } from "./parameters.ts";
-import { closed, orNull } from "./schema.ts";
-
-const figures = { sold_units: units, returned_units: units, return_rate: rate };
+import { closed, count, orNull } from "./schema.ts";
 
 const row = closed(
   { sku: Type.String(), ...figures, ...leaderboardProduct },
@@ -22,7 +20,11 @@ const row = closed(
 );
 
 const data = closed(
-  { rows: Type.Array(row), total_eligible_count: units, min_sold_units: units },
+  {
+    rows: Type.Array(row),
+    total_eligible_count: units,
+    min_sold_units: count("Sold units that a SKU needed in order to be ranked."),
+  },
   { component: "ReturnRateLeaderboard" },
 );
 
@@ -63,14 +65,14 @@ export const returnRateLeaderboard = defineEndpoint({
     end_month: Type.Optional(monthText),
     ...monthCoverage,
     window: Type.Literal("primary"),
-    period: Type.Enum(["month", "year"]),
+    period: Type.Enum(["month", "year"], { description: "The period that was ranked." }),
     limit: Type.Integer({ minimum: 1, maximum: 500 }),
     returned: units,
     vendor: nullableText,
     vendor_known: vendorKnown,
     filters: closed({
-      min_return_rate: orNull(Type.Number()),
-      min_sold_units: orNull(Type.Integer()),
+      min_return_rate: orNull(Type.Number({ description: "Lowest return rate that was asked for." })),
+      min_sold_units: orNull(Type.Integer({ description: "Fewest sold units that were asked for." })),
       vendor: nullableText,
     }),
     totals: closed(figures),

@@ -20,3 +20,11 @@ export function oneOf<Variants extends TSchema[]>(variants: [...Variants], words
 export function orNull<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
+
+export function text(description: string) {
+  return Type.String({ description });
+}
+
+export function count(description: string) {
+  return Type.Integer({ minimum: 0, description });
+}

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { body, cohortEcho, monthCoverage, rate, units } from "./meta.ts";
+import { body, cohortEcho, figures, monthCoverage } from "./meta.ts";
 import { COHORT_LINE, SELECTOR_LINE, cohortParameters } from "./parameters.ts";
 import { closed } from "./schema.ts";
 
@@ -14,13 +14,7 @@ export const summary = defineEndpoint({
   description:
     "Units sold in a range of order months, units of those same cohorts returned within the window, and their ratio.",
   parameters: Type.Object(cohortParameters),
-  response: body(
-    closed(
-      { sold_units: units, returned_units: units, return_rate: rate, ...monthCoverage },
-      { component: "ReturnRate" },
-    ),
-    cohortEcho,
-  ),
+  response: body(closed({ ...figures, ...monthCoverage }, { component: "ReturnRate" }), cohortEcho),
   example: "sku=LMP53-BRASS&start_month=2026-01&end_month=2026-05&window=30d",
   tool: {
     name: "get_summary",

@@ -1,16 +1,18 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { body, cohortEcho, cohortMonth, monthCoverage, rate, units } from "./meta.ts";
+import { body, cohortEcho, cohortMonth, figures, monthCoverage, units } from "./meta.ts";
 import { COHORT_LINE, SELECTOR_OBJECT_LINE, cohortParameters } from "./parameters.ts";
 import { closed } from "./schema.ts";
 
 const row = closed(
   {
     cohort_month: cohortMonth,
-    sold_units: units,
-    returned_units: units,
-    return_rate: rate,
-    is_complete: Type.Optional(Type.Boolean()),
+    ...figures,
+    is_complete: Type.Optional(
+      Type.Boolean({
+        description: "Whether the window has closed for every order of the month; absent for lifetime.",
+      }),
+    ),
   },
   { component: "TimeseriesRow" },
 );

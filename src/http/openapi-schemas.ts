@@ -71,8 +71,8 @@ function convert(schema: JsonSchema, component: string): JsonSchema {
 
 function written(schema: JsonSchema, component: string): JsonSchema {
   if (schema.anyOf !== undefined) return writtenUnion(schema, schema.anyOf, component);
-  if (schema.patternProperties !== undefined) return { type: "object", additionalProperties: true };
-  const { properties, items, pattern, ...rest } = schema;
+  const { properties, items, pattern, patternProperties, ...rest } = schema;
+  if (patternProperties !== undefined) return { ...publicMembers(rest), additionalProperties: true };
   return {
     ...(rest.enum === undefined ? {} : { type: "string" }),
     ...publicMembers(rest),
