@@ -59,7 +59,7 @@ async function textOf(
 /** Facts that change without a new data version, as nothing but a test changes them. */
 async function halveCohorts({ shopKey }: Tenant): Promise<void> {
   await service.database.query(
-    "update cohort set sold_units = sold_units / 2, return_units = array(select 2 * u from unnest(return_units) u) where shop_key = $1",
+    "update cohort set sold_units = sold_units / 2, return_reasons = array(select r || '!' from unnest(return_reasons) r) where shop_key = $1",
     [shopKey],
   );
 }
