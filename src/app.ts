@@ -2,28 +2,16 @@ import type { FastifyBaseLogger } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
 import { createOperation } from "./admission/operation.ts";
-import type { Gate, Operation } from "./admission/operation.ts";
+import type { Gate, Handler, Operation } from "./admission/operation.ts";
 import { createSnapshots } from "./admission/snapshot.ts";
 import type { Config } from "./config.ts";
 import { createConnectors } from "./connectors.ts";
-import { alerts as alertsContract } from "./contract/alerts.ts";
-import { entities as entitiesContract } from "./contract/entities.ts";
-import { exportReport as exportReportContract } from "./contract/export-report.ts";
-import { report as reportContract } from "./contract/report.ts";
-import { returnCostLeaderboard as returnCostLeaderboardContract } from "./contract/return-cost-leaderboard.ts";
-import { returnRateLeaderboard as returnRateLeaderboardContract } from "./contract/return-rate-leaderboard.ts";
-import { summary as summaryContract } from "./contract/summary.ts";
-import { timeseries as timeseriesContract } from "./contract/timeseries.ts";
-import { alerts } from "./endpoints/alerts.ts";
+import type { Endpoint } from "./contract/endpoint.ts";
+import { ENDPOINTS } from "./contract/registry.ts";
+import type { AnyEndpoint } from "./contract/registry.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
-import { createSearchTurns, entities } from "./endpoints/entities.ts";
-import { exportReport } from "./endpoints/export-report.ts";
+import { createHandlers } from "./endpoints/handlers.ts";
 import { baseMeta } from "./endpoints/meta.ts";
-import { report } from "./endpoints/report.ts";
-import { returnCostLeaderboard } from "./endpoints/return-cost-leaderboard.ts";
-import { returnRateLeaderboard } from "./endpoints/return-rate-leaderboard.ts";
-import { summary } from "./endpoints/summary.ts";
-import { timeseries } from "./endpoints/timeseries.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
@@ -67,7 +55,7 @@ export async function startService(
     baseMeta,
   });
   const gate = { admit, answers, openSnapshot: createSnapshots(databases.reading) };
-  const operations = createOperations(gate, config, installation.keys);
+  const operations = createOperations(gate, installation.keys);
   const docs = createDocs();
   const server = createServer({
     operations,
@@ -169,17 +157,9 @@ export async function startInstallationWorker(
 }
 
 /** Every endpoint of the contract with its handler. */
-function createOperations(gate: Gate, config: Config, keys: Keys): Operation[] {
-  const cursors = createCursorCodec(keys.cursorKey);
-  const searchTurns = createSearchTurns(config.maxConnections);
-  return [
-    createOperation(entitiesContract, (call) => entities(cursors, call), gate, searchTurns),
-    createOperation(summaryContract, summary, gate),
-    createOperation(reportContract, report, gate),
-    createOperation(timeseriesContract, timeseries, gate),
-    createOperation(returnRateLeaderboardContract, returnRateLeaderboard, gate),
-    createOperation(returnCostLeaderboardContract, returnCostLeaderboard, gate),
-    createOperation(alertsContract, (call) => alerts(cursors, call), gate),
-    createOperation(exportReportContract, exportReport, gate),
-  ];
+function createOperations(gate: Gate, keys: Keys): Operation[] {
+  const handlers = createHandlers(createCursorCodec(keys.cursorKey));
+  return ENDPOINTS.map((endpoint: Endpoint) =>
+    createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, gate),
+  );
 }

@@ -2,113 +2,192 @@ import { readFileSync } from "node:fs";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import { isWeakSecret } from "./lib/weak-secret.ts";
 
-/** Every option of the service, read once from the environment. Secrets may come from a file: NAME_FILE. */
-export type Config = {
-  host: string;
-  port: number;
-  /** Separate address for /healthz, /readyz and /metrics; null = none, and the first two lie beside the API. */
-  operationsPort: number | null;
-  /** Of the separate address. */
-  operationsHost: string;
-  /** Whether /metrics lies beside the API too. */
-  hasMetricsOnApiPort: boolean;
-  /** null = the embedded PostgreSQL. */
-  databaseUrl: string | null;
-  /** null = the default folder (embedded/embedded.ts). */
-  dataFolder: string | null;
-  /** Root of the keys for tokens, cursors and sealed credentials; null = a file in the data folder, made once. */
-  secret: string | null;
-  logLevel: string;
-  maxConnections: number;
-  /** Memory limit of the response cache; 0 = every answer is recomputed. */
-  answerMemoryMegabytes: number;
-  /** Web origins that browsers may call the MCP endpoint from; requests without an Origin header always may. */
-  mcpAllowedOrigins: readonly string[];
-  /** Runs of sources that one worker does at a time. */
-  syncRuns: number;
-  /** Where the internet reaches this service, without a slash at its end; null = nowhere. */
-  publicUrl: string | null;
-  /** The Shopify app's; null = shops are connected with tokens of their own apps only. */
-  shopifyClientId: string | null;
-  shopifyClientSecret: string | null;
-  /** How long readiness says "draining" before the server stops accepting, for load balancers. */
-  drainSeconds: number;
+/** The form of a value: the end of the sentence "NAME must …", and its reader; undefined = not of this form. */
+type Form<Value> = { rule: string; read: (text: string) => Value | undefined };
+
+/** An option of the environment. `help` is Markdown: --help and the table in docs/operating.md are made from it. */
+type Option<Value, Fallback> = OptionDetail & {
+  name: string;
+  form: Form<Value>;
+  fallback: Fallback;
+  help: string;
+};
+
+type OptionDetail = {
+  /** What help shows as the default; else the fallback itself. */
+  defaultText?: string;
+  /** Its value may also come from the file that NAME_FILE names. */
+  hasFile?: boolean;
+};
+
+function option<Value, Fallback extends Value | null>(
+  name: string,
+  form: Form<Value>,
+  fallback: Fallback,
+  help: string,
+  detail: OptionDetail = {},
+): Option<Value, Fallback> {
+  return { name, form, fallback, help, ...detail };
+}
+
+const text: Form<string> = { rule: "be text", read: (value) => value };
+
+const flag: Form<boolean> = {
+  rule: "be true or false",
+  read: (value) => (value === "true" || value === "false" ? value === "true" : undefined),
+};
+
+const integer = (minimum: number, maximum: number): Form<number> => ({
+  rule: `be a whole number from ${minimum} to ${maximum}`,
+  read: (value) => {
+    const number = /^\d{1,9}$/u.test(value) ? Number(value) : Number.NaN;
+    return number >= minimum && number <= maximum ? number : undefined;
+  },
+});
+
+const matching = (rule: string, pattern: RegExp): Form<string> => ({
+  rule,
+  read: (value) => (pattern.test(value) ? value : undefined),
+});
+
+const origins: Form<readonly string[]> = {
+  rule: "list origins such as https://app.example",
+  read: (list) => {
+    const listed = list.split(",").flatMap((origin) => origin.trim() || []);
+    return listed.every((origin) => URL.parse(origin)?.origin === origin) ? listed : undefined;
+  },
+};
+
+/** Platforms send browsers and webhooks there, so that it is the root of an origin. */
+const rootAddress: Form<string> = {
+  rule: "be an address without a path, such as https://returns.example.com",
+  read: (address) => {
+    const url = URL.parse(address);
+    const isRoot = url !== null && /^https?:$/u.test(url.protocol) && url.href === `${url.origin}/`;
+    return isRoot ? url.origin : undefined;
+  },
+};
+
+const port = integer(0, 65_535);
+const databaseAddress = matching("start with postgres:// or postgresql://", /^postgres(ql)?:\/\//u);
+const longText = matching("have at least 32 characters", /^.{32,}$/su);
+const logLevel = matching(
+  "be one of fatal, error, warn, info, debug, trace, silent",
+  /^(?:fatal|error|warn|info|debug|trace|silent)$/u,
+);
+
+/** Every option of the service, by its name in `Config`. */
+const OPTIONS = {
+  host: option("HOST", text, "127.0.0.1", "Address to listen on."),
+  port: option("PORT", port, 8080, "Port of the API; 0 picks a free one."),
+  operationsPort: option(
+    "OPERATIONS_PORT",
+    port,
+    null,
+    "Own port for `/healthz`, `/readyz` and `/metrics`; without it the first two are on `PORT`. `./returns worker` listens only where this is set.",
+  ),
+  operationsHost: option(
+    "OPERATIONS_HOST",
+    text,
+    "127.0.0.1",
+    "Address of `OPERATIONS_PORT`. Set it where probes come from another machine, such as in Kubernetes.",
+  ),
+  hasMetricsOnApiPort: option("METRICS_ON_API_PORT", flag, false, "`true` serves `/metrics` on `PORT` too."),
+  databaseUrl: option("DATABASE_URL", databaseAddress, null, "`postgres://…` of a PostgreSQL 15 to 18.", {
+    defaultText: "embedded PostgreSQL",
+    hasFile: true,
+  }),
+  dataFolder: option(
+    "RETURNS_DATA_DIR",
+    text,
+    null,
+    "Folder of the embedded database and keys. For root the default is in `/var/lib/returns-analytics`.",
+    { defaultText: "`.data` in the project" },
+  ),
+  /** Root of the keys for tokens, cursors and sealed credentials. */
+  secret: option(
+    "RETURNS_SECRET",
+    longText,
+    null,
+    "At least 32 characters; the same on every server of one database.",
+    { defaultText: "a file in the data folder", hasFile: true },
+  ),
+  logLevel: option("LOG_LEVEL", logLevel, "info", "fatal, error, warn, info, debug, trace or silent."),
+  maxConnections: option(
+    "DATABASE_CONNECTIONS",
+    integer(1, 500),
+    10,
+    "Connections per pool; a server has two pools, and up to 4 connections more for webhooks.",
+  ),
+  answerMemoryMegabytes: option(
+    "ANSWER_MEMORY_MB",
+    integer(0, 65_536),
+    64,
+    "Memory for the response cache; 0 turns the cache off. The process may use up to twice as much before garbage is collected.",
+  ),
+  /** Requests without an Origin header, which no browser sends, are always allowed. */
+  mcpAllowedOrigins: option(
+    "MCP_ALLOWED_ORIGINS",
+    origins,
+    [],
+    "Web origins that may call the MCP endpoint, separated by commas.",
+  ),
+  syncRuns: option("SYNC_RUNS", integer(1, 50), 2, "Sync runs that one worker executes at a time."),
+  /** Without a slash at its end. */
+  publicUrl: option(
+    "PUBLIC_URL",
+    rootAddress,
+    null,
+    "`https://…` where shops reach this service: webhooks, and connecting by approval.",
+  ),
+  shopifyClientId: option("SHOPIFY_CLIENT_ID", text, null, "The app that shops approve."),
+  shopifyClientSecret: option(
+    "SHOPIFY_CLIENT_SECRET",
+    text,
+    null,
+    "The same app's secret; it signs webhooks too.",
+    { hasFile: true },
+  ),
+  drainSeconds: option(
+    "DRAIN_SECONDS",
+    integer(0, 600),
+    0,
+    "Wait between SIGTERM and closing the port, while `/readyz` already answers 503.",
+  ),
+};
+
+/** Options that `./returns query` and the default of `--workspace` read, without the others. */
+export const COMMAND_OPTIONS = {
+  url: option("RETURNS_URL", text, "http://127.0.0.1:8080", "The service that `./returns query` calls."),
+  token: option("RETURNS_TOKEN", text, null, "The token of `./returns query`.", { hasFile: true }),
+  workspace: option(
+    "RETURNS_WORKSPACE",
+    text,
+    null,
+    "The workspace's domain for commands without `--workspace`.",
+  ),
+};
+
+type Values = {
+  [Key in keyof typeof OPTIONS]: (typeof OPTIONS)[Key] extends Option<infer Value, infer Fallback>
+    ? Value | Fallback
+    : never;
+};
+
+/** Every option, read once from the environment; null = not set, and there is no value that stands for that. */
+export type Config = Values & {
   /** What an operator should know of a service that other machines reach, a sentence each. */
   warnings: readonly string[];
 };
 
-export type OptionHelp = { name: string; defaultText: string; description: string };
-
-/** For --help and the operating guide. */
-export const OPTION_HELP: readonly OptionHelp[] = [
-  { name: "HOST", defaultText: "127.0.0.1", description: "Address to listen on." },
-  { name: "PORT", defaultText: "8080", description: "Port of the API; 0 picks a free one." },
-  {
-    name: "OPERATIONS_PORT",
-    defaultText: "none",
-    description: "Own port for /healthz, /readyz and /metrics; without it the first two are on PORT.",
-  },
-  { name: "OPERATIONS_HOST", defaultText: "127.0.0.1", description: "Address of OPERATIONS_PORT." },
-  { name: "METRICS_ON_API_PORT", defaultText: "false", description: "true serves /metrics on PORT too." },
-  {
-    name: "DATABASE_URL",
-    defaultText: "embedded PostgreSQL",
-    description: "postgres://… of a PostgreSQL 15 to 18 (or DATABASE_URL_FILE).",
-  },
-  {
-    name: "RETURNS_DATA_DIR",
-    defaultText: "./.data",
-    description: "Folder of the embedded database and keys.",
-  },
-  {
-    name: "RETURNS_SECRET",
-    defaultText: "a file in the data folder",
-    description: "At least 32 characters; the same on every server of one database (or RETURNS_SECRET_FILE).",
-  },
-  {
-    name: "LOG_LEVEL",
-    defaultText: "info",
-    description: "fatal, error, warn, info, debug, trace or silent.",
-  },
-  {
-    name: "DATABASE_CONNECTIONS",
-    defaultText: "10",
-    description: "Connections per pool; there are two pools.",
-  },
-  {
-    name: "ANSWER_MEMORY_MB",
-    defaultText: "64",
-    description: "Memory for the response cache; 0 turns the cache off.",
-  },
-  {
-    name: "MCP_ALLOWED_ORIGINS",
-    defaultText: "none",
-    description: "Web origins that may call the MCP endpoint, separated by commas.",
-  },
-  {
-    name: "RETURNS_URL",
-    defaultText: "http://127.0.0.1:8080",
-    description: "Where ./returns query asks; RETURNS_TOKEN or RETURNS_TOKEN_FILE holds its token.",
-  },
-  {
-    name: "RETURNS_WORKSPACE",
-    defaultText: "none",
-    description: "The workspace's domain where a command is given no --workspace.",
-  },
-  { name: "SYNC_RUNS", defaultText: "2", description: "Runs of sources that one worker does at a time." },
-  {
-    name: "PUBLIC_URL",
-    defaultText: "none",
-    description: "https://… where shops reach this service: webhooks, and connecting with approval.",
-  },
-  { name: "SHOPIFY_CLIENT_ID", defaultText: "none", description: "Of the app that shops approve." },
-  {
-    name: "SHOPIFY_CLIENT_SECRET",
-    defaultText: "none",
-    description: "The same app's; it signs webhooks too (or SHOPIFY_CLIENT_SECRET_FILE).",
-  },
-  { name: "DRAIN_SECONDS", defaultText: "0", description: "Wait between SIGTERM and closing the port." },
-];
+/** For --help and docs/operating.md, in Markdown. */
+export const OPTION_HELP = [...Object.values(OPTIONS), ...Object.values(COMMAND_OPTIONS)].map(
+  ({ name, fallback, defaultText, hasFile, help }) => ({
+    name,
+    defaultText: defaultText ?? (String(fallback ?? "") || "none"),
+    help: hasFile === true ? `${help} Or \`${name}_FILE\`, a file that holds it.` : help,
+  }),
+);
 
 /** All problems of the environment at once, one sentence each. */
 export class ConfigError extends Error {
@@ -118,92 +197,53 @@ export class ConfigError extends Error {
   }
 }
 
-const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
-
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Readers of single options; what is wrong is added to `problems`. */
-function openEnvironment(environment: Environment, problems: string[]) {
-  const text = (name: string): string | null => {
-    const value = environment[name]?.trim();
-    return value === undefined || value === "" ? null : value;
-  };
-  const integer = (name: string, fallback: number, minimum: number, maximum: number): number => {
-    const value = text(name);
-    if (value === null) return fallback;
-    const number = /^\d{1,9}$/u.test(value) ? Number(value) : Number.NaN;
-    if (number >= minimum && number <= maximum) return number;
-    problems.push(`${name} must be a whole number from ${minimum} to ${maximum}.`);
-    return fallback;
-  };
-  const flag = (name: string): boolean => {
-    const value = text(name) ?? "false";
-    if (value !== "true" && value !== "false") problems.push(`${name} must be true or false.`);
-    return value === "true";
-  };
-  const secretText = (name: string): string | null => {
-    const file = text(`${name}_FILE`);
-    if (file === null) return text(name);
-    if (text(name) !== null) problems.push(`Set ${name} or ${name}_FILE, not both.`);
-    try {
-      return readFileSync(file, "utf8").trim();
-    } catch {
-      problems.push(`${name}_FILE names a file that cannot be read.`);
-      return null;
-    }
-  };
-  return { text, integer, flag, secretText };
-}
 
 /** Reads the options; throws `ConfigError` listing every problem. */
 export function readConfig(environment: Environment): Config {
   const problems: string[] = [];
-  const { text, integer, flag, secretText } = openEnvironment(environment, problems);
-  const databaseUrl = secretText("DATABASE_URL");
-  if (databaseUrl !== null && !/^postgres(ql)?:\/\//u.test(databaseUrl)) {
-    problems.push("DATABASE_URL must start with postgres:// or postgresql://.");
-  }
-  const secret = secretText("RETURNS_SECRET");
-  if (secret !== null && secret.length < 32)
-    problems.push("RETURNS_SECRET must have at least 32 characters.");
-  const shopifyClientId = text("SHOPIFY_CLIENT_ID");
-  const shopifyClientSecret = secretText("SHOPIFY_CLIENT_SECRET");
-  if (shopifyClientId !== null && shopifyClientSecret === null)
+  const values = Object.fromEntries(
+    Object.entries(OPTIONS).map(([key, given]) => [key, readOption(given, environment, problems)]),
+  ) as Values;
+  if (values.shopifyClientId !== null && values.shopifyClientSecret === null)
     problems.push("SHOPIFY_CLIENT_ID needs SHOPIFY_CLIENT_SECRET.");
-  const logLevel = text("LOG_LEVEL") ?? "info";
-  if (!LOG_LEVELS.includes(logLevel)) problems.push(`LOG_LEVEL must be one of ${LOG_LEVELS.join(", ")}.`);
-
-  const config: Config = {
-    host: text("HOST") ?? "127.0.0.1",
-    port: integer("PORT", 8080, 0, 65_535),
-    operationsPort: text("OPERATIONS_PORT") === null ? null : integer("OPERATIONS_PORT", 0, 0, 65_535),
-    operationsHost: text("OPERATIONS_HOST") ?? "127.0.0.1",
-    hasMetricsOnApiPort: flag("METRICS_ON_API_PORT"),
-    databaseUrl,
-    dataFolder: text("RETURNS_DATA_DIR"),
-    secret,
-    logLevel,
-    maxConnections: integer("DATABASE_CONNECTIONS", 10, 1, 500),
-    answerMemoryMegabytes: integer("ANSWER_MEMORY_MB", 64, 0, 65_536),
-    mcpAllowedOrigins: readOrigins(text("MCP_ALLOWED_ORIGINS"), problems),
-    syncRuns: integer("SYNC_RUNS", 2, 1, 50),
-    publicUrl: readPublicUrl(text("PUBLIC_URL"), problems),
-    shopifyClientId,
-    shopifyClientSecret,
-    drainSeconds: integer("DRAIN_SECONDS", 0, 0, 600),
-    warnings: databaseUrl !== null && isReadableOnTheWay(databaseUrl) ? [DATABASE_WITHOUT_TLS] : [],
-  };
-  if (isLoopbackHost(config.host)) config.warnings = [];
-  else problems.push(...problemsOfExposure(config));
+  const isExposed = !isLoopbackHost(values.host);
+  if (isExposed) problems.push(...problemsOfExposure(values));
   if (problems.length > 0) throw new ConfigError(problems);
-  return config;
+  return { ...values, warnings: isExposed ? warningsOfExposure(values) : [] };
 }
 
-const DATABASE_WITHOUT_TLS =
-  "DATABASE_URL names another machine without TLS, so that data and password can be read on the way: add sslmode=verify-full.";
+/** The option's value, or its fallback; what is wrong is added to `problems`. */
+function readOption(
+  { name, form, fallback, hasFile = false }: Option<unknown, unknown>,
+  environment: Environment,
+  problems: string[],
+): unknown {
+  const value = textOf(environment[name]);
+  const file = hasFile ? textOf(environment[`${name}_FILE`]) : null;
+  if (file !== null && value !== null) problems.push(`Set ${name} or ${name}_FILE, not both.`);
+  const given = file === null ? value : readFile(file);
+  if (file !== null && given === null) problems.push(`${name}_FILE names a file that cannot be read.`);
+  if (given === null) return fallback;
+  const read = form.read(given);
+  if (read === undefined) problems.push(`${name} must ${form.rule}.`);
+  return read ?? fallback;
+}
+
+function textOf(value: string | undefined): string | null {
+  return value?.trim() || null;
+}
+
+function readFile(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    return null;
+  }
+}
 
 /** Options that are unsafe when other machines are served: approvals, webhooks and tokens depend on both. */
-function problemsOfExposure({ publicUrl, secret }: Config): string[] {
+function problemsOfExposure({ publicUrl, secret }: Values): string[] {
   const problems: string[] = [];
   const url = publicUrl === null ? null : new URL(publicUrl);
   if (url?.protocol === "http:" && !isLoopbackHost(url.hostname)) {
@@ -218,29 +258,14 @@ function problemsOfExposure({ publicUrl, secret }: Config): string[] {
 }
 
 /** Another machine's database over a connection that need not be encrypted. A path of a socket has no host. */
-function isReadableOnTheWay(databaseUrl: string): boolean {
-  const url = URL.parse(databaseUrl);
-  if (url === null) return false;
+function warningsOfExposure({ databaseUrl }: Values): string[] {
+  const url = databaseUrl === null ? null : URL.parse(databaseUrl);
+  if (url === null) return [];
   const host = url.searchParams.get("host") ?? url.hostname;
-  if (host === "" || host.startsWith("/") || isLoopbackHost(host)) return false;
+  if (host === "" || host.startsWith("/") || isLoopbackHost(host)) return [];
   const mode = url.searchParams.get("sslmode") ?? (url.searchParams.get("ssl") === "true" ? "require" : "");
-  return !["require", "verify-ca", "verify-full"].includes(mode);
+  return ["require", "verify-ca", "verify-full"].includes(mode) ? [] : [DATABASE_WITHOUT_TLS];
 }
 
-function readOrigins(list: string | null, problems: string[]): string[] {
-  const origins = (list ?? "").split(",").flatMap((origin) => origin.trim() || []);
-  const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
-  if (wrong !== undefined)
-    problems.push("MCP_ALLOWED_ORIGINS must list origins such as https://app.example.");
-  return origins;
-}
-
-/** Platforms send browsers and webhooks there, so that it is the root of an origin. */
-function readPublicUrl(address: string | null, problems: string[]): string | null {
-  if (address === null) return null;
-  const url = URL.parse(address);
-  const isRoot = url !== null && /^https?:$/u.test(url.protocol) && url.href === `${url.origin}/`;
-  if (isRoot) return url.origin;
-  problems.push("PUBLIC_URL must be an address without a path, such as https://returns.example.com.");
-  return null;
-}
+const DATABASE_WITHOUT_TLS =
+  "DATABASE_URL names another machine without TLS, so that data and password can be read on the way: add sslmode=verify-full.";

@@ -47,22 +47,23 @@ function clientOf(token: string): ReturnsClient {
 type Values = Record<string, string | number | boolean>;
 type Method = Exclude<keyof ReturnsClient, `iterate${string}`>;
 
-const CALLS: { [Name in Method]: NonNullable<Parameters<ReturnsClient[Name]>[0]>[] } = {
-  entities: [{}, { q: "jacket" }, { type: "sku", limit: 2, vendor: "Südstern" }],
-  summary: [MONTHS, { ...MONTHS, sku: "JACKET-M", include_used_variants: true, window: "90d" }],
-  report: [MONTHS, { ...MONTHS, reportSection: "costs", product_gid: "gid://shopify/Product/2" }],
+/** Beside the least that each method must be given. */
+const CALLS: { [Name in Method]?: NonNullable<Parameters<ReturnsClient[Name]>[0]>[] } = {
+  entities: [{ q: "jacket" }, { type: "sku", limit: 2, vendor: "Südstern" }],
+  summary: [{ ...MONTHS, sku: "JACKET-M", include_used_variants: true, window: "90d" }],
+  report: [{ ...MONTHS, reportSection: "costs", product_gid: "gid://shopify/Product/2" }],
   timeseries: [{ ...MONTHS, include_incomplete: true }],
-  returnRateLeaderboard: [{}, { period: "year", limit: 3, min_return_rate: 0.01, min_sold_units: 1 }],
+  returnRateLeaderboard: [{ period: "year", limit: 3, min_return_rate: 0.01, min_sold_units: 1 }],
   returnCostLeaderboard: [{ ...MONTHS, limit: 2, min_cost: 0.5 }],
-  alerts: [{}, { since: "2026-06-03T02:00:00+02:00", category: "report_ready", limit: 3 }],
-  exportReport: [MONTHS],
+  alerts: [{ since: "2026-06-03T02:00:00+02:00", category: "report_ready", limit: 3 }],
 };
 
 for (const name of Object.keys(ENDPOINTS) as Method[]) {
   test(`${name} gives what the endpoint itself answers`, async () => {
-    const { path } = ENDPOINTS[name];
+    const { path, parameters } = ENDPOINTS[name];
+    const least = (parameters as readonly string[]).includes("start_month") ? MONTHS : {};
     const method = client[name] as unknown as (parameters: object) => Promise<Record<string, unknown>>;
-    for (const params of CALLS[name]) {
+    for (const params of [least, ...(CALLS[name] ?? [])]) {
       const result = await method(params);
       const answer = await service.call(path, { token: tenant.token, params: { ...params } as Values });
       assert.equal(answer.status, 200);

@@ -126,9 +126,10 @@ describe("the options", () => {
   });
 
   test("each has a line of help", () => {
-    for (const { name, description } of OPTION_HELP) {
+    for (const { name, defaultText, help } of OPTION_HELP) {
       assert.match(name, /^[A-Z_]+$/u);
-      assert.match(description, /\.$/u);
+      assert.match(help, /\.$/u);
+      assert.notEqual(defaultText, "");
     }
     assert.equal(new Set(OPTION_HELP.map((option) => option.name)).size, OPTION_HELP.length);
   });

@@ -40,11 +40,11 @@ function withMember(values: Record<string, string>, member: string): string {
 }
 
 const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
-const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.toolName !== null);
+const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.tool !== null);
 
 describe("values", () => {
   for (const endpoint of TOOL_ENDPOINTS) {
-    const tool = String(endpoint.toolName);
+    const tool = String(endpoint.tool?.name);
     const least = leastParameters(endpoint);
 
     test(`${tool}: an array or an object is refused by the argument's name`, async () => {

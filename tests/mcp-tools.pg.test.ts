@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import type { Endpoint } from "../src/contract/endpoint.ts";
+import type { Endpoint, ParameterSchema } from "../src/contract/endpoint.ts";
 import { post, rpc, toolCall, toolError, toolText } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
+import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -69,7 +70,17 @@ const CASES: Readonly<Record<string, readonly Values[]>> = {
   ],
 };
 
-const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.toolName !== null);
+const TOOL_ENDPOINTS = (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.tool !== null);
+
+/** For a tool without cases above: the least that it must be given, and one value that it refuses. */
+function leastCases(endpoint: Endpoint): Values[] {
+  const least = leastParameters(endpoint);
+  const isStrict = (schema: ParameterSchema): boolean =>
+    schema["x-normalized"] !== true && (schema.type !== "string" || schema.pattern !== undefined);
+  const [name, schema] = parametersOf(endpoint).find((parameter) => isStrict(parameter[1])) ?? [];
+  assert.ok(name !== undefined && schema !== undefined, endpoint.name);
+  return [least, { ...least, [name]: brokenValues(schema)[0] ?? "" }];
+}
 
 /** A refusal of REST as a tool words it; answers hold neither phrase. */
 function inToolWords(text: string): string {
@@ -79,11 +90,13 @@ function inToolWords(text: string): string {
 }
 
 describe("a tool and its endpoint", () => {
-  for (const { toolName, path } of TOOL_ENDPOINTS) {
-    const tool = String(toolName);
+  for (const endpoint of TOOL_ENDPOINTS) {
+    const { path, scope } = endpoint;
+    const tool = String(endpoint.tool?.name);
+    const cases = CASES[tool] ?? leastCases(endpoint);
     test(`${tool} answers the bytes of ${path}, and its refusals`, async () => {
       const statuses = new Set<number>();
-      for (const params of CASES[tool] ?? []) {
+      for (const params of cases) {
         const rest = await service.call(path, { token: tenant.token, params });
         const answer = await ask(toolCall(tool, params));
         const { text, isError } = toolText(answer);
@@ -95,7 +108,7 @@ describe("a tool and its endpoint", () => {
     });
 
     test(`${tool} takes numbers and booleans as strings, as REST does`, async () => {
-      for (const params of CASES[tool] ?? []) {
+      for (const params of cases) {
         const asStrings = Object.fromEntries(
           Object.entries(params).map(([name, value]) => [name, String(value)]),
         );
@@ -105,7 +118,7 @@ describe("a tool and its endpoint", () => {
     });
 
     test(`${tool} counts once, carries the rate-limit headers and needs the endpoint's scope`, async () => {
-      const params = CASES[tool]?.[0] ?? {};
+      const params = cases[0] ?? {};
       const counted = await countedRequests(service.database, tenant);
       const answer = await ask(toolCall(tool, params));
       assert.equal(await countedRequests(service.database, tenant), counted + 1);
@@ -113,7 +126,6 @@ describe("a tool and its endpoint", () => {
       assert.equal(answer.headers.get("x-ratelimit-remaining"), String(1_000_000 - counted - 1));
       assert.match(answer.headers.get("x-ratelimit-reset") ?? "", /T00:00:00\.000Z$/u);
 
-      const { scope } = TOOL_ENDPOINTS.find((endpoint) => endpoint.toolName === tool) as Endpoint;
       const others = ["read:dashboard", "read:reports", "read:exports", "read:alerts"].filter(
         (other) => other !== scope,
       );

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, mock, test } from "node:test";
 import { INTERNAL_ERROR_MESSAGE, errorBody } from "../src/contract/errors.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
+import { summary } from "../src/contract/summary.ts";
 import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 import { post, toolCall } from "./support/mcp.ts";
@@ -11,17 +12,6 @@ import { changeWorkspace, createTokenOf } from "./support/tenants.ts";
 
 const FILE = join(import.meta.dirname, "..", "src", "http", "openapi-examples.json");
 
-/** A request per endpoint that has something to tell, as the guides tell it: a lamp with a bad batch in May 2026. */
-const QUERIES: Readonly<Record<string, string>> = {
-  entities: "q=table lamp&limit=2",
-  summary: "sku=LMP53-BRASS&start_month=2026-01&end_month=2026-05&window=30d",
-  report: "sku=LMP53-BRASS&start_month=2026-04&end_month=2026-05&window=30d",
-  timeseries: "product_gid=gid://import/Product/700053&start_month=2026-04&end_month=2026-05&window=30d",
-  "return-rate-leaderboard": "period=month&limit=2",
-  "return-cost-leaderboard": "start_month=2026-01&end_month=2026-05&window=90d&limit=2",
-  alerts: "since=2026-06-01T00:00:00Z&limit=2",
-  "export-report": "start_month=2026-01&end_month=2026-05&window=30d",
-};
 const LISTED_ROWS = 2;
 const CSV_LINES = 8;
 
@@ -38,14 +28,11 @@ after(async () => {
 
 test("the document's examples are what the demo store answers", async () => {
   const endpoints: Record<string, unknown> = {};
-  for (const { name, path } of ENDPOINTS) {
-    const query = QUERIES[name] ?? "";
-    const { status, text } = await ask(`${path}?${new URLSearchParams(query).toString()}`, demo.tenant.token);
+  for (const { name, path, example, response } of ENDPOINTS) {
+    const query = new URLSearchParams(example).toString();
+    const { status, text } = await ask(`${path}?${query}`, demo.tenant.token);
     assert.equal(status, 200, text);
-    endpoints[name] = {
-      query,
-      answer: path.endsWith(".csv") ? firstLines(text) : shortened(JSON.parse(text)),
-    };
+    endpoints[name] = response === null ? firstLines(text) : shortened(JSON.parse(text));
   }
   const examples = { endpoints, mcp: await mcpExample(), errors: await errorExamples() };
   const written = `${JSON.stringify(examples, null, 2)}\n`;
@@ -54,7 +41,7 @@ test("the document's examples are what the demo store answers", async () => {
 });
 
 async function mcpExample() {
-  const request = toolCall("get_summary", Object.fromEntries(new URLSearchParams(QUERIES["summary"])));
+  const request = toolCall("get_summary", Object.fromEntries(new URLSearchParams(summary.example)));
   const { message } = await post(demo.service.address, request, { token: demo.tenant.token });
   return { request, answer: message };
 }

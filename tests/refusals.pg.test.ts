@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { takesSelector } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
-import { brokenValues, leastParameters, parametersOf, takesSelector } from "./support/requests.ts";
+import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";

@@ -5,7 +5,8 @@ import { recordStatements } from "./support/asked-statements.ts";
 import type { AskedStatements } from "./support/asked-statements.ts";
 import { openConnections } from "./support/database.ts";
 import { post, toolCall } from "./support/mcp.ts";
-import { leastParameters, parametersOf, takesSelector } from "./support/requests.ts";
+import { leastParameters, parametersOf } from "./support/requests.ts";
+import { takesSelector } from "../src/contract/endpoint.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -77,8 +78,8 @@ test("every MCP tool", () =>
   checkSurface(async () => {
     await service.database.query("update workspace set data_version = data_version + 1");
     for (const endpoint of ENDPOINTS) {
-      if (endpoint.toolName === null) continue;
-      const call = toolCall(endpoint.toolName, leastParameters(endpoint));
+      if (endpoint.tool === null) continue;
+      const call = toolCall(endpoint.tool.name, leastParameters(endpoint));
       assert.equal((await post(service.address, call, { token: tenant.token })).status, 200);
     }
   }, ["admit_many", "list_alerts"]));

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Endpoint } from "../src/contract/endpoint.ts";
+import { takesSelector } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
-import { leastParameters, parametersOf, takesSelector } from "./support/requests.ts";
+import { leastParameters, parametersOf } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
 import type { CalledAnswer, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";

@@ -178,8 +178,8 @@ const call = (tool: string, values: unknown): Promise<RpcAnswer> =>
   post(service.address, toolCall(tool, values), { token: tenant.token });
 
 for (const endpoint of ENDPOINTS as readonly Endpoint[]) {
-  if (endpoint.toolName === null) continue;
-  const tool = endpoint.toolName;
+  if (endpoint.tool === null) continue;
+  const tool = endpoint.tool.name;
   const least = leastParameters(endpoint);
 
   describe(tool, () => {

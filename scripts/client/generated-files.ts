@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { camelCase, isPaged, listParameters, pascalCase } from "../../src/contract/endpoint.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { entitySelector } from "../../src/contract/entities.ts";
 import { ERROR_STATUS } from "../../src/contract/errors.ts";
 import {
   cohortEcho,
@@ -17,9 +19,9 @@ import {
   windowParameters,
 } from "../../src/contract/parameters.ts";
 import { ENDPOINTS } from "../../src/contract/registry.ts";
-import { listedSaleEvent } from "../../src/contract/report.ts";
+import { listedSaleEvent } from "../../src/contract/sale-event.ts";
 import { projectRoot } from "../lint/tool.ts";
-import { createTypeWriter, docText, pascalCase } from "./type-text.ts";
+import { createTypeWriter, docText } from "./type-text.ts";
 import type { Schema, SharedMembers, TypeWriter } from "./type-text.ts";
 
 const HEADER = "// Made from the contract by scripts/client-types.ts; not edited by hand.\n\n";
@@ -78,7 +80,7 @@ function answersText(): string {
     named: [
       { name: "Freshness", schema: nonNull(freshness) },
       { name: "SelectorEcho", schema: selectorEcho },
-      { name: "EntitySelector", schema: entitySelector() },
+      { name: "EntitySelector", schema: entitySelector },
       { name: "SaleEvent", schema: listedSaleEvent },
     ],
     allowsUndefined: false,
@@ -109,8 +111,8 @@ function methodsText(): string {
 }
 
 function methodText(endpoint: Endpoint, answers: Set<string>): string {
-  const method = methodName(endpoint);
-  const isRequired = ((endpoint.parameters.required as string[] | undefined) ?? []).length > 0;
+  const method = camelCase(endpoint.name);
+  const isRequired = listParameters(endpoint.parameters).some((parameter) => parameter.isRequired);
   const given = `(parameters${isRequired ? "" : "?"}: ${parametersName(endpoint)}, options?: RequestOptions)`;
   const needs = [...endpoint.entitlements].filter((name) => name !== "api_access");
   const entitled = needs.length === 0 ? "" : ` and the entitlement \`${needs.join("`, `")}\``;
@@ -140,7 +142,7 @@ function endpointsText(): string {
       isPaged: isPaged(endpoint),
       parameters: Object.keys(endpoint.parameters.properties),
     };
-    return `${methodName(endpoint)}: ${JSON.stringify(facts)},`;
+    return `${camelCase(endpoint.name)}: ${JSON.stringify(facts)},`;
   });
   return (
     `export const ENDPOINTS = {${entries.join("\n")}} as const;\n\n` +
@@ -158,22 +160,8 @@ function bodyOf(endpoint: Endpoint): { data: Schema; meta: Schema } {
   return (endpoint.response as Schema).properties as { data: Schema; meta: Schema };
 }
 
-function isPaged(endpoint: Endpoint): boolean {
-  return "cursor" in endpoint.parameters.properties;
-}
-
-function methodName(endpoint: Endpoint): string {
-  const name = pascalCase(endpoint.name);
-  return name.charAt(0).toLowerCase() + name.slice(1);
-}
-
 function parametersName(endpoint: Endpoint): string {
   return `${pascalCase(endpoint.name)}Parameters`;
-}
-
-function entitySelector(): Schema {
-  const [entities] = ENDPOINTS;
-  return entities.response.properties.data.items.properties.selector;
 }
 
 function nonNull(schema: Schema): Schema {

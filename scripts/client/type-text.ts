@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { pascalCase } from "../../src/contract/endpoint.ts";
 
 /** The members of JSON Schema that the contract uses. */
 export type Schema = {
@@ -147,13 +148,6 @@ function itemName(name: string): string {
   if (name.endsWith("Rows")) return name.slice(0, -1);
   if (name.endsWith("ies")) return `${name.slice(0, -3)}y`;
   return name.endsWith("s") ? name.slice(0, -1) : `${name}Row`;
-}
-
-export function pascalCase(name: string): string {
-  return name
-    .split(/[-_]/u)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join("");
 }
 
 const DOC_WIDTH = 100;

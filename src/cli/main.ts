@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { OPTION_HELP } from "../config.ts";
-import { formatTable } from "../lib/table.ts";
+import { COMMAND_OPTIONS, OPTION_HELP } from "../config.ts";
+import { PLAIN, formatTable } from "../lib/table.ts";
 import { addCompletionCommand } from "./completion.ts";
 import { addConnectCommands } from "./connect.ts";
 import { addDemoCommand } from "./demo.ts";
@@ -78,13 +78,16 @@ function createProgram(context: CommandContext): Command {
   addDoctorCommand(program, context);
   addQueryCommands(program, context);
   addCompletionCommand(program);
-  defaultToWorkspace(program, context.environment["RETURNS_WORKSPACE"]);
+  defaultToWorkspace(program, context.environment[COMMAND_OPTIONS.workspace.name]);
   return program;
 }
 
 function environmentHelp(): string {
-  const rows = OPTION_HELP.map((option) => [option.name, option.defaultText, option.description]);
-  return `\nOptions of the environment:\n${formatTable(["name", "default", "meaning"], rows)}`;
+  const rows = OPTION_HELP.map(({ name, defaultText, help }) =>
+    [name, defaultText, help].map((cell) => cell.replaceAll("`", "")),
+  );
+  const style = { ...PLAIN, widthCharacters: process.stdout.columns ?? null };
+  return `\nOptions of the environment:\n${formatTable(["name", "default", "meaning"], rows, style)}`;
 }
 
 function isHelp(error: unknown): boolean {

@@ -60,7 +60,8 @@ async function askAll(
   { endpoint, parameters, signal }: Ask,
   terminal: Terminal,
 ): Promise<Answer> {
-  const limit = parameters["limit"] ?? endpoint.parameters.find(({ name }) => name === "limit")?.maximum;
+  const limit =
+    parameters["limit"] ?? endpoint.parameters.find(({ name }) => name === "limit")?.schema.maximum;
   const pages = method as (
     parameters: Record<string, unknown>,
     options?: RequestOptions,

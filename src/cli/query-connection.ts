@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import { createClient } from "../client/client.ts";
 import type { ReturnsClient } from "../client/client.ts";
 import { ReturnsNetworkError } from "../client/errors.ts";
+import { COMMAND_OPTIONS } from "../config.ts";
 import { impossible, invalid } from "../control/refusal.ts";
 import type { CommandContext } from "./session.ts";
 
@@ -14,14 +15,12 @@ export type ConnectionOptions = {
   allowPlainHttp?: boolean;
 };
 
-const DEFAULT_URL = "http://127.0.0.1:8080";
-
 /** A client as the options and the environment say. Throws a `Refusal`. */
 export async function connect(
   options: ConnectionOptions,
   { environment }: CommandContext,
 ): Promise<ReturnsClient> {
-  const baseUrl = options.url ?? (environment["RETURNS_URL"] || DEFAULT_URL);
+  const baseUrl = options.url ?? (environment[COMMAND_OPTIONS.url.name] || COMMAND_OPTIONS.url.fallback);
   const token = await readToken(options, environment);
   try {
     return createClient({ baseUrl, token, allowPlainHttp: options.allowPlainHttp });

@@ -1,7 +1,8 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { listEndpointOptions } from "../client/endpoint-options.ts";
-import type { EndpointOptions, EndpointParameter } from "../client/endpoint-options.ts";
+import type { EndpointOptions } from "../client/endpoint-options.ts";
+import { COMMAND_OPTIONS } from "../config.ts";
 import { invalid } from "../control/refusal.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { copyExport, printAnswer } from "./query-answer.ts";
@@ -12,6 +13,7 @@ import type { CommandContext } from "./session.ts";
 
 type QueryOptions = ConnectionOptions & { csv?: boolean; all?: boolean } & Record<string, unknown>;
 
+const { url, token } = COMMAND_OPTIONS;
 const LONGEST_STOP_MS = 1_000;
 
 const EXAMPLES = `Examples:
@@ -31,7 +33,7 @@ export function addQueryCommands(program: Command, context: CommandContext): voi
     .addHelpText("before", EXAMPLES)
     .addHelpText(
       "after",
-      "\nOptions of the environment: RETURNS_URL, RETURNS_TOKEN, RETURNS_TOKEN_FILE.\nEvery request counts against the daily quota.\n",
+      `\nOptions of the environment: ${url.name}, ${token.name}, ${token.name}_FILE.\nEvery request counts against the daily quota.\n`,
     );
   for (const endpoint of listEndpointOptions()) addEndpoint(group, context, endpoint);
 }
@@ -40,9 +42,9 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
   const command = group
     .command(endpoint.name)
     .description(`${endpoint.summary} (${endpoint.scope}).`)
-    .option("--url <address>", "where the service lies (default: RETURNS_URL or http://127.0.0.1:8080)")
+    .option("--url <address>", `where the service lies (default: ${url.name} or ${url.fallback})`)
     .option("--allow-plain-http", "send the token unencrypted to another machine")
-    .option("--token-file <file>", "file that holds the token (default: RETURNS_TOKEN)")
+    .option("--token-file <file>", `file that holds the token (default: ${token.name})`)
     .addOption(new Option("--token <->", "- reads the token from standard input"));
   for (const parameter of endpoint.parameters) command.addOption(optionOf(parameter));
   const isReport = endpoint.name === "report";
@@ -51,18 +53,17 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
   command.action((options: QueryOptions) => query(context, command, endpoint, options));
 }
 
-function optionOf(parameter: EndpointParameter): Option {
-  const flag = `--${kebabCase(parameter.name)}`;
-  const isFlag = parameter.kind === "boolean";
-  const hasDefault = parameter.defaultText !== null && !isFlag;
-  const fallback = hasDefault ? ` (default: ${parameter.defaultText})` : "";
+function optionOf({ name, schema, isRequired }: EndpointOptions["parameters"][number]): Option {
+  const { type, enum: values, description = "", default: fallback } = schema;
+  const kind = type === "integer" || type === "number" ? "number" : "text";
+  const isFlag = type === "boolean";
   const option = new Option(
-    isFlag ? flag : `${flag} <${parameter.kind}>`,
-    `${parameter.description}${fallback}`,
+    isFlag ? `--${kebabCase(name)}` : `--${kebabCase(name)} <${kind}>`,
+    isFlag || fallback === undefined ? description : `${description} (default: ${fallback})`,
   );
-  if (parameter.values !== null) option.choices(parameter.values);
-  if (parameter.description.startsWith("Alias of ")) option.hideHelp();
-  return option.makeOptionMandatory(parameter.isRequired);
+  if (values !== undefined) option.choices(values);
+  if (description.startsWith("Alias of ")) option.hideHelp();
+  return option.makeOptionMandatory(isRequired);
 }
 
 function kebabCase(name: string): string {

@@ -1,13 +1,37 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { dateTime, meta, nullableText, units } from "./meta.ts";
+import { body, pageEcho } from "./meta.ts";
 import { cursorParameter, limitParameter } from "./parameters.ts";
+import { closed, orNull, text } from "./schema.ts";
+
+const alert = closed(
+  {
+    id: text("Id of the alert."),
+    category: text(
+      "What happened: return_rate_watchlist, backfill_completed, connection_stale or report_ready.",
+    ),
+    severity: Type.Enum(["info", "warning", "critical"], { description: "How much it matters." }),
+    title: text("One line."),
+    body: orNull(text("A few sentences.")),
+    link_url: orNull(text("Where to look further.")),
+    link_label: orNull(text("What the link is called.")),
+    metadata: orNull(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures.",
+      }),
+    ),
+    created_at: Type.String({ format: "date-time", description: "When it was written." }),
+  },
+  { component: "Alert" },
+);
 
 export const alerts = defineEndpoint({
   name: "alerts",
   path: "/api/v1/alerts",
   scope: "read:alerts",
   entitlements: ["api_access"],
+  tag: "Alerts",
   summary: "Workspace alerts, newest first",
   description: "Poll with since, or follow meta.next_cursor through older alerts.",
   parameters: Type.Object({
@@ -27,33 +51,20 @@ export const alerts = defineEndpoint({
     ...limitParameter(100, 50),
     ...cursorParameter,
   }),
-  response: Type.Object(
-    {
-      data: Type.Array(
-        Type.Object(
-          {
-            id: Type.String(),
-            category: Type.String(),
-            severity: Type.Enum(["info", "warning", "critical"]),
-            title: Type.String(),
-            body: nullableText,
-            link_url: nullableText,
-            link_label: nullableText,
-            metadata: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
-            created_at: dateTime,
-          },
-          { additionalProperties: false },
-        ),
-      ),
-      meta: meta({
-        since: Type.Union([dateTime, Type.Null()]),
-        category: nullableText,
-        limit: Type.Integer({ minimum: 1, maximum: 100 }),
-        returned: units,
-        next_cursor: nullableText,
-      }),
-    },
-    { additionalProperties: false },
-  ),
-  toolName: "list_alerts",
+  response: body(Type.Array(alert), {
+    since: orNull(Type.String({ format: "date-time", description: "The floor that was asked for." })),
+    category: orNull(text("The category that was asked for.")),
+    ...pageEcho(100),
+  }),
+  example: "since=2026-06-01T00:00:00Z&limit=2",
+  tool: {
+    name: "list_alerts",
+    title: "List alerts",
+    lines: [
+      "Returns the workspace's alerts, newest first: return-rate spikes, finished imports, stale connections, ready reports.",
+      "Use it to see what changed; to look into one, take the selector in its metadata to get_report or get_timeseries.",
+      "since is an inclusive floor on created_at (with Z or an offset). Default limit 50 (1 to 100); older ones follow meta.next_cursor.",
+      'Example: {"since": "2026-06-01T00:00:00Z", "category": "return_rate_watchlist"}',
+    ],
+  },
 });

@@ -6,16 +6,38 @@ export const SCOPES: readonly Scope[] = ["read:dashboard", "read:reports", "read
 export type Entitlement = "api_access" | "data_export" | "full_leaderboards";
 export const ENTITLEMENTS: readonly Entitlement[] = ["api_access", "data_export", "full_leaderboards"];
 
-/** One endpoint of the contract: everything that the surfaces (REST, MCP, OpenAPI, client) loop over. */
+/** Groups of endpoints in the OpenAPI document, in its order. */
+export const TAGS = {
+  Alerts: "What changed in the workspace, newest first.",
+  Catalogue: "SKUs, products and product groups: the selectors for the rest.",
+  Export: "The report as a file.",
+  Leaderboards: "SKUs by return rate and by what their returns cost.",
+  MCP: "The same data as tools for AI agents.",
+  "Return rates": "Return rates of a selection over order-cohort months.",
+} as const;
+
+/** The MCP tool that wraps an endpoint, in the words for a client's model. */
+export type ToolText = {
+  name: string;
+  title: string;
+  /** What it returns, when to use it and what else does, defaults, an example. */
+  lines: readonly string[];
+  /** Its schema also lists a selector as one object; every tool with a selector takes one. */
+  listsSelectorObject?: boolean;
+};
+
+/** One endpoint of the contract: everything that the surfaces (REST, MCP, OpenAPI, client, docs) loop over. */
 export type Endpoint<
+  Name extends string = string,
   Parameters extends TObject = TObject,
   Response extends TSchema | null = TSchema | null,
 > = {
-  /** The name in every layer: file, endpoint, query, test. */
-  name: string;
+  /** The name in every layer: file, handler, query, test, command, client method. */
+  name: Name;
   path: `/api/v1/${string}`;
   scope: Scope;
   entitlements: readonly Entitlement[];
+  tag: keyof typeof TAGS;
   summary: string;
   description: string;
   parameters: Parameters;
@@ -23,16 +45,75 @@ export type Endpoint<
   ignores?: readonly string[];
   /** Schema of the JSON body; null = CSV. */
   response: Response;
-  /** The MCP tool that wraps it; null = none. */
-  toolName: string | null;
+  /** The query whose answer from the demo store is the document's example. */
+  example: string;
+  /** null = no tool wraps it. */
+  tool: ToolText | null;
 };
 
 /** The validated input of an endpoint, in the wire's names. */
 export type Input<E extends Endpoint> = Static<E["parameters"]>;
 
-/** Keeps the literal types of an endpoint's schemas. */
-export function defineEndpoint<Parameters extends TObject, Response extends TSchema | null>(
-  endpoint: Endpoint<Parameters, Response>,
-): Endpoint<Parameters, Response> {
+/** Keeps the literal types of an endpoint's name and schemas. */
+export function defineEndpoint<
+  const Name extends string,
+  Parameters extends TObject,
+  Response extends TSchema | null,
+>(endpoint: Endpoint<Name, Parameters, Response>): Endpoint<Name, Parameters, Response> {
   return endpoint;
+}
+
+/** The members of JSON Schema that parameters use. */
+export type ParameterSchema = TSchema & {
+  type?: string;
+  description?: string;
+  enum?: string[];
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  default?: string | number | boolean;
+  /** The end of the sentence "<name> must be …". */
+  "x-allowed"?: string;
+  /** A value that is not allowed falls back to `x-unreadable`, else to the default, instead of being refused. */
+  "x-normalized"?: boolean;
+  "x-unreadable"?: unknown;
+  /** The values that a tool takes where REST takes any text. */
+  "x-tool-enum"?: string[];
+  /** The most characters of the text as a search folds it. */
+  "x-folded-length"?: number;
+};
+
+export type Parameter = { name: string; schema: ParameterSchema; isRequired: boolean };
+
+/** What a schema of parameters lists, in its order. */
+export function listParameters({ properties, required }: TObject): Parameter[] {
+  const names = new Set(required as string[] | undefined);
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    schema: schema as ParameterSchema,
+    isRequired: names.has(name),
+  }));
+}
+
+/** Whether what it takes selects what the figures are about. */
+export function takesSelector({ parameters }: Endpoint): boolean {
+  return "sku" in parameters.properties;
+}
+
+/** Whether its answers come in pages that a cursor continues. */
+export function isPaged({ parameters }: Endpoint): boolean {
+  return "cursor" in parameters.properties;
+}
+
+/** `return-rate-leaderboard` → `ReturnRateLeaderboard`. */
+export function pascalCase(name: string): string {
+  return name.replaceAll(/(?:^|[-_])(\w)/gu, (_match, letter: string) => letter.toUpperCase());
+}
+
+/** `return-rate-leaderboard` → `returnRateLeaderboard`. */
+export function camelCase(name: string): string {
+  return name.replaceAll(/[-_](\w)/gu, (_match, letter: string) => letter.toUpperCase());
 }

@@ -1,24 +1,40 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { meta, nullableText, units } from "./meta.ts";
+import { body, groupType, nullableText, pageEcho } from "./meta.ts";
 import { cursorParameter, limitParameter, vendorParameter } from "./parameters.ts";
+import { closed, oneOf, orNull, text } from "./schema.ts";
 
-const groupType = Type.Enum(["family", "analytics_category"]);
+export const entitySelector = oneOf(
+  [
+    closed({ sku: Type.String() }),
+    closed({ product_gid: Type.String() }),
+    closed({ product_group_type: groupType, product_group_key: Type.String() }),
+  ],
+  { component: "PublicEntitySelector" },
+);
 
-const selector = Type.Union([
-  Type.Object({ sku: Type.String() }, { additionalProperties: false }),
-  Type.Object({ product_gid: Type.String() }, { additionalProperties: false }),
-  Type.Object(
-    { product_group_type: groupType, product_group_key: Type.String() },
-    { additionalProperties: false },
-  ),
-]);
+const entity = closed(
+  {
+    type: Type.Enum(["sku", "product", "product_group"], { description: "Kind of entity." }),
+    label: Type.String(),
+    subtitle: orNull(text("For a SKU its product's title, for a product its vendor, for a group its kind.")),
+    product_gid: nullableText,
+    sku: nullableText,
+    product_title: nullableText,
+    vendor: nullableText,
+    product_group_type: orNull(groupType),
+    product_group_key: nullableText,
+    selector: entitySelector,
+  },
+  { component: "PublicEntity" },
+);
 
 export const entities = defineEndpoint({
   name: "entities",
   path: "/api/v1/entities",
   scope: "read:dashboard",
   entitlements: ["api_access"],
+  tag: "Catalogue",
   summary: "SKUs, products and product groups, as selectors",
   description:
     "Without q: the whole catalogue in a fixed order, page by page. With q: the best matches, on one page.",
@@ -42,35 +58,24 @@ export const entities = defineEndpoint({
     ...cursorParameter,
     ...vendorParameter,
   }),
-  response: Type.Object(
-    {
-      data: Type.Array(
-        Type.Object(
-          {
-            type: Type.Enum(["sku", "product", "product_group"]),
-            label: Type.String(),
-            subtitle: nullableText,
-            product_gid: nullableText,
-            sku: nullableText,
-            product_title: nullableText,
-            vendor: nullableText,
-            product_group_type: Type.Union([groupType, Type.Null()]),
-            product_group_key: nullableText,
-            selector,
-          },
-          { additionalProperties: false },
-        ),
-      ),
-      meta: meta({
-        query: Type.String(),
-        type: Type.Enum(["all", "sku", "product", "product_group"]),
-        vendor: nullableText,
-        limit: Type.Integer({ minimum: 1, maximum: 100 }),
-        returned: units,
-        next_cursor: nullableText,
-      }),
-    },
-    { additionalProperties: false },
-  ),
-  toolName: "list_entities",
+  response: body(Type.Array(entity), {
+    query: text("The search text that was asked for; empty when there was none."),
+    type: Type.Enum(["all", "sku", "product", "product_group"], {
+      description: "The type that was asked for.",
+    }),
+    vendor: nullableText,
+    ...pageEcho(100),
+  }),
+  example: "q=table lamp&limit=2",
+  tool: {
+    name: "list_entities",
+    title: "List SKUs, products and groups",
+    lines: [
+      "Returns SKUs, products and product groups with the selector that names each of them in the other tools.",
+      "Use it first, to turn a name into a selector; for the worst SKUs use get_return_rate_leaderboard instead.",
+      "With q: the best matches on one page, groups and products named so before SKUs. Without q: all, by pages (meta.next_cursor as cursor).",
+      "Default: all types, limit 20 (1 to 100); a row takes some 300 bytes. type product or product_group keeps SKUs out.",
+      'Example: {"q": "lamp", "type": "product", "limit": 5}',
+    ],
+  },
 });

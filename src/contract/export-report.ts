@@ -7,6 +7,7 @@ export const exportReport = defineEndpoint({
   path: "/api/v1/export/report.csv",
   scope: "read:exports",
   entitlements: ["api_access", "data_export"],
+  tag: "Export",
   summary: "The report as CSV",
   description:
     "Every figure of the whole report once, one per row: section, cohort_month, key, label, metric, value, unit. " +
@@ -14,5 +15,6 @@ export const exportReport = defineEndpoint({
   parameters: Type.Object(reportParameters),
   ignores: Object.keys(report.parameters.properties),
   response: null,
-  toolName: null,
+  example: "start_month=2026-01&end_month=2026-05&window=30d",
+  tool: null,
 });

@@ -1,7 +1,8 @@
-import type { TObject, TSchema } from "typebox";
+import type { TObject } from "typebox";
 import { fold } from "../lib/fold.ts";
 import { dayFromText, knownMonth } from "../lib/month.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { listParameters } from "./endpoint.ts";
+import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
 import { invalidRequest } from "./errors.ts";
 import { MAXIMUM_MONTHS, SELECTOR_NAMES } from "./parameters.ts";
 import { selectorProblem } from "./selector.ts";
@@ -24,7 +25,7 @@ type ParameterReader = {
   /** Returns undefined and notes a problem when the value is not allowed. */
   read: (value: unknown, problems: Problems) => unknown;
   fallback: unknown;
-  required: boolean;
+  isRequired: boolean;
 };
 
 /**
@@ -43,9 +44,7 @@ export function compileRequest(endpoint: Endpoint, words: Vocabulary): InputRead
 
 /** The reader of the parameters that a schema lists; it receives problems found before, and names not to read. */
 export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
-  const parameters = Object.entries(schema.properties).map(([name, property]) =>
-    compileParameter(name, forSurface(property, words), (schema.required as string[] | undefined) ?? []),
-  );
+  const parameters = listParameters(schema).map((parameter) => compileParameter(parameter, words));
   const hasSelector = "sku" in schema.properties;
   const hasMonths = "start_month" in schema.properties;
   return (
@@ -79,30 +78,14 @@ function noteRefusal(problems: Problems, refusals: ReadonlyMap<string, string>, 
   return true;
 }
 
-type ParameterSchema = TSchema & {
-  type?: string;
-  enum?: string[];
-  format?: string;
-  pattern?: string;
-  minLength?: number;
-  maxLength?: number;
-  minimum?: number;
-  maximum?: number;
-  default?: unknown;
-  "x-allowed"?: string;
-  "x-normalized"?: boolean;
-  "x-unreadable"?: unknown;
-  "x-tool-enum"?: string[];
-  "x-folded-length"?: number;
-};
-
 /** A tool takes the listed values alone where REST takes any text: a model repairs a refusal, and trusts an empty list. */
 function forSurface(schema: ParameterSchema, { surface }: Vocabulary): ParameterSchema {
   const values = surface === "mcp" ? schema["x-tool-enum"] : undefined;
   return values === undefined ? schema : { type: "string", enum: values };
 }
 
-function compileParameter(name: string, schema: ParameterSchema, required: string[]): ParameterReader {
+function compileParameter({ name, isRequired, ...parameter }: Parameter, words: Vocabulary): ParameterReader {
+  const schema = forSurface(parameter.schema, words);
   const decode = decoderOf(schema);
   const allowed = `${name} must be ${allowedText(schema)}`;
   const isNumber = schema.type === "integer" || schema.type === "number";
@@ -114,13 +97,13 @@ function compileParameter(name: string, schema: ParameterSchema, required: strin
     problems.set(name, isOtherNotation ? `${allowed}, in plain decimal digits.` : `${allowed}.`);
     return undefined;
   };
-  return { name, read, fallback: schema.default, required: required.includes(name) };
+  return { name, read, fallback: schema.default, isRequired };
 }
 
 function readParameter(parameter: ParameterReader, value: unknown, problems: Problems): unknown {
   // An empty value counts as not given.
   if (value !== undefined && value !== null && value !== "") return parameter.read(value, problems);
-  if (parameter.required) {
+  if (parameter.isRequired) {
     problems.set(parameter.name, `${parameter.name} is required: a month written YYYY-MM, such as 2026-01.`);
   }
   return parameter.fallback;

@@ -1,36 +1,38 @@
 import Type from "typebox";
-import type { TProperties } from "typebox";
+import type { TProperties, TSchema } from "typebox";
+import { closed, count, oneOf, orNull, text } from "./schema.ts";
 import { API_VERSION } from "./version.ts";
 
-const nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: T) =>
-  Type.Union([schema, Type.Null()]);
-
 export const dateTime = Type.String({ format: "date-time" });
-export const nullableText = nullable(Type.String());
+export const nullableText = orNull(Type.String());
 export const monthText = Type.String({ pattern: "^\\d{4}-\\d{2}$" });
+export const cohortMonth = Type.String({ pattern: "^\\d{4}-\\d{2}-01$" });
 export const units = Type.Integer({ minimum: 0 });
 export const rate = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction, 6 decimals." });
+/** Of the selected cohorts inside the window. */
+export const figures = { sold_units: units, returned_units: units, return_rate: rate };
+export const groupType = Type.Enum(["family", "analytics_category"]);
 
-export const freshness = Type.Union([
-  Type.Object(
-    {
-      data_updated_at: Type.Union([dateTime, Type.Null()]),
-      sources: Type.Array(
-        Type.Object(
-          {
-            source: Type.String(),
-            last_synced_at: Type.Union([dateTime, Type.Null()]),
-            status: nullableText,
-            stale: Type.Boolean(),
-          },
-          { additionalProperties: false },
-        ),
-      ),
-    },
-    { additionalProperties: false },
+const freshnessSource = closed(
+  {
+    source: text("Name of the source."),
+    last_synced_at: orNull(
+      Type.String({ format: "date-time", description: "Last successful sync; null when there was none." }),
+    ),
+    status: orNull(text("ok, syncing, failed or disconnected; null before the first run.")),
+    stale: Type.Boolean({
+      description: "True when the source never synced, failed, or last synced more than 36 hours ago.",
+    }),
+  },
+  { component: "FreshnessSource" },
+);
+
+export const freshness = orNull(
+  closed(
+    { data_updated_at: orNull(dateTime), sources: Type.Array(freshnessSource) },
+    { component: "Freshness" },
   ),
-  Type.Null(),
-]);
+);
 
 const identity = {
   api_version: Type.Literal(API_VERSION),
@@ -39,26 +41,24 @@ const identity = {
   shop_domain: Type.String(),
 };
 
-export const selectorEcho = Type.Union([
-  Type.Object({ type: Type.Literal("workspace") }, { additionalProperties: false }),
-  Type.Object(
-    { type: Type.Literal("sku"), primarySku: Type.String(), skus: Type.Array(Type.String()) },
-    { additionalProperties: false },
-  ),
-  Type.Object(
-    { type: Type.Literal("product"), product_gid: Type.String(), skus: Type.Array(Type.String()) },
-    { additionalProperties: false },
-  ),
-  Type.Object(
-    {
+export const selectorEcho = oneOf(
+  [
+    closed({ type: Type.Literal("workspace") }),
+    closed({
+      type: Type.Literal("sku"),
+      primarySku: text("The SKU that was asked for."),
+      skus: Type.Array(Type.String()),
+    }),
+    closed({ type: Type.Literal("product"), product_gid: Type.String(), skus: Type.Array(Type.String()) }),
+    closed({
       type: Type.Literal("product_group"),
-      product_group_type: Type.Enum(["family", "analytics_category"]),
+      product_group_type: groupType,
       product_group_key: Type.String(),
       label: Type.String(),
-    },
-    { additionalProperties: false },
-  ),
-]);
+    }),
+  ],
+  { component: "Selector" },
+);
 
 /** Echoes of a request over cohort months. */
 export const cohortEcho = {
@@ -71,23 +71,33 @@ export const cohortEcho = {
 };
 
 /** Of leaderboards: whether the workspace ever had the vendor that they are filtered by; null without one. */
-export const vendorKnown = Type.Union([Type.Boolean(), Type.Null()]);
+export const vendorKnown = orNull(Type.Boolean());
 /** How much of a range of cohort months an answer counts. */
 export const monthCoverage = {
-  months_included: Type.Integer({
-    minimum: 0,
-    description:
-      "Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results.",
-  }),
+  months_included: count(
+    "Cohort months of the range that count. 0 = nothing was counted, so that zeros are no results.",
+  ),
   excluded_months: Type.Array(monthText, {
     description: "Months of the range left out because their window is still open, newest last.",
   }),
-  complete_through: Type.Union([monthText, Type.Null()]),
+  complete_through: orNull(monthText),
 };
 
 /** ApiMeta with the given echoes; nothing else may appear. */
 export function meta<Echo extends TProperties>(echo: Echo) {
-  return Type.Object({ ...identity, freshness, ...echo }, { additionalProperties: false });
+  return closed({ ...identity, freshness, ...echo });
+}
+
+/** Echoes of a request for one page. */
+export const pageEcho = (maximum: number) => ({
+  limit: Type.Integer({ minimum: 1, maximum }),
+  returned: units,
+  next_cursor: nullableText,
+});
+
+/** The body of a JSON answer: its data, and ApiMeta with the given echoes. */
+export function body<Data extends TSchema, Echo extends TProperties>(data: Data, echo: Echo) {
+  return closed({ data, meta: meta(echo) });
 }
 
 /** What a leaderboard row says of its product; both names of the product's id carry the same value. */

@@ -1,10 +1,5 @@
 import Type from "typebox";
 
-// A parameter schema is plain JSON Schema; `x-allowed` is the end of the sentence "<name> must be …".
-// `x-normalized` marks a value that falls back to `x-unreadable`, else to its default, instead of being refused. `x-tool-enum`
-// lists the values that a tool takes where REST takes any text, `x-folded-length` the most characters of the text as a
-// search folds it.
-
 const TEXT_LIMIT = 512;
 
 const text = (description: string) =>
@@ -40,6 +35,11 @@ export const selectorParameters = {
   product_group_key: text("Key of the product group; goes with product_group_type."),
 };
 
+/** What the text of a tool with a selector says of it. */
+export const SELECTOR_LINE =
+  "Selector: sku, or product_gid, or product_group_type with product_group_key; take it from list_entities. None = the whole store.";
+export const SELECTOR_OBJECT_LINE = `${SELECTOR_LINE} Or pass a list_entities row's selector object as selector.`;
+
 export const SELECTOR_NAMES: readonly string[] = Object.keys(selectorParameters);
 
 /** The range of order-cohort months, both ends included, at most 120 months. */
@@ -54,6 +54,11 @@ export const observationWindow = Type.Enum(["primary", "30d", "90d", "lifetime"]
   default: "primary",
   description: "Observation window: days after the order in which a returned unit counts.",
 });
+
+/** What the text of a tool over cohort months says of them. */
+export const COHORT_LINE =
+  "Months are order cohorts in UTC, both ends included, at most 120. Default window: primary; months still open in it are left out. " +
+  "months_included 0: nothing was counted, so zeros are no results.";
 
 const flag = (description: string) => Type.Boolean({ default: false, description });
 

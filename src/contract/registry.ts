@@ -19,3 +19,5 @@ export const ENDPOINTS = [
   alerts,
   exportReport,
 ] as const satisfies readonly Endpoint[];
+
+export type AnyEndpoint = (typeof ENDPOINTS)[number];

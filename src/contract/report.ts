@@ -1,56 +1,67 @@
 import Type from "typebox";
-import type { Static, TProperties, TSchema } from "typebox";
+import type { Static } from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { cohortEcho, meta, monthCoverage, monthText, rate, units } from "./meta.ts";
+import {
+  body,
+  cohortEcho,
+  cohortMonth,
+  figures,
+  groupType,
+  monthCoverage,
+  monthText,
+  rate,
+  units,
+} from "./meta.ts";
 import {
   BREAKDOWNS,
+  COHORT_LINE,
   REPORT_SECTIONS,
+  SELECTOR_OBJECT_LINE,
   breakdownParameter,
   cohortParameters,
   reportSectionParameter,
   reportStateParameters,
 } from "./parameters.ts";
-
-const closed = <Properties extends TProperties>(
-  properties: Properties,
-  options: { description?: string } = {},
-) => Type.Object(properties, { ...options, additionalProperties: false });
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+import { listedSaleEvent, rateChange, saleEvent } from "./sale-event.ts";
+import { closed, count, oneOf, orNull, text } from "./schema.ts";
 
 const amount = Type.Number({ description: "Decimal number in currency_code." });
+const costAmounts = { refunded_amount: amount, return_label_cost: amount, returns_cost: amount };
 const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction of the returned units." });
-const rateChange = Type.Number({ minimum: -1, maximum: 1, description: "Difference of two rates." });
-const DAY_PATTERN = "^\\d{4}-\\d{2}-\\d{2}$";
-const day = Type.String({ pattern: DAY_PATTERN });
 
-const summary = closed({
-  sold_units: units,
-  returned_units: units,
-  return_rate: rate,
-  return_rate_interval: orNull(
-    closed({ low: rate, high: rate }, { description: "95 % Wilson interval; null when nothing was sold." }),
-  ),
-  refunded_units: units,
-  refunded_amount: amount,
-  return_label_cost: amount,
-  returns_cost: amount,
-  cost_per_returned_unit: orNull(
-    Type.Number({
-      description: "returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero.",
-    }),
-  ),
-  median_days_to_return: orNull(Type.Number({ minimum: 0 })),
-  ...monthCoverage,
-});
+const summary = closed(
+  {
+    ...figures,
+    return_rate_interval: orNull(
+      closed(
+        { low: rate, high: rate },
+        { description: "95 % Wilson interval; null when nothing was sold.", component: "RateInterval" },
+      ),
+    ),
+    refunded_units: units,
+    ...costAmounts,
+    cost_per_returned_unit: orNull(
+      Type.Number({
+        description: "returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero.",
+      }),
+    ),
+    median_days_to_return: orNull(
+      Type.Number({
+        minimum: 0,
+        description: "Median days from order to return; null when nothing came back.",
+      }),
+    ),
+    ...monthCoverage,
+  },
+  { component: "ReportSummary" },
+);
 
 const comparison = orNull(
   closed(
     {
       start_month: monthText,
       end_month: monthText,
-      sold_units: units,
-      returned_units: units,
-      return_rate: rate,
+      ...figures,
       return_rate_change: orNull(rateChange),
     },
     {
@@ -58,26 +69,24 @@ const comparison = orNull(
         "As many complete months as summary.months_included, ending with the newest complete month before start_month " +
         "(lifetime: right before it); null when none is included, when none before is complete, and when they would " +
         "begin before the year 1.",
+      component: "ReportComparison",
     },
   ),
 );
 
-const trend = Type.Array(
-  closed({
-    cohort_month: Type.String({ pattern: "^\\d{4}-\\d{2}-01$" }),
-    sold_units: units,
-    returned_units: units,
-    return_rate: rate,
+const trendRow = closed(
+  {
+    cohort_month: cohortMonth,
+    ...figures,
     is_complete: orNull(Type.Boolean({ description: "null for the open-ended lifetime window." })),
     refunded_units: units,
-    refunded_amount: amount,
-    return_label_cost: amount,
-    returns_cost: amount,
-  }),
+    ...costAmounts,
+  },
+  { component: "ReportTrendRow" },
 );
 
-const returnReasons = Type.Array(
-  closed({
+const returnReason = closed(
+  {
     reason: Type.String({
       description: "As the store has it; refund_only or unspecified where there is none, as kind says.",
     }),
@@ -89,35 +98,42 @@ const returnReasons = Type.Array(
     label: Type.String(),
     returned_units: units,
     share,
-  }),
+  },
+  { component: "ReportReason" },
 );
 
-const refunds = closed({
-  refunded_units: units,
-  refunded_amount: amount,
-  returned_not_refunded_units: units,
-  refunded_not_returned_units: units,
-});
+const refunds = closed(
+  {
+    refunded_units: units,
+    refunded_amount: amount,
+    returned_not_refunded_units: count("Units that came back without a refund, counted line by line."),
+    refunded_not_returned_units: count("Units refunded without coming back, counted line by line."),
+  },
+  { component: "ReportRefunds" },
+);
 
-const timingBuckets = Type.Array(
-  closed({
-    bucket: Type.String(),
-    from_day: Type.Integer({ minimum: 0 }),
-    to_day: orNull(Type.Integer({ minimum: 0 })),
+const timingBucket = closed(
+  {
+    bucket: text("Name of the bucket, such as 8-14."),
+    from_day: count("First day of the bucket."),
+    to_day: orNull(count("Last day of the bucket; null = open.")),
     returned_units: units,
     share: orNull(share),
     cumulative_share: orNull(share),
-  }),
+  },
+  { component: "ReportTimingBucket" },
 );
 
 const lifecycleCoverage = closed(
   {
-    requested_units: units,
-    open_units: units,
-    closed_units: units,
-    declined_units: units,
-    canceled_units: units,
-    refund_only_units: units,
+    requested_units: count(
+      "Units of requests that wait for an answer; in every state, the processed units where any are reported.",
+    ),
+    open_units: count("Units of open returns."),
+    closed_units: count("Units of closed returns."),
+    declined_units: count("Units of declined requests."),
+    canceled_units: count("Units of canceled returns."),
+    refund_only_units: count("Returned units known from a refund alone."),
     share_with_reason: orNull(share),
     share_with_refund: orNull(share),
     share_with_label: orNull(share),
@@ -126,86 +142,47 @@ const lifecycleCoverage = closed(
     description:
       "Units of return requests on the selected cohorts by their present state, whatever the window, and how much " +
       "is known of the returned units; share_with_label is null when label costs are not included.",
+    component: "ReportLifecycleCoverage",
   },
 );
 
-const costs = closed({
-  refunded_amount: amount,
-  return_label_cost: amount,
-  returns_cost: amount,
-  unmatched_label_cost: orNull(
-    Type.Number({
-      description:
-        "Labels charged in the requested months that match no return or order; null unless the whole workspace is " +
-        "selected and label costs are included.",
-    }),
-  ),
-  estimated_margin_impact: orNull(Type.Number({ description: "null when no unit cost is known." })),
-  cogs_coverage: Type.Integer({
-    minimum: 0,
-    maximum: 100,
-    description: "Whole percent of the returned units whose unit cost is known.",
-  }),
-});
-
-const countedDays = Type.Integer({
-  minimum: 0,
-  description: "Days that count: those whose window is still open are left out unless include_incomplete.",
-});
-const firstOrLastDay = (which: "First" | "Last") =>
-  Type.String({
-    pattern: DAY_PATTERN,
-    description: `${which} day that counts; null when none does, and for selected_non_sale.`,
-  });
-
-const saleEvent = orNull(
-  closed(
-    {
-      slug: Type.String(),
-      label: Type.String(),
-      starts_on: day,
-      ends_on: day,
-      baseline: Type.Enum(["matched_prior", "selected_non_sale", "prior_year"]),
-      scope: Type.Enum(["current_selection", "event_scope"]),
-      event: closed({ days: countedDays, sold_units: units, returned_units: units, return_rate: rate }),
-      baseline_period: closed({
-        days: countedDays,
-        starts_on: orNull(firstOrLastDay("First")),
-        ends_on: orNull(firstOrLastDay("Last")),
-        sold_units: units,
-        returned_units: units,
-        return_rate: rate,
+const costs = closed(
+  {
+    ...costAmounts,
+    unmatched_label_cost: orNull(
+      Type.Number({
+        description:
+          "Labels charged in the requested months that match no return or order; null unless the whole workspace is " +
+          "selected and label costs are included.",
       }),
-      return_rate_change: orNull(rateChange),
-    },
-    { description: "null unless saleEvent names a sale event of this workspace." },
-  ),
+    ),
+    estimated_margin_impact: orNull(Type.Number({ description: "null when no unit cost is known." })),
+    cogs_coverage: Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description: "Whole percent of the returned units whose unit cost is known.",
+    }),
+  },
+  { component: "ReportCosts" },
 );
 
 const breakdown = closed(
   {
-    breakdown_by: Type.Enum([...BREAKDOWNS]),
+    breakdown_by: Type.Enum([...BREAKDOWNS], { description: "What it is divided by." }),
     rows: Type.Array(
       closed({
-        key: Type.String(),
+        key: text("The vendor, product id, SKU or group; other for the rest."),
         label: Type.String(),
-        selector: Type.Union([
+        selector: oneOf([
           closed({ vendor: Type.String() }),
           closed({ product_gid: Type.String() }),
           closed({ sku: Type.String() }),
-          closed({
-            product_group_type: Type.Enum(["family", "analytics_category"]),
-            product_group_key: Type.String(),
-          }),
+          closed({ product_group_type: groupType, product_group_key: Type.String() }),
           Type.Null(),
         ]),
-        sold_units: units,
-        returned_units: units,
-        return_rate: rate,
+        ...figures,
         return_rate_interval: orNull(closed({ low: rate, high: rate })),
-        refunded_amount: amount,
-        return_label_cost: amount,
-        returns_cost: amount,
+        ...costAmounts,
       }),
     ),
   },
@@ -215,33 +192,29 @@ const breakdown = closed(
       "rest and for what has no key: together they are the selection.",
   },
 );
-/** A sale event that a report can be asked for. */
-export const listedSaleEvent = closed({
-  slug: Type.String(),
-  label: Type.String(),
-  starts_on: day,
-  ends_on: day,
-});
 
-const data = closed({
-  currency_code: Type.String(),
-  window_days: orNull(Type.Integer({ minimum: 1 })),
-  label_costs_included: Type.Boolean(),
-  summary,
-  comparison: Type.Optional(comparison),
-  trend: Type.Optional(trend),
-  return_reasons: Type.Optional(returnReasons),
-  refunds: Type.Optional(refunds),
-  timing_buckets: Type.Optional(timingBuckets),
-  lifecycle_coverage: Type.Optional(lifecycleCoverage),
-  costs: Type.Optional(costs),
-  sale_event: saleEvent,
-  sale_events: Type.Array(listedSaleEvent),
-  sale_event_unknown: Type.Boolean({
-    description: "Whether saleEvent was asked for and this workspace has no such event; false otherwise.",
-  }),
-  breakdown: Type.Optional(breakdown),
-});
+const data = closed(
+  {
+    currency_code: Type.String(),
+    window_days: orNull(Type.Integer({ minimum: 1 })),
+    label_costs_included: Type.Boolean(),
+    summary,
+    comparison: Type.Optional(comparison),
+    trend: Type.Optional(Type.Array(trendRow)),
+    return_reasons: Type.Optional(Type.Array(returnReason)),
+    refunds: Type.Optional(refunds),
+    timing_buckets: Type.Optional(Type.Array(timingBucket)),
+    lifecycle_coverage: Type.Optional(lifecycleCoverage),
+    costs: Type.Optional(costs),
+    sale_event: saleEvent,
+    sale_events: Type.Array(listedSaleEvent),
+    sale_event_unknown: Type.Boolean({
+      description: "Whether saleEvent was asked for and this workspace has no such event; false otherwise.",
+    }),
+    breakdown: Type.Optional(breakdown),
+  },
+  { component: "Report" },
+);
 
 /** The report's data: the first four members and those of sale events always, the others as the section asks. */
 export type ReportData = Static<typeof data>;
@@ -256,6 +229,7 @@ export const report = defineEndpoint({
   path: "/api/v1/report",
   scope: "read:reports",
   entitlements: ["api_access"],
+  tag: "Return rates",
   summary: "Everything about the returns of a selection",
   description:
     "Rate with its interval and the months before, monthly trend, return reasons, refunds, days to return, how much " +
@@ -263,6 +237,22 @@ export const report = defineEndpoint({
     "baseline. reportSection narrows it to one part beside the summary and the sale event; breakdown divides it by " +
     "vendor, product, SKU or group.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
-  response: closed({ data, meta: meta({ ...cohortEcho, section: Type.Enum([...REPORT_SECTIONS]) }) }),
-  toolName: "get_report",
+  response: body(data, {
+    ...cohortEcho,
+    section: Type.Enum([...REPORT_SECTIONS], { description: "The part of the report that was returned." }),
+  }),
+  example: "sku=LMP53-BRASS&start_month=2026-04&end_month=2026-05&window=30d",
+  tool: {
+    name: "get_report",
+    title: "Get the returns report",
+    listsSelectorObject: true,
+    lines: [
+      "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
+      "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
+      "reportSection narrows some 5 kB to 1 to 3 kB: reasons (why), trend (rate and cost by month), breakdown with breakdownBy (worst vendor, product, SKU, group).",
+      SELECTOR_OBJECT_LINE,
+      COHORT_LINE,
+      'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',
+    ],
+  },
 });

@@ -1,25 +1,39 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
 import {
+  body,
+  figures,
   leaderboardProduct,
-  meta,
   monthCoverage,
   monthText,
   nullableText,
-  rate,
   selectorEcho,
   units,
   vendorKnown,
 } from "./meta.ts";
 import { limitParameter, selectorParameters, usedVariantsParameter, vendorParameter } from "./parameters.ts";
+import { closed, count, orNull } from "./schema.ts";
 
-const MAXIMUM_COUNT = Number.MAX_SAFE_INTEGER;
+const row = closed(
+  { sku: Type.String(), ...figures, ...leaderboardProduct },
+  { component: "ReturnRateLeaderboardRow" },
+);
+
+const data = closed(
+  {
+    rows: Type.Array(row),
+    total_eligible_count: units,
+    min_sold_units: count("Sold units that a SKU needed in order to be ranked."),
+  },
+  { component: "ReturnRateLeaderboard" },
+);
 
 export const returnRateLeaderboard = defineEndpoint({
   name: "return-rate-leaderboard",
   path: "/api/v1/leaderboards/return-rate",
   scope: "read:dashboard",
   entitlements: ["api_access"],
+  tag: "Leaderboards",
   summary: "SKUs by highest return rate",
   description:
     "Ranks SKUs over the latest complete order month or year, in the workspace's primary window, on one page.",
@@ -37,58 +51,43 @@ export const returnRateLeaderboard = defineEndpoint({
       Type.Number({ minimum: 0, maximum: 1, description: "Lowest return rate to list, a 0–1 fraction." }),
     ),
     min_sold_units: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAXIMUM_COUNT, description: "Fewest sold units to list." }),
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: "Fewest sold units to list.",
+      }),
     ),
     ...vendorParameter,
   }),
-  response: Type.Object(
-    {
-      data: Type.Object(
-        {
-          rows: Type.Array(
-            Type.Object(
-              {
-                sku: Type.String(),
-                sold_units: units,
-                returned_units: units,
-                return_rate: rate,
-                ...leaderboardProduct,
-              },
-              { additionalProperties: false },
-            ),
-          ),
-          total_eligible_count: units,
-          min_sold_units: units,
-        },
-        { additionalProperties: false },
-      ),
-      meta: meta({
-        selector: selectorEcho,
-        start_month: Type.Optional(monthText),
-        end_month: Type.Optional(monthText),
-        ...monthCoverage,
-        window: Type.Literal("primary"),
-        period: Type.Enum(["month", "year"]),
-        limit: Type.Integer({ minimum: 1, maximum: 500 }),
-        returned: units,
-        vendor: nullableText,
-        vendor_known: vendorKnown,
-        filters: Type.Object(
-          {
-            min_return_rate: Type.Union([Type.Number(), Type.Null()]),
-            min_sold_units: Type.Union([Type.Integer(), Type.Null()]),
-            vendor: nullableText,
-          },
-          { additionalProperties: false },
-        ),
-        totals: Type.Object(
-          { sold_units: units, returned_units: units, return_rate: rate },
-          { additionalProperties: false },
-        ),
-        full_leaderboards: Type.Boolean(),
-      }),
-    },
-    { additionalProperties: false },
-  ),
-  toolName: "get_return_rate_leaderboard",
+  response: body(data, {
+    selector: selectorEcho,
+    start_month: Type.Optional(monthText),
+    end_month: Type.Optional(monthText),
+    ...monthCoverage,
+    window: Type.Literal("primary"),
+    period: Type.Enum(["month", "year"], { description: "The period that was ranked." }),
+    limit: Type.Integer({ minimum: 1, maximum: 500 }),
+    returned: units,
+    vendor: nullableText,
+    vendor_known: vendorKnown,
+    filters: closed({
+      min_return_rate: orNull(Type.Number({ description: "Lowest return rate that was asked for." })),
+      min_sold_units: orNull(Type.Integer({ description: "Fewest sold units that were asked for." })),
+      vendor: nullableText,
+    }),
+    totals: closed(figures),
+    full_leaderboards: Type.Boolean(),
+  }),
+  example: "period=month&limit=2",
+  tool: {
+    name: "get_return_rate_leaderboard",
+    title: "Rank SKUs by return rate",
+    lines: [
+      "Returns SKUs by highest return rate over the latest complete month or year, in the workspace's primary window.",
+      "Use it to find problem SKUs: month shows a sudden one such as a bad batch, year the lasting ones. For cost use get_return_cost_leaderboard.",
+      "SKUs with few sales are left out (data.min_sold_units). Default: period year, limit 10 (1 to 500); the plan may show fewer.",
+      "A row takes some 450 bytes. Months are order cohorts in UTC; months_included 0: no month is complete yet. A selector narrows it to its SKUs; take it from list_entities.",
+      'Example: {"period": "month", "limit": 10, "min_return_rate": 0.2}',
+    ],
+  },
 });

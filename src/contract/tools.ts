@@ -1,4 +1,6 @@
-import type { Endpoint } from "./endpoint.ts";
+import { listParameters } from "./endpoint.ts";
+import type { Endpoint, Parameter, ParameterSchema, ToolText } from "./endpoint.ts";
+import { entitySelector } from "./entities.ts";
 import { ALIASES } from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
 
@@ -35,16 +37,9 @@ export const INSTRUCTIONS = [
 ].join("\n");
 
 /** The forms of a selector object, as the rows of list_entities carry it. */
-export const SELECTOR_SHAPES: readonly (readonly string[])[] = [
-  ["sku"],
-  ["product_gid"],
-  ["product_group_type", "product_group_key"],
-];
-
-/** Whether a tool also takes its selector as one object. */
-function takesSelectorObject(endpoint: Endpoint): boolean {
-  return endpoint.toolName === "get_report" || endpoint.toolName === "get_timeseries";
-}
+export const SELECTOR_SHAPES: readonly (readonly string[])[] = entitySelector.anyOf.map(({ properties }) =>
+  Object.keys(properties),
+);
 
 const ANNOTATIONS = {
   readOnlyHint: true,
@@ -52,91 +47,6 @@ const ANNOTATIONS = {
   idempotentHint: true,
   openWorldHint: false,
 } as const;
-
-type ToolText = { title: string; lines: readonly string[] };
-
-const SELECTOR_LINE =
-  "Selector: sku, or product_gid, or product_group_type with product_group_key; take it from list_entities. None = the whole store.";
-const SELECTOR_OBJECT_LINE = `${SELECTOR_LINE} Or pass a list_entities row's selector object as selector.`;
-const COHORT_LINE =
-  "Months are order cohorts in UTC, both ends included, at most 120. Default window: primary; months still open in it are left out. " +
-  "months_included 0: nothing was counted, so zeros are no results.";
-
-const TEXTS: Readonly<Record<string, ToolText>> = {
-  list_entities: {
-    title: "List SKUs, products and groups",
-    lines: [
-      "Returns SKUs, products and product groups with the selector that names each of them in the other tools.",
-      "Use it first, to turn a name into a selector; for the worst SKUs use get_return_rate_leaderboard instead.",
-      "With q: the best matches on one page, groups and products named so before SKUs. Without q: all, by pages (meta.next_cursor as cursor).",
-      "Default: all types, limit 20 (1 to 100); a row takes some 300 bytes. type product or product_group keeps SKUs out.",
-      'Example: {"q": "lamp", "type": "product", "limit": 5}',
-    ],
-  },
-  get_summary: {
-    title: "Get a return rate",
-    lines: [
-      "Returns sold_units, returned_units and return_rate (a 0–1 fraction) of one selection over a range of months.",
-      "Use it for a single figure, or one call for each of the things to compare; by month use get_timeseries, for reasons and costs get_report.",
-      SELECTOR_LINE,
-      COHORT_LINE,
-      "A product or SKU counts its new variants; include_used_variants adds the used ones.",
-      'Example: {"sku": "LAMP-01", "start_month": "2026-01", "end_month": "2026-03", "window": "90d"}',
-    ],
-  },
-  get_report: {
-    title: "Get the returns report",
-    lines: [
-      "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
-      "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
-      "reportSection narrows some 5 kB to 1 to 3 kB: reasons (why), trend (rate and cost by month), breakdown with breakdownBy (worst vendor, product, SKU, group).",
-      SELECTOR_OBJECT_LINE,
-      COHORT_LINE,
-      'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',
-    ],
-  },
-  get_timeseries: {
-    title: "Get monthly return rates",
-    lines: [
-      "Returns one row per month: sold_units, returned_units, return_rate (a 0–1 fraction) and is_complete.",
-      "Use it for a trend; for the total of the range use get_summary, for reasons and costs get_report.",
-      "To see whether a month is final, ask for it with include_incomplete: is_complete is false while its window is open.",
-      SELECTOR_OBJECT_LINE,
-      COHORT_LINE,
-      'Example: {"selector": {"sku": "LAMP-01"}, "start_month": "2025-01", "end_month": "2025-12"}',
-    ],
-  },
-  get_return_rate_leaderboard: {
-    title: "Rank SKUs by return rate",
-    lines: [
-      "Returns SKUs by highest return rate over the latest complete month or year, in the workspace's primary window.",
-      "Use it to find problem SKUs: month shows a sudden one such as a bad batch, year the lasting ones. For cost use get_return_cost_leaderboard.",
-      "SKUs with few sales are left out (data.min_sold_units). Default: period year, limit 10 (1 to 500); the plan may show fewer.",
-      "A row takes some 450 bytes. Months are order cohorts in UTC; months_included 0: no month is complete yet. A selector narrows it to its SKUs; take it from list_entities.",
-      'Example: {"period": "month", "limit": 10, "min_return_rate": 0.2}',
-    ],
-  },
-  get_return_cost_leaderboard: {
-    title: "Rank SKUs by returns cost",
-    lines: [
-      "Returns SKUs by highest returns cost (refunds without tax, plus return labels where known) over a range of months.",
-      "Use it for where returns cost most; for the highest rates use get_return_rate_leaderboard, for cost per month get_report.",
-      "Amounts are in data.currency_code. Default: limit 10 (1 to 100); a row takes some 600 bytes.",
-      "A selector narrows it to its SKUs; take it from list_entities.",
-      COHORT_LINE,
-      'Example: {"start_month": "2026-01", "end_month": "2026-06", "limit": 10}',
-    ],
-  },
-  list_alerts: {
-    title: "List alerts",
-    lines: [
-      "Returns the workspace's alerts, newest first: return-rate spikes, finished imports, stale connections, ready reports.",
-      "Use it to see what changed; to look into one, take the selector in its metadata to get_report or get_timeseries.",
-      "since is an inclusive floor on created_at (with Z or an offset). Default limit 50 (1 to 100); older ones follow meta.next_cursor.",
-      'Example: {"since": "2026-06-01T00:00:00Z", "category": "return_rate_watchlist"}',
-    ],
-  },
-};
 
 const SELECTOR_SCHEMA = {
   type: "object",
@@ -153,49 +63,31 @@ const SELECTOR_SCHEMA = {
 };
 
 /** Every tool, in the order of the registry. */
-export const TOOLS: readonly Tool[] = (ENDPOINTS as readonly Endpoint[]).flatMap((endpoint) =>
-  endpoint.toolName === null ? [] : [describeTool(endpoint.toolName, endpoint)],
+export const TOOLS: readonly Tool[] = (ENDPOINTS as readonly Endpoint[]).flatMap(({ tool, parameters }) =>
+  tool === null ? [] : [describeTool(tool, listParameters(parameters))],
 );
 
-function describeTool(name: string, endpoint: Endpoint): Tool {
-  const text = TEXTS[name];
-  if (text === undefined) throw new Error(`The tool ${name} has no description.`);
+function describeTool({ name, title, lines, ...options }: ToolText, parameters: readonly Parameter[]): Tool {
+  const listed = parameters.filter((parameter) => !ALIASES.has(parameter.name));
+  const flat = listed.map((parameter) => [parameter.name, argumentSchema(parameter.schema)]);
+  const selector = options.listsSelectorObject === true ? { selector: SELECTOR_SCHEMA } : {};
   return {
     name,
-    title: text.title,
-    description: text.lines.join("\n"),
-    inputSchema: argumentsSchema(endpoint),
-    annotations: { title: text.title, ...ANNOTATIONS },
+    title,
+    description: lines.join("\n"),
+    inputSchema: {
+      type: "object",
+      properties: { ...selector, ...Object.fromEntries(flat) },
+      required: listed.flatMap((parameter) => (parameter.isRequired ? [parameter.name] : [])),
+      additionalProperties: false,
+    },
+    annotations: { title, ...ANNOTATIONS },
   };
 }
 
-function argumentsSchema(endpoint: Endpoint): ArgumentsSchema {
-  const properties: ArgumentsSchema["properties"] = takesSelectorObject(endpoint)
-    ? { selector: SELECTOR_SCHEMA }
-    : {};
-  for (const [name, schema] of Object.entries(endpoint.parameters.properties)) {
-    if (!ALIASES.has(name)) properties[name] = argumentSchema(schema);
-  }
-  const required = (endpoint.parameters.required as string[] | undefined) ?? [];
-  return { type: "object", properties, required, additionalProperties: false };
-}
-
-/** The members of a parameter's schema that a tool's keeps. */
-type ParameterSchema = {
-  type?: string;
-  description?: string;
-  enum?: string[];
-  format?: string;
-  pattern?: string;
-  minimum?: number;
-  maximum?: number;
-  default?: string | number | boolean;
-  "x-tool-enum"?: string[];
-};
-
 /** A parameter's schema without what providers differ on; its bounds and default are said in words too. */
 function argumentSchema(schema: ParameterSchema): Record<string, unknown> {
-  const { format, minimum, pattern, "x-tool-enum": toolValues } = schema;
+  const { format, minimum, pattern, "x-tool-enum": toolValues, description = "" } = schema;
   const values = schema.enum ?? toolValues;
   const maximum = schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum;
   const facets = {
@@ -208,11 +100,11 @@ function argumentSchema(schema: ParameterSchema): Record<string, unknown> {
     default: schema.default,
   };
   // The endpoint that lists selectors has another name here.
-  const said = (schema.description ?? "").replace("as listed by entities", "as listed by list_entities");
-  const bounds = said.includes(`${minimum} to ${maximum}`) ? "" : boundsText(minimum, maximum);
+  const sentence = description.replace("as listed by entities", "as listed by list_entities");
+  const bounds = sentence.includes(`${minimum} to ${maximum}`) ? "" : boundsText(minimum, maximum);
   return {
     type: values === undefined ? schema.type : "string",
-    description: said + bounds + defaultText(schema.default),
+    description: sentence + bounds + defaultText(schema.default),
     ...Object.fromEntries(Object.entries(facets).filter(([, facet]) => facet !== undefined)),
   };
 }

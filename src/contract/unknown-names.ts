@@ -1,4 +1,5 @@
 import { nearestName } from "../lib/nearest-name.ts";
+import { takesSelector } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { ALIASES, SHARED_PARAMETERS } from "./parameters.ts";
 import { ENDPOINTS } from "./registry.ts";
@@ -22,7 +23,7 @@ export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): Unkn
   const taken = new Set([...listed, ...Object.keys(endpoint.parameters.properties)]);
   if (words.surface === "rest") {
     for (const name of [...SHARED_PARAMETERS, ...(endpoint.ignores ?? [])]) taken.add(name);
-  } else if ("sku" in endpoint.parameters.properties) {
+  } else if (takesSelector(endpoint)) {
     taken.add("selector");
   }
   const describe = (name: string): string => {
@@ -52,7 +53,7 @@ export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): Unkn
 /** The names that a surface lists: without the aliases of product_gid, which are kept for compatibility. */
 function listedNames(endpoint: Endpoint, { surface }: Vocabulary): string[] {
   if (surface === "mcp") {
-    const tool = TOOLS.find(({ name }) => name === endpoint.toolName);
+    const tool = TOOLS.find(({ name }) => name === endpoint.tool?.name);
     return Object.keys(tool?.inputSchema.properties ?? {});
   }
   return Object.keys(endpoint.parameters.properties).filter((name) => !ALIASES.has(name));

@@ -22,7 +22,7 @@ export const MCP_WORDS: Vocabulary = {
   surface: "mcp",
   endpointKind: "tool",
   inputKind: "an argument",
-  nameOf: ({ toolName }) => toolName,
+  nameOf: ({ tool }) => tool?.name ?? null,
 };
 
 /** A sentence that names parts of the contract, in the words of the surface that says it. */

@@ -123,7 +123,8 @@ function renderInput(id: string, { name, required, schema, example }: Parameter)
 /** The request as a shell would send it, and below it the answer: the example until a request was sent. */
 function renderPanel({ path, method, operation }: Place, answer: Answer): string {
   const [media] = Object.values(answer.content ?? {});
-  const example = media?.example;
+  // A new endpoint has none until a test has written it down.
+  const example = media?.example ?? null;
   const body = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {})[0]?.value;
   const isText = typeof example === "string";
   const shown = isText ? example.replaceAll("\r\n", "\n") : JSON.stringify(example, null, 2);

@@ -1,6 +1,6 @@
 /**
- * What each field of an answer means, by its name, because a name means the same everywhere; where it does not, by the
- * schema and the name. A field whose schema says something of its own needs no line here.
+ * What a field means that many answers have, or whose schema is a component of its own. A name means the same
+ * everywhere; where it does not, the schema's name is added. All others are described in their schemas.
  */
 const FIELDS: Readonly<Record<string, string>> = {
   data: "The answer itself.",
@@ -12,22 +12,14 @@ const FIELDS: Readonly<Record<string, string>> = {
   freshness: "How fresh the data is; null when it is unknown.",
   data_updated_at: "Latest successful sync of the connected sources: the as-of time of the numbers.",
   sources: "Each connected source.",
-  source: "Name of the source.",
-  last_synced_at: "Last successful sync; null when there was none.",
-  "FreshnessSource.status": "ok, syncing, failed or disconnected; null before the first run.",
-  stale: "True when the source never synced, failed, or last synced more than 36 hours ago.",
 
   selector: "What the figures are about, as it was resolved.",
   "PublicEntity.selector":
     "Parameters that select this entity in the other endpoints, to be passed back as they are.",
   sku: "SKU.",
-  primarySku: "The SKU that was asked for.",
   skus: "Every SKU that was counted or that the catalogue lists, used variants included if asked for.",
-  "PublicEntity.type": "Kind of entity.",
-  "EntitiesMeta.type": "The type that was asked for.",
   "Selector.type": "Kind of selection; workspace when no selector was given.",
   label: "Name to show.",
-  subtitle: "For a SKU its product's title, for a product its vendor, for a group its kind.",
   product_gid: "Id of the product.",
   store_product_gid: "Id of the product.",
   shopify_product_gid: "Id of the product, the same as store_product_gid.",
@@ -45,50 +37,27 @@ const FIELDS: Readonly<Record<string, string>> = {
   include_incomplete: "Whether cohorts whose window is still open are included.",
   complete_through:
     "Newest complete month for the window, whatever the range; null for lifetime, and when no month is complete.",
-  query: "The search text that was asked for; empty when there was none.",
-  since: "The floor that was asked for.",
-  "AlertsMeta.category": "The category that was asked for.",
-  period: "The period that was ranked.",
   limit: "The limit that was applied.",
   filters: "The filters that were applied.",
-  min_return_rate: "Lowest return rate that was asked for.",
-  min_cost: "Lowest returns cost that was asked for.",
   vendor_known: "Whether this workspace ever had the vendor that was asked for; null without one.",
   totals: "The sum of all rows that pass the filters, shown or not.",
   full_leaderboards: "Whether the plan may see the whole ranking.",
   returned: "Rows in this answer.",
   next_cursor: "Pass it back as cursor for the next page; null when there is none.",
-  section: "The part of the report that was returned.",
 
   rows: "The rows, in order.",
   cohort_month: "Order-cohort month, YYYY-MM-01.",
   sold_units: "Units sold in the cohort months: the denominator.",
   returned_units: "Units of those cohorts that came back within the window: the numerator.",
-  is_complete: "Whether the window has closed for every order of the month; absent for lifetime.",
   total_eligible_count:
     "Rows of the whole ranking that pass the filters, before the limit and the plan's clamp.",
-  "ReturnRateLeaderboard.min_sold_units": "Sold units that a SKU needed in order to be ranked.",
-  min_sold_units: "Fewest sold units that were asked for.",
   currency_code: "Currency of all amounts, ISO 4217.",
   total_cost_amount: "Returns cost: refunds without tax, plus return labels when label_costs_included.",
   total_refunded_amount: "Refunded merchandise, without tax.",
   total_return_label_cost: "Return labels; 0 unless label_costs_included.",
   label_costs_included: "Whether the costs of return labels are known and included.",
   refunded_units: "Units that were refunded within the window.",
-  estimated_margin_impact:
-    "Returns cost less the unit cost of the units that went back to stock; null when no unit cost is known.",
   cogs_coverage: "Whole percent of the returned units whose unit cost is known.",
-
-  id: "Id of the alert.",
-  category: "What happened: return_rate_watchlist, backfill_completed, connection_stale or report_ready.",
-  severity: "How much it matters.",
-  title: "One line.",
-  body: "A few sentences.",
-  link_url: "Where to look further.",
-  link_label: "What the link is called.",
-  metadata:
-    "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures.",
-  created_at: "When it was written.",
 
   window_days: "Length of the window in days; null for lifetime.",
   summary: "The figures of all months together.",
@@ -102,39 +71,10 @@ const FIELDS: Readonly<Record<string, string>> = {
   sale_event: "The sale event against its baseline.",
   sale_events: "Every sale event of the workspace, by slug: what saleEvent takes.",
   return_rate_interval: "95 % Wilson interval of the rate; null when nothing was sold.",
-  refunded_amount: "Refunded merchandise, without tax.",
-  return_label_cost: "Return labels; 0 unless label_costs_included.",
-  returns_cost: "Refunded merchandise plus return labels.",
-  median_days_to_return: "Median days from order to return; null when nothing came back.",
-  returned_not_refunded_units: "Units that came back without a refund, counted line by line.",
-  refunded_not_returned_units: "Units refunded without coming back, counted line by line.",
-  breakdown: "The selection divided by vendor, product, SKU or group.",
-  breakdown_by: "What it is divided by.",
-  key: "The vendor, product id, SKU or group; other for the rest.",
-  "ReportBreakdownRow.selector":
-    "Parameters that select it, to be passed back as they are; null for the rest.",
-  bucket: "Name of the bucket, such as 8-14.",
-  from_day: "First day of the bucket.",
-  to_day: "Last day of the bucket; null = open.",
-  cumulative_share: "Share of the returned units up to the end of this bucket.",
-  requested_units:
-    "Units of requests that wait for an answer; in every state, the processed units where any are reported.",
-  open_units: "Units of open returns.",
-  closed_units: "Units of closed returns.",
-  declined_units: "Units of declined requests.",
-  canceled_units: "Units of canceled returns.",
-  refund_only_units: "Returned units known from a refund alone.",
-  share_with_reason: "Share of the returned units whose reason is known.",
-  share_with_refund: "Share of the returned units that were refunded.",
-  share_with_label: "Share of the returned units whose order line has a return label in the window.",
-  slug: "The sale event's slug.",
   starts_on: "First day.",
   ends_on: "Last day.",
-  baseline: "What it is compared with.",
-  scope: "Which SKUs its figures cover.",
   event: "The figures of its days.",
   baseline_period: "The figures of the days it is compared with.",
-  return_rate_change: "This rate less the one it is compared with; null when either side sold nothing.",
 };
 
 /** The sentence for a field of a component, or undefined. */

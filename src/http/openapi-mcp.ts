@@ -1,5 +1,5 @@
 import { TOOLS } from "../contract/tools.ts";
-import { EXAMPLES } from "./openapi-examples.ts";
+import examples from "./openapi-examples.json" with { type: "json" };
 import { headerReferences } from "./openapi-responses.ts";
 import type { JsonObject } from "./openapi-schemas.ts";
 
@@ -105,7 +105,7 @@ export function describeMcp(): JsonObject {
         "application/json": {
           schema: { $ref: "#/components/schemas/JsonRpcRequest" },
           examples: {
-            callTool: { summary: "Call a tool", value: EXAMPLES.mcp.request },
+            callTool: { summary: "Call a tool", value: examples.mcp.request },
             listTools: { summary: "List the tools", value: { jsonrpc: "2.0", id: 1, method: "tools/list" } },
             initialized: {
               summary: "A notification",
@@ -152,7 +152,7 @@ const RESPONSES: JsonObject = {
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/JsonRpcResponse" },
-        example: EXAMPLES.mcp.answer,
+        example: examples.mcp.answer,
       },
     },
   },

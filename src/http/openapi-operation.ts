@@ -1,8 +1,9 @@
-import { MAXIMUM_MONTHS } from "../contract/parameters.ts";
+import { camelCase, listParameters, pascalCase } from "../contract/endpoint.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
-import type { EndpointExample } from "./openapi-examples.ts";
+import { MAXIMUM_MONTHS } from "../contract/parameters.ts";
+import examples from "./openapi-examples.json" with { type: "json" };
 import { errorReferences, headerReferences } from "./openapi-responses.ts";
-import { componentPrefix, plainSchema } from "./openapi-schemas.ts";
+import { plainSchema } from "./openapi-schemas.ts";
 import type { JsonObject, JsonSchema } from "./openapi-schemas.ts";
 
 const SELECTOR_TEXT =
@@ -13,35 +14,20 @@ const MONTHS_TEXT =
   `**Months.** Order cohorts in UTC, both ends included, at most ${MAXIMUM_MONTHS}. Months whose window is still open ` +
   "are left out unless `include_incomplete=true`.";
 
-/** The OpenAPI operation of an endpoint. */
-export function describeOperation(endpoint: Endpoint, example: EndpointExample): JsonObject {
+/** What the demo store answered to each endpoint's example, lists shortened, as a test wrote it down. */
+const ANSWERS: Readonly<Record<string, unknown>> = examples.endpoints;
+
+/** The OpenAPI operation of an endpoint, named like its tool, or like itself where it has none. */
+export function describeOperation(endpoint: Endpoint): JsonObject {
   return {
-    operationId: operationId(endpoint),
-    tags: [tagOf(endpoint)],
+    operationId: camelCase(endpoint.tool?.name ?? endpoint.name),
+    tags: [endpoint.tag],
     summary: endpoint.summary,
     description: descriptionOf(endpoint),
     security: [{ bearerAuth: [endpoint.scope] }],
-    parameters: describeParameters(endpoint, example),
-    responses: { "200": describeAnswer(endpoint, example), ...errorReferences() },
+    parameters: describeParameters(endpoint),
+    responses: { "200": describeAnswer(endpoint), ...errorReferences() },
   };
-}
-
-/** The tool's name in camelCase, and the endpoint's own where no tool wraps it. */
-export function operationId(endpoint: Endpoint): string {
-  return (endpoint.toolName ?? endpoint.name).replaceAll(/[-_](\w)/gu, (_match, letter: string) =>
-    letter.toUpperCase(),
-  );
-}
-
-function tagOf({ path }: Endpoint): string {
-  const [, , , first = ""] = path.split("/");
-  const TAGS: Record<string, string> = {
-    entities: "Catalogue",
-    leaderboards: "Leaderboards",
-    alerts: "Alerts",
-    export: "Export",
-  };
-  return TAGS[first] ?? "Return rates";
 }
 
 function descriptionOf({ description, parameters, scope, entitlements }: Endpoint): string {
@@ -54,19 +40,18 @@ function descriptionOf({ description, parameters, scope, entitlements }: Endpoin
   ].join("\n\n");
 }
 
-function describeParameters(endpoint: Endpoint, { query }: EndpointExample): JsonObject[] {
-  const required = new Set(endpoint.parameters.required as string[] | undefined);
-  const examples = new URLSearchParams(query);
-  return Object.entries(endpoint.parameters.properties).map(([name, schema]) => {
+function describeParameters({ parameters, example }: Endpoint): JsonObject[] {
+  const given = new URLSearchParams(example);
+  return listParameters(parameters).map(({ name, schema, isRequired }) => {
     const { description, ...rest } = plainSchema(schema as JsonSchema);
-    const example = examples.get(name);
+    const value = given.get(name);
     return {
       name,
       in: "query",
-      required: required.has(name),
+      required: isRequired,
       description,
       schema: rest,
-      ...(example === null ? {} : { example: typedExample(rest, example) }),
+      ...(value === null ? {} : { example: typedExample(rest, value) }),
     };
   });
 }
@@ -76,18 +61,19 @@ function typedExample(schema: JsonSchema, example: string): unknown {
   return schema.type === "boolean" ? example === "true" : example;
 }
 
-function describeAnswer(endpoint: Endpoint, { answer }: EndpointExample): JsonObject {
+function describeAnswer(endpoint: Endpoint): JsonObject {
+  const example = ANSWERS[endpoint.name];
   if (endpoint.response === null) {
     return {
       description: "A CSV file: UTF-8, CRLF, RFC 4180, one figure a row. The example shows its first rows.",
       headers: headerReferences({ hasQuota: true, others: ["Content-Disposition"] }),
-      content: { "text/csv": { schema: { type: "string" }, example: answer } },
+      content: { "text/csv": { schema: { type: "string" }, example } },
     };
   }
-  const reference = { $ref: `#/components/schemas/${componentPrefix(endpoint)}Response` };
+  const reference = { $ref: `#/components/schemas/${pascalCase(endpoint.name)}Response` };
   return {
     description: "The answer. Long lists of the example are cut short.",
     headers: headerReferences({ hasQuota: true }),
-    content: { "application/json": { schema: reference, example: answer } },
+    content: { "application/json": { schema: reference, example } },
   };
 }

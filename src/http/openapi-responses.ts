@@ -1,6 +1,8 @@
+import { pascalCase } from "../contract/endpoint.ts";
 import { ERROR_STATUS } from "../contract/errors.ts";
-import { API_VERSION } from "../contract/version.ts";
+import type { ErrorCode } from "../contract/errors.ts";
 import { COMMON_HEADERS } from "./headers.ts";
+import examples from "./openapi-examples.json" with { type: "json" };
 import type { JsonObject } from "./openapi-schemas.ts";
 
 const text = (description: string, example?: string): JsonObject => ({
@@ -25,11 +27,7 @@ export const HEADERS: Readonly<Record<string, JsonObject>> = {
   ),
   "Vercel-CDN-Cache-Control": fixed("Vercel-CDN-Cache-Control", "The same under a vendor's own name."),
   "X-Content-Type-Options": fixed("X-Content-Type-Options", "The Content-Type is meant as it is given."),
-  "X-Returns-API-Version": {
-    description: "Version of the contract.",
-    required: true,
-    schema: { type: "string", const: API_VERSION },
-  },
+  "X-Returns-API-Version": fixed("X-Returns-API-Version", "Version of the contract."),
   "X-Request-ID": {
     ...text(
       "The X-Request-ID of the request, if it is 1 to 128 of the characters A–Z a–z 0–9 . _ : -, else a new one.",
@@ -111,66 +109,58 @@ export const ERROR_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-type ErrorKind = { name: string; status: number; description: string; hasQuota: boolean; others?: string[] };
-
 /** The refusals that every endpoint shares, in the order in which they are decided. */
-export const ERROR_KINDS: readonly ErrorKind[] = [
+const REFUSALS: readonly { code: ErrorCode; when: string; hasQuota: boolean; others?: string[] }[] = [
   {
-    name: "Unauthorized",
-    status: 401,
-    description: "`unauthorized`: the token is missing, malformed, unknown, revoked or expired. Not counted.",
+    code: "unauthorized",
+    when: "the token is missing, malformed, unknown, revoked or expired. Not counted.",
     hasQuota: false,
     others: ["WWW-Authenticate"],
   },
   {
-    name: "Forbidden",
-    status: 403,
-    description:
-      "`forbidden`: billing is not active, the plan lacks an entitlement, or the token lacks the scope. Not counted.",
+    code: "forbidden",
+    when: "billing is not active, the plan lacks an entitlement, or the token lacks the scope. Not counted.",
     hasQuota: false,
   },
   {
-    name: "NotReady",
-    status: 409,
-    description:
-      "`not_ready`: the shop is installing, reconnecting or backfilling; retry after the next sync. Not counted.",
+    code: "not_ready",
+    when: "the shop is installing, reconnecting or backfilling; retry after the next sync. Not counted.",
     hasQuota: true,
   },
   {
-    name: "RateLimited",
-    status: 429,
-    description: "`rate_limited`: the plan's daily quota is used up. Not counted.",
+    code: "rate_limited",
+    when: "the plan's daily quota is used up. Not counted.",
     hasQuota: true,
     others: ["Retry-After"],
   },
   {
-    name: "InvalidRequest",
-    status: 400,
-    description: "`invalid_request`: the message names the parameter and what is allowed. Counted.",
+    code: "invalid_request",
+    when: "the message names the parameter and what is allowed. Counted.",
     hasQuota: true,
   },
   {
-    name: "InternalError",
-    status: 500,
-    description:
-      "`internal_error`: an unexpected failure; quote X-Request-ID. The rate-limit headers are absent when it came before the plan was known.",
+    code: "internal_error",
+    when: "an unexpected failure; quote X-Request-ID. The rate-limit headers are absent when it came before the plan was known.",
     hasQuota: true,
     others: ["Retry-After"],
   },
 ];
 
-/** The shared refusals as components; `bodies` are real ones, by status. */
-export function errorResponses(bodies: Readonly<Record<string, unknown>>): JsonObject {
+/** Real bodies, by status. */
+const BODIES: Readonly<Record<string, unknown>> = examples.errors;
+
+/** The shared refusals as components. */
+export function errorResponses(): JsonObject {
   return Object.fromEntries(
-    ERROR_KINDS.map(({ name, status, description, hasQuota, others = [] }) => [
-      name,
+    REFUSALS.map(({ code, when, hasQuota, others = [] }) => [
+      pascalCase(code),
       {
-        description,
+        description: `\`${code}\`: ${when}`,
         headers: headerReferences({ hasQuota, others }),
         content: {
           "application/json": {
             schema: { $ref: "#/components/schemas/Error" },
-            example: bodies[String(status)],
+            example: BODIES[ERROR_STATUS[code]],
           },
         },
       },
@@ -181,6 +171,9 @@ export function errorResponses(bodies: Readonly<Record<string, unknown>>): JsonO
 /** References to the shared refusals, by status. */
 export function errorReferences(): JsonObject {
   return Object.fromEntries(
-    ERROR_KINDS.map(({ name, status }) => [String(status), { $ref: `#/components/responses/${name}` }]),
+    REFUSALS.map(({ code }) => [
+      String(ERROR_STATUS[code]),
+      { $ref: `#/components/responses/${pascalCase(code)}` },
+    ]),
   );
 }

@@ -1,5 +1,6 @@
-import { ENDPOINTS } from "../contract/registry.ts";
+import { pascalCase } from "../contract/endpoint.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
+import { ENDPOINTS } from "../contract/registry.ts";
 import { describeField } from "./openapi-fields.ts";
 
 export type JsonObject = { [member: string]: unknown };
@@ -14,108 +15,93 @@ export type JsonSchema = JsonObject & {
   properties?: Record<string, JsonSchema>;
   patternProperties?: Record<string, JsonSchema>;
   pattern?: string;
+  /** Under this name every other place refers to it. */
+  "x-component"?: string;
 };
-
-/** Shared schemas: where in which answer each is found; `[]` = the items of an array. */
-const PLACES: readonly (readonly [name: string, endpoint: string, place: string])[] = [
-  ["Freshness", "entities", "meta.freshness"],
-  ["FreshnessSource", "entities", "meta.freshness.sources.[]"],
-  ["Selector", "summary", "meta.selector"],
-  ["PublicEntity", "entities", "data.[]"],
-  ["PublicEntitySelector", "entities", "data.[].selector"],
-  ["ReturnRate", "summary", "data"],
-  ["ReturnRateLeaderboard", "return-rate-leaderboard", "data"],
-  ["ReturnCostLeaderboard", "return-cost-leaderboard", "data"],
-  ["TimeseriesRow", "timeseries", "data.rows.[]"],
-  ["ReturnRateLeaderboardRow", "return-rate-leaderboard", "data.rows.[]"],
-  ["ReturnCostLeaderboardRow", "return-cost-leaderboard", "data.rows.[]"],
-  ["Alert", "alerts", "data.[]"],
-  ["Report", "report", "data"],
-  ["ReportSummary", "report", "data.summary"],
-  ["RateInterval", "report", "data.summary.return_rate_interval"],
-  ["ReportComparison", "report", "data.comparison"],
-  ["ReportTrendRow", "report", "data.trend.[]"],
-  ["ReportReason", "report", "data.return_reasons.[]"],
-  ["ReportRefunds", "report", "data.refunds"],
-  ["ReportTimingBucket", "report", "data.timing_buckets.[]"],
-  ["ReportLifecycleCoverage", "report", "data.lifecycle_coverage"],
-  ["ReportCosts", "report", "data.costs"],
-  ["ReportSaleEvent", "report", "data.sale_event"],
-  ["SaleEvent", "report", "data.sale_events.[]"],
-  ["SaleEventBaseline", "report", "data.sale_event.baseline_period"],
-];
 
 /** The schemas of the contract's answers as components, each named once and referred to everywhere else. */
 export function responseSchemas(): Record<string, JsonSchema> {
-  const sources = new Map<string, JsonSchema>(
-    PLACES.map(([name, endpoint, place]) => [name, schemaAt(endpoint, place)]),
-  );
-  for (const endpoint of ENDPOINTS as readonly Endpoint[]) {
-    if (endpoint.response === null) continue;
-    sources.set(`${componentPrefix(endpoint)}Meta`, schemaAt(endpoint.name, "meta"));
-    sources.set(`${componentPrefix(endpoint)}Response`, endpoint.response as JsonSchema);
+  const components = new Map<string, JsonSchema>();
+  for (const schema of RESPONSES.values()) collectNamed(schema, components);
+  for (const [name, schema] of RESPONSES) {
+    components.set(`${name}Meta`, metaOf(schema)).set(`${name}Response`, schema);
   }
-  const names = new Map([...sources].map(([name, schema]) => [JSON.stringify(schema), name]));
   return Object.fromEntries(
-    [...sources].map(([name, schema]) => [name, convert(schema, { names, component: name, isTop: true })]),
+    [...components].map(([component, schema]) => [component, written(schema, component)]),
   );
 }
 
-/** PascalCase of an endpoint's name: `return-rate-leaderboard` → `ReturnRateLeaderboard`. */
-export function componentPrefix(endpoint: Endpoint): string {
-  return endpoint.name.replaceAll(/(?:^|-)(\w)/gu, (_match, letter: string) => letter.toUpperCase());
+/** The schemas of JSON bodies, by the prefix of their components. */
+const RESPONSES: ReadonlyMap<string, JsonSchema> = new Map(
+  (ENDPOINTS as readonly Endpoint[]).flatMap(({ name, response }) =>
+    response === null ? [] : [[pascalCase(name), response as JsonSchema]],
+  ),
+);
+
+const META_NAMES: ReadonlyMap<JsonSchema, string> = new Map(
+  [...RESPONSES].map(([name, schema]) => [metaOf(schema), `${name}Meta`]),
+);
+
+function metaOf(response: JsonSchema): JsonSchema {
+  return response.properties?.["meta"] as JsonSchema;
+}
+
+/** Adds the schemas that the contract names, in reading order. */
+function collectNamed(schema: JsonSchema, components: Map<string, JsonSchema>): void {
+  const { "x-component": name, anyOf = [], items, properties = {} } = schema;
+  if (name !== undefined) {
+    const known = components.get(name) ?? schema;
+    if (JSON.stringify(known) !== JSON.stringify(schema)) throw new Error(`Two schemas are named ${name}.`);
+    components.set(name, known);
+  }
+  const inner = [...anyOf, ...(items === undefined ? [] : [items]), ...Object.values(properties)];
+  for (const member of inner) collectNamed(member, components);
 }
 
 /** A schema in the words of OpenAPI 3.1: enums typed, null as a type, nothing internal, patterns that RE2 reads. */
 export function plainSchema(schema: JsonSchema): JsonSchema {
-  return convert(schema, { names: new Map(), component: "", isTop: true });
+  return written(schema, "");
 }
 
-type Context = {
-  /** Component names by the JSON of what they stand for. */
-  names: ReadonlyMap<string, string>;
-  /** The component that is being written. */
-  component: string;
-  /** The component's own schema, which must not become a reference to itself. */
-  isTop: boolean;
-};
+/** A schema within a component: a reference where it is one itself. */
+function convert(schema: JsonSchema, component: string): JsonSchema {
+  const name = META_NAMES.get(schema) ?? schema["x-component"];
+  return name === undefined ? written(schema, component) : { $ref: `#/components/schemas/${name}` };
+}
 
-function convert(schema: JsonSchema, context: Context): JsonSchema {
-  const name = context.isTop ? undefined : context.names.get(JSON.stringify(schema));
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
-  const inner = { ...context, isTop: false };
-  if (schema.anyOf !== undefined) return convertUnion(schema, schema.anyOf, inner);
-  if (schema.patternProperties !== undefined) return { type: "object", additionalProperties: true };
-  const { properties, items, pattern, ...rest } = schema;
+function written(schema: JsonSchema, component: string): JsonSchema {
+  if (schema.anyOf !== undefined) return writtenUnion(schema, schema.anyOf, component);
+  const { properties, items, pattern, patternProperties, ...rest } = schema;
+  if (patternProperties !== undefined) return { ...publicMembers(rest), additionalProperties: true };
   return {
     ...(rest.enum === undefined ? {} : { type: "string" }),
     ...publicMembers(rest),
     ...(pattern === undefined ? {} : { pattern: pattern.replaceAll(/\(\?!\w+\)/gu, "") }),
-    ...(items === undefined ? {} : { items: convert(items, inner) }),
-    ...(properties === undefined ? {} : { properties: convertProperties(properties, inner) }),
+    ...(items === undefined ? {} : { items: convert(items, component) }),
+    ...(properties === undefined ? {} : { properties: convertProperties(properties, component) }),
   };
 }
 
-function convertUnion(schema: JsonSchema, members: JsonSchema[], context: Context): JsonSchema {
+function writtenUnion(schema: JsonSchema, members: JsonSchema[], component: string): JsonSchema {
   const [only, ...others] = members
     .filter((member) => member.type !== "null")
-    .map((member) => convert(member, context));
+    .map((member) => convert(member, component));
   if (others.length > 0) return { ...publicMembers(schema), oneOf: [only, ...others] };
   const { description, ...rest } = only ?? {};
-  const said = description === undefined ? {} : { description };
+  const words = description === undefined ? {} : { description };
   if (rest["$ref"] !== undefined) return { oneOf: [rest, { type: "null" }] };
   const type = [rest.type as string, "null"];
-  return { ...rest, type, ...(rest.enum === undefined ? {} : { enum: [...rest.enum, null] }), ...said };
+  return { ...rest, type, ...(rest.enum === undefined ? {} : { enum: [...rest.enum, null] }), ...words };
 }
 
 function convertProperties(
   properties: Record<string, JsonSchema>,
-  context: Context,
+  component: string,
 ): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(properties).map(([name, property]) => {
-      const converted = convert(property, context);
-      const description = converted.description ?? describeField(context.component, name);
+      const converted = convert(property, component);
+      const description = converted.description ?? describeField(component, name);
       return [name, description === undefined ? converted : { ...converted, description }];
     }),
   );
@@ -125,20 +111,4 @@ function convertProperties(
 function publicMembers(schema: JsonSchema): JsonSchema {
   const { anyOf: _union, ...rest } = schema;
   return Object.fromEntries(Object.entries(rest).filter(([name]) => !name.startsWith("x-")));
-}
-
-function schemaAt(endpointName: string, place: string): JsonSchema {
-  const endpoint = ENDPOINTS.find(({ name }) => name === endpointName);
-  let schema = endpoint?.response as JsonSchema | undefined;
-  for (const step of place.split(".")) {
-    schema = step === "[]" ? schema?.items : schema?.properties?.[step];
-    schema = schema?.anyOf?.length === 2 ? withoutNull(schema) : schema;
-  }
-  if (schema === undefined) throw new Error(`The contract has no ${place} in ${endpointName}.`);
-  return schema;
-}
-
-function withoutNull(union: JsonSchema): JsonSchema {
-  const [only, ...others] = (union.anyOf ?? []).filter((member) => member.type !== "null");
-  return only === undefined || others.length > 0 ? union : only;
 }

@@ -1,7 +1,7 @@
+import { TAGS } from "../contract/endpoint.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 import { API_VERSION } from "../contract/version.ts";
-import { EXAMPLES, exampleOf } from "./openapi-examples.ts";
 import { MCP_PATH, MCP_SCHEMAS, describeMcp } from "./openapi-mcp.ts";
 import { describeOperation } from "./openapi-operation.ts";
 import { ERROR_SCHEMA, HEADERS, errorResponses } from "./openapi-responses.ts";
@@ -30,13 +30,13 @@ export function buildOpenApi(): OpenApiDocument {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "The service that serves this document." }],
-    tags: TAGS,
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     security: [{ bearerAuth: [] }],
     paths: {
       ...Object.fromEntries(
         (ENDPOINTS as readonly Endpoint[]).map((endpoint) => [
           endpoint.path,
-          { get: describeOperation(endpoint, exampleOf(endpoint.name)) },
+          { get: describeOperation(endpoint) },
         ]),
       ),
       [MCP_PATH]: { post: describeMcp() },
@@ -44,7 +44,7 @@ export function buildOpenApi(): OpenApiDocument {
     components: {
       securitySchemes: { bearerAuth: BEARER },
       schemas: { ...responseSchemas(), Error: ERROR_SCHEMA, ...MCP_SCHEMAS },
-      responses: errorResponses(EXAMPLES.errors),
+      responses: errorResponses(),
       headers: HEADERS,
     },
   };
@@ -53,10 +53,19 @@ export function buildOpenApi(): OpenApiDocument {
 const BEARER: JsonObject = {
   type: "http",
   scheme: "bearer",
-  description:
-    "A token of one workspace, `rta_live_…`. Scopes: `read:dashboard` (entities, summary, leaderboards), `read:reports` " +
-    "(report, timeseries), `read:alerts`, `read:exports`. Each operation names the one it needs.",
+  description: `A token of one workspace, \`rta_live_…\`. Scopes: ${scopesText()}. Each operation names the one it needs.`,
 };
+
+/** The scopes and what they open: `read:reports` (report, timeseries); nothing for one that says it itself. */
+function scopesText(): string {
+  const byScope = Map.groupBy(ENDPOINTS as readonly Endpoint[], ({ scope }) => scope);
+  const texts = [...byScope].map(([scope, endpoints]) => {
+    const places = new Set(endpoints.map(({ path }) => path.split("/")[3] ?? ""));
+    const isClear = [...places].every((place) => scope.includes(place));
+    return isClear ? `\`${scope}\`` : `\`${scope}\` (${[...places].join(", ")})`;
+  });
+  return texts.join(", ");
+}
 
 const DESCRIPTION = [
   "Read-only, server to server. One token reads one workspace; every answer is uncacheable.",
@@ -68,12 +77,3 @@ const DESCRIPTION = [
     "gets as far as the parameters is counted. An unknown path is a 404, a wrong method a 405; neither is counted.",
   "**Guides** are at [/docs](/docs).",
 ].join("\n\n");
-
-const TAGS = [
-  { name: "Alerts", description: "What changed in the workspace, newest first." },
-  { name: "Catalogue", description: "SKUs, products and product groups: the selectors for the rest." },
-  { name: "Export", description: "The report as a file." },
-  { name: "Leaderboards", description: "SKUs by return rate and by what their returns cost." },
-  { name: "MCP", description: "The same data as tools for AI agents." },
-  { name: "Return rates", description: "Return rates of a selection over order-cohort months." },
-];

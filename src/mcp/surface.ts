@@ -36,7 +36,7 @@ const SHORT_BODY_BYTES = 4096;
  * Origin, content type, declared size, token, billing and entitlement, JSON, envelope, revision, method name.
  */
 export function createMcpSurface(options: McpOptions) {
-  const tools = new Map(options.operations.map((operation) => [operation.endpoint.toolName, operation]));
+  const tools = new Map(options.operations.map((operation) => [operation.endpoint.tool?.name, operation]));
   const origins = new Set(options.allowedOrigins);
   const limits = { bytes: BODY_LIMIT_BYTES, milliseconds: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS };
   const admitted = new WeakSet<FastifyRequest>();
@@ -105,7 +105,7 @@ function noteAdmission(
   reply.headers(quotaHeaders(quota));
 }
 
-type Tools = ReadonlyMap<string | null, Operation>;
+type Tools = ReadonlyMap<string | undefined, Operation>;
 
 /** `enter` admits a caller who was not before the body was read; a tool's own admission, the counted one, does too. */
 async function answerMessage(

@@ -1,4 +1,5 @@
 import type { Operation } from "../admission/operation.ts";
+import { takesSelector } from "../contract/endpoint.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
 import type { ErrorBody, QuotaState } from "../contract/errors.ts";
 import type { RawInput } from "../contract/input.ts";
@@ -74,7 +75,7 @@ function readArguments({ endpoint }: Operation, given: JsonObject): RawInput {
   const values = new Map<string, unknown>(Object.entries(given));
   const refusals = new Map<string, string>();
   // Every tool with a selector takes the object, listed or not: a client may have passed a row on as it came.
-  if ("sku" in endpoint.parameters.properties) addSelector(values, refusals);
+  if (takesSelector(endpoint)) addSelector(values, refusals);
   return { values, refusals };
 }
 

@@ -1,22 +1,9 @@
-import type { TSchema } from "typebox";
-import type { Endpoint } from "../../src/contract/endpoint.ts";
-
-export type ParameterSchema = TSchema & {
-  type?: string;
-  enum?: string[];
-  format?: string;
-  pattern?: string;
-  minLength?: number;
-  maxLength?: number;
-  minimum?: number;
-  maximum?: number;
-  default?: unknown;
-  "x-normalized"?: boolean;
-};
+import { listParameters } from "../../src/contract/endpoint.ts";
+import type { Endpoint, ParameterSchema } from "../../src/contract/endpoint.ts";
 
 /** An endpoint's parameters with their schemas, by name. */
 export function parametersOf(endpoint: Endpoint): [name: string, schema: ParameterSchema][] {
-  return Object.entries(endpoint.parameters.properties) as [string, ParameterSchema][];
+  return listParameters(endpoint.parameters).map(({ name, schema }) => [name, schema]);
 }
 
 /** The least that an endpoint must be given: the months, where it takes them. */
@@ -24,10 +11,6 @@ export function leastParameters(endpoint: Endpoint): Record<string, string> {
   return "start_month" in endpoint.parameters.properties
     ? { start_month: "2026-01", end_month: "2026-03" }
     : {};
-}
-
-export function takesSelector(endpoint: Endpoint): boolean {
-  return "sku" in endpoint.parameters.properties;
 }
 
 /** Values that a parameter must refuse, percent-encoded, told from its schema alone. */

@@ -8,8 +8,10 @@ export type EntitySelector =
   | { product_group_type: "family" | "analytics_category"; product_group_key: string };
 
 export interface Entity {
+  /** Kind of entity. */
   type: "sku" | "product" | "product_group";
   label: string;
+  /** For a SKU its product's title, for a product its vendor, for a group its kind. */
   subtitle: string | null;
   product_gid: string | null;
   sku: string | null;
@@ -21,10 +23,13 @@ export interface Entity {
 }
 
 export interface FreshnessSource {
+  /** Name of the source. */
   source: string;
-  /** ISO 8601, such as 2026-01-31T00:00:00Z. */
+  /** Last successful sync; null when there was none. ISO 8601, such as 2026-01-31T00:00:00Z. */
   last_synced_at: string | null;
+  /** ok, syncing, failed or disconnected; null before the first run. */
   status: string | null;
+  /** True when the source never synced, failed, or last synced more than 36 hours ago. */
   stale: boolean;
 }
 
@@ -44,7 +49,9 @@ export interface ApiMeta {
 }
 
 export interface EntitiesMeta extends ApiMeta {
+  /** The search text that was asked for; empty when there was none. */
   query: string;
+  /** The type that was asked for. */
   type: "all" | "sku" | "product" | "product_group";
   vendor: string | null;
   limit: number;
@@ -119,6 +126,7 @@ export interface ReportSummary extends MonthCoverage {
   returns_cost: number;
   /** returns_cost ÷ returned_units, to the decimals of the currency, halves away from zero. */
   cost_per_returned_unit: number | null;
+  /** Median days from order to return; null when nothing came back. */
   median_days_to_return: number | null;
 }
 
@@ -176,13 +184,18 @@ export interface ReportRefunds {
   refunded_units: number;
   /** Decimal number in currency_code. */
   refunded_amount: number;
+  /** Units that came back without a refund, counted line by line. */
   returned_not_refunded_units: number;
+  /** Units refunded without coming back, counted line by line. */
   refunded_not_returned_units: number;
 }
 
 export interface ReportTimingBucket {
+  /** Name of the bucket, such as 8-14. */
   bucket: string;
+  /** First day of the bucket. */
   from_day: number;
+  /** Last day of the bucket; null = open. */
   to_day: number | null;
   returned_units: number;
   /** 0–1 fraction of the returned units. */
@@ -196,11 +209,20 @@ export interface ReportTimingBucket {
  * how much is known of the returned units; share_with_label is null when label costs are not included.
  */
 export interface ReportLifecycleCoverage {
+  /**
+   * Units of requests that wait for an answer; in every state, the processed units where any are
+   * reported.
+   */
   requested_units: number;
+  /** Units of open returns. */
   open_units: number;
+  /** Units of closed returns. */
   closed_units: number;
+  /** Units of declined requests. */
   declined_units: number;
+  /** Units of canceled returns. */
   canceled_units: number;
+  /** Returned units known from a refund alone. */
   refund_only_units: number;
   /** 0–1 fraction of the returned units. */
   share_with_reason: number | null;
@@ -252,13 +274,16 @@ export interface ReportSaleEventBaselinePeriod {
 
 /** null unless saleEvent names a sale event of this workspace. */
 export interface ReportSaleEvent {
+  /** The sale event's slug. */
   slug: string;
   label: string;
   /** YYYY-MM-DD. */
   starts_on: string;
   /** YYYY-MM-DD. */
   ends_on: string;
+  /** What it is compared with. */
   baseline: "matched_prior" | "selected_non_sale" | "prior_year";
+  /** Which SKUs its figures cover. */
   scope: "current_selection" | "event_scope";
   event: ReportSaleEventEvent;
   baseline_period: ReportSaleEventBaselinePeriod;
@@ -267,6 +292,7 @@ export interface ReportSaleEvent {
 }
 
 export interface SaleEvent {
+  /** The sale event's slug. */
   slug: string;
   label: string;
   /** YYYY-MM-DD. */
@@ -283,6 +309,7 @@ export interface ReportBreakdownRowReturnRateInterval {
 }
 
 export interface ReportBreakdownRow {
+  /** The vendor, product id, SKU or group; other for the rest. */
   key: string;
   label: string;
   selector:
@@ -309,6 +336,7 @@ export interface ReportBreakdownRow {
  * null) for the rest and for what has no key: together they are the selection.
  */
 export interface ReportBreakdown {
+  /** What it is divided by. */
   breakdown_by: "vendor" | "product" | "sku" | "family" | "analytics_category";
   rows: ReportBreakdownRow[];
 }
@@ -348,6 +376,7 @@ export interface ReportData {
 }
 
 export interface ReportMeta extends ApiMeta, CohortEcho {
+  /** The part of the report that was returned. */
   section: "overview" | "trend" | "reasons" | "refunds" | "timing" | "lifecycle" | "costs" | "breakdown";
 }
 
@@ -358,6 +387,7 @@ export interface TimeseriesRow {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  /** Whether the window has closed for every order of the month; absent for lifetime. */
   is_complete?: boolean;
 }
 
@@ -393,11 +423,14 @@ export interface ReturnRateLeaderboardRow extends LeaderboardProduct {
 export interface ReturnRateLeaderboardData {
   rows: ReturnRateLeaderboardRow[];
   total_eligible_count: number;
+  /** Sold units that a SKU needed in order to be ranked. */
   min_sold_units: number;
 }
 
 export interface ReturnRateLeaderboardFilters {
+  /** Lowest return rate that was asked for. */
   min_return_rate: number | null;
+  /** Fewest sold units that were asked for. */
   min_sold_units: number | null;
   vendor: string | null;
 }
@@ -416,6 +449,7 @@ export interface ReturnRateLeaderboardMeta extends ApiMeta, MonthCoverage {
   /** YYYY-MM. */
   end_month?: string;
   window: "primary";
+  /** The period that was ranked. */
   period: "month" | "year";
   limit: number;
   returned: number;
@@ -436,6 +470,10 @@ export interface ReturnCostLeaderboardRow extends LeaderboardProduct {
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
   refunded_units: number;
+  /**
+   * Returns cost less the unit cost of the units that went back to stock; null when no unit cost is
+   * known.
+   */
   estimated_margin_impact: number | null;
   cogs_coverage: number;
 }
@@ -449,6 +487,7 @@ export interface ReturnCostLeaderboardData {
 }
 
 export interface ReturnCostLeaderboardFilters {
+  /** Lowest returns cost that was asked for. */
   min_cost: number | null;
   vendor: string | null;
 }
@@ -473,21 +512,30 @@ export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho, MonthCov
 }
 
 export interface Alert {
+  /** Id of the alert. */
   id: string;
+  /** What happened: return_rate_watchlist, backfill_completed, connection_stale or report_ready. */
   category: string;
+  /** How much it matters. */
   severity: "info" | "warning" | "critical";
+  /** One line. */
   title: string;
+  /** A few sentences. */
   body: string | null;
+  /** Where to look further. */
   link_url: string | null;
+  /** What the link is called. */
   link_label: string | null;
+  /** Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures. */
   metadata: Record<string, unknown> | null;
-  /** ISO 8601, such as 2026-01-31T00:00:00Z. */
+  /** When it was written. ISO 8601, such as 2026-01-31T00:00:00Z. */
   created_at: string;
 }
 
 export interface AlertsMeta extends ApiMeta {
-  /** ISO 8601, such as 2026-01-31T00:00:00Z. */
+  /** The floor that was asked for. ISO 8601, such as 2026-01-31T00:00:00Z. */
   since: string | null;
+  /** The category that was asked for. */
   category: string | null;
   limit: number;
   returned: number;

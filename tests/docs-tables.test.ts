@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { OPTION_HELP } from "../src/config.ts";
+import { camelCase } from "../src/contract/endpoint.ts";
+import type { Endpoint } from "../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../src/contract/registry.ts";
+
+const root = join(import.meta.dirname, "..");
+const endpoints: readonly Endpoint[] = ENDPOINTS;
+
+/** The tables of the documents that follow from the source, by their first line. */
+const TABLES: readonly { file: string; heading: string; rows: readonly (readonly string[])[] }[] = [
+  {
+    file: "docs/operating.md",
+    heading: "| Name | Default | Meaning |",
+    rows: OPTION_HELP.map(({ name, defaultText, help }) => [`\`${name}\``, defaultText, help]),
+  },
+  {
+    file: "docs/api.md",
+    heading: "| Endpoint | Scope | Returns |",
+    rows: endpoints.map((endpoint) => [
+      `\`${endpoint.path.replace("/api/v1", "")}\``,
+      `\`${endpoint.scope}\``,
+      `${endpoint.summary}. ${endpoint.description}${entitlementText(endpoint)}`,
+    ]),
+  },
+  {
+    file: "docs/mcp.md",
+    heading: "| Tool | Wraps | Scope |",
+    rows: endpoints.flatMap(({ tool, path, scope }) =>
+      tool === null ? [] : [[`\`${tool.name}\``, `\`${path.replace("/api/v1", "")}\``, `\`${scope}\``]],
+    ),
+  },
+  {
+    file: "docs/client.md",
+    heading: "| Method | Returns | Scope |",
+    rows: endpoints.map(({ name, summary, scope }) => [`\`${camelCase(name)}\``, summary, `\`${scope}\``]),
+  },
+];
+
+function entitlementText({ entitlements }: Endpoint): string {
+  const special = entitlements.filter((name) => name !== "api_access");
+  return special.length === 0 ? "" : ` Needs the entitlement \`${special.join("`, `")}\`.`;
+}
+
+for (const { file, heading, rows } of TABLES) {
+  test(`${file}: the table of ${heading} follows from the source (UPDATE_SNAPSHOT=1 writes it)`, () => {
+    const lines = readFileSync(join(root, file), "utf8").split("\n");
+    const start = lines.indexOf(heading) + 2;
+    assert.ok(start >= 2, "the table is there");
+    const end = lines.findIndex((line, index) => index >= start && !line.startsWith("|"));
+    const expected = rows.map((cells) => `| ${cells.join(" | ")} |`);
+    if (process.env["UPDATE_SNAPSHOT"] === "1") {
+      writeFileSync(join(root, file), lines.toSpliced(start, end - start, ...expected).join("\n"));
+      return;
+    }
+    assert.deepEqual(lines.slice(start, end), expected);
+  });
+}
