@@ -2,8 +2,11 @@ import { resolve } from "node:path";
 import type { FastifyBaseLogger } from "fastify";
 import { createAdmit } from "./admission/admit.ts";
 import { createAnswers } from "./admission/answers.ts";
+import { createGiveBack } from "./admission/give-back.ts";
 import { createOperation } from "./admission/operation.ts";
 import type { Gate, Operation } from "./admission/operation.ts";
+import { createShopNodes } from "./admission/shop-nodes.ts";
+import { createShopQueue } from "./admission/shop-queue.ts";
 import type { Config } from "./config.ts";
 import { createConnectors } from "./connectors.ts";
 import { alerts as alertsContract } from "./contract/alerts.ts";
@@ -16,7 +19,7 @@ import { summary as summaryContract } from "./contract/summary.ts";
 import { timeseries as timeseriesContract } from "./contract/timeseries.ts";
 import { alerts } from "./endpoints/alerts.ts";
 import { createCursorCodec } from "./endpoints/cursor.ts";
-import { createEntities } from "./endpoints/entities.ts";
+import { entities } from "./endpoints/entities.ts";
 import { exportReport } from "./endpoints/export-report.ts";
 import { freshness } from "./endpoints/meta.ts";
 import { report } from "./endpoints/report.ts";
@@ -32,7 +35,7 @@ import type { Keys } from "./lib/keys.ts";
 import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
 import type { Metrics } from "./operations.ts";
 import { openDatabase } from "./store/database.ts";
-import type { Database, DatabasePool } from "./store/database.ts";
+import type { Database, DatabaseOptions, DatabasePool } from "./store/database.ts";
 import { defaultDataFolder } from "./store/embedded-cluster.ts";
 import { joinEmbedded } from "./store/embedded.ts";
 import { migrate } from "./store/migrate.ts";
@@ -48,6 +51,8 @@ export type { Worker };
 
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 const SERVING_TIMEOUT_MS = 10_000;
+/** Of a request for its admission, and for a turn of its shop. */
+const LONGEST_WAIT_MS = 3000;
 const TAKING_CONNECTIONS = 4;
 
 /** A database that this process may use, and the keys that go with it. */
@@ -125,21 +130,12 @@ export async function startService(
   for (const warning of config.warnings) logger.warn(warning);
   for (const name of ["admission", "reading", "taking"] as const) metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
-  const admit = createAdmit({
-    database: databases.admission,
-    pepper: installation.keys.tokenPepper,
-    onOverQuota: metrics.countQuotaRefusal,
-  });
-  const answers = createAnswers({
-    memoryBytes: config.answerMemoryMegabytes * 1_048_576,
-    freshness,
-    findDataVersion: ({ shopKey }) => findDataVersion(databases.reading, shopKey),
-  });
-  const operations = createOperations({ admit, answers }, databases.reading, config, installation.keys);
+  const gate = createGate(config, installation.keys, databases, metrics);
+  const operations = createOperations(gate, databases.reading, installation.keys);
   const server = createServer({
     operations,
     surfaces: [
-      createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
+      createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...createDocsSurfaces(),
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
@@ -246,6 +242,8 @@ export type ServingDatabases = {
   admission: DatabasePool;
   reading: DatabasePool;
   taking: DatabasePool;
+  /** Whether Citus spreads the shops over nodes. */
+  isDistributed: boolean;
   close(): Promise<void>;
 };
 
@@ -259,35 +257,62 @@ export async function openServingDatabases(
   installation: Installation,
   logger: FastifyBaseLogger,
 ): Promise<ServingDatabases> {
-  const isSpread = await hasCitus(installation.database);
-  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): DatabasePool =>
+  const isDistributed = await hasCitus(installation.database);
+  const open = (name: string, options: Partial<DatabaseOptions> = {}): DatabasePool =>
     openDatabase({
       url: installation.databaseUrl,
-      maxConnections,
-      readOnly,
-      hasCitus: isSpread,
+      maxConnections: config.maxConnections,
+      readOnly: false,
+      hasCitus: isDistributed,
       statementTimeoutMs: SERVING_TIMEOUT_MS,
       applicationName: `returns-${name}`,
+      ...options,
       onConnectionError: (error) => logger.warn({ err: error }, "idle database connection lost"),
     });
-  const admission = open("admission", false);
-  const reading = open("reading", true);
-  const taking = open("taking", false, TAKING_CONNECTIONS);
+  const admission = open("admission", { statementTimeoutMs: LONGEST_WAIT_MS });
+  const reading = open("reading", { readOnly: true });
+  const taking = open("taking", { maxConnections: TAKING_CONNECTIONS });
   return {
     admission,
     reading,
     taking,
+    isDistributed,
     close: async () => {
       await Promise.all([admission.close(), reading.close(), taking.close()]);
     },
   };
 }
 
+/** What each request passes before its handler. */
+function createGate(config: Config, keys: Keys, databases: ServingDatabases, metrics: Metrics): Gate {
+  const { admission, reading, isDistributed } = databases;
+  return {
+    admit: createAdmit({
+      database: admission,
+      pepper: keys.tokenPepper,
+      connections: config.maxConnections,
+      nodeOfShop: isDistributed ? createShopNodes(reading) : null,
+      onOverQuota: metrics.countQuotaRefusal,
+    }),
+    answers: createAnswers({
+      memoryBytes: config.answerMemoryMegabytes * 1_048_576,
+      freshness,
+      findDataVersion: ({ shopKey }) => findDataVersion(reading, shopKey),
+    }),
+    shopQueue: createShopQueue({
+      places: config.maxConnections,
+      mostPerShop: config.requestsPerShop,
+      longestWaitMs: LONGEST_WAIT_MS,
+    }),
+    giveBack: createGiveBack(admission),
+  };
+}
+
 /** Every endpoint of the contract with its handler. */
-function createOperations(gate: Gate, reading: Database, config: Config, keys: Keys): Operation[] {
+function createOperations(gate: Gate, reading: Database, keys: Keys): Operation[] {
   const paged = { database: reading, cursors: createCursorCodec(keys.cursorKey) };
   return [
-    createOperation(entitiesContract, createEntities(paged, config.maxConnections), gate),
+    createOperation(entitiesContract, (call) => entities(paged, call), gate),
     createOperation(summaryContract, (call) => summary(reading, call), gate),
     createOperation(reportContract, (call) => report(reading, call), gate),
     createOperation(timeseriesContract, (call) => timeseries(reading, call), gate),

@@ -20,6 +20,8 @@ export type Config = {
   secret: string | null;
   logLevel: string;
   maxConnections: number;
+  /** Requests of one shop that a server answers from the database at a time. */
+  requestsPerShop: number;
   /** Memory limit of the response cache; 0 = every answer is recomputed. */
   answerMemoryMegabytes: number;
   /** Web origins that browsers may call the MCP endpoint from; requests without an Origin header always may. */
@@ -74,6 +76,11 @@ export const OPTION_HELP: readonly OptionHelp[] = [
     name: "DATABASE_CONNECTIONS",
     defaultText: "10",
     description: "Connections per pool; there are two pools.",
+  },
+  {
+    name: "REQUESTS_PER_SHOP",
+    defaultText: "2",
+    description: "Requests of one shop that a server answers from the database at a time; others wait 3 s.",
   },
   {
     name: "ANSWER_MEMORY_MB",
@@ -184,6 +191,7 @@ export function readConfig(environment: Environment): Config {
     secret,
     logLevel,
     maxConnections: integer("DATABASE_CONNECTIONS", 10, 1, 500),
+    requestsPerShop: integer("REQUESTS_PER_SHOP", 2, 1, 500),
     answerMemoryMegabytes: integer("ANSWER_MEMORY_MB", 64, 0, 65_536),
     mcpAllowedOrigins: readOrigins(text("MCP_ALLOWED_ORIGINS"), problems),
     syncRuns: integer("SYNC_RUNS", 2, 1, 50),

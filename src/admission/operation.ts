@@ -1,13 +1,17 @@
 import type { Answer, Call } from "../contract/call.ts";
 import type { Endpoint, Input } from "../contract/endpoint.ts";
+import { ApiError } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import { compileRequest } from "../contract/input.ts";
 import type { RawInput } from "../contract/input.ts";
 import { MCP_WORDS, REST_WORDS } from "../contract/vocabulary.ts";
 import type { Vocabulary } from "../contract/vocabulary.ts";
 import type { Workspace } from "../store/workspace.ts";
-import type { Admit } from "./admit.ts";
+import type { Admission, Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
+import type { GiveBack } from "./give-back.ts";
+import { ShopBusy } from "./shop-queue.ts";
+import type { ShopQueue } from "./shop-queue.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Workspace>) => Promise<Answer>;
 
@@ -31,6 +35,9 @@ export type Operation = {
 export type Gate = {
   admit: Admit;
   answers: Answers;
+  /** Where answers that are not remembered wait for statements of their shop. */
+  shopQueue: ShopQueue;
+  giveBack: GiveBack;
 };
 
 const MOST_ATTEMPTS = 3;
@@ -39,7 +46,7 @@ const MOST_ATTEMPTS = 3;
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
-  { admit, answers }: Gate,
+  { admit, answers, shopQueue, giveBack }: Gate,
 ): Operation {
   const readers = {
     rest: compileRequest(endpoint, REST_WORDS),
@@ -48,21 +55,43 @@ export function createOperation<E extends Endpoint>(
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
   const needAgain = { ...need, counted: false, readsData: true };
   const answer = (call: Call<E, Workspace>): Promise<ReadyAnswer | null> =>
-    answers({ endpoint, ...call, make: () => handler(call) });
+    answers({
+      endpoint,
+      ...call,
+      make: () => shopQueue(String(call.workspace.shopKey), () => handler(call)),
+    });
   return {
     endpoint,
     perform: async (request, onAdmitted) => {
       const admission = await admit(request.authorization, need);
       onAdmitted(admission.quota, admission.tokenId);
       const input = readers[request.words.surface](request.parameters()) as Input<E>;
+      const refuseBusy = refuseWhenBusy(admission, giveBack);
       let { workspace } = admission;
       for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
-        const ready = await answer({ workspace, input, now: new Date() });
+        const ready = await answer({ workspace, input, now: new Date() }).catch(refuseBusy);
         if (ready !== null) return ready;
         // The data changed under the request: the version is read again, and the request is not counted again.
         ({ workspace } = await admit(request.authorization, needAgain));
       }
       throw new Error("the data changed faster than an answer could be made");
     },
+  };
+}
+
+const RETRY_BUSY_SECONDS = 1;
+
+/**
+ * Returns what turns `ShopBusy` into a 429. Such a request was counted before it waited, since only admission knows the data
+ * version, and so whether its answer is remembered; it is given back.
+ */
+function refuseWhenBusy(admission: Admission, giveBack: GiveBack): (error: unknown) => Promise<never> {
+  return async (error) => {
+    if (!(error instanceof ShopBusy)) throw error;
+    throw new ApiError(
+      "rate_limited",
+      "Too many requests of this workspace are being answered: send fewer at once.",
+      { quota: await giveBack(admission), retryAfterSeconds: RETRY_BUSY_SECONDS },
+    );
   };
 }

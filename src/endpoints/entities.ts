@@ -1,7 +1,5 @@
 import type { entities as contract } from "../contract/entities.ts";
 import { fold } from "../lib/fold.ts";
-import { NoTurn, createTurns } from "../lib/turns.ts";
-import type { Turns } from "../lib/turns.ts";
 import type { Database } from "../store/database.ts";
 import { listEntities, searchEntities } from "../store/queries/entities.ts";
 import type { EntityFilter, EntityPosition, EntityRow } from "../store/queries/entities.ts";
@@ -18,30 +16,12 @@ const BEFORE_ALL: EntityPosition = [0, "", "", ""];
 
 type Tools = { database: Database; cursors: CursorCodec };
 
-const SEARCHES_AT_ONCE = 2;
-const LONGEST_WAIT_MS = 3000;
-
 /** A longer search is refused: it holds a connection that others wait for. */
 const LONGEST_SEARCH_MS = 2000;
 const STATEMENT_CANCELED = "57014";
 
-/**
- * The catalogue as selectors: by pages without q, best matches on one page with q. Two searches of a workspace run at
- * once, and no more than half of the connections: the rest is for the others' requests.
- */
-export function createEntities(
-  tools: Tools,
-  maxConnections: number,
-): (call: Call<typeof contract>) => Promise<Answer> {
-  const most = Math.max(1, Math.min(SEARCHES_AT_ONCE, Math.floor(maxConnections / 2)));
-  const searchTurns = createTurns({ most, longestWaitMs: LONGEST_WAIT_MS });
-  return (call) => entities({ ...tools, searchTurns }, call);
-}
-
-type SearchTools = Tools & { searchTurns: Turns };
-
-async function entities(tools: SearchTools, call: Call<typeof contract>): Promise<Answer> {
-  const { database, cursors } = tools;
+/** The catalogue as selectors: by pages without q, best matches on one page with q. */
+export async function entities({ database, cursors }: Tools, call: Call<typeof contract>): Promise<Answer> {
   const { workspace, input, now } = call;
   const { type = "all", limit = 20, vendor = null } = input;
   const query = input.q ?? "";
@@ -53,7 +33,7 @@ async function entities(tools: SearchTools, call: Call<typeof contract>): Promis
   const found =
     folded === ""
       ? await listEntities(database, workspace, filter, position, limit + 1)
-      : await search(tools, workspace, filter, { foldedText: folded, limit });
+      : await search(database, workspace, filter, { foldedText: folded, limit });
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
   return {
@@ -73,23 +53,16 @@ async function entities(tools: SearchTools, call: Call<typeof contract>): Promis
   };
 }
 
-/** Searches when it is the workspace's turn; throws `invalid_request` for what takes too long, or waits for too long. */
+/** Throws `invalid_request` for a search that takes too long. */
 async function search(
-  { database, searchTurns }: SearchTools,
+  database: Database,
   workspace: Workspace,
   filter: EntityFilter,
   text: { foldedText: string; limit: number },
 ): Promise<EntityRow[]> {
   try {
-    return await searchTurns(String(workspace.shopKey), () =>
-      searchEntities(database, workspace, filter, { ...text, longestMs: LONGEST_SEARCH_MS }),
-    );
+    return await searchEntities(database, workspace, filter, { ...text, longestMs: LONGEST_SEARCH_MS });
   } catch (error) {
-    if (error instanceof NoTurn) {
-      throw invalidRequest(
-        "q has to wait too long behind other searches of this workspace: send fewer at once.",
-      );
-    }
     if ((error as { code?: unknown }).code !== STATEMENT_CANCELED) throw error;
     throw invalidRequest("q takes too long to search for: make it shorter or more specific.");
   }

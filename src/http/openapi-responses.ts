@@ -139,7 +139,7 @@ export const ERROR_KINDS: readonly ErrorKind[] = [
   {
     name: "RateLimited",
     status: 429,
-    description: "`rate_limited`: the plan's daily quota is used up. Not counted.",
+    description: "`rate_limited`: the plan's daily quota is used up, or too many requests of the workspace are being answered. Not counted.",
     hasQuota: true,
     others: ["Retry-After"],
   },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { mock, test } from "node:test";
-import { NoTurn, createTurns } from "./turns.ts";
+import { ShopBusy, createShopQueue } from "./shop-queue.ts";
 
 /** Work that ends when it is told to, and what has been started so far. */
 function startable() {
@@ -26,22 +26,22 @@ function startable() {
   };
 }
 
-test("at most so many of a key run at once, the rest in the order of arrival; other keys do not wait", async () => {
-  const turns = createTurns({ most: 2, longestWaitMs: 60_000 });
+test("at most so many of a shop run at once, the rest in the order of arrival; other shops do not wait", async () => {
+  const queue = createShopQueue({ places: 5, mostPerShop: 2, longestWaitMs: 60_000 });
   const { started, work, end, fail } = startable();
-  const results = ["a1", "a2", "a3", "a4", "b1"].map((name) => turns(name.slice(0, 1), work(name)));
+  const results = ["a1", "a2", "a3", "a4", "b1"].map((name) => queue(name.slice(0, 1), work(name)));
   await turn();
   assert.deepEqual(started, ["a1", "a2", "b1"]);
   await end("a2");
   assert.deepEqual(started, ["a1", "a2", "b1", "a3"]);
-  results.push(turns("a", work("a5")));
+  results.push(queue("a", work("a5")));
   const failed = assert.rejects(results[0] as Promise<string>, /a1/u);
   await fail("a1");
   await failed;
   assert.deepEqual(started.slice(4), ["a4"]);
   for (const name of ["a3", "a4", "a5", "b1"]) await end(name);
   assert.deepEqual(await Promise.all(results.slice(1)), ["a2", "a3", "a4", "b1", "a5"]);
-  const again = turns("a", work("a6"));
+  const again = queue("a", work("a6"));
   await end("a6");
   assert.equal(await again, "a6");
 });
@@ -49,12 +49,12 @@ test("at most so many of a key run at once, the rest in the order of arrival; ot
 test("who has waited too long is refused, and takes no turn", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
-    const turns = createTurns({ most: 1, longestWaitMs: 100 });
+    const queue = createShopQueue({ places: 4, mostPerShop: 1, longestWaitMs: 100 });
     const { started, work, end } = startable();
-    const first = turns("a", work("first"));
-    const late = assert.rejects(turns("a", work("late")), NoTurn);
+    const first = queue("a", work("first"));
+    const late = assert.rejects(queue("a", work("late")), ShopBusy);
     mock.timers.tick(60);
-    const later = turns("a", work("later"));
+    const later = queue("a", work("later"));
     mock.timers.tick(60);
     await late;
     await end("first");
@@ -65,4 +65,21 @@ test("who has waited too long is refused, and takes no turn", async () => {
   } finally {
     mock.timers.reset();
   }
+});
+
+test("a shop's second work leaves half of the places free, and a free place goes to the shop with the least running", async () => {
+  const queue = createShopQueue({ places: 4, mostPerShop: 4, longestWaitMs: 60_000 });
+  const { started, work, end } = startable();
+  const names = ["a1", "a2", "a3", "b1", "c1", "b2", "d1", "e1"];
+  const results = names.map((name) => queue(name.slice(0, 1), work(name)));
+  await turn();
+  assert.deepEqual(started, ["a1", "a2", "b1", "c1"]);
+  await end("c1");
+  assert.deepEqual(started.slice(4), ["d1"]);
+  await end("a1");
+  assert.deepEqual(started.slice(5), ["e1"]);
+  for (const name of ["d1", "e1", "b1"]) await end(name);
+  assert.deepEqual(started.slice(6), ["b2"]);
+  for (const name of ["a2", "b2", "a3"]) await end(name);
+  assert.deepEqual(await Promise.all(results), names);
 });
