@@ -16,12 +16,14 @@ export type AdmissionQueueOptions = BatchOptions & {
 export type AdmissionQueue = (request: AdmissionRequest, now?: Date) => Promise<AdmissionResult>;
 
 const LARGEST_BATCH = 256;
-/** Of a node: while one is with the database, the answers to the other are sent. */
+/** While one is with the database, the answers to the other are sent. */
 const BATCHES_AT_ONCE = 2;
+/** Nodes take turns by themselves, and a call costs Citus more than what is in it. */
+const BATCHES_OF_A_NODE = 1;
 const ONLY_NODE = 0;
 
-/** What is with the database: shops, and how many batches of each node. */
-type UnderWay = { shops: Set<string>; batches: Map<number, number> };
+/** What is with the database: shops, and how many batches of each node, `most` at a time. */
+type UnderWay = { shops: Set<string>; batches: Map<number, number>; most: number };
 
 /**
  * Checks requests of all shops of a node that arrive together in one statement. A shop is in one statement at a time: the
@@ -32,7 +34,8 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
   const { connections, longestWaitMs, nodeOfShop } = options;
   const places = Math.max(1, connections - BATCHES_AT_ONCE);
   const alone = createShopQueue({ places, mostPerShop: 1, longestWaitMs });
-  const underWay: UnderWay = { shops: new Set(), batches: new Map() };
+  const most = nodeOfShop === null ? BATCHES_AT_ONCE : BATCHES_OF_A_NODE;
+  const underWay: UnderWay = { shops: new Set(), batches: new Map(), most };
   let waiting: Waiting[] = [];
   let isDue = false;
 
@@ -87,9 +90,9 @@ function refuseLate(waiting: readonly Waiting[], longestWaitMs: number): Waiting
 }
 
 /** The requests of the next statement, in their order; none while every node has enough, or the shops are under way. */
-function takeBatch(waiting: readonly Waiting[], { shops, batches }: UnderWay): Waiting[] {
+function takeBatch(waiting: readonly Waiting[], { shops, batches, most }: UnderWay): Waiting[] {
   const free = waiting.filter(
-    ({ request, node }) => !shops.has(request.shopKey) && (batches.get(node) ?? 0) < BATCHES_AT_ONCE,
+    ({ request, node }) => !shops.has(request.shopKey) && (batches.get(node) ?? 0) < most,
   );
   const [first] = free;
   return free.filter(({ node, now }) => node === first?.node && now === first.now).slice(0, LARGEST_BATCH);

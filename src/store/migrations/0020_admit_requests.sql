@@ -37,7 +37,7 @@ declare
   token api_token%rowtype;
   billing text;
   plan_of_shop text;
-  has_usage boolean;
+  has_tried boolean := false;
 begin
   usage_day := (at at time zone 'UTC')::date;
   granted_requests := p_requests;
@@ -56,12 +56,6 @@ begin
            'source', s.source, 'kind', s.kind, 'status', s.status, 'currency_code', s.currency_code,
            'last_synced_at', s.last_synced_at) order by s.source), '[]')
     into sources from data_source s where s.shop_key = p_shop_key;
-  if daily_quota is not null then
-    select u.requests into used_requests from daily_usage u where u.shop_key = p_shop_key and u.day = usage_day;
-    has_usage := found;
-    used_requests := coalesce(used_requests, 0);
-  end if;
-
   verdict := case
     when token.revoked_at <= at then 'revoked_token'
     when token.expires_at <= at then 'expired_token'
@@ -75,37 +69,44 @@ begin
   end if;
 
   if billing <> 'active' then verdict := 'billing_inactive'; return; end if;
-  missing := (select e from unnest(string_to_array(p_entitlements, ',')) with ordinality u(e, n)
-               where e <> all (entitlements) order by n limit 1);
-  if missing is not null then verdict := 'entitlement_missing'; return; end if;
+  if not string_to_array(p_entitlements, ',') <@ entitlements then
+    verdict := 'entitlement_missing';
+    missing := (select e from unnest(string_to_array(p_entitlements, ',')) with ordinality u(e, n)
+                 where e <> all (entitlements) order by n limit 1);
+    return;
+  end if;
   if p_scope <> all (token.scopes) then verdict := 'scope_missing'; missing := p_scope; return; end if;
-  if p_counted and readiness <> 'ready' then verdict := 'not_ready'; return; end if;
+  verdict := case when p_counted and readiness <> 'ready' then 'not_ready' else 'admitted' end;
+  if daily_quota is null then return; end if;
+  if not p_counted or verdict = 'not_ready' then
+    select u.requests into used_requests from daily_usage u where u.shop_key = p_shop_key and u.day = usage_day;
+    used_requests := coalesce(used_requests, 0);
+    return;
+  end if;
 
-  verdict := 'admitted';
-  if not p_counted or daily_quota is null then return; end if;
-  -- Seen without a lock: no row is locked for requests that cannot pass.
-  granted_requests := 0;
-  if used_requests >= daily_quota then return; end if;
-  if not has_usage then
-    -- The foreign key locks the workspace, too.
+  loop
+    if p_waits then
+      select u.requests into used_requests from daily_usage u
+       where u.shop_key = p_shop_key and u.day = usage_day for update;
+    else
+      select u.requests into used_requests from daily_usage u
+       where u.shop_key = p_shop_key and u.day = usage_day for update skip locked;
+    end if;
+    exit when found;
+    -- The first of the day, or another server holds the row. The foreign key locks the workspace, too.
     if not p_waits then
       perform 1 from workspace w where w.shop_key = p_shop_key for key share skip locked;
-      if not found then verdict := 'locked'; return; end if;
+      if not found or has_tried then verdict := 'locked'; return; end if;
     end if;
     insert into daily_usage (shop_key, day, requests) values (p_shop_key, usage_day, 0)
     on conflict (shop_key, day) do nothing;
-  end if;
-  if p_waits then
-    select u.requests into used_requests from daily_usage u
-     where u.shop_key = p_shop_key and u.day = usage_day for update;
-  else
-    select u.requests into used_requests from daily_usage u
-     where u.shop_key = p_shop_key and u.day = usage_day for update skip locked;
-    if not found then verdict := 'locked'; return; end if;
-  end if;
+    has_tried := true;
+  end loop;
   granted_requests := greatest(0, least(p_requests, daily_quota - used_requests));
-  update daily_usage u set requests = used_requests + granted_requests
-   where u.shop_key = p_shop_key and u.day = usage_day;
+  if granted_requests > 0 then
+    update daily_usage u set requests = used_requests + granted_requests
+     where u.shop_key = p_shop_key and u.day = usage_day;
+  end if;
 end $$;
 
 -- The same for a batch of callers of any shops, in their order: sorted by shop, so that no two batches can deadlock. All
