@@ -11,6 +11,7 @@ import { measureImport } from "./import.ts";
 import { measureQuestions } from "./questions.ts";
 import { measureRebuild } from "./rebuild.ts";
 import { measureCrowd } from "./request/crowd.ts";
+import { measureFairness } from "./request/fairness.ts";
 import { measureLatency } from "./request/latency.ts";
 import { measureMemory } from "./request/memory.ts";
 import { measureSoak } from "./request/soak.ts";
@@ -33,6 +34,7 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
     memory: measureMemory,
   },
   { crowd: (context, { typicalCrowd }) => measureCrowd(context, typicalCrowd) },
+  { fairness: measureFairness },
   { questions: measureQuestions, rebuild: measureRebuild },
   { import: measureImport },
   { backfill: measureBackfill },

@@ -1,27 +1,16 @@
 import type { FastifyBaseLogger } from "fastify";
-import { createAdmit } from "./admission/admit.ts";
-import { createAnswers } from "./admission/answers.ts";
-import { createOperation } from "./admission/operation.ts";
-import type { Gate, Handler, Operation } from "./admission/operation.ts";
-import { createSnapshots } from "./admission/snapshot.ts";
 import type { Config } from "./config.ts";
 import { createConnectors } from "./connectors.ts";
-import type { Endpoint } from "./contract/endpoint.ts";
-import { ENDPOINTS } from "./contract/registry.ts";
-import type { AnyEndpoint } from "./contract/registry.ts";
-import { createCursorCodec } from "./endpoints/cursor.ts";
-import { createHandlers } from "./endpoints/handlers.ts";
-import { baseMeta } from "./endpoints/meta.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
 import type { Installation } from "./installation.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
-import type { Keys } from "./lib/keys.ts";
 import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
 import type { Metrics } from "./operations.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { createPlatformSurfaces } from "./platform-surfaces.ts";
+import { createGate, createOperations } from "./request-path.ts";
 import { startWorker } from "./worker/worker.ts";
 import type { Worker } from "./worker/worker.ts";
 
@@ -45,22 +34,13 @@ export async function startService(
   for (const warning of config.warnings) logger.warn(warning);
   for (const name of ["admission", "reading", "taking"] as const) metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
-  const admit = createAdmit({
-    database: databases.admission,
-    pepper: installation.keys.tokenPepper,
-    onOverQuota: metrics.countQuotaRefusal,
-  });
-  const answers = createAnswers({
-    memoryBytes: config.answerMemoryMegabytes * 1_048_576,
-    baseMeta,
-  });
-  const gate = { admit, answers, openSnapshot: createSnapshots(databases.reading) };
+  const gate = createGate(config, installation.keys, databases, metrics);
   const operations = createOperations(gate, installation.keys);
   const docs = createDocs();
   const server = createServer({
     operations,
     surfaces: [
-      createMcpSurface({ operations, admit, allowedOrigins: config.mcpAllowedOrigins }),
+      createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...docs.surfaces,
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
@@ -154,12 +134,4 @@ export async function startInstallationWorker(
     await close();
     throw error;
   }
-}
-
-/** Every endpoint of the contract with its handler. */
-function createOperations(gate: Gate, keys: Keys): Operation[] {
-  const handlers = createHandlers(createCursorCodec(keys.cursorKey));
-  return ENDPOINTS.map((endpoint: Endpoint) =>
-    createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, gate),
-  );
 }

@@ -119,6 +119,12 @@ const OPTIONS = {
     10,
     "Connections per pool; a server has two pools, and up to 4 connections more for webhooks.",
   ),
+  requestsPerShop: option(
+    "REQUESTS_PER_SHOP",
+    integer(1, 500),
+    2,
+    "Requests of one shop that a server answers from the database at a time; others wait for up to 3 s.",
+  ),
   answerMemoryMegabytes: option(
     "ANSWER_MEMORY_MB",
     integer(0, 65_536),

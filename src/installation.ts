@@ -14,6 +14,8 @@ import { rebuildMarkedShops } from "./sync/rebuild.ts";
 
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 /** Longest run of one statement for a request, a webhook or a check. */
+/** Of a request for its admission, and for a turn of its shop. */
+export const LONGEST_WAIT_MS = 3000;
 export const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
 
@@ -88,6 +90,8 @@ export type ServingDatabases = {
   admission: DatabasePool;
   reading: DatabasePool;
   taking: DatabasePool;
+  /** Whether Citus spreads the shops over nodes. */
+  isDistributed: boolean;
   close(): Promise<void>;
 };
 
@@ -100,22 +104,23 @@ export async function openServingDatabases(
   installation: Installation,
   logger: FastifyBaseLogger,
 ): Promise<ServingDatabases> {
-  const isSpread = await hasCitus(installation.database);
-  const open = (name: string, readOnly: boolean, maxConnections = config.maxConnections): DatabasePool =>
+  const isDistributed = await hasCitus(installation.database);
+  const open = (name: string, options: Partial<DatabaseOptions> = {}): DatabasePool =>
     openPool(installation, logger, {
       applicationName: `returns-${name}`,
-      maxConnections,
+      maxConnections: config.maxConnections,
       statementTimeoutMs: SERVING_TIMEOUT_MS,
-      readOnly,
-      hasCitus: isSpread,
+      hasCitus: isDistributed,
+      ...options,
     });
-  const admission = open("admission", false);
-  const reading = open("reading", true);
-  const taking = open("taking", false, TAKING_CONNECTIONS);
+  const admission = open("admission", { statementTimeoutMs: LONGEST_WAIT_MS });
+  const reading = open("reading", { readOnly: true });
+  const taking = open("taking", { maxConnections: TAKING_CONNECTIONS });
   return {
     admission,
     reading,
     taking,
+    isDistributed,
     close: async () => {
       await Promise.all([admission.close(), reading.close(), taking.close()]);
     },

@@ -1,23 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type pg from "pg";
-import { createAdmit } from "../src/admission/admit.ts";
 import type { Admission, Admit, Need } from "../src/admission/admit.ts";
 import { createAdmissionQueue } from "../src/admission/admission-queue.ts";
+import type { AdmissionQueue } from "../src/admission/admission-queue.ts";
 import { createToken, parseToken } from "../src/admission/token.ts";
 import type { ParsedToken } from "../src/admission/token.ts";
-import { ApiError } from "../src/contract/errors.ts";
-import { deriveKeys } from "../src/lib/keys.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
+import { ALERTS, askTogether, openGate, pepper, times } from "./support/admission-gate.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
-import { TEST_SECRET, openTestPool } from "./support/service.ts";
+import { openTestPool } from "./support/service.ts";
 import { countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
-const ALERTS: Need = { scope: "read:alerts", entitlements: ["api_access"], counted: true };
 const EXPORT: Need = { scope: "read:exports", entitlements: ["api_access", "data_export"], counted: true };
 const UNCOUNTED: Need = { scope: null, entitlements: ["api_access"], counted: false };
 const STATEMENT_TIMEOUT_MS = 2000;
@@ -25,7 +22,6 @@ const STATEMENT_TIMEOUT_MS = 2000;
 let testDatabase: TestDatabase;
 let database: pg.Pool;
 let admission: Database;
-const pepper = deriveKeys(TEST_SECRET).tokenPepper;
 
 before(async () => {
   await waitOutMidnight();
@@ -43,25 +39,13 @@ after(async () => {
   await testDatabase.drop();
 });
 
-/** A gate, and how many statements it has sent. */
-function openGate(): { admit: Admit; statements: () => number } {
-  let statements = 0;
-  const counting: Queryable = {
-    rows: (statement, values) => {
-      statements += 1;
-      return admission.rows(statement, values);
-    },
-  };
-  return { admit: createAdmit({ database: counting, pepper }), statements: () => statements };
-}
-
-/** Asks for all at once; in their order, the day's use after each, or the code of its refusal. */
-async function askTogether(admit: Admit, requests: readonly [token: string, need: Need][]) {
-  const outcomes = await Promise.allSettled(requests.map(([token, need]) => admit(`Bearer ${token}`, need)));
-  return outcomes.map((outcome) => {
-    if (outcome.status === "fulfilled") return outcome.value.quota?.used ?? null;
-    assert.ok(outcome.reason instanceof ApiError, String(outcome.reason));
-    return outcome.reason.message.includes("not known") ? "unknown" : outcome.reason.code;
+function openQueue(queried: Queryable, longestWaitMs: number): AdmissionQueue {
+  return createAdmissionQueue({
+    database: queried,
+    pepper,
+    connections: 4,
+    longestWaitMs,
+    nodeOfShop: null,
   });
 }
 
@@ -70,14 +54,10 @@ function requestOf({ token }: Tenant) {
   return { ...(parseToken(token) as ParsedToken), ...ALERTS };
 }
 
-function times<Value>(count: number, value: Value): Value[] {
-  return Array.from({ length: count }, () => value);
-}
-
 describe("requests of one shop that arrive together", () => {
   test("are checked in one statement, and each sees a count of its own, in order of arrival", async () => {
     const tenant = await createTenant(database, { dailyQuota: 100 });
-    const { admit, statements } = openGate();
+    const { admit, statements } = openGate(admission);
     const asked = await askTogether(admit, times(50, [tenant.token, ALERTS]));
     assert.deepEqual(
       asked,
@@ -89,7 +69,7 @@ describe("requests of one shop that arrive together", () => {
 
   test("that cross the quota pass exactly as far as it reaches, the first to arrive", async () => {
     const tenant = await createTenant(database, { dailyQuota: 10 });
-    const { admit, statements } = openGate();
+    const { admit, statements } = openGate(admission);
     await askTogether(admit, times(3, [tenant.token, ALERTS]));
     const asked = await askTogether(admit, times(20, [tenant.token, ALERTS]));
     assert.deepEqual(asked, [4, 5, 6, 7, 8, 9, 10, ...times(13, "rate_limited")]);
@@ -101,7 +81,7 @@ describe("requests of one shop that arrive together", () => {
 
   test("that are more than a whole day's quota use all of it on the first request of the day", async () => {
     const tenant = await createTenant(database, { dailyQuota: 2 });
-    const asked = await askTogether(openGate().admit, times(4, [tenant.token, ALERTS]));
+    const asked = await askTogether(openGate(admission).admit, times(4, [tenant.token, ALERTS]));
     assert.deepEqual(asked, [1, 2, "rate_limited", "rate_limited"]);
     assert.equal(await countedRequests(database, tenant), 2);
   });
@@ -112,7 +92,7 @@ describe("requests of one shop that arrive together", () => {
     const narrow = await createTokenOf(database, shopKey, { scopes: ["read:exports"] });
     const revoked = await createTokenOf(database, shopKey, { revokedAt: "2026-01-01T00:00:00Z" });
     const stranger = createToken(shopKey, pepper);
-    const { admit, statements } = openGate();
+    const { admit, statements } = openGate(admission);
     const asked = await askTogether(admit, [
       [revoked.token, ALERTS],
       [tenant.token, ALERTS],
@@ -139,21 +119,21 @@ describe("requests of one shop that arrive together", () => {
     assert.equal(await countedRequests(database, tenant), 3);
   });
 
-  test("with one token id and two secrets are two askers: the wrong one is refused beside the right one", async () => {
+  test("with one token id and two secrets are two callers: the wrong one is refused beside the right one", async () => {
     const tenant = await createTenant(database);
-    const queue = createAdmissionQueue({ database: admission, pepper, longestWaitMs: 3000 });
+    const queue = openQueue(admission, 3000);
     const right = requestOf(tenant);
     const wrong = { ...right, secret: "0".repeat(43) };
     const judged = await Promise.all([queue(wrong), queue(right), queue(wrong)]);
     assert.deepEqual(
-      judged.map((judgement) => judgement.verdict),
+      judged.map((result) => result.verdict),
       ["unknown_token", "admitted", "unknown_token"],
     );
   });
 
   test("of several processes over one quota: each count is given out once", async () => {
     const tenant = await createTenant(database, { dailyQuota: 100 });
-    const gates = Array.from({ length: 4 }, () => openGate().admit);
+    const gates = Array.from({ length: 4 }, () => openGate(admission).admit);
     const asked = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         askTogether(gates[index % 4] as Admit, times(7, [tenant.token, ALERTS])),
@@ -168,62 +148,9 @@ describe("requests of one shop that arrive together", () => {
   });
 });
 
-describe("a shop whose statement hangs", () => {
-  /** Keeps a shop's count locked while `work` runs. */
-  async function whileLocked(tenant: Tenant, work: () => Promise<void>): Promise<void> {
-    const holder = await database.connect();
-    await holder.query("begin");
-    await holder.query("select from daily_usage where shop_key = $1 for update", [tenant.shopKey]);
-    try {
-      await work();
-    } finally {
-      await holder.query("rollback");
-      holder.release();
-    }
-  }
-
-  test("fails what was in it and no more: the next statement passes, other shops never wait", async () => {
-    const [stuck, other] = [await createTenant(database), await createTenant(database)];
-    const { admit } = openGate();
-    await askTogether(admit, [[stuck.token, ALERTS]]);
-    await whileLocked(stuck, async () => {
-      let hasFailed = false;
-      const failing = Promise.allSettled(
-        times(3, 0).map(() => admit(`Bearer ${stuck.token}`, ALERTS).finally(() => (hasFailed = true))),
-      );
-      assert.deepEqual(await askTogether(admit, times(5, [other.token, ALERTS])), [1, 2, 3, 4, 5]);
-      assert.equal(hasFailed, false, "the other shop waited");
-      const outcomes = await failing;
-      assert.ok(outcomes.every((outcome) => outcome.status === "rejected"));
-    });
-    assert.deepEqual(await askTogether(admit, times(2, [stuck.token, ALERTS])), [2, 3]);
-  });
-
-  test("keeps those behind it waiting no longer than they may", async () => {
-    const tenant = await createTenant(database);
-    await askTogether(openGate().admit, [[tenant.token, ALERTS]]);
-    const queue = createAdmissionQueue({ database: admission, pepper, longestWaitMs: 200 });
-    const request = requestOf(tenant);
-    await whileLocked(tenant, async () => {
-      let hasFirstFailed = false;
-      const failing = queue(request).finally(() => (hasFirstFailed = true));
-      const first = assert.rejects(failing, /statement timeout/u);
-      // The first one's statement is on its way then.
-      await nextTurn();
-      const startedAt = performance.now();
-      await assert.rejects(queue(request), /did not end in time/u);
-      const waitedMs = performance.now() - startedAt;
-      assert.ok(waitedMs >= 200, `${waitedMs} ms`);
-      assert.equal(hasFirstFailed, false, "it waited for the first one's statement");
-      await first;
-    });
-    assert.equal((await queue(request)).verdict, "admitted");
-  });
-});
-
 test("requests admitted together share one workspace, and another shop's is never among them", async () => {
   const tenants = await Promise.all(times(8, 0).map(() => createTenant(database)));
-  const { admit } = openGate();
+  const { admit } = openGate(admission);
   const admissions: Admission[] = await Promise.all(
     Array.from({ length: 200 }, (_, index) => admit(`Bearer ${tenants[index % 8]?.token}`, ALERTS)),
   );

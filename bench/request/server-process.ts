@@ -73,14 +73,19 @@ function serverPid(pid: number): number {
   }
 }
 
+/** CPU seconds that a process has used so far. Throws where /proc is not there. */
+export function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
+}
+
 function usageOf(pid: number): ReturnType<MeasuredServer["usage"]> {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const megabytes = (name: string): number =>
       Number(new RegExp(`${name}:\\s+(\\d+)`, "u").exec(status)?.[1]) / 1024;
     return {
-      cpuSeconds: (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND,
+      cpuSeconds: cpuSecondsOf(pid),
       residentMb: megabytes("VmRSS"),
       peakMb: megabytes("VmHWM"),
     };

@@ -6,7 +6,8 @@ import type { Queryable } from "../store/database.ts";
 import { workspaceOf } from "../store/queries/workspace-load.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAdmissionQueue } from "./admission-queue.ts";
-import type { Judgement } from "./admission-queue.ts";
+import type { AdmissionResult } from "./check-batch.ts";
+import type { NodeOfShop } from "./shop-nodes.ts";
 import { parseToken } from "./token.ts";
 
 /** What a request needs of its token, plan and shop. */
@@ -32,19 +33,28 @@ const LONGEST_WAIT_MS = 3000;
 export function createAdmit(options: {
   database: Queryable;
   pepper: Buffer;
+  /** Connections of `database`; 4 by default. */
+  connections?: number;
+  /** Where Citus has spread the shops over nodes. */
+  nodeOfShop?: NodeOfShop | null;
   /** Hears of each request that is refused because the quota is used up. */
   onOverQuota?: () => void;
 }): Admit {
-  const judge = createAdmissionQueue({ ...options, longestWaitMs: LONGEST_WAIT_MS });
-  // One for all that were checked together: they come one after another.
+  const check = createAdmissionQueue({
+    connections: 4,
+    nodeOfShop: null,
+    ...options,
+    longestWaitMs: LONGEST_WAIT_MS,
+  });
+  // One for equal requests that were checked together: they come one after another.
   const workspaceOfRow = rememberLast(workspaceOf);
   return async (authorization, need, now) => {
     const { shopKey, tokenId, secret } = readBearer(authorization);
     const { scope, entitlements, counted } = need;
-    const judgement = await judge({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
-    if (judgement.verdict === "over_quota") options.onOverQuota?.();
-    refuse(judgement, now ?? new Date());
-    return { workspace: workspaceOfRow(judgement.row), quota: quotaOf(judgement), tokenId };
+    const result = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
+    if (result.verdict === "over_quota") options.onOverQuota?.();
+    refuse(result, now ?? new Date());
+    return { workspace: workspaceOfRow(result.row), quota: quotaOf(result), tokenId };
   };
 }
 
@@ -63,9 +73,9 @@ function readBearer(authorization: string | undefined): { shopKey: number; token
   return token;
 }
 
-function refuse(judgement: Judgement, now: Date): void {
-  const { missing, row } = judgement;
-  switch (judgement.verdict) {
+function refuse(result: AdmissionResult, now: Date): void {
+  const { missing, row } = result;
+  switch (result.verdict) {
     case "admitted":
       return;
     case "unknown_token":
@@ -83,9 +93,11 @@ function refuse(judgement: Judgement, now: Date): void {
         missingScope: missing,
       });
     case "not_ready":
-      throw notReady(row.readiness, quotaOf(judgement));
+      throw notReady(row.readiness, quotaOf(result));
+    case "locked":
+      throw new Error("a request was answered before its shop was free");
     case "over_quota": {
-      const quota = quotaOf(judgement);
+      const quota = quotaOf(result);
       const resetsAt = quota?.resetsAt ?? now;
       throw new ApiError(
         "rate_limited",
@@ -106,7 +118,7 @@ function unauthorized(message: string): ApiError {
 
 const DAY_MS = 86_400_000;
 
-function quotaOf({ row, usedRequests }: Judgement): QuotaState | null {
+function quotaOf({ row, usedRequests }: AdmissionResult): QuotaState | null {
   if (row.daily_quota === null) return null;
   return {
     limit: row.daily_quota,

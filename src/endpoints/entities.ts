@@ -1,6 +1,5 @@
 import type { entities as contract } from "../contract/entities.ts";
 import { fold } from "../lib/fold.ts";
-import { NoTurn, createTurns } from "../lib/turns.ts";
 import type { Queryable } from "../store/database.ts";
 import { listEntities, searchEntities } from "../store/queries/entities.ts";
 import type { EntityFilter, EntityPosition, EntityRow } from "../store/queries/entities.ts";
@@ -14,34 +13,9 @@ const TYPE_RANKS = { all: null, sku: 1, product: 2, product_group: 3 } as const;
 const TYPES = [null, "sku", "product", "product_group"] as const;
 const BEFORE_ALL: EntityPosition = [0, "", "", ""];
 
-const SEARCHES_AT_ONCE = 2;
-const LONGEST_WAIT_MS = 3000;
-
 /** A longer search is refused: it holds a connection that others wait for. */
 const LONGEST_SEARCH_MS = 2000;
 const STATEMENT_CANCELED = "57014";
-
-type Asked = Pick<Call<typeof contract>, "workspace" | "input">;
-
-/**
- * Two searches of a workspace run at once, and no more than half of the connections: the rest is for the others'
- * requests. Throws `invalid_request` for one that waits for too long; pages take no turns.
- */
-export function createSearchTurns(maxConnections: number) {
-  const most = Math.max(1, Math.min(SEARCHES_AT_ONCE, Math.floor(maxConnections / 2)));
-  const turns = createTurns({ most, longestWaitMs: LONGEST_WAIT_MS });
-  return async <Result>({ workspace, input }: Asked, make: () => Promise<Result>): Promise<Result> => {
-    if (searchText(input) === "") return make();
-    try {
-      return await turns(workspace.shopKey, make);
-    } catch (error) {
-      if (!(error instanceof NoTurn)) throw error;
-      throw invalidRequest(
-        "q has to wait too long behind other searches of this workspace: send fewer at once.",
-      );
-    }
-  };
-}
 
 /** The catalogue as selectors: by pages without q, best matches on one page with q. */
 export async function entities(cursors: CursorCodec, call: Call<typeof contract>): Promise<Answer> {
@@ -49,7 +23,7 @@ export async function entities(cursors: CursorCodec, call: Call<typeof contract>
   const { type = "all", limit = 20, vendor = null } = input;
   const query = input.q ?? "";
   const filter = { typeRank: TYPE_RANKS[type], vendor };
-  const folded = searchText(input);
+  const folded = fold(query).trim();
   const binding = { workspace, endpoint: "entities", filters: [type, vendor, folded] };
   const position = input.cursor === undefined ? BEFORE_ALL : readPosition(cursors, binding, input.cursor);
 
@@ -75,12 +49,7 @@ export async function entities(cursors: CursorCodec, call: Call<typeof contract>
   };
 }
 
-/** What is searched for, as a search folds it; empty = nothing. */
-function searchText({ q = "" }: Asked["input"]): string {
-  return fold(q).trim();
-}
-
-/** Throws `invalid_request` for what takes too long. */
+/** Throws `invalid_request` for a search that takes too long. */
 async function search(
   database: Queryable,
   workspace: Workspace,

@@ -129,7 +129,7 @@ const REFUSALS: readonly { code: ErrorCode; when: string; hasQuota: boolean; oth
   },
   {
     code: "rate_limited",
-    when: "the plan's daily quota is used up. Not counted.",
+    when: "the plan's daily quota is used up, or too many requests of the workspace are being answered. Not counted.",
     hasQuota: true,
     others: ["Retry-After"],
   },

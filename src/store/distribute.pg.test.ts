@@ -65,7 +65,7 @@ test("every table with a shop_key is distributed by it beside workspace, and a s
   const made = await distributeInstallation(database);
   assert.deepEqual(made.distributedTables, tables);
   assert.deepEqual(made.referenceTables, ["plan"]);
-  assert.ok(made.functions.some((signature) => signature.startsWith("admit_many(")));
+  assert.ok(made.functions.some((signature) => signature.startsWith("admit(")));
   const calls = await database.rows<{ name: string; object: string; colocate_with: string | null }>(
     { name: "list_calls", text: "select name, object, colocate_with from call order by number" },
     [],

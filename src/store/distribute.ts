@@ -19,7 +19,7 @@ export type Distribution = { distributedTables: string[]; referenceTables: strin
 const FIRST_TABLE = "workspace";
 const REFERENCE_TABLES = ["plan"];
 /** Their first argument is the shop_key: Citus runs a call whole on the node of that shop. */
-const FUNCTIONS = ["admit_many"];
+const FUNCTIONS = ["admit", "admit_callers"];
 
 /** The database lacks the extension. */
 export class CitusMissing extends Error {

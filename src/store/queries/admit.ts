@@ -1,7 +1,7 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 
-/** What the checks before the quota say of an asker. */
+/** What the checks before the quota say of a caller; "locked" = ask again, waiting for the shop's rows. */
 export type Verdict =
   | "admitted"
   | "unknown_token"
@@ -10,10 +10,12 @@ export type Verdict =
   | "billing_inactive"
   | "entitlement_missing"
   | "scope_missing"
-  | "not_ready";
+  | "not_ready"
+  | "locked";
 
 /** One token with what its requests need; `requests` is how many of them there are. */
-export type Asker = {
+export type Caller = {
+  shopKey: number;
   tokenId: string;
   secretHash: Buffer;
   scope: string | null;
@@ -22,10 +24,11 @@ export type Asker = {
   requests: number;
 };
 
+/** All but `verdict` and `granted_requests` may be null while the token is unknown. */
 export type AdmitRow = {
-  /** One for each asker, in their order; `missing` says which entitlement or scope. */
-  verdicts: Verdict[];
-  missing: (string | null)[];
+  verdict: Verdict;
+  /** Which entitlement or scope. */
+  missing: string | null;
   shop_key: number;
   organization_id: string;
   shop_id: string | null;
@@ -35,7 +38,7 @@ export type AdmitRow = {
   daily_quota: number | null;
   /** Requests of the day before these; null = no daily quota. */
   used_requests: number | null;
-  /** How many of the counted requests that were admitted are within a daily quota. */
+  /** How many of the caller's requests are within the daily quota. */
   granted_requests: number;
   usage_day: string;
   readiness: string;
@@ -53,34 +56,55 @@ export type AdmitRow = {
   }[];
 };
 
-const ADMIT_MANY = defineStatement({
-  name: "admit_many",
-  text: `select $1::bigint as shop_key, verdicts, missing, organization_id, shop_id, shop_domain, currency_code, entitlements, daily_quota,
+export type AdmitOptions = {
+  /** Whether to wait for rows that another server has locked; else their callers are "locked". */
+  waits: boolean;
+  /** null = the database's clock. */
+  now: Date | null;
+};
+
+const ADMIT_CALLERS = defineStatement({
+  name: "admit_callers",
+  text: `select shop_key, verdict, missing, organization_id, shop_id, shop_domain, currency_code, entitlements, daily_quota,
                 used_requests, granted_requests, usage_day, readiness, primary_window_days, min_sold_units,
                 visible_card_size, data_version, data_as_of, sources
-           from admit_many($1, $2, $3, $4, $5, $6, $7, $8)`,
+           from admit_callers($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 });
 
 /**
- * Runs the whole order of checks for requests of one shop and counts them. Exactly one row; primary keys serve every
- * look-up. `now` null = the database's clock.
+ * Runs the whole order of checks for callers, sorted by shop, and counts their requests: all or none. One row each, in
+ * their order; primary keys serve every look-up. Citus needs callers of one node.
  */
-export async function admitMany(
+export async function admitCallers(
   database: Queryable,
-  shopKey: number,
-  askers: readonly Asker[],
-  now: Date | null,
-): Promise<AdmitRow> {
-  const rows = await database.rows<AdmitRow>(ADMIT_MANY, [
-    shopKey,
-    askers.map((asker) => asker.tokenId),
-    askers.map((asker) => asker.secretHash),
-    askers.map((asker) => asker.scope),
-    askers.map((asker) => asker.entitlements.join(",")),
-    askers.map((asker) => asker.counted),
-    askers.map((asker) => asker.requests),
+  callers: readonly Caller[],
+  { waits, now }: AdmitOptions,
+): Promise<AdmitRow[]> {
+  return database.rows<AdmitRow>(ADMIT_CALLERS, [
+    callers[0]?.shopKey,
+    callers.map((caller) => caller.shopKey),
+    callers.map((caller) => caller.tokenId),
+    callers.map((caller) => caller.secretHash),
+    callers.map((caller) => caller.scope),
+    callers.map((caller) => caller.entitlements.join(",")),
+    callers.map((caller) => caller.counted),
+    callers.map((caller) => caller.requests),
+    waits,
     now,
   ]);
-  if (rows[0] === undefined) throw new Error("admit_many returned no row");
-  return rows[0];
+}
+
+const GIVE_BACK = defineStatement({
+  name: "give_back_requests",
+  text: `update daily_usage set requests = requests - $3 where shop_key = $1 and day = $2 and requests >= $3`,
+});
+
+/** Takes back requests that were counted on `day` and then refused; by daily_usage's primary key. */
+export async function giveBackRequests(
+  database: Queryable,
+  shopKey: number,
+  day: string,
+  requests: number,
+): Promise<void> {
+  await database.rows(GIVE_BACK, [shopKey, day, requests]);
 }

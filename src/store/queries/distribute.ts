@@ -123,3 +123,16 @@ export async function distributeFunction(
   const rows = await connection.rows<{ signature: string }>(DISTRIBUTE_FUNCTION, [name, colocateWith]);
   return rows.map((row) => row.signature);
 }
+
+const FIND_SHOP_NODE = defineStatement({
+  name: "find_shop_node",
+  text: `select groupid as node from pg_dist_placement
+          where shardid = get_shard_id_for_distribution_column('workspace', $1::bigint)`,
+});
+
+/** The number of the node that has a shop's rows; any bigint has one. Read from the coordinator's catalogue. */
+export async function findShopNode(database: Queryable, shopKey: number): Promise<number> {
+  const [row] = await database.rows<{ node: number }>(FIND_SHOP_NODE, [shopKey]);
+  if (row === undefined) throw new Error("the table workspace is not distributed");
+  return row.node;
+}

@@ -1,0 +1,81 @@
+import { COUNTED_PLAN } from "../context.ts";
+import type { BenchContext } from "../context.ts";
+import { loadStore } from "../stores/load-store.ts";
+import type { LoadedStore } from "../stores/load-store.ts";
+import type { BenchRow } from "../table.ts";
+import { putLoad, shownSpread, spreadOf, tryLoad } from "./load.ts";
+import type { LoadRequest, Outcome } from "./load.ts";
+import { ask } from "./questions.ts";
+import { SPREAD, startService } from "./server-process.ts";
+
+const ROUNDS = 5;
+const QUIET = { connections: 8, seconds: 8, ratePerSecond: 50 };
+/** Longer than the quiet load, which is measured from its beginning to its end. */
+const BUSY = { connections: 16, seconds: 10, ratePerSecond: null };
+const BUSY_SHOPS = 5;
+const WORKSPACES = BUSY_SHOPS + 1;
+
+type Workspace = LoadedStore["workspaces"][number];
+type Round = { alone: Outcome; besideOne: Outcome; besideFive: Outcome };
+
+/**
+ * The p99 of one workspace's requests, alone and beside workspaces that ask for the report of everything they sold, as
+ * fast as they are answered. Nothing is remembered, so that each request needs statements.
+ */
+export async function measureFairness(context: BenchContext): Promise<BenchRow[]> {
+  const store = await loadStore(context.installation.database, {
+    kind: "crowd",
+    tokenPepper: context.installation.keys.tokenPepper,
+    planKey: COUNTED_PLAN,
+    workspaces: WORKSPACES,
+    withFacts: false,
+    tell: context.tell,
+  });
+  const [quiet, ...busy] = store.workspaces;
+  const service = await startService({ ...context.environment, ANSWER_MEMORY_MB: "0" });
+  const quietLoad = { address: service.address, requests: [summaryOf(quiet, store)], ...QUIET };
+  const putBeside = async (workspaces: readonly Workspace[]): Promise<Outcome> => {
+    const noise = tryLoad({ address: service.address, requests: workspaces.map(reportOf), ...BUSY });
+    const outcome = await putLoad(quietLoad);
+    await noise;
+    return outcome;
+  };
+  try {
+    await putBeside(busy);
+    const rounds: Round[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      context.tell(`Round ${round + 1} of ${ROUNDS}.`);
+      rounds.push({
+        alone: await putLoad(quietLoad),
+        besideOne: await putBeside(busy.slice(0, 1)),
+        besideFive: await putBeside(busy),
+      });
+    }
+    return [
+      { ...rowOf("one workspace", rounds, ({ besideOne }) => besideOne), target: "≤ 5" },
+      rowOf(`${BUSY_SHOPS} workspaces`, rounds, ({ besideFive }) => besideFive),
+    ];
+  } finally {
+    await service.stop();
+  }
+}
+
+function summaryOf({ token }: Workspace, { examples }: LoadedStore): LoadRequest {
+  return ask(token, "/api/v1/summary", { start_month: "2025-01", end_month: "2025-11", sku: examples.sku });
+}
+
+function reportOf({ token }: Workspace): LoadRequest {
+  return ask(token, "/api/v1/report", { start_month: "2023-01", end_month: "2025-11", breakdownBy: "sku" });
+}
+
+function rowOf(beside: string, rounds: readonly Round[], outcomeOf: (round: Round) => Outcome): BenchRow {
+  const shown = (valueOf: (round: Round) => number, digits: number): string =>
+    shownSpread(spreadOf(rounds.map(valueOf)), digits);
+  return {
+    name: `p99 of a workspace's requests beside ${beside} with expensive ones, nothing remembered; ${SPREAD}`,
+    value: `${shown((round) => outcomeOf(round).p99Ms, 1)} ms`,
+    floor: `${shown(({ alone }) => alone.p99Ms, 1)} ms alone`,
+    ratio: shown((round) => outcomeOf(round).p99Ms / round.alone.p99Ms, 1),
+    target: "",
+  };
+}

@@ -1,0 +1,28 @@
+import type { Queryable } from "../store/database.ts";
+import { findShopNode } from "../store/queries/distribute.ts";
+
+/** The node of a Citus cluster that has a shop's rows. */
+export type NodeOfShop = (shopKey: number) => Promise<number>;
+
+/** Shards move now and then; until that is noticed, a call runs on the wrong node, which is slower but as exact. */
+const REMEMBERED_MS = 600_000;
+const MOST_SHOPS = 100_000;
+
+/** Looks a shop's node up when it is first asked for, and again after some minutes. */
+export function createShopNodes(database: Queryable): NodeOfShop {
+  const nodes = new Map<number, Promise<number>>();
+  let sinceMs = performance.now();
+  return (shopKey) => {
+    const known = nodes.get(shopKey);
+    const isOld = performance.now() - sinceMs > REMEMBERED_MS;
+    if (known !== undefined && !isOld) return known;
+    if (isOld || nodes.size >= MOST_SHOPS) {
+      nodes.clear();
+      sinceMs = performance.now();
+    }
+    const node = findShopNode(database, shopKey);
+    nodes.set(shopKey, node);
+    node.catch(() => nodes.delete(shopKey));
+    return node;
+  };
+}

@@ -1,0 +1,55 @@
+import { createAdmit } from "./admission/admit.ts";
+import { createAnswers } from "./admission/answers.ts";
+import { createGiveBack } from "./admission/give-back.ts";
+import { createOperation } from "./admission/operation.ts";
+import type { Gate, Handler, Operation } from "./admission/operation.ts";
+import { createShopNodes } from "./admission/shop-nodes.ts";
+import { createShopQueue } from "./admission/shop-queue.ts";
+import { createSnapshots } from "./admission/snapshot.ts";
+import type { Config } from "./config.ts";
+import type { Endpoint } from "./contract/endpoint.ts";
+import { ENDPOINTS } from "./contract/registry.ts";
+import type { AnyEndpoint } from "./contract/registry.ts";
+import { createCursorCodec } from "./endpoints/cursor.ts";
+import { createHandlers } from "./endpoints/handlers.ts";
+import { baseMeta } from "./endpoints/meta.ts";
+import { LONGEST_WAIT_MS } from "./installation.ts";
+import type { Keys } from "./lib/keys.ts";
+import type { Metrics } from "./operations.ts";
+import type { Database, DatabasePool } from "./store/database.ts";
+
+/** `isDistributed`: whether Citus spreads the shops over nodes. */
+export type RequestDatabases = { admission: Database; reading: DatabasePool; isDistributed: boolean };
+
+/** What each request passes before its handler. */
+export function createGate(config: Config, keys: Keys, databases: RequestDatabases, metrics: Metrics): Gate {
+  const { admission, reading, isDistributed } = databases;
+  return {
+    admit: createAdmit({
+      database: admission,
+      pepper: keys.tokenPepper,
+      connections: config.maxConnections,
+      nodeOfShop: isDistributed ? createShopNodes(reading) : null,
+      onOverQuota: metrics.countQuotaRefusal,
+    }),
+    answers: createAnswers({
+      memoryBytes: config.answerMemoryMegabytes * 1_048_576,
+      baseMeta,
+    }),
+    openSnapshot: createSnapshots(reading),
+    shopQueue: createShopQueue({
+      places: config.maxConnections,
+      mostPerShop: config.requestsPerShop,
+      longestWaitMs: LONGEST_WAIT_MS,
+    }),
+    giveBack: createGiveBack(admission),
+  };
+}
+
+/** Every endpoint of the contract with its handler. */
+export function createOperations(gate: Gate, keys: Keys): Operation[] {
+  const handlers = createHandlers(createCursorCodec(keys.cursorKey));
+  return ENDPOINTS.map((endpoint: Endpoint) =>
+    createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, gate),
+  );
+}
