@@ -7,7 +7,7 @@ import type {
   OrderDocument,
 } from "../metrics/order.ts";
 
-/** What a source said about one order; `removed` names rows that it said are gone. */
+/** What a source reports of one order; `removed` names rows that it reports as gone. */
 export type DocumentPart = Omit<OrderDocument, "orderId"> & { removed?: RemovedRows };
 
 /** Rows by the ids they are known by. A line takes its returns and refunds with it. */
@@ -27,10 +27,10 @@ export type DocumentMerge = (
   part: DocumentPart,
 ) => OrderDocument | null;
 
-const lineKey = ({ lineId }: Pick<DocumentLine, "lineId">): string => lineId;
-const returnKey = ({ returnId, lineId }: Pick<DocumentReturn, "returnId" | "lineId">): string =>
+export const lineKey = ({ lineId }: Pick<DocumentLine, "lineId">): string => lineId;
+export const returnKey = ({ returnId, lineId }: Pick<DocumentReturn, "returnId" | "lineId">): string =>
   `${returnId}\n${lineId}`;
-const refundKey = ({ refundId, lineId }: Pick<DocumentRefund, "refundId" | "lineId">): string =>
+export const refundKey = ({ refundId, lineId }: Pick<DocumentRefund, "refundId" | "lineId">): string =>
   `${refundId}\n${lineId}`;
 
 /**

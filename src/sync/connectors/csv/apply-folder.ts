@@ -16,16 +16,18 @@ import {
   removeSaleEvents,
 } from "../../../store/queries/publish.ts";
 import { applyStage } from "../../apply.ts";
-import type { UnknownRemovals } from "../../document-merge.ts";
-import type { SaidOrders } from "../../documents.ts";
+import type { MergedOrders } from "../../documents.ts";
 import { changedOrdersSentence } from "../../publish.ts";
 import type { FolderFile } from "./folder-files.ts";
 import type { ImportWarning } from "./problems.ts";
+import type { StagedFolder } from "./stage-files.ts";
+import type { OrderTally, StagedOrders } from "./staged-orders.ts";
 import {
   deletionWarnings,
   labelWarnings,
   oldOrdersWarnings,
   projectionWarnings,
+  repeatedOrderRows,
   saleEventWarnings,
 } from "./warnings.ts";
 
@@ -43,22 +45,40 @@ export type FolderRun = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
 };
 
-/** `stage` is a file's name, then "orders", "labels" and "cohorts"; done and total are bytes, then orders. */
+/** `stage` is a file's name, then "orders", "labels" and "cohorts"; done and total are bytes, then rows of orders. */
 export type ImportProgress = { stage: string; doneBytes: number; totalBytes: number };
 
 /** Rows of the folder that were used, and orders by whether they differ from what was stored. */
-export type ImportCounts = StagedCounts & { changed_orders: number; unchanged_orders: number };
-
-export type FolderRows = {
-  orders: SaidOrders;
-  /** Asked when all orders have been merged. */
-  counted: () => Promise<StagedCounts>;
-  /** How many orders there are; not known while their file is being read, which reports its own progress. */
-  orderCount?: number;
-  /** The deleted rows of order files that name nothing stored, complete when all orders have been merged. */
-  unknownRemovals?: UnknownRemovals;
-  warnings: readonly ImportWarning[];
+export type ImportCounts = {
+  products: number;
+  variants: number;
+  order_lines: number;
+  orders: number;
+  returns: number;
+  refunds: number;
+  return_labels: number;
+  sale_events: number;
+  /** Rows of any file that say that something is gone; the others do not count them. */
+  deleted_rows: number;
+  changed_orders: number;
+  unchanged_orders: number;
 };
+
+export function countsOf(staged: StagedCounts, tally: OrderTally, merged?: MergedOrders): ImportCounts {
+  return {
+    products: staged.products,
+    variants: staged.variants,
+    order_lines: tally.order_lines,
+    orders: tally.orders,
+    returns: tally.returns,
+    refunds: tally.refunds,
+    return_labels: staged.return_labels,
+    sale_events: staged.sale_events,
+    deleted_rows: staged.deleted_rows + tally.deleted_rows,
+    changed_orders: merged?.changedOrders ?? 0,
+    unchanged_orders: merged?.unchangedOrders ?? 0,
+  };
+}
 
 export type AppliedFolder = {
   counts: ImportCounts;
@@ -68,10 +88,13 @@ export type AppliedFolder = {
   dataVersion: number;
 };
 
-/** Stores and publishes the rows of a folder that are staged, or that `rows.orders` reads. */
-export async function applyFolder(run: FolderRun, rows: FolderRows): Promise<AppliedFolder> {
+/** Stores and publishes the staged rows of a folder. */
+export async function applyFolder(
+  run: FolderRun,
+  staged: StagedFolder,
+  orders: StagedOrders,
+): Promise<AppliedFolder> {
   const { connection, shopKey, currencyCode, files } = run;
-  const { orderCount } = rows;
   const gone = await removeDeleted(connection, shopKey);
   const saleEventChanges = await putSaleEvents(connection, shopKey);
   const { changes, merged, split, dirtyMonths } = await applyStage({
@@ -79,18 +102,18 @@ export async function applyFolder(run: FolderRun, rows: FolderRows): Promise<App
     shopKey,
     currencyCode,
     labelSource: LABEL_SOURCE,
-    orders: rows.orders,
+    orders,
     onProgress: (stage, done) => {
-      if (stage === "orders" && orderCount === undefined) return;
-      run.onProgress?.({ stage, doneBytes: done, totalBytes: stage === "orders" ? (orderCount ?? 0) : 1 });
+      // The orders report their rows themselves.
+      if (stage !== "orders") run.onProgress?.({ stage, doneBytes: done, totalBytes: 1 });
     },
   });
-  const staged = await rows.counted();
   const isChanged = changes + saleEventChanges + gone.removed > 0;
   const dataVersion = await publish(run, isChanged);
   const warnings = [
-    ...inFileOrder(rows.warnings, files),
-    ...deletionWarnings(files, { ...rows.unknownRemovals, ...gone.unknown }),
+    ...staged.warnings,
+    ...repeatedOrderRows(files, orders.tally),
+    ...deletionWarnings(files, { ...orders.tally.unknown, ...gone.unknown }),
     ...projectionWarnings(merged.warnings),
     ...labelWarnings(split),
     ...saleEventWarnings(files, await countUnknownSaleSkus(connection, shopKey)),
@@ -98,9 +121,8 @@ export async function applyFolder(run: FolderRun, rows: FolderRows): Promise<App
       ? oldOrdersWarnings(await findNewestOrderDay(connection, shopKey), run.asOf)
       : []),
   ];
-  const { changedOrders, unchangedOrders } = merged;
-  const counts = { ...staged, changed_orders: changedOrders, unchanged_orders: unchangedOrders };
-  if (isChanged) await announce(connection, shopKey, dataVersion, changedOrders);
+  const counts = countsOf(staged.counts, orders.tally, merged);
+  if (isChanged) await announce(connection, shopKey, dataVersion, merged.changedOrders);
   await record(run, { data_version: dataVersion, ...counts });
   return { counts, dirtyMonths, dataVersion, warnings };
 }
@@ -136,13 +158,6 @@ async function publish(run: FolderRun, isChanged: boolean): Promise<number> {
 
 function bringsOrders(files: readonly FolderFile[]): boolean {
   return files.some(({ name }) => name === "order_lines");
-}
-
-/** Unknown columns by file; what was found among all rows stays behind them. */
-function inFileOrder(warnings: readonly ImportWarning[], files: readonly FolderFile[]): ImportWarning[] {
-  const placeOf = ({ kind, file }: ImportWarning): number =>
-    kind === "unknown_column" ? files.findIndex(({ fileName }) => fileName === file) : files.length;
-  return warnings.toSorted((left, right) => placeOf(left) - placeOf(right));
 }
 
 async function announce(

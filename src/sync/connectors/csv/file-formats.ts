@@ -2,6 +2,7 @@ import type { DocumentLine, DocumentRefund, DocumentReturn } from "../../../metr
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
 import { productGidOf } from "../../product-gid.ts";
+import { thinText, USUAL_LINE, USUAL_REFUND, USUAL_RETURN } from "../../stored-document.ts";
 import { CellProblem } from "./csv-row.ts";
 import type { CsvRow } from "./csv-row.ts";
 
@@ -39,27 +40,16 @@ export type FileFormat = {
 /** The column that says so. */
 export const DELETED = "deleted";
 
-/** Distinguishes the rows of the three order files, which are staged together. */
-export const FILE_OF_KIND: Readonly<Record<string, FileName>> = {
-  line: "order_lines",
-  return: "returns",
-  refund: "refunds",
-};
+/** The files whose rows are staged together, by the kind of their rows. */
+export const ORDER_FILES = { line: "order_lines", return: "returns", refund: "refunds" } as const;
+
+export type OrderRowKind = keyof typeof ORDER_FILES;
 
 const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] as const;
 const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as const;
 const MAX_URL_BYTES = 4096;
-const ORDER_ROW = ["kind", "order_id", "line_id", "record_id", "units", "record"];
-
-/** The staged key of a row of the three order files. */
-function orderRowKey(row: CsvRow, kind: string, recordColumn: string | null): CopyValue[] {
-  return [
-    kind,
-    need(row, "order_id"),
-    need(row, "line_id"),
-    recordColumn === null ? "" : need(row, recordColumn),
-  ];
-}
+/** The record is JSON, of a deleted row its key. */
+const ORDER_ROW = ["kind", "order_id", "record"];
 
 function need(row: CsvRow, column: string): string {
   return row.need(column, row.text(column));
@@ -122,25 +112,28 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     ],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row, context) => {
-      const { orderId, line } = readOrderLine(row, context);
-      return ["line", orderId, line.lineId, "", line.units, JSON.stringify(line)];
+    read: (row, context) => ["line", need(row, "order_id"), thinText(readLine(row, context), USUAL_LINE)],
+    removal: {
+      keys: ["order_id", "line_id"],
+      read: (row) => ["line", need(row, "order_id"), JSON.stringify({ lineId: need(row, "line_id") })],
     },
-    removal: { keys: ["order_id", "line_id"], read: (row) => orderRowKey(row, "line", null) },
   },
   returns: {
     required: ["return_id", "order_id", "line_id", "status", "units"],
     optional: ["processed_units", "requested_at", "closed_at", "reason"],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row) => {
-      const orderId = row.need("order_id", row.text("order_id"));
-      const request = readReturn(row);
-      return ["return", orderId, request.lineId, request.returnId, request.units, JSON.stringify(request)];
-    },
+    read: (row) => ["return", need(row, "order_id"), thinText(readReturn(row), USUAL_RETURN)],
     removal: {
       keys: ["return_id", "order_id", "line_id"],
-      read: (row) => orderRowKey(row, "return", "return_id"),
+      read: (row) => {
+        const orderId = need(row, "order_id");
+        return [
+          "return",
+          orderId,
+          JSON.stringify({ lineId: need(row, "line_id"), returnId: need(row, "return_id") }),
+        ];
+      },
     },
   },
   refunds: {
@@ -148,14 +141,21 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     optional: ["restock_type", "return_id"],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row, { currencyCode }) => {
-      const orderId = row.need("order_id", row.text("order_id"));
-      const refund = readRefund(row, currencyCode);
-      return ["refund", orderId, refund.lineId, refund.refundId, refund.units, JSON.stringify(refund)];
-    },
+    read: (row, { currencyCode }) => [
+      "refund",
+      need(row, "order_id"),
+      thinText(readRefund(row, currencyCode), USUAL_REFUND),
+    ],
     removal: {
       keys: ["refund_id", "order_id", "line_id"],
-      read: (row) => orderRowKey(row, "refund", "refund_id"),
+      read: (row) => {
+        const orderId = need(row, "order_id");
+        return [
+          "refund",
+          orderId,
+          JSON.stringify({ lineId: need(row, "line_id"), refundId: need(row, "refund_id") }),
+        ];
+      },
     },
   },
   return_labels: {
@@ -207,12 +207,6 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     removal: { keys: ["slug"], read: (row) => [need(row, "slug")] },
   },
 };
-
-/** A row of order_lines. */
-export function readOrderLine(row: CsvRow, context: RowContext): { orderId: string; line: DocumentLine } {
-  const orderId = row.need("order_id", row.text("order_id"));
-  return { orderId, line: readLine(row, context) };
-}
 
 function readLine(row: CsvRow, { currencyCode, latestOrderAt }: RowContext): DocumentLine {
   const orderedAt = row.need("ordered_at", row.time("ordered_at"));

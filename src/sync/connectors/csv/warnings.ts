@@ -3,8 +3,10 @@ import type { UnknownRemovals } from "../../document-merge.ts";
 import type { SplitLabels } from "../../labels.ts";
 import type { WarningCounts } from "../../project.ts";
 import type { FileName } from "./file-formats.ts";
+import { fileOfKind } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import type { ImportWarning } from "./problems.ts";
+import type { OrderTally } from "./staged-orders.ts";
 
 const MESSAGES = {
   refund_exceeds_line: "refunds claim more units than their line has left; the rest counts as money only",
@@ -37,6 +39,18 @@ export function labelWarnings(split: SplitLabels): ImportWarning[] {
     },
   ];
   return warnings.filter(({ count }) => count !== 0);
+}
+
+/** `count` rows of a file have the key of a later row; none is no warning. */
+export function repeatedRows({ fileName }: FolderFile, count: number): ImportWarning[] {
+  const message = "rows have the key of a later row, which is the one that counts";
+  return count === 0 ? [] : [{ kind: "repeated_row", file: fileName, message, count }];
+}
+
+export function repeatedOrderRows(files: readonly FolderFile[], { repeated }: OrderTally): ImportWarning[] {
+  return (["line", "return", "refund"] as const).flatMap((kind) =>
+    repeated[kind] === 0 ? [] : repeatedRows(fileOfKind(files, kind), repeated[kind]),
+  );
 }
 
 const FILE_OF_REMOVALS: Readonly<Record<string, FileName>> = {

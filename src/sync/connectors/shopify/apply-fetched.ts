@@ -1,4 +1,3 @@
-import type { OrderDocument } from "../../../metrics/order.ts";
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
 import { analyzeStage, createStage, lockShop } from "../../../store/queries/import-stage.ts";
@@ -8,9 +7,10 @@ import { analyzeRecords, clearRecords } from "../../../store/queries/sync-record
 import { applyStage, MANY_ROWS } from "../../apply.ts";
 import { openCopyBuffer } from "../../copy.ts";
 import { replaceDocument } from "../../document-merge.ts";
-import type { SaidOrder, SaidOrders } from "../../documents.ts";
+import type { SourceOrder, SourceOrders } from "../../documents.ts";
 import { publishStoreRun } from "../../publish.ts";
 import type { WarningCounts } from "../../project.ts";
+import { readStored } from "../../stored-document.ts";
 import { openFetchedOrders, openFetchedProducts } from "./assemble.ts";
 import type { FetchedOrder } from "./assemble.ts";
 import type { ShopifyCursor } from "./cursor.ts";
@@ -58,7 +58,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
       shopKey,
       currencyCode,
       labelSource: null,
-      orders: await saidOrders(run, connection, tally, limit?.historyFrom ?? null),
+      orders: await sourceOrders(run, connection, tally, limit?.historyFrom ?? null),
       onProgress: (stage, done) => run.progress({ stage, done, total: null }),
     });
     await publishStoreRun(connection, {
@@ -142,24 +142,25 @@ function productRow(product: MappedProduct): (string | null)[] {
 }
 
 /** The platform tells whole orders: what is not said is gone. Orders of before `historyFrom` are left out. */
-async function saidOrders(
+async function sourceOrders(
   run: ShopifyRun,
   connection: Connection,
   tally: Tally,
   historyFrom: string | null,
-): Promise<SaidOrders> {
+): Promise<SourceOrders> {
   const next = await openFetchedOrders(connection, run.shopKey, SHOPIFY);
-  const said = ({ orderId, order, document }: FetchedOrder): SaidOrder => {
+  const source = ({ orderId, order, document }: FetchedOrder): SourceOrder => {
     const mapped = order === null ? GONE : mapOrder(order, run.currencyCode);
     count(tally, mapped);
-    return { orderId, stored: document as OrderDocument | null, said: mapped.part };
+    const stored = document === null ? null : readStored(orderId, document);
+    return { orderId, stored, part: mapped.part };
   };
   return {
     merge: replaceDocument,
     next: async () => {
       for (let portion = await next(); portion.length > 0; portion = await next()) {
         const counted = portion.filter((fetched) => !isBefore(fetched, historyFrom));
-        if (counted.length > 0) return counted.map(said);
+        if (counted.length > 0) return counted.map(source);
       }
       return [];
     },
