@@ -3,7 +3,7 @@ import type { EventFact, LineFact, OrderFacts, ProjectionWarning } from "../metr
 import { dayToText, firstDayOfMonth } from "../metrics/month.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
-import { insertFacts, markChangedOrders, removeFacts } from "../store/queries/facts.ts";
+import { replaceFacts } from "../store/queries/facts.ts";
 import { openCopyBuffer } from "./copy.ts";
 import { productGidOf } from "./product-gid.ts";
 
@@ -31,15 +31,12 @@ export function openFactWriter(connection: Connection, shopKey: number): FactWri
   const warnings: WarningCounts = new Map();
   let waitingLines = 0;
   let isAnalyzed = false;
-  const replaceFacts = async (): Promise<void> => {
+  const placeSlice = async (): Promise<void> => {
     // One slice is like another.
     if (!isAnalyzed) await connection.client.query(`analyze ${RUN_TABLES}`);
     isAnalyzed = true;
     waitingLines = 0;
-    await markChangedOrders(connection, shopKey);
-    await removeFacts(connection, shopKey);
-    await insertFacts(connection, shopKey);
-    await markChangedOrders(connection, shopKey);
+    await replaceFacts(connection, shopKey);
     await connection.client.query(`truncate ${RUN_TABLES}`);
   };
   return {
@@ -52,11 +49,11 @@ export function openFactWriter(connection: Connection, shopKey: number): FactWri
     },
     send: async () => {
       await rows.send();
-      if (waitingLines >= LINES_PER_SLICE) await replaceFacts();
+      if (waitingLines >= LINES_PER_SLICE) await placeSlice();
     },
     finish: async () => {
       await rows.send();
-      await replaceFacts();
+      await placeSlice();
     },
   };
 }
