@@ -139,8 +139,9 @@ export type StagedCounts = {
   variants: number;
   return_labels: number;
   sale_events: number;
-  /** Labels and sale events that are deleted; the others do not count them. */
-  deleted_rows: number;
+  /** The others do not count these. */
+  deleted_labels: number;
+  deleted_sale_events: number;
 };
 
 const COUNT_STAGED = defineStatement({
@@ -149,8 +150,8 @@ const COUNT_STAGED = defineStatement({
                 (select count(*) from staged_variant) as variants,
                 (select count(*) from staged_label where not deleted) as return_labels,
                 (select count(*) from staged_sale_event where not deleted) as sale_events,
-                (select count(*) from staged_label where deleted)
-                  + (select count(*) from staged_sale_event where deleted) as deleted_rows`,
+                (select count(*) from staged_label where deleted) as deleted_labels,
+                (select count(*) from staged_sale_event where deleted) as deleted_sale_events`,
 });
 
 /** Counts the staged rows but those of orders. */

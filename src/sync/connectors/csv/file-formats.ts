@@ -1,8 +1,9 @@
 import type { DocumentLine, DocumentRefund, DocumentReturn } from "../../../metrics/order.ts";
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
+import type { RowKind } from "../../document-merge.ts";
 import { productGidOf } from "../../product-gid.ts";
-import { thinText, USUAL_LINE, USUAL_REFUND, USUAL_RETURN } from "../../stored-document.ts";
+import { thinRow, USUAL } from "../../stored-document.ts";
 import { CellProblem } from "./csv-row.ts";
 import type { CsvRow } from "./csv-row.ts";
 
@@ -26,12 +27,13 @@ export type RowContext = {
   latestOrderAt: string;
 };
 
-/** `read` turns a row into the values of `columns` of its staging table, after the line number; throws CellProblem. */
+/** `read` turns a row into the values of `columns`; throws CellProblem. */
 export type FileFormat = {
   required: readonly string[];
   optional: readonly string[];
   table: StagedTable;
-  columns: readonly string[];
+  /** Of the staging table, after the line number. */
+  columns: string;
   read: (row: CsvRow, context: RowContext) => CopyValue[];
   /** Where a row may say that it is gone: the columns that it is known by, and the values that these stage. */
   removal?: { keys: readonly string[]; read: (row: CsvRow) => CopyValue[] };
@@ -40,16 +42,15 @@ export type FileFormat = {
 /** The column that says so. */
 export const DELETED = "deleted";
 
-/** The files whose rows are staged together, by the kind of their rows. */
-export const ORDER_FILES = { line: "order_lines", return: "returns", refund: "refunds" } as const;
-
-export type OrderRowKind = keyof typeof ORDER_FILES;
-
 const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] as const;
 const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as const;
 const MAX_URL_BYTES = 4096;
-/** The record is JSON, of a deleted row its key. */
-const ORDER_ROW = ["kind", "order_id", "record"];
+const ORDER_ROW = "kind, order_id, record";
+
+/** The record of a row of the three order files is JSON, that of a deleted row has its ids alone. */
+function orderRow(kind: RowKind, row: CsvRow, recordOf: () => object): CopyValue[] {
+  return [kind, need(row, "order_id"), JSON.stringify(recordOf())];
+}
 
 function need(row: CsvRow, column: string): string {
   return row.need(column, row.text(column));
@@ -60,16 +61,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     required: ["product_id", "title"],
     optional: ["handle", "vendor", "family", "analytics_category", "image_url", "image_alt"],
     table: "staged_product",
-    columns: [
-      "product_gid",
-      "title",
-      "handle",
-      "vendor",
-      "family",
-      "analytics_category",
-      "image_url",
-      "image_alt",
-    ],
+    columns: "product_gid, title, handle, vendor, family, analytics_category, image_url, image_alt",
     read: (row) => [
       productGidOf(row.need("product_id", row.text("product_id"))),
       row.need("title", row.label("title")),
@@ -85,7 +77,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     required: ["variant_id", "product_id"],
     optional: ["sku", "title", "condition", "counterpart_sku", "unit_cost"],
     table: "staged_variant",
-    columns: ["variant_id", "product_gid", "sku", "title", "used", "counterpart_sku", "unit_cost_minor"],
+    columns: "variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor",
     read: (row, { currencyCode }) => [
       row.need("variant_id", row.text("variant_id")),
       productGidOf(row.need("product_id", row.text("product_id"))),
@@ -112,10 +104,10 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     ],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row, context) => ["line", need(row, "order_id"), thinText(readLine(row, context), USUAL_LINE)],
+    read: (row, context) => orderRow("lines", row, () => thinRow(readLine(row, context), USUAL.lines)),
     removal: {
       keys: ["order_id", "line_id"],
-      read: (row) => ["line", need(row, "order_id"), JSON.stringify({ lineId: need(row, "line_id") })],
+      read: (row) => orderRow("lines", row, () => ({ lineId: need(row, "line_id") })),
     },
   },
   returns: {
@@ -123,17 +115,11 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     optional: ["processed_units", "requested_at", "closed_at", "reason"],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row) => ["return", need(row, "order_id"), thinText(readReturn(row), USUAL_RETURN)],
+    read: (row) => orderRow("returns", row, () => thinRow(readReturn(row), USUAL.returns)),
     removal: {
       keys: ["return_id", "order_id", "line_id"],
-      read: (row) => {
-        const orderId = need(row, "order_id");
-        return [
-          "return",
-          orderId,
-          JSON.stringify({ lineId: need(row, "line_id"), returnId: need(row, "return_id") }),
-        ];
-      },
+      read: (row) =>
+        orderRow("returns", row, () => ({ lineId: need(row, "line_id"), returnId: need(row, "return_id") })),
     },
   },
   refunds: {
@@ -141,37 +127,20 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     optional: ["restock_type", "return_id"],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row, { currencyCode }) => [
-      "refund",
-      need(row, "order_id"),
-      thinText(readRefund(row, currencyCode), USUAL_REFUND),
-    ],
+    read: (row, { currencyCode }) =>
+      orderRow("refunds", row, () => thinRow(readRefund(row, currencyCode), USUAL.refunds)),
     removal: {
       keys: ["refund_id", "order_id", "line_id"],
-      read: (row) => {
-        const orderId = need(row, "order_id");
-        return [
-          "refund",
-          orderId,
-          JSON.stringify({ lineId: need(row, "line_id"), refundId: need(row, "refund_id") }),
-        ];
-      },
+      read: (row) =>
+        orderRow("refunds", row, () => ({ lineId: need(row, "line_id"), refundId: need(row, "refund_id") })),
     },
   },
   return_labels: {
     required: ["label_id", "charged_at", "amount"],
     optional: ["order_id", "return_id", "tracking_number", "currency", "voided_at"],
     table: "staged_label",
-    columns: [
-      "label_id",
-      "order_id",
-      "return_id",
-      "tracking_number",
-      "charged_at",
-      "amount_minor",
-      "currency_code",
-      "voided_at",
-    ],
+    columns:
+      "label_id, order_id, return_id, tracking_number, charged_at, amount_minor, currency_code, voided_at",
     read: (row, { currencyCode }) => {
       const labelCurrency = readCurrency(row) ?? currencyCode;
       return [
@@ -191,7 +160,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     required: ["slug", "label", "starts_on", "ends_on"],
     optional: ["skus"],
     table: "staged_sale_event",
-    columns: ["slug", "label", "starts_on", "ends_on", "skus"],
+    columns: "slug, label, starts_on, ends_on, skus",
     read: (row) => {
       const startsOn = row.need("starts_on", row.day("starts_on"));
       const endsOn = row.need("ends_on", row.day("ends_on"));

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { pipeline } from "node:stream";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { FILE_NAMES, ORDER_FILES } from "./file-formats.ts";
-import type { FileName, OrderRowKind } from "./file-formats.ts";
+import { FILE_NAMES } from "./file-formats.ts";
+import type { FileName } from "./file-formats.ts";
 import { ImportError } from "./problems.ts";
 import { folderProblem, KNOWN_FILES, refuseOtherKinds, refuseWorkbook } from "./recognize-files.ts";
 
@@ -56,11 +56,6 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
     );
   }
   return files;
-}
-
-/** The file that rows of a kind were read from. */
-export function fileOfKind(files: readonly FolderFile[], kind: OrderRowKind): FolderFile {
-  return files.find(({ name }) => name === ORDER_FILES[kind]) as FolderFile;
 }
 
 /**

@@ -4,15 +4,16 @@ import { findConnectedStore } from "../../../store/queries/data-source.ts";
 import { createStage, lockShop } from "../../../store/queries/import-stage.ts";
 import { analyzeData } from "../../../store/queries/publish.ts";
 import { MANY_ROWS } from "../../apply.ts";
+import type { RowKind } from "../../document-merge.ts";
 import { applyFolder, countsOf } from "./apply-folder.ts";
 import type { AppliedFolder, ImportProgress } from "./apply-folder.ts";
-import { fileOfKind, findFolderFiles } from "./folder-files.ts";
+import { findFolderFiles } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import { openProblemList } from "./problems.ts";
 import type { RowProblem } from "./problems.ts";
 import { stageFolder } from "./stage-files.ts";
 import { readStagedOrders } from "./staged-orders.ts";
-import { repeatedOrderRows } from "./warnings.ts";
+import { byFile, fileWarnings } from "./warnings.ts";
 
 const MAX_REPORTED = 1000;
 const DAY_MS = 86_400_000;
@@ -97,13 +98,13 @@ async function importFiles(
   const orders = await readStagedOrders({
     connection,
     shopKey,
-    onProblem: (kind, problem) => problems.add({ ...problem, file: fileOfKind(files, kind).fileName }),
+    onProblem: (kind, problem) => problems.add({ ...problem, file: fileNameOf(files, kind) }),
     onRows: (done) => onProgress?.({ stage: "orders", doneBytes: done, totalBytes: staged.orderRows }),
     isWanted: () => !isRefused(),
     onEnd: (tally) => {
       const counts = countsOf(staged.counts, tally);
       if (!isRefused() && Object.values(counts).some((count) => count > 0)) return;
-      const warnings = [...staged.warnings, ...repeatedOrderRows(files, tally)];
+      const warnings = [...staged.warnings, ...fileWarnings(files, "repeated_row", byFile(tally.repeated))];
       throw new NothingImported({
         imported: false,
         counts,
@@ -116,6 +117,11 @@ async function importFiles(
   });
   const applied = await applyFolder({ ...options, connection, files }, staged, orders);
   return { imported: true, ...invalid(), ...applied };
+}
+
+function fileNameOf(files: readonly FolderFile[], kind: RowKind): string {
+  const name = kind === "lines" ? "order_lines" : kind;
+  return files.find((file) => file.name === name)?.fileName ?? name;
 }
 
 /** Adds up the bytes of the files, whatever order they are read in. */

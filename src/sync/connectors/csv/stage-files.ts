@@ -13,7 +13,7 @@ import type { FolderFile } from "./folder-files.ts";
 import { ImportError } from "./problems.ts";
 import type { ImportWarning, ProblemList } from "./problems.ts";
 import { refuseOtherSeparators } from "./recognize-files.ts";
-import { repeatedRows } from "./warnings.ts";
+import { fileWarnings } from "./warnings.ts";
 
 /** What a message shows of a header. */
 const SHOWN_NAMES = 20;
@@ -43,7 +43,8 @@ export async function stageFolder(
   }
   await analyzeStage(connection);
   for (const file of files) {
-    warnings.push(...repeatedRows(file, await removeRepeatedRows(connection, FILE_FORMATS[file.name].table)));
+    const removed = await removeRepeatedRows(connection, FILE_FORMATS[file.name].table);
+    warnings.push(...fileWarnings([file], "repeated_row", { [file.name]: removed }));
   }
   return { counts: await countStaged(connection), orderRows, warnings };
 }
@@ -59,8 +60,7 @@ async function stageFile(
 ): Promise<number> {
   const format = FILE_FORMATS[file.name];
   const { table, columns, removal } = format;
-  const mark = removal === undefined ? [] : [DELETED];
-  const target = `${table} (${["line_number", ...columns, ...mark].join(", ")})`;
+  const target = `${table} (line_number, ${columns}${removal === undefined ? "" : `, ${DELETED}`})`;
   const buffer = openCopyBuffer(options.connection, target);
   let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
   let width = 0;
@@ -98,7 +98,8 @@ function valuesOf(row: CsvRow, { columns, read, removal }: FileFormat, context: 
   if (removal === undefined) return read(row, context);
   if (!row.flag(DELETED)) return [...read(row, context), false];
   const key = removal.read(row);
-  return [...key, ...Array.from({ length: columns.length - key.length }, () => null), true];
+  const others = columns.split(",").slice(key.length);
+  return [...key, ...others.map(() => null), true];
 }
 
 /** The text as it is; throws ImportError when its header shows another separator. */

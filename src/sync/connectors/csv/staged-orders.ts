@@ -2,42 +2,36 @@ import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from
 import type { Connection } from "../../../store/database.ts";
 import { nextStagedOrders, openStagedOrders } from "../../../store/queries/import-stage.ts";
 import { findDocuments } from "../../../store/queries/order-document.ts";
-import { countUnknownRemovals, lineKey, mergeDocument, refundKey, returnKey } from "../../document-merge.ts";
-import type { DocumentPart, UnknownRemovals } from "../../document-merge.ts";
+import { countUnknown, mergeDocument, ROW_KINDS, rowKey } from "../../document-merge.ts";
+import type { DocumentPart, RowIds, RowKind } from "../../document-merge.ts";
 import type { SourceOrder, SourceOrders } from "../../documents.ts";
-import { readStored, USUAL_LINE, USUAL_REFUND, USUAL_RETURN } from "../../stored-document.ts";
-import type { OrderRowKind } from "./file-formats.ts";
+import { readStored, USUAL } from "../../stored-document.ts";
 
 const ORDERS_PER_FETCH = 200;
 
-/** A staged row of the three order files. The row of a deleted one holds its key alone. */
-type StagedRow<Row> = [lineNumber: number, kind: OrderRowKind, isDeleted: boolean, row: Row];
-type OrderRows = {
-  line: StagedRow<DocumentLine>[];
-  return: StagedRow<DocumentReturn>[];
-  refund: StagedRow<DocumentRefund>[];
-};
+/** A staged row of the three order files; `row` leaves out usual values, and of a deleted row everything but its ids. */
+type StagedRow = [lineNumber: number, kind: RowKind, isDeleted: boolean, row: RowIds & { units?: number }];
+
+type ByKind<Value> = Record<RowKind, Value>;
 
 /** What was found among the rows of the orders read so far. */
 export type OrderTally = {
-  /** Rows that can be used; the counts of lines, returns and refunds leave deleted ones out. */
-  order_lines: number;
-  returns: number;
-  refunds: number;
-  deleted_rows: number;
-  /** Orders with any such row. */
+  /** Rows that can be used and are not deleted. */
+  used: ByKind<number>;
+  deletedRows: number;
+  /** Orders with any row that can be used, deleted or not. */
   orders: number;
   /** Rows with the key of a later row. */
-  repeated: Record<OrderRowKind, number>;
+  repeated: ByKind<number>;
   /** Deleted rows that name nothing that is stored. */
-  unknown: UnknownRemovals;
+  unknown: ByKind<number>;
 };
 
 export type StagedOrdersOptions = {
   connection: Connection;
   shopKey: number;
   /** Gets each row that does not fit the other rows of its order, which is then left out. */
-  onProblem: (kind: OrderRowKind, problem: { line: number; column: string; reason: string }) => void;
+  onProblem: (kind: RowKind, problem: { line: number; column: string; reason: string }) => void;
   /** Gets the number of rows read so far after every portion. */
   onRows: (done: number) => void;
   /** false: the remaining orders are only checked. */
@@ -54,24 +48,16 @@ export type StagedOrders = SourceOrders & { tally: OrderTally };
  * exceed its line. A folder has only what changed: rows it leaves out stay unchanged.
  */
 export async function readStagedOrders(options: StagedOrdersOptions): Promise<StagedOrders> {
-  const { connection, shopKey, onRows, isWanted, onEnd } = options;
-  const tally: OrderTally = {
-    order_lines: 0,
-    returns: 0,
-    refunds: 0,
-    deleted_rows: 0,
-    orders: 0,
-    repeated: { line: 0, return: 0, refund: 0 },
-    unknown: { lines: 0, returns: 0, refunds: 0 },
-  };
+  const { connection, shopKey, onProblem, onRows, isWanted, onEnd } = options;
+  const zeros = (): ByKind<number> => ({ lines: 0, returns: 0, refunds: 0 });
+  const tally = { used: zeros(), deletedRows: 0, orders: 0, repeated: zeros(), unknown: zeros() };
   let doneRows = 0;
   const read = (orderId: string, text: string, found: unknown): SourceOrder[] => {
     const stored = found === undefined ? null : readStored(orderId, found);
-    const staged = JSON.parse(text) as StagedRow<never>[];
+    const staged = JSON.parse(text) as StagedRow[];
     doneRows += staged.length;
-    const rows = usableRows({ orderId, stored, rows: lastRows(staged, tally), onProblem: options.onProblem });
-    if (rows.line.length + rows.return.length + rows.refund.length === 0) return [];
-    return [{ orderId, stored, part: partOf(rows, stored, tally) }];
+    const rows = usableRows(orderId, stored, lastRows(staged, tally), onProblem);
+    return rows.length === 0 ? [] : [{ orderId, stored, part: partOf(rows, stored, tally) }];
   };
   await openStagedOrders(connection);
   const next = async (): Promise<SourceOrder[]> => {
@@ -90,80 +76,69 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
 }
 
 /** Of rows with one key the last. */
-function lastRows(staged: readonly StagedRow<never>[], { repeated }: OrderTally): OrderRows {
-  const byKind = Object.groupBy(staged, ([, kind]) => kind);
-  const lastOf = <Row extends Key, Key>(
-    kind: OrderRowKind,
-    keyOf: (row: Key) => string,
-  ): StagedRow<Row>[] => {
-    const rows: readonly StagedRow<Row>[] = byKind[kind] ?? [];
-    const lastByKey = new Map<string, StagedRow<Row>>();
-    for (const row of rows) {
-      const known = lastByKey.get(keyOf(row[3]));
-      if (known === undefined || known[0] < row[0]) lastByKey.set(keyOf(row[3]), row);
-    }
-    repeated[kind] += rows.length - lastByKey.size;
-    return [...lastByKey.values()];
+function lastRows(staged: readonly StagedRow[], { repeated }: OrderTally): StagedRow[] {
+  const lastByKey: ByKind<Map<string, StagedRow>> = {
+    lines: new Map(),
+    returns: new Map(),
+    refunds: new Map(),
   };
-  return {
-    line: lastOf("line", lineKey),
-    return: lastOf("return", returnKey),
-    refund: lastOf("refund", refundKey),
-  };
+  for (const staging of staged) {
+    const [lineNumber, kind, , row] = staging;
+    const key = rowKey(kind, row);
+    const known = lastByKey[kind].get(key);
+    if (known !== undefined) repeated[kind] += 1;
+    if (known === undefined || known[0] < lineNumber) lastByKey[kind].set(key, staging);
+  }
+  return ROW_KINDS.flatMap((kind) => [...lastByKey[kind].values()]);
 }
 
-type CheckedOrder = Pick<StagedOrdersOptions, "onProblem"> & {
-  orderId: string;
-  stored: OrderDocument | null;
-  rows: OrderRows;
-};
-
 /** The rows without the returns and refunds that do not fit the lines of their order. */
-function usableRows({ orderId, stored, rows, onProblem }: CheckedOrder): OrderRows {
-  if (rows.return.length + rows.refund.length === 0) return rows;
+function usableRows(
+  orderId: string,
+  stored: OrderDocument | null,
+  rows: StagedRow[],
+  onProblem: StagedOrdersOptions["onProblem"],
+): StagedRow[] {
+  if (rows.every(([, kind]) => kind === "lines")) return rows;
   const unitsByLine = new Map(stored?.lines.map((line) => [line.lineId, line.units]));
-  for (const [, , isDeleted, { lineId, units = USUAL_LINE.units }] of rows.line) {
-    if (isDeleted) unitsByLine.delete(lineId);
-    else unitsByLine.set(lineId, units);
-  }
-  const fits = ([line, kind, isDeleted, row]: StagedRow<DocumentReturn | DocumentRefund>): boolean => {
-    const lineUnits = unitsByLine.get(row.lineId);
-    const name = `the line ${JSON.stringify(row.lineId)} of order ${JSON.stringify(orderId)}`;
-    if (isDeleted) return true;
+  return rows.filter(([line, kind, isDeleted, { lineId, units = 1 }]) => {
+    if (kind === "lines") {
+      if (isDeleted) unitsByLine.delete(lineId);
+      else unitsByLine.set(lineId, units);
+    }
+    // Lines stand before the rows that name them.
+    const lineUnits = unitsByLine.get(lineId);
+    const name = `the line ${JSON.stringify(lineId)} of order ${JSON.stringify(orderId)}`;
+    if (kind === "lines" || isDeleted) return true;
     if (lineUnits === undefined) {
       onProblem(kind, { line, column: "line_id", reason: `names ${name}, which is unknown or deleted` });
       return false;
     }
-    if (kind !== "refund" || (row.units ?? USUAL_REFUND.units) <= lineUnits) return true;
+    if (kind === "returns" || units <= lineUnits) return true;
     onProblem(kind, { line, column: "units", reason: `is more than the units of ${name}` });
     return false;
-  };
-  return { line: rows.line, return: rows.return.filter(fits), refund: rows.refund.filter(fits) };
+  });
 }
 
-function partOf(rows: OrderRows, stored: OrderDocument | null, tally: OrderTally): DocumentPart {
-  const kept = <Row>(staged: readonly StagedRow<Row>[], usual: Partial<Row>): Row[] =>
-    staged.flatMap(([, , isDeleted, row]) => (isDeleted ? [] : [{ ...usual, ...row }]));
-  const deleted = <Row>(staged: readonly StagedRow<Row>[]): Row[] =>
-    staged.flatMap(([, , isDeleted, row]) => (isDeleted ? [row] : []));
-  const part = {
-    lines: kept(rows.line, USUAL_LINE),
-    returns: kept(rows.return, USUAL_RETURN),
-    refunds: kept(rows.refund, USUAL_REFUND),
-  };
-  const removed = {
-    lines: deleted(rows.line),
-    returns: deleted(rows.return),
-    refunds: deleted(rows.refund),
-  };
-  const deletedRows = removed.lines.length + removed.returns.length + removed.refunds.length;
-  tally.order_lines += part.lines.length;
-  tally.returns += part.returns.length;
-  tally.refunds += part.refunds.length;
-  tally.deleted_rows += deletedRows;
+function partOf(staged: readonly StagedRow[], stored: OrderDocument | null, tally: OrderTally): DocumentPart {
+  const kept: ByKind<unknown[]> = { lines: [], returns: [], refunds: [] };
+  const removed: ByKind<RowIds[]> = { lines: [], returns: [], refunds: [] };
+  for (const [, kind, isDeleted, row] of staged) {
+    if (isDeleted) removed[kind].push(row);
+    else kept[kind].push({ ...USUAL[kind], ...row });
+  }
   tally.orders += 1;
-  if (deletedRows === 0) return part;
-  const unknown = countUnknownRemovals(stored, removed);
-  for (const kind of ["lines", "returns", "refunds"] as const) tally.unknown[kind] += unknown[kind];
-  return { ...part, removed };
+  let deletedRows = 0;
+  for (const kind of ROW_KINDS) {
+    tally.used[kind] += kept[kind].length;
+    tally.unknown[kind] += countUnknown(stored, kind, removed[kind]);
+    deletedRows += removed[kind].length;
+  }
+  tally.deletedRows += deletedRows;
+  const part = {
+    lines: kept.lines as DocumentLine[],
+    returns: kept.returns as DocumentReturn[],
+    refunds: kept.refunds as DocumentRefund[],
+  };
+  return deletedRows === 0 ? part : { ...part, removed };
 }
