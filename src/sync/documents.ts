@@ -4,8 +4,9 @@ import { removeDocuments } from "../store/queries/order-document.ts";
 import { listRedactedOrders } from "../store/queries/redacted-order.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { DocumentMerge, DocumentPart } from "./document-merge.ts";
+import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
-import type { WarningCounts } from "./project.ts";
+import type { ChangedDocument, WarningCounts } from "./project.ts";
 import { storedText } from "./stored-document.ts";
 
 /** An order as a source reports it, and its stored document. */
@@ -33,30 +34,28 @@ export async function mergeOrders(
 ): Promise<MergedOrders> {
   const redacted = await listRedactedOrders(connection, shopKey);
   const facts = openFactWriter(connection, shopKey);
-  const documents = openCopyBuffer(connection, "order_document (shop_key, order_id, document)");
   let changedOrders = 0;
   let unchangedOrders = 0;
-  let replacedIds: string[] = [];
-  const mergePortion = (portion: readonly SourceOrder[]): void => {
+  await inPortions(orders.next, (portion) => {
+    const documents = openCopyBuffer(connection, "order_document (shop_key, order_id, document)");
+    const changed: ChangedDocument[] = [];
     for (const { orderId, stored, part } of portion) {
       const document = orders.merge(stored, orderId, redacted.has(orderId) ? withoutNames(part) : part);
-      if (document === null) {
-        unchangedOrders += 1;
-        continue;
-      }
-      changedOrders += 1;
-      if (stored !== null) replacedIds.push(orderId);
+      if (document === null) continue;
+      changed.push({ document, existed: stored !== null });
       if (document.lines.length > 0) documents.add([shopKey, orderId, storedText(document)]);
-      facts.add(document, stored !== null);
     }
-  };
-  const writePortion = async (): Promise<void> => {
-    if (replacedIds.length > 0) await removeDocuments(connection, shopKey, replacedIds);
-    replacedIds = [];
-    await documents.send();
-    await facts.send();
-  };
-  await overlap(orders, mergePortion, writePortion, () => onOrders(changedOrders + unchangedOrders));
+    const writeFacts = facts.project(changed);
+    const replacedIds = changed.filter(({ existed }) => existed).map(({ document }) => document.orderId);
+    changedOrders += changed.length;
+    unchangedOrders += portion.length - changed.length;
+    return async () => {
+      if (replacedIds.length > 0) await removeDocuments(connection, shopKey, replacedIds);
+      await documents.send();
+      await writeFacts();
+      onOrders(changedOrders + unchangedOrders);
+    };
+  });
   if (changedOrders > 0) await facts.finish();
   return { changedOrders, unchangedOrders, warnings: facts.warnings };
 }
@@ -64,32 +63,4 @@ export async function mergeOrders(
 /** What is not stored again of an order whose customer asked to be forgotten. */
 function withoutNames({ orderName: _orderName, trackings: _trackings, ...part }: DocumentPart): DocumentPart {
   return part;
-}
-
-/**
- * Merges one portion while the database writes the one before and gathers the one after. The connection has one thing
- * to do at a time, and nothing when this ends, also when it throws.
- */
-async function overlap(
-  orders: SourceOrders,
-  mergePortion: (portion: readonly SourceOrder[]) => void,
-  writePortion: () => Promise<void>,
-  onPortion: () => void,
-): Promise<void> {
-  let portion = await orders.next();
-  let working = portion.length > 0 ? orders.next() : Promise.resolve([]);
-  try {
-    while (portion.length > 0) {
-      // It is awaited below; a failure meanwhile must not count as unhandled.
-      working.catch(() => {});
-      mergePortion(portion);
-      portion = await working;
-      const isLast = portion.length === 0;
-      working = writePortion().then(() => (isLast ? [] : orders.next()));
-      onPortion();
-    }
-    await working;
-  } finally {
-    await working.catch(() => {});
-  }
 }

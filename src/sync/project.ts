@@ -5,17 +5,19 @@ import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
 import { replaceFacts } from "../store/queries/facts.ts";
 import { openCopyBuffer } from "./copy.ts";
+import type { CopyBuffer } from "./copy.ts";
 import { productGidOf } from "./product-gid.ts";
 
 /** How often each warning of a run came up: of the projection, and of the catalogue. */
 export type WarningCounts = Map<ProjectionWarning["kind"] | "unusable_image", number>;
 
-/** Projects documents into facts. */
+/** `existed`: the shop has facts of this order already, which these replace. */
+export type ChangedDocument = { document: OrderDocument; existed: boolean };
+
+/** Projects documents into facts, those of an order once. */
 export type FactWriter = {
-  /** `existed`: the shop has facts of this order already, which these replace. An order is added once. */
-  add(document: OrderDocument, existed: boolean): void;
-  /** Writes what was added; facts of many lines go to their place. */
-  send(): Promise<void>;
+  /** The returned function writes the facts; those of many lines go to their place. */
+  project(changed: readonly ChangedDocument[]): () => Promise<void>;
   /** Brings the rest to its place. */
   finish(): Promise<void>;
   warnings: WarningCounts;
@@ -27,7 +29,6 @@ const RUN_TABLES = "changed_order, fact_line, fact_event, fact_request, fact_ord
 
 /** Opens a writer in a transaction in which `createStage` was called. */
 export function openFactWriter(connection: Connection, shopKey: number): FactWriter {
-  const rows = openFactRows(connection);
   const warnings: WarningCounts = new Map();
   let waitingLines = 0;
   let isAnalyzed = false;
@@ -41,25 +42,27 @@ export function openFactWriter(connection: Connection, shopKey: number): FactWri
   };
   return {
     warnings,
-    add: (document, existed) => {
-      const facts = projectOrder(document);
-      waitingLines += facts.lines.length;
-      rows.add(document, facts, existed);
-      for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
+    project: (changed) => {
+      const rows = openFactRows(connection);
+      let lines = 0;
+      for (const { document, existed } of changed) {
+        const facts = projectOrder(document);
+        lines += facts.lines.length;
+        rows.add(document, facts, existed);
+        for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
+      }
+      return async () => {
+        await rows.send();
+        waitingLines += lines;
+        if (waitingLines >= LINES_PER_SLICE) await placeSlice();
+      };
     },
-    send: async () => {
-      await rows.send();
-      if (waitingLines >= LINES_PER_SLICE) await placeSlice();
-    },
-    finish: async () => {
-      await rows.send();
-      await placeSlice();
-    },
+    finish: placeSlice,
   };
 }
 
 /** The rows of facts on their way to the tables of the run. */
-function openFactRows(connection: Connection): Pick<FactWriter, "send"> & {
+function openFactRows(connection: Connection): Pick<CopyBuffer, "send"> & {
   add(document: OrderDocument, facts: OrderFacts, existed: boolean): void;
 } {
   const orders = openCopyBuffer(connection, "changed_order (order_id, existed)");

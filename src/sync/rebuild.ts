@@ -10,6 +10,7 @@ import { findCurrency } from "../store/queries/publish.ts";
 import { deriveCatalogue } from "./catalogue.ts";
 import { rebuildCohorts, rebuildDirtyCohorts } from "./cohorts.ts";
 import { splitLabels } from "./labels.ts";
+import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
 import { readStored } from "./stored-document.ts";
 
@@ -57,14 +58,9 @@ export async function rebuildMarkedShops(database: Database, log: (line: string)
 async function projectStoredOrders(connection: Connection, shopKey: number): Promise<void> {
   const facts = openFactWriter(connection, shopKey);
   await openStoredOrders(connection, shopKey);
-  let rows = await nextStoredOrders(connection, ORDERS_PER_FETCH);
-  while (rows.length > 0) {
-    const next = nextStoredOrders(connection, ORDERS_PER_FETCH);
-    // It is awaited below; a failure of this round must not leave it unhandled.
-    next.catch(() => {});
-    for (const row of rows) facts.add(readStored(row.order_id, row.document), false);
-    rows = await next;
-    await facts.send();
-  }
+  const next = () => nextStoredOrders(connection, ORDERS_PER_FETCH);
+  await inPortions(next, (rows) =>
+    facts.project(rows.map((row) => ({ document: readStored(row.order_id, row.document), existed: false }))),
+  );
   await facts.finish();
 }

@@ -91,7 +91,10 @@ async function importFiles(
   const problems = openProblemList(options.maxReported ?? MAX_REPORTED, files);
   const latestOrderAt = new Date(options.now.getTime() + DAY_MS).toISOString();
   const staging = { ...options, connection, latestOrderAt, problems };
-  const staged = await stageFolder(files, staging, openByteCounter(options, files));
+  const totalBytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const staged = await stageFolder(files, staging, (stage, doneBytes) =>
+    onProgress?.({ stage, doneBytes, totalBytes }),
+  );
   const dataVersion = await requireDataVersion(connection, shopKey);
   const invalid = () => ({ invalid: problems.list(), invalidCount: problems.count() });
   const isRefused = (): boolean => problems.count() > 0 && !options.skipInvalid;
@@ -122,18 +125,4 @@ async function importFiles(
 function fileNameOf(files: readonly FolderFile[], kind: RowKind): string {
   const name = kind === "lines" ? "order_lines" : kind;
   return files.find((file) => file.name === name)?.fileName ?? name;
-}
-
-/** Adds up the bytes of the files, whatever order they are read in. */
-function openByteCounter(
-  { onProgress }: ImportOptions,
-  files: readonly FolderFile[],
-): (file: FolderFile, bytes: number) => void {
-  const totalBytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const bytesByFile = new Map<string, number>();
-  return (file, bytes) => {
-    bytesByFile.set(file.fileName, bytes);
-    const doneBytes = bytesByFile.values().reduce((sum, done) => sum + done, 0);
-    onProgress?.({ stage: file.fileName, doneBytes, totalBytes });
-  };
 }

@@ -32,13 +32,16 @@ export type StagedFolder = {
 export async function stageFolder(
   files: readonly FolderFile[],
   options: StageOptions,
-  onBytes: (file: FolderFile, bytes: number) => void,
+  onBytes: (fileName: string, doneBytes: number) => void,
 ): Promise<StagedFolder> {
   const { connection } = options;
   const warnings: ImportWarning[] = [];
   let orderRows = 0;
+  let bytesBefore = 0;
   for (const file of files) {
-    const rows = await stageFile(file, { ...options, warnings }, (bytes) => onBytes(file, bytes));
+    const report = (bytes: number): void => onBytes(file.fileName, bytesBefore + bytes);
+    const rows = await stageFile(file, { ...options, warnings }, report);
+    bytesBefore += file.bytes;
     if (FILE_FORMATS[file.name].table === "staged_order_row") orderRows += rows;
   }
   await analyzeStage(connection);

@@ -144,3 +144,21 @@ test("of many rows that cannot be used the first of their files are listed, what
     [2, 3, 4],
   );
 });
+
+test("orders that all change, over several portions and slices, end up as if the later folder had come alone", async () => {
+  const linesOf = (units: number): FolderFiles => {
+    const rows = Array.from({ length: 800 }, (_, order) =>
+      Array.from({ length: 40 }, (_, line) => `o${order},l${line},2026-01-05T10:00:00Z,SKU-${line},${units}`),
+    );
+    return { "order_lines.csv": csv("order_id,line_id,ordered_at,sku,units", ...rows.flat()) };
+  };
+  const changed = await shop.open();
+  await shop.import(changed, linesOf(1));
+  const { counts } = await shop.import(changed, linesOf(2));
+  assert.deepEqual([counts.changed_orders, counts.unchanged_orders], [800, 0]);
+  const alone = await shop.open();
+  await shop.import(alone, linesOf(2));
+  const tables = ["order_document", "order_line", "cohort", "sku"] as const;
+  const [left, right] = [await shop.dump(changed), await shop.dump(alone)];
+  for (const table of tables) assert.deepEqual(left[table], right[table], table);
+});
