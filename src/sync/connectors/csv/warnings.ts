@@ -15,7 +15,7 @@ const MESSAGES = {
     "products have an image address that does not begin with http:// or https://; it is left out",
 } as const;
 
-/** What the projection of the changed orders found odd. */
+/** What the projection found in the changed orders. */
 export function projectionWarnings(counts: WarningCounts): ImportWarning[] {
   return [...counts].map(([kind, count]) => ({ kind, file: null, message: MESSAGES[kind], count }));
 }

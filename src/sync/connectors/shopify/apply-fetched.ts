@@ -16,7 +16,7 @@ import type { FetchedOrder } from "./assemble.ts";
 import type { ShopifyCursor } from "./cursor.ts";
 import { limitAfter, surelyVisibleFrom } from "./history.ts";
 import { mapOrder } from "./map-order.ts";
-import type { MappedOrder, OrderOddities } from "./map-order.ts";
+import type { MappedOrder, OrderAnomalies } from "./map-order.ts";
 import { mapProduct } from "./map-product.ts";
 import type { MappedProduct } from "./map-product.ts";
 import { SHOPIFY } from "./run.ts";
@@ -32,7 +32,7 @@ export type AppliedCounts = {
   variants: number;
 };
 
-export type Applied = { counts: AppliedCounts; oddities: OrderOddities; warnings: WarningCounts };
+export type Applied = { counts: AppliedCounts; anomalies: OrderAnomalies; warnings: WarningCounts };
 
 /**
  * Applies and publishes all that was fetched, in one transaction with the cursor that says so. The shop's as-of becomes
@@ -71,14 +71,14 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
     await clearRecords(connection, shopKey, SHOPIFY);
     await setCursor(connection, shopKey, SHOPIFY, cursor);
     const counts = { ...tally.counts, changed_orders: merged.changedOrders };
-    return { counts, oddities: tally.oddities, warnings: merged.warnings };
+    return { counts, anomalies: tally.anomalies, warnings: merged.warnings };
   }, run.signal);
   run.cursor = cursor;
   if (applied.counts.changed_orders >= MANY_ROWS) await analyzeData(run.database);
   return applied;
 }
 
-type Tally = { counts: AppliedCounts; oddities: OrderOddities };
+type Tally = { counts: AppliedCounts; anomalies: OrderAnomalies };
 
 function newTally(): Tally {
   return {
@@ -91,7 +91,7 @@ function newTally(): Tally {
       products: 0,
       variants: 0,
     },
-    oddities: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
+    anomalies: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
   };
 }
 
@@ -174,15 +174,15 @@ function isBefore({ order }: FetchedOrder, historyFrom: string | null): boolean 
 /** An order without lines is one that the platform no longer has. */
 const GONE: MappedOrder = {
   part: { lines: [], returns: [], refunds: [] },
-  oddities: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
+  anomalies: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
 };
 
-function count({ counts, oddities }: Tally, { part, oddities: found }: MappedOrder): void {
+function count({ counts, anomalies }: Tally, { part, anomalies: found }: MappedOrder): void {
   counts.orders += 1;
   counts.order_lines += part.lines.length;
   counts.returns += part.returns.length;
   counts.refunds += part.refunds.length;
-  oddities.unverifiedReturnLines += found.unverifiedReturnLines;
-  oddities.undatedClosedReturns += found.undatedClosedReturns;
-  oddities.foreignOrders += found.foreignOrders;
+  anomalies.unverifiedReturnLines += found.unverifiedReturnLines;
+  anomalies.undatedClosedReturns += found.undatedClosedReturns;
+  anomalies.foreignOrders += found.foreignOrders;
 }
