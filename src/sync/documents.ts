@@ -36,26 +36,29 @@ export async function mergeOrders(
   const facts = openFactWriter(connection, shopKey);
   let changedOrders = 0;
   let unchangedOrders = 0;
-  await inPortions(orders.next, (portion) => {
-    const documents = openCopyBuffer(connection, "order_document (shop_key, order_id, document)");
-    const changed: ChangedDocument[] = [];
-    for (const { orderId, stored, part } of portion) {
-      const document = orders.merge(stored, orderId, redacted.has(orderId) ? withoutNames(part) : part);
-      if (document === null) continue;
-      changed.push({ document, existed: stored !== null });
-      if (document.lines.length > 0) documents.add([shopKey, orderId, storedText(document)]);
-    }
-    const writeFacts = facts.project(changed);
-    const replacedIds = changed.filter(({ existed }) => existed).map(({ document }) => document.orderId);
-    changedOrders += changed.length;
-    unchangedOrders += portion.length - changed.length;
-    return async () => {
-      if (replacedIds.length > 0) await removeDocuments(connection, shopKey, replacedIds);
-      await documents.send();
-      await writeFacts();
-      onOrders(changedOrders + unchangedOrders);
-    };
-  });
+  await inPortions(
+    () => orders.next(),
+    (portion) => {
+      const documents = openCopyBuffer(connection, "order_document (shop_key, order_id, document)");
+      const changed: ChangedDocument[] = [];
+      for (const { orderId, stored, part } of portion) {
+        const document = orders.merge(stored, orderId, redacted.has(orderId) ? withoutNames(part) : part);
+        if (document === null) continue;
+        changed.push({ document, existed: stored !== null });
+        if (document.lines.length > 0) documents.add([shopKey, orderId, storedText(document)]);
+      }
+      const writeFacts = facts.project(changed);
+      const replacedIds = changed.filter(({ existed }) => existed).map(({ document }) => document.orderId);
+      changedOrders += changed.length;
+      unchangedOrders += portion.length - changed.length;
+      return async () => {
+        if (replacedIds.length > 0) await removeDocuments(connection, shopKey, replacedIds);
+        await documents.send();
+        await writeFacts();
+        onOrders(changedOrders + unchangedOrders);
+      };
+    },
+  );
   if (changedOrders > 0) await facts.finish();
   return { changedOrders, unchangedOrders, warnings: facts.warnings };
 }

@@ -4,11 +4,11 @@
  * thing to do at a time, and nothing when this ends, also when it throws.
  */
 export async function inPortions<Item>(
-  next: () => Promise<Item[]>,
+  read: () => Promise<Item[]>,
   prepare: (portion: readonly Item[]) => () => Promise<void>,
 ): Promise<void> {
-  let portion = await next();
-  let working = portion.length > 0 ? next() : Promise.resolve([]);
+  let portion = await read();
+  let working = portion.length > 0 ? read() : Promise.resolve([]);
   try {
     while (portion.length > 0) {
       // It is awaited below; a failure meanwhile must not count as unhandled.
@@ -16,7 +16,7 @@ export async function inPortions<Item>(
       const write = prepare(portion);
       portion = await working;
       const isLast = portion.length === 0;
-      working = write().then(() => (isLast ? [] : next()));
+      working = write().then(() => (isLast ? [] : read()));
     }
     await working;
   } finally {

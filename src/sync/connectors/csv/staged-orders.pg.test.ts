@@ -147,10 +147,11 @@ test("of many rows that cannot be used the first of their files are listed, what
 
 test("orders that all change, over several portions and slices, end up as if the later folder had come alone", async () => {
   const linesOf = (units: number): FolderFiles => {
-    const rows = Array.from({ length: 800 }, (_, order) =>
-      Array.from({ length: 40 }, (_, line) => `o${order},l${line},2026-01-05T10:00:00Z,SKU-${line},${units}`),
-    );
-    return { "order_lines.csv": csv("order_id,line_id,ordered_at,sku,units", ...rows.flat()) };
+    const rows = Array.from({ length: 32_000 }, (_, index) => {
+      const line = index % 40;
+      return `o${Math.floor(index / 40)},l${line},2026-01-05T10:00:00Z,SKU-${line},${units}`;
+    });
+    return { "order_lines.csv": csv("order_id,line_id,ordered_at,sku,units", ...rows) };
   };
   const changed = await shop.open();
   await shop.import(changed, linesOf(1));
