@@ -5,7 +5,7 @@ import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { assertHolds } from "./golden/golden.ts";
 import { createOracle } from "./oracle/oracle.ts";
 import type { Oracle } from "./oracle/oracle.ts";
-import { piecesOf, reordered, withOddities } from "./oracle/pieces.ts";
+import { piecesOf, reordered, withAnomalies } from "./oracle/pieces.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import { requestsFor } from "./oracle/requests.ts";
 import type { OracleRequest } from "./oracle/requests.ts";
@@ -63,7 +63,7 @@ test("the same rows in any order, twice or in pieces give the same tables, and s
   await fc.assert(
     fc.asyncProperty(randomStore, fc.nat(), async (plain, seedOfOrder) => {
       runs += 1;
-      const store = { ...plain, files: withOddities(plain.files) };
+      const store = { ...plain, files: withAnomalies(plain.files) };
       const once = await ingest(store, [store.files]);
       const expected = await dumpTables(once);
 

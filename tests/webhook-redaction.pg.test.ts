@@ -4,6 +4,7 @@ import type { OrderDocument } from "../src/metrics/order.ts";
 import { createStage, lockShop } from "../src/store/queries/import-stage.ts";
 import { applyStage } from "../src/sync/apply.ts";
 import { replaceDocument } from "../src/sync/document-merge.ts";
+import { readStored } from "../src/sync/stored-document.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { orderGid, orderWithReturn, putSaidLabels, tracking } from "./support/label-shop.ts";
 import { startTestService } from "./support/service.ts";
@@ -34,13 +35,13 @@ async function putStoreOrders(shopKey: number, documents: readonly OrderDocument
   return database.transaction(async (connection) => {
     await lockShop(connection, shopKey);
     await createStage(connection);
-    const stored = await connection.rows<{ order_id: string; document: OrderDocument }>(
+    const stored = await connection.rows<{ order_id: string; document: unknown }>(
       { name: "test_documents", text: "select order_id, document from order_document where shop_key = $1" },
       [shopKey],
     );
-    const byId = new Map(stored.map((row) => [row.order_id, row.document]));
+    const byId = new Map(stored.map((row) => [row.order_id, readStored(row.order_id, row.document)]));
     const portions = [
-      documents.map((said) => ({ orderId: said.orderId, stored: byId.get(said.orderId) ?? null, said })),
+      documents.map((part) => ({ orderId: part.orderId, stored: byId.get(part.orderId) ?? null, part })),
     ];
     const orders = { merge: replaceDocument, next: async () => portions.shift() ?? [] };
     const run = { connection, shopKey, currencyCode: "EUR", labelSource: null, orders };

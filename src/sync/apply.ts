@@ -7,7 +7,7 @@ import { listRedactedLabels, redactStagedLabels } from "../store/queries/redacte
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { rebuildDirtyCohorts } from "./cohorts.ts";
 import { mergeOrders } from "./documents.ts";
-import type { MergedOrders, SaidOrders } from "./documents.ts";
+import type { MergedOrders, SourceOrders } from "./documents.ts";
 import { splitLabels } from "./labels.ts";
 import type { SplitLabels } from "./labels.ts";
 
@@ -21,7 +21,7 @@ export type StagedRun = {
   /** The source whose labels are staged. */
   labelSource: string | null;
   /** The orders of the run; null when it brings none. */
-  orders: SaidOrders | null;
+  orders: SourceOrders | null;
   /** `stage` is "orders", "labels" or "cohorts". */
   onProgress: (stage: string, done: number) => void;
 };

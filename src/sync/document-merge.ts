@@ -1,24 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
-import type {
-  DocumentLine,
-  DocumentRefund,
-  DocumentReturn,
-  DocumentTracking,
-  OrderDocument,
-} from "../metrics/order.ts";
+import type { DocumentLine, DocumentTracking, OrderDocument } from "../metrics/order.ts";
 
-/** What a source said about one order; `removed` names rows that it said are gone. */
+/** What a source reports of one order; `removed` names rows that it reports as gone. */
 export type DocumentPart = Omit<OrderDocument, "orderId"> & { removed?: RemovedRows };
 
-/** Rows by the ids they are known by. A line takes its returns and refunds with it. */
-export type RemovedRows = {
-  lines: readonly Pick<DocumentLine, "lineId">[];
-  returns: readonly Pick<DocumentReturn, "returnId" | "lineId">[];
-  refunds: readonly Pick<DocumentRefund, "refundId" | "lineId">[];
-};
+/** The three kinds of rows of a document. */
+export const ROW_KINDS = ["lines", "returns", "refunds"] as const;
+export type RowKind = (typeof ROW_KINDS)[number];
 
-/** How many removed rows name nothing that is stored. */
-export type UnknownRemovals = Record<keyof RemovedRows, number>;
+/** The ids that a row is known by among those of its kind. */
+export type RowIds = { lineId: string; returnId?: string | null; refundId?: string };
+
+/** Rows by their ids. A line takes its returns and refunds with it. */
+export type RemovedRows = Record<RowKind, readonly RowIds[]>;
 
 /** The document that takes the stored one's place (null = none stored); null when nothing would change. */
 export type DocumentMerge = (
@@ -27,11 +21,10 @@ export type DocumentMerge = (
   part: DocumentPart,
 ) => OrderDocument | null;
 
-const lineKey = ({ lineId }: Pick<DocumentLine, "lineId">): string => lineId;
-const returnKey = ({ returnId, lineId }: Pick<DocumentReturn, "returnId" | "lineId">): string =>
-  `${returnId}\n${lineId}`;
-const refundKey = ({ refundId, lineId }: Pick<DocumentRefund, "refundId" | "lineId">): string =>
-  `${refundId}\n${lineId}`;
+export function rowKey(kind: RowKind, { lineId, returnId, refundId }: RowIds): string {
+  if (kind === "lines") return lineId;
+  return `${kind === "returns" ? returnId : refundId}\n${lineId}`;
+}
 
 /**
  * For a source that sends only what changed: lays its rows over the stored document; a row replaces the one of its
@@ -44,16 +37,30 @@ export function mergeDocument(
   orderId: string,
   part: DocumentPart,
 ): OrderDocument | null {
-  const left = remainingRows(stored, part.removed);
-  const lines = mergeRows(left.lines, part.lines, lineKey);
-  const returns = mergeRows(left.returns, part.returns, returnKey);
-  const refunds = mergeRows(left.refunds, part.refunds, refundKey);
-  if (stored === null && part.removed !== undefined && lines.rows.length === 0) return null;
-  const isChanged =
-    stored === null || left.isChanged || lines.isChanged || returns.isChanged || refunds.isChanged;
-  return isChanged
-    ? { ...stored, orderId, lines: lines.rows, returns: returns.rows, refunds: refunds.rows }
-    : null;
+  const goneLines = new Set(part.removed?.lines.map(({ lineId }) => lineId));
+  let isChanged = stored === null;
+  const merge = <Row extends RowIds>(
+    kind: RowKind,
+    storedRows: readonly Row[],
+    incoming: readonly Row[],
+  ): Row[] => {
+    const left = storedRows.filter(({ lineId }) => !goneLines.has(lineId));
+    const rows = new Map(left.map((row) => [rowKey(kind, row), row]));
+    for (const row of part.removed?.[kind] ?? []) rows.delete(rowKey(kind, row));
+    isChanged ||= rows.size < storedRows.length;
+    for (const row of incoming) {
+      const before = rows.get(rowKey(kind, row));
+      if (before !== undefined && isSameRow(before, row)) continue;
+      rows.set(rowKey(kind, row), row);
+      isChanged = true;
+    }
+    return [...rows].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
+  };
+  const lines = merge("lines", stored?.lines ?? [], part.lines);
+  const returns = merge("returns", stored?.returns ?? [], part.returns);
+  const refunds = merge("refunds", stored?.refunds ?? [], part.refunds);
+  if (stored === null && part.removed !== undefined && lines.length === 0) return null;
+  return isChanged ? { ...stored, orderId, lines, returns, refunds } : null;
 }
 
 /**
@@ -90,52 +97,15 @@ function sortedTrackings(trackings: readonly DocumentTracking[]): DocumentTracki
   return [...byKey].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, row]) => row);
 }
 
-/** Of the removed rows those that are not in the stored document (null = none stored). */
-export function countUnknownRemovals(stored: OrderDocument | null, removed: RemovedRows): UnknownRemovals {
-  const countOf = <Row>(known: readonly Row[], gone: readonly Row[], keyOf: (row: Row) => string): number => {
-    const keys = new Set(known.map(keyOf));
-    return gone.filter((row) => !keys.has(keyOf(row))).length;
-  };
-  return {
-    lines: countOf(stored?.lines ?? [], removed.lines, lineKey),
-    returns: countOf(stored?.returns ?? [], removed.returns, returnKey),
-    refunds: countOf(stored?.refunds ?? [], removed.refunds, refundKey),
-  };
-}
-
-type Rows = Pick<OrderDocument, "lines" | "returns" | "refunds">;
-
-/** The stored rows without those removed. */
-function remainingRows(stored: OrderDocument | null, removed?: RemovedRows): Rows & { isChanged: boolean } {
-  const { lines = [], returns = [], refunds = [] } = stored ?? {};
-  if (removed === undefined) return { lines, returns, refunds, isChanged: false };
-  const goneLines = new Set(removed.lines.map(lineKey));
-  const goneReturns = new Set(removed.returns.map(returnKey));
-  const goneRefunds = new Set(removed.refunds.map(refundKey));
-  const left = {
-    lines: lines.filter((row) => !goneLines.has(row.lineId)),
-    returns: returns.filter((row) => !goneLines.has(row.lineId) && !goneReturns.has(returnKey(row))),
-    refunds: refunds.filter((row) => !goneLines.has(row.lineId) && !goneRefunds.has(refundKey(row))),
-  };
-  const countOf = (rows: Rows): number => rows.lines.length + rows.returns.length + rows.refunds.length;
-  return { ...left, isChanged: countOf(left) < countOf({ lines, returns, refunds }) };
-}
-
-function mergeRows<Row extends object>(
-  stored: readonly Row[],
-  incoming: readonly Row[],
-  keyOf: (row: Row) => string,
-): { rows: Row[]; isChanged: boolean } {
-  const byKey = new Map(stored.map((row) => [keyOf(row), row]));
-  let isChanged = false;
-  for (const row of incoming) {
-    const before = byKey.get(keyOf(row));
-    if (before !== undefined && isSameRow(before, row)) continue;
-    byKey.set(keyOf(row), row);
-    isChanged = true;
-  }
-  const rows = [...byKey].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, row]) => row);
-  return { rows, isChanged };
+/** How many of the removed rows are not in the stored document (null = none stored). */
+export function countUnknown(
+  stored: OrderDocument | null,
+  kind: RowKind,
+  removed: readonly RowIds[],
+): number {
+  if (removed.length === 0) return 0;
+  const known = new Set(stored?.[kind].map((row) => rowKey(kind, row)));
+  return removed.filter((row) => !known.has(rowKey(kind, row))).length;
 }
 
 /** Rows are flat: every member is text, a number, a flag or null. */

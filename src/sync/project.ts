@@ -1,25 +1,70 @@
 import { projectOrder } from "../metrics/classify.ts";
-import type { EventFact, LineFact, ProjectionWarning } from "../metrics/classify.ts";
 import { dayToText, firstDayOfMonth } from "../lib/month.ts";
+import type { EventFact, LineFact, OrderFacts, ProjectionWarning } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
-import { insertFacts, markChangedOrders, removeFacts } from "../store/queries/facts.ts";
+import { replaceFacts } from "../store/queries/facts.ts";
 import { openCopyBuffer } from "./copy.ts";
+import type { CopyBuffer } from "./copy.ts";
 import { productGidOf } from "./product-gid.ts";
 
 /** How often each warning of a run came up: of the projection, and of the catalogue. */
 export type WarningCounts = Map<ProjectionWarning["kind"] | "unusable_image", number>;
 
-/** Projects documents into the run's fact tables. */
+/** `existed`: the shop has facts of this order already, which these replace. */
+export type ChangedDocument = { document: OrderDocument; existed: boolean };
+
+/** Projects documents into facts, those of an order once. */
 export type FactWriter = {
-  /** `existed`: the shop has facts of this order already. */
-  add(document: OrderDocument, existed: boolean): void;
-  /** Writes what was added so far. */
-  send(): Promise<void>;
+  /** The returned function writes the facts; those of many lines go to their place. */
+  project(changed: readonly ChangedDocument[]): () => Promise<void>;
+  /** Brings the rest to its place. */
+  finish(): Promise<void>;
   warnings: WarningCounts;
 };
 
-export function openFactWriter(connection: Connection): FactWriter {
+/** So many lines go to their place at once: more would leave memory meanwhile, fewer cost statements each. */
+const LINES_PER_SLICE = 20_000;
+const RUN_TABLES = "changed_order, fact_line, fact_event, fact_request, fact_order_name, fact_tracking";
+
+/** Opens a writer in a transaction in which `createStage` was called. */
+export function openFactWriter(connection: Connection, shopKey: number): FactWriter {
+  const warnings: WarningCounts = new Map();
+  let waitingLines = 0;
+  let isAnalyzed = false;
+  const placeSlice = async (): Promise<void> => {
+    // One slice is like another.
+    if (!isAnalyzed) await connection.client.query(`analyze ${RUN_TABLES}`);
+    isAnalyzed = true;
+    waitingLines = 0;
+    await replaceFacts(connection, shopKey);
+    await connection.client.query(`truncate ${RUN_TABLES}`);
+  };
+  return {
+    warnings,
+    project: (changed) => {
+      const rows = openFactRows(connection);
+      let lines = 0;
+      for (const { document, existed } of changed) {
+        const facts = projectOrder(document);
+        lines += facts.lines.length;
+        rows.add(document, facts, existed);
+        for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
+      }
+      return async () => {
+        await rows.send();
+        waitingLines += lines;
+        if (waitingLines >= LINES_PER_SLICE) await placeSlice();
+      };
+    },
+    finish: placeSlice,
+  };
+}
+
+/** The rows of facts on their way to the tables of the run. */
+function openFactRows(connection: Connection): Pick<CopyBuffer, "send"> & {
+  add(document: OrderDocument, facts: OrderFacts, existed: boolean): void;
+} {
   const orders = openCopyBuffer(connection, "changed_order (order_id, existed)");
   const lines = openCopyBuffer(
     connection,
@@ -34,13 +79,10 @@ export function openFactWriter(connection: Connection): FactWriter {
     connection,
     "fact_request (order_id, line_id, return_id, cohort_month, status, units)",
   );
-  const references = openReferenceWriter(connection);
-  const warnings: WarningCounts = new Map();
+  const names = openCopyBuffer(connection, "fact_order_name (order_id, order_name)");
+  const parcels = openCopyBuffer(connection, "fact_tracking (order_id, return_id, tracking_number)");
   return {
-    warnings,
-    add: (document, existed) => {
-      const { orderId } = document;
-      const facts = projectOrder(document);
+    add: ({ orderId, orderName = null, trackings = [] }, facts, existed) => {
       const months = new Map(
         facts.lines.map((line) => [line.lineId, dayToText(firstDayOfMonth(line.cohortMonth))]),
       );
@@ -53,11 +95,11 @@ export function openFactWriter(connection: Connection): FactWriter {
       for (const { lineId, returnId, status, units } of facts.requests) {
         requests.add([orderId, lineId, returnId, monthOf(lineId), status, units]);
       }
-      references.add(document);
-      for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
+      if (orderName !== null) names.add([orderId, orderName]);
+      for (const { returnId, trackingNumber } of trackings) parcels.add([orderId, returnId, trackingNumber]);
     },
     send: async () => {
-      for (const buffer of [orders, lines, events, requests, references]) await buffer.send();
+      for (const buffer of [orders, lines, events, requests, names, parcels]) await buffer.send();
     },
   };
 }
@@ -87,53 +129,4 @@ function eventFigures(event: EventFact) {
     event.restockedUnits,
     event.refundMinor,
   ];
-}
-
-/** What label sources may call an order or its returns. */
-function openReferenceWriter(connection: Connection): Pick<FactWriter, "send"> & {
-  add(document: OrderDocument): void;
-} {
-  const names = openCopyBuffer(connection, "fact_order_name (order_id, order_name)");
-  const trackings = openCopyBuffer(connection, "fact_tracking (order_id, return_id, tracking_number)");
-  return {
-    add: ({ orderId, orderName = null, trackings: parcels = [] }) => {
-      if (orderName !== null) names.add([orderId, orderName]);
-      for (const { returnId, trackingNumber } of parcels) trackings.add([orderId, returnId, trackingNumber]);
-    },
-    send: async () => {
-      for (const buffer of [names, trackings]) await buffer.send();
-    },
-  };
-}
-
-const FACT_TABLES = "fact_line, fact_event, fact_request, fact_order_name, fact_tracking";
-
-/**
- * Puts the projected facts in the place of those the changed orders had, and marks the months, products, SKUs and
- * labels that hang on either.
- */
-export async function replaceFacts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.client.query(`analyze changed_order, ${FACT_TABLES}`);
-  await markChangedOrders(connection, shopKey);
-  await removeFacts(connection, shopKey);
-  await insertFacts(connection, shopKey);
-  await markChangedOrders(connection, shopKey);
-}
-
-/** Gives the planner the sizes of the projected facts. */
-export async function analyzeFacts(connection: Connection): Promise<void> {
-  await connection.client.query(`analyze ${FACT_TABLES}`);
-}
-
-/** Moves the facts projected so far, all of new orders, to their place; more may follow. */
-export async function placeFacts(connection: Connection, shopKey: number): Promise<void> {
-  await insertFacts(connection, shopKey);
-  await connection.client.query(`truncate ${FACT_TABLES}`);
-}
-
-/** Moves the rest of the facts of a shop's first orders to their place, and marks what hangs on all of them. */
-export async function finishFirstFacts(connection: Connection, shopKey: number): Promise<void> {
-  await placeFacts(connection, shopKey);
-  await connection.client.query("analyze changed_order");
-  await markChangedOrders(connection, shopKey);
 }

@@ -32,14 +32,30 @@ export async function publishStoreRun(connection: Connection, run: StoreRun): Pr
   const dataVersion = await publishImport(connection, shopKey, asOf, isChanged);
   if (isConnected) await setReadiness(connection, shopKey, ["reconnecting"], "ready");
   if (!isChanged || backfilledOrders === null) return;
+  await announce(connection, {
+    shopKey,
+    source,
+    title: "Backfill completed",
+    dataVersion,
+    orders: backfilledOrders,
+  });
+}
+
+type Announcement = { shopKey: number; source: string; title: string; dataVersion: number; orders: number };
+
+/** One alert to the workspace about a run that changed something; `orders` are new or different. */
+export async function announce(
+  connection: Connection,
+  { shopKey, source, title, dataVersion, orders }: Announcement,
+): Promise<void> {
   await insertBroadcastAlert(connection, shopKey, {
     alertId: randomUUIDv7(),
     eventKey: `backfill:${source}:${dataVersion}`,
     category: "backfill_completed",
     severity: "info",
-    title: "Backfill completed",
-    body: changedOrdersSentence(backfilledOrders),
-    metadata: { source, orders: backfilledOrders },
+    title,
+    body: changedOrdersSentence(orders),
+    metadata: { source, orders },
   });
 }
 

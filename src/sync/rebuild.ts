@@ -1,4 +1,3 @@
-import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { touchWholeCatalogue } from "../store/queries/catalogue.ts";
@@ -11,7 +10,9 @@ import { findCurrency } from "../store/queries/publish.ts";
 import { deriveCatalogue } from "./catalogue.ts";
 import { rebuildCohorts, rebuildDirtyCohorts } from "./cohorts.ts";
 import { splitLabels } from "./labels.ts";
-import { openFactWriter, replaceFacts } from "./project.ts";
+import { inPortions } from "./portions.ts";
+import { openFactWriter } from "./project.ts";
+import { readStored } from "./stored-document.ts";
 
 const ORDERS_PER_FETCH = 200;
 
@@ -53,16 +54,11 @@ export async function rebuildMarkedShops(database: Database, log: (line: string)
 }
 
 async function projectStoredOrders(connection: Connection, shopKey: number): Promise<void> {
-  const facts = openFactWriter(connection);
+  const facts = openFactWriter(connection, shopKey);
   await openStoredOrders(connection, shopKey);
-  let rows = await nextStoredOrders(connection, ORDERS_PER_FETCH);
-  while (rows.length > 0) {
-    const next = nextStoredOrders(connection, ORDERS_PER_FETCH);
-    // It is awaited below; a failure of this round must not leave it unhandled.
-    next.catch(() => {});
-    for (const row of rows) facts.add(row.document as OrderDocument, false);
-    rows = await next;
-    await facts.send();
-  }
-  await replaceFacts(connection, shopKey);
+  const next = () => nextStoredOrders(connection, ORDERS_PER_FETCH);
+  await inPortions(next, (rows) =>
+    facts.project(rows.map((row) => ({ document: readStored(row.order_id, row.document), existed: false }))),
+  );
+  await facts.finish();
 }

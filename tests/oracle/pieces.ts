@@ -62,7 +62,7 @@ const BEFORE: Readonly<Record<FileName, Row[]>> = {
 };
 
 /** Rows that no rule is about, but whose traces must not depend on when they came: SKUs and products that collide. */
-export function withOddities(files: StoreFiles): StoreFiles {
+export function withAnomalies(files: StoreFiles): StoreFiles {
   const [first] = files.order_lines;
   const ordered_at = first?.ordered_at ?? "2025-01-01T00:00:00Z";
   const lines = [

@@ -2,6 +2,7 @@ import type { OrderDocument } from "../../src/metrics/order.ts";
 import { putConnection } from "../../src/store/queries/data-source.ts";
 import { createStage, lockShop } from "../../src/store/queries/import-stage.ts";
 import { applyStage } from "../../src/sync/apply.ts";
+import { readStored } from "../../src/sync/stored-document.ts";
 import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
 import { insertRecords, stageRecords } from "../../src/store/queries/label-record.ts";
 import { PATIENCE } from "../../src/sync/connectors/http-json.ts";
@@ -60,18 +61,18 @@ export async function putOrders(
   await shop.database.transaction(async (connection) => {
     await lockShop(connection, shopKey);
     await createStage(connection);
-    const stored = await connection.rows<{ order_id: string; document: OrderDocument }>(
+    const stored = await connection.rows<{ order_id: string; document: unknown }>(
       {
         name: "test_order_documents",
         text: "select order_id, document from order_document where shop_key = $1",
       },
       [shopKey],
     );
-    const storedById = new Map(stored.map((row) => [row.order_id, row.document]));
+    const storedById = new Map(stored.map((row) => [row.order_id, readStored(row.order_id, row.document)]));
     let waiting = documents.map((document) => ({
       orderId: document.orderId,
       stored: storedById.get(document.orderId) ?? null,
-      said: document,
+      part: document,
     }));
     await applyStage({
       connection,

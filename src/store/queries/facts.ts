@@ -17,22 +17,35 @@ export const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), 
   coalesce(v.used, s.used, false), case when coalesce(v.used, s.used) then coalesce(v.counterpart_sku, s.counterpart_sku) end,
   coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
 
-const MARK_CHANGED_ORDERS = defineStatement({
-  name: "mark_changed_orders",
-  text: `with line as (
-           select l.cohort_month, l.product_gid, l.sku from order_line l
-             join changed_order c on c.order_id = l.order_id
-            where l.shop_key = $1
-         ), dirty as (
-           insert into dirty_cohort (shop_key, cohort_month)
-           select distinct $1::bigint, cohort_month from line on conflict do nothing
-         ), product as (
+const REMOVE_ALL_FACTS = defineStatement({
+  name: "remove_all_facts",
+  text: `with event as (delete from return_event where shop_key = $1),
+              request as (delete from return_request where shop_key = $1),
+              share as (delete from label_share where shop_key = $1),
+              name as (delete from order_reference where shop_key = $1),
+              tracking as (delete from return_tracking where shop_key = $1)
+         delete from order_line where shop_key = $1`,
+});
+
+/** Removes every fact of a shop. */
+export async function removeAllFacts(connection: Connection, shopKey: number): Promise<void> {
+  await connection.rows(REMOVE_ALL_FACTS, [shopKey]);
+}
+
+/** Marks the months, products and SKUs of the rows of a CTE `line`, as the last steps of a statement. */
+const MARK_LINES = `
+         product as (
            insert into touched_product (product_gid)
            select distinct product_gid from line where product_gid is not null on conflict do nothing
          ), sku as (
            insert into touched_sku (sku) select distinct sku from line where sku is not null on conflict do nothing
          )
-         insert into touched_label (source, label_id)
+         insert into dirty_cohort (shop_key, cohort_month)
+         select distinct $1::bigint, cohort_month from line on conflict do nothing`;
+
+const TOUCH_LABELS = defineStatement({
+  name: "touch_labels_of_orders",
+  text: `insert into touched_label (source, label_id)
          select l.source, l.label_id from return_label l join changed_order c on c.order_id = l.order_id
           where l.shop_key = $1
          union
@@ -56,15 +69,6 @@ const MARK_CHANGED_ORDERS = defineStatement({
          on conflict do nothing`,
 });
 
-/**
- * Marks what hangs on the facts of the orders in changed_order as they are now: months, products, SKUs and labels.
- * Belongs before and after the facts are replaced. Primary keys of order_line, return_request, label_share,
- * return_tracking and order_reference; the indexes of return_label.
- */
-export async function markChangedOrders(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(MARK_CHANGED_ORDERS, [shopKey]);
-}
-
 const REMOVE_FACTS = defineStatement({
   name: "remove_facts",
   text: `with event as (
@@ -79,30 +83,12 @@ const REMOVE_FACTS = defineStatement({
          ), tracking as (
            delete from return_tracking t using changed_order c
             where t.shop_key = $1 and t.order_id = c.order_id and c.existed
-         )
-         delete from order_line l using changed_order c
-          where l.shop_key = $1 and l.order_id = c.order_id and c.existed`,
+         ), line as (
+           delete from order_line l using changed_order c
+            where l.shop_key = $1 and l.order_id = c.order_id and c.existed
+           returning l.cohort_month, l.product_gid, l.sku
+         ), ${MARK_LINES}`,
 });
-
-/** Removes the facts of the changed orders that were there before: ranges of the primary keys. */
-export async function removeFacts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_FACTS, [shopKey]);
-}
-
-const REMOVE_ALL_FACTS = defineStatement({
-  name: "remove_all_facts",
-  text: `with event as (delete from return_event where shop_key = $1),
-              request as (delete from return_request where shop_key = $1),
-              share as (delete from label_share where shop_key = $1),
-              name as (delete from order_reference where shop_key = $1),
-              tracking as (delete from return_tracking where shop_key = $1)
-         delete from order_line where shop_key = $1`,
-});
-
-/** Removes every fact of a shop. */
-export async function removeAllFacts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_ALL_FACTS, [shopKey]);
-}
 
 const INSERT_FACTS = defineStatement({
   name: "insert_facts",
@@ -121,18 +107,26 @@ const INSERT_FACTS = defineStatement({
          ), tracking as (
            insert into return_tracking (shop_key, order_id, return_id, tracking_number)
            select $1, order_id, return_id, tracking_number from fact_tracking
-         )
-         insert into order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, line_product_gid,
-                                 line_variant_id, line_sku, line_title, line_vendor, product_gid, sku, used,
-                                 counterpart_sku, unit_cost_minor)
-         select $1, l.order_id, l.line_id, l.ordered_on, l.cohort_month, l.sold_units, l.product_gid,
-                l.variant_id, l.sku, l.title, l.vendor, ${RESOLVED}
-           from fact_line l ${VARIANT_OF_LINE}`,
+         ), line as (
+           insert into order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, line_product_gid,
+                                   line_variant_id, line_sku, line_title, line_vendor, product_gid, sku, used,
+                                   counterpart_sku, unit_cost_minor)
+           select $1, l.order_id, l.line_id, l.ordered_on, l.cohort_month, l.sold_units, l.product_gid,
+                  l.variant_id, l.sku, l.title, l.vendor, ${RESOLVED}
+             from fact_line l ${VARIANT_OF_LINE}
+           returning cohort_month, product_gid, sku
+         ), ${MARK_LINES}`,
 });
 
-/** Moves the projected facts to their place, lines resolved with the catalogue. */
-export async function insertFacts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(INSERT_FACTS, [shopKey]);
+/**
+ * Puts the projected facts, lines resolved with the catalogue, in the place of those the orders in changed_order had,
+ * and marks the months, products, SKUs and labels that hang on either. Ranges of the primary keys; return_label's
+ * indexes.
+ */
+export async function replaceFacts(connection: Connection, shopKey: number): Promise<void> {
+  for (const statement of [TOUCH_LABELS, REMOVE_FACTS, INSERT_FACTS, TOUCH_LABELS]) {
+    await connection.rows(statement, [shopKey]);
+  }
 }
 
 const RESOLVE_LINES_AGAIN = defineStatement({

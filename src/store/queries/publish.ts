@@ -36,18 +36,6 @@ export async function removeSaleEvents(connection: Connection, shopKey: number):
   return row?.removed ?? 0;
 }
 
-const COUNT_DELETED = defineStatement({
-  name: "count_deleted",
-  text: `select (select count(*) from staged_label where deleted) as labels,
-                (select count(*) from staged_sale_event where deleted) as sale_events`,
-});
-
-/** How many staged labels and sale events say that they are gone. */
-export async function countDeleted(connection: Connection): Promise<{ labels: number; sale_events: number }> {
-  const [row] = await connection.rows<{ labels: number; sale_events: number }>(COUNT_DELETED, []);
-  return row ?? { labels: 0, sale_events: 0 };
-}
-
 const FIND_NEWEST_ORDER_DAY = defineStatement({
   name: "find_newest_order_day",
   text: `select max(l.ordered_on) as newest_day from order_line l

@@ -24,8 +24,8 @@ const REDACT_DOCUMENTS = defineStatement({
   name: "redact_documents",
   text: `with name as (delete from order_reference where shop_key = $1 and order_id = any($2)),
               tracking as (delete from return_tracking where shop_key = $1 and order_id = any($2))
-         update order_document d set document = d.document || '{"orderName": null, "trackings": []}'
-          where d.shop_key = $1 and d.order_id = any($2) and d.document ? 'orderName'`,
+         update order_document d set document = d.document - 'orderName' - 'trackings'
+          where d.shop_key = $1 and d.order_id = any($2) and d.document ?| array['orderName', 'trackings']`,
 });
 
 /**

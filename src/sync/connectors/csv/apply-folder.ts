@@ -1,14 +1,11 @@
-import { randomUUIDv7 } from "node:crypto";
 import type { Connection } from "../../../store/database.ts";
 import { insertAuditEvent } from "../../../store/queries/audit.ts";
 import { raiseDataVersion, requireDataVersion } from "../../../store/queries/data-version.ts";
 import type { StagedCounts } from "../../../store/queries/import-stage.ts";
 import { removeDeletedLabels } from "../../../store/queries/label-write.ts";
 import {
-  countDeleted,
   countUnknownSaleSkus,
   findNewestOrderDay,
-  insertBroadcastAlert,
   publishImport,
   putLabelSource,
   putSaleEvents,
@@ -16,18 +13,13 @@ import {
   removeSaleEvents,
 } from "../../../store/queries/publish.ts";
 import { applyStage } from "../../apply.ts";
-import type { UnknownRemovals } from "../../document-merge.ts";
-import type { SaidOrders } from "../../documents.ts";
-import { changedOrdersSentence } from "../../publish.ts";
+import type { MergedOrders } from "../../documents.ts";
+import { announce } from "../../publish.ts";
 import type { FolderFile } from "./folder-files.ts";
 import type { ImportWarning } from "./problems.ts";
-import {
-  deletionWarnings,
-  labelWarnings,
-  oldOrdersWarnings,
-  projectionWarnings,
-  saleEventWarnings,
-} from "./warnings.ts";
+import type { StagedFolder } from "./stage-files.ts";
+import type { OrderTally, StagedOrders } from "./staged-orders.ts";
+import { byFile, fileWarnings, labelWarnings, oldOrdersWarnings, projectionWarnings } from "./warnings.ts";
 
 const STORE_SOURCE = "csv";
 const LABEL_SOURCE = "csv_labels";
@@ -43,22 +35,31 @@ export type FolderRun = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
 };
 
-/** `stage` is a file's name, then "orders", "labels" and "cohorts"; done and total are bytes, then orders. */
+/** `stage` is a file's name, then "orders", "labels" and "cohorts"; done and total are bytes, then rows of orders. */
 export type ImportProgress = { stage: string; doneBytes: number; totalBytes: number };
 
-/** Rows of the folder that were used, and orders by whether they differ from what was stored. */
-export type ImportCounts = StagedCounts & { changed_orders: number; unchanged_orders: number };
+/** Rows of the folder that were used, deleted ones apart, and orders by whether they differ from what was stored. */
+export type ImportCounts = ReturnType<typeof countsOf>;
 
-export type FolderRows = {
-  orders: SaidOrders;
-  /** Asked when all orders have been merged. */
-  counted: () => Promise<StagedCounts>;
-  /** How many orders there are; not known while their file is being read, which reports its own progress. */
-  orderCount?: number;
-  /** The deleted rows of order files that name nothing stored, complete when all orders have been merged. */
-  unknownRemovals?: UnknownRemovals;
-  warnings: readonly ImportWarning[];
-};
+export function countsOf(
+  staged: StagedCounts,
+  { used, deletedRows, orders }: OrderTally,
+  merged?: MergedOrders,
+) {
+  return {
+    products: staged.products,
+    variants: staged.variants,
+    order_lines: used.lines,
+    orders,
+    returns: used.returns,
+    refunds: used.refunds,
+    return_labels: staged.return_labels,
+    sale_events: staged.sale_events,
+    deleted_rows: staged.deleted_labels + staged.deleted_sale_events + deletedRows,
+    changed_orders: merged?.changedOrders ?? 0,
+    unchanged_orders: merged?.unchangedOrders ?? 0,
+  };
+}
 
 export type AppliedFolder = {
   counts: ImportCounts;
@@ -68,54 +69,59 @@ export type AppliedFolder = {
   dataVersion: number;
 };
 
-/** Stores and publishes the rows of a folder that are staged, or that `rows.orders` reads. */
-export async function applyFolder(run: FolderRun, rows: FolderRows): Promise<AppliedFolder> {
+/** Stores and publishes the staged rows of a folder. */
+export async function applyFolder(
+  run: FolderRun,
+  staged: StagedFolder,
+  orders: StagedOrders,
+): Promise<AppliedFolder> {
   const { connection, shopKey, currencyCode, files } = run;
-  const { orderCount } = rows;
-  const gone = await removeDeleted(connection, shopKey);
+  const removedLabels = await removeDeletedLabels(connection, shopKey, LABEL_SOURCE);
+  const removedSaleEvents = await removeSaleEvents(connection, shopKey);
   const saleEventChanges = await putSaleEvents(connection, shopKey);
   const { changes, merged, split, dirtyMonths } = await applyStage({
     connection,
     shopKey,
     currencyCode,
     labelSource: LABEL_SOURCE,
-    orders: rows.orders,
+    orders,
     onProgress: (stage, done) => {
-      if (stage === "orders" && orderCount === undefined) return;
-      run.onProgress?.({ stage, doneBytes: done, totalBytes: stage === "orders" ? (orderCount ?? 0) : 1 });
+      // The orders report their rows themselves.
+      if (stage !== "orders") run.onProgress?.({ stage, doneBytes: done, totalBytes: 1 });
     },
   });
-  const staged = await rows.counted();
-  const isChanged = changes + saleEventChanges + gone.removed > 0;
+  const isChanged = changes + saleEventChanges + removedLabels + removedSaleEvents > 0;
   const dataVersion = await publish(run, isChanged);
   const warnings = [
-    ...inFileOrder(rows.warnings, files),
-    ...deletionWarnings(files, { ...rows.unknownRemovals, ...gone.unknown }),
+    ...staged.warnings,
+    ...fileWarnings(files, "repeated_row", byFile(orders.tally.repeated)),
+    ...fileWarnings(files, "unknown_deleted_row", {
+      ...byFile(orders.tally.unknown),
+      return_labels: staged.counts.deleted_labels - removedLabels,
+      sale_events: staged.counts.deleted_sale_events - removedSaleEvents,
+    }),
     ...projectionWarnings(merged.warnings),
     ...labelWarnings(split),
-    ...saleEventWarnings(files, await countUnknownSaleSkus(connection, shopKey)),
+    ...fileWarnings(files, "unknown_sale_sku", {
+      sale_events: await countUnknownSaleSkus(connection, shopKey),
+    }),
     ...(bringsOrders(files)
       ? oldOrdersWarnings(await findNewestOrderDay(connection, shopKey), run.asOf)
       : []),
   ];
-  const { changedOrders, unchangedOrders } = merged;
-  const counts = { ...staged, changed_orders: changedOrders, unchanged_orders: unchangedOrders };
-  if (isChanged) await announce(connection, shopKey, dataVersion, changedOrders);
+  const counts = countsOf(staged.counts, orders.tally, merged);
+  if (isChanged) {
+    const title = "Import completed";
+    await announce(connection, {
+      shopKey,
+      source: STORE_SOURCE,
+      title,
+      dataVersion,
+      orders: merged.changedOrders,
+    });
+  }
   await record(run, { data_version: dataVersion, ...counts });
   return { counts, dirtyMonths, dataVersion, warnings };
-}
-
-type RemovedRecords = { removed: number; unknown: { return_labels: number; sale_events: number } };
-
-/** Removes the labels and sale events that deleted rows name; those that name nothing stored are `unknown`. */
-async function removeDeleted(connection: Connection, shopKey: number): Promise<RemovedRecords> {
-  const said = await countDeleted(connection);
-  const labels = said.labels === 0 ? 0 : await removeDeletedLabels(connection, shopKey, LABEL_SOURCE);
-  const saleEvents = said.sale_events === 0 ? 0 : await removeSaleEvents(connection, shopKey);
-  return {
-    removed: labels + saleEvents,
-    unknown: { return_labels: said.labels - labels, sale_events: said.sale_events - saleEvents },
-  };
 }
 
 /**
@@ -136,30 +142,6 @@ async function publish(run: FolderRun, isChanged: boolean): Promise<number> {
 
 function bringsOrders(files: readonly FolderFile[]): boolean {
   return files.some(({ name }) => name === "order_lines");
-}
-
-/** Unknown columns by file; what was found among all rows stays behind them. */
-function inFileOrder(warnings: readonly ImportWarning[], files: readonly FolderFile[]): ImportWarning[] {
-  const placeOf = ({ kind, file }: ImportWarning): number =>
-    kind === "unknown_column" ? files.findIndex(({ fileName }) => fileName === file) : files.length;
-  return warnings.toSorted((left, right) => placeOf(left) - placeOf(right));
-}
-
-async function announce(
-  connection: Connection,
-  shopKey: number,
-  dataVersion: number,
-  orders: number,
-): Promise<void> {
-  await insertBroadcastAlert(connection, shopKey, {
-    alertId: randomUUIDv7(),
-    eventKey: `backfill:${STORE_SOURCE}:${dataVersion}`,
-    category: "backfill_completed",
-    severity: "info",
-    title: "Import completed",
-    body: changedOrdersSentence(orders),
-    metadata: { source: STORE_SOURCE, orders },
-  });
 }
 
 async function record(

@@ -1,7 +1,9 @@
 import type { DocumentLine, DocumentRefund, DocumentReturn } from "../../../metrics/order.ts";
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
+import type { RowKind } from "../../document-merge.ts";
 import { productGidOf } from "../../product-gid.ts";
+import { thinRow, USUAL } from "../../stored-document.ts";
 import { CellProblem } from "./csv-row.ts";
 import type { CsvRow } from "./csv-row.ts";
 
@@ -25,12 +27,13 @@ export type RowContext = {
   latestOrderAt: string;
 };
 
-/** `read` turns a row into the values of `columns` of its staging table, after the line number; throws CellProblem. */
+/** `read` turns a row into the values of `columns`; throws CellProblem. */
 export type FileFormat = {
   required: readonly string[];
   optional: readonly string[];
   table: StagedTable;
-  columns: readonly string[];
+  /** Of the staging table, after the line number. */
+  columns: string;
   read: (row: CsvRow, context: RowContext) => CopyValue[];
   /** Where a row may say that it is gone: the columns that it is known by, and the values that these stage. */
   removal?: { keys: readonly string[]; read: (row: CsvRow) => CopyValue[] };
@@ -39,26 +42,14 @@ export type FileFormat = {
 /** The column that says so. */
 export const DELETED = "deleted";
 
-/** Distinguishes the rows of the three order files, which are staged together. */
-export const FILE_OF_KIND: Readonly<Record<string, FileName>> = {
-  line: "order_lines",
-  return: "returns",
-  refund: "refunds",
-};
-
 const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] as const;
 const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as const;
 const MAX_URL_BYTES = 4096;
-const ORDER_ROW = ["kind", "order_id", "line_id", "record_id", "units", "record"];
+const ORDER_ROW = "kind, order_id, record";
 
-/** The staged key of a row of the three order files. */
-function orderRowKey(row: CsvRow, kind: string, recordColumn: string | null): CopyValue[] {
-  return [
-    kind,
-    need(row, "order_id"),
-    need(row, "line_id"),
-    recordColumn === null ? "" : need(row, recordColumn),
-  ];
+/** The record of a row of the three order files is JSON, that of a deleted row has its ids alone. */
+function orderRow(kind: RowKind, row: CsvRow, recordOf: () => object): CopyValue[] {
+  return [kind, need(row, "order_id"), JSON.stringify(recordOf())];
 }
 
 function need(row: CsvRow, column: string): string {
@@ -70,16 +61,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     required: ["product_id", "title"],
     optional: ["handle", "vendor", "family", "analytics_category", "image_url", "image_alt"],
     table: "staged_product",
-    columns: [
-      "product_gid",
-      "title",
-      "handle",
-      "vendor",
-      "family",
-      "analytics_category",
-      "image_url",
-      "image_alt",
-    ],
+    columns: "product_gid, title, handle, vendor, family, analytics_category, image_url, image_alt",
     read: (row) => [
       productGidOf(row.need("product_id", row.text("product_id"))),
       row.need("title", row.label("title")),
@@ -95,7 +77,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     required: ["variant_id", "product_id"],
     optional: ["sku", "title", "condition", "counterpart_sku", "unit_cost"],
     table: "staged_variant",
-    columns: ["variant_id", "product_gid", "sku", "title", "used", "counterpart_sku", "unit_cost_minor"],
+    columns: "variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor",
     read: (row, { currencyCode }) => [
       row.need("variant_id", row.text("variant_id")),
       productGidOf(row.need("product_id", row.text("product_id"))),
@@ -122,25 +104,22 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     ],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row, context) => {
-      const { orderId, line } = readOrderLine(row, context);
-      return ["line", orderId, line.lineId, "", line.units, JSON.stringify(line)];
+    read: (row, context) => orderRow("lines", row, () => thinRow(readLine(row, context), USUAL.lines)),
+    removal: {
+      keys: ["order_id", "line_id"],
+      read: (row) => orderRow("lines", row, () => ({ lineId: need(row, "line_id") })),
     },
-    removal: { keys: ["order_id", "line_id"], read: (row) => orderRowKey(row, "line", null) },
   },
   returns: {
     required: ["return_id", "order_id", "line_id", "status", "units"],
     optional: ["processed_units", "requested_at", "closed_at", "reason"],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row) => {
-      const orderId = row.need("order_id", row.text("order_id"));
-      const request = readReturn(row);
-      return ["return", orderId, request.lineId, request.returnId, request.units, JSON.stringify(request)];
-    },
+    read: (row) => orderRow("returns", row, () => thinRow(readReturn(row), USUAL.returns)),
     removal: {
       keys: ["return_id", "order_id", "line_id"],
-      read: (row) => orderRowKey(row, "return", "return_id"),
+      read: (row) =>
+        orderRow("returns", row, () => ({ lineId: need(row, "line_id"), returnId: need(row, "return_id") })),
     },
   },
   refunds: {
@@ -148,30 +127,20 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     optional: ["restock_type", "return_id"],
     table: "staged_order_row",
     columns: ORDER_ROW,
-    read: (row, { currencyCode }) => {
-      const orderId = row.need("order_id", row.text("order_id"));
-      const refund = readRefund(row, currencyCode);
-      return ["refund", orderId, refund.lineId, refund.refundId, refund.units, JSON.stringify(refund)];
-    },
+    read: (row, { currencyCode }) =>
+      orderRow("refunds", row, () => thinRow(readRefund(row, currencyCode), USUAL.refunds)),
     removal: {
       keys: ["refund_id", "order_id", "line_id"],
-      read: (row) => orderRowKey(row, "refund", "refund_id"),
+      read: (row) =>
+        orderRow("refunds", row, () => ({ lineId: need(row, "line_id"), refundId: need(row, "refund_id") })),
     },
   },
   return_labels: {
     required: ["label_id", "charged_at", "amount"],
     optional: ["order_id", "return_id", "tracking_number", "currency", "voided_at"],
     table: "staged_label",
-    columns: [
-      "label_id",
-      "order_id",
-      "return_id",
-      "tracking_number",
-      "charged_at",
-      "amount_minor",
-      "currency_code",
-      "voided_at",
-    ],
+    columns:
+      "label_id, order_id, return_id, tracking_number, charged_at, amount_minor, currency_code, voided_at",
     read: (row, { currencyCode }) => {
       const labelCurrency = readCurrency(row) ?? currencyCode;
       return [
@@ -191,7 +160,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     required: ["slug", "label", "starts_on", "ends_on"],
     optional: ["skus"],
     table: "staged_sale_event",
-    columns: ["slug", "label", "starts_on", "ends_on", "skus"],
+    columns: "slug, label, starts_on, ends_on, skus",
     read: (row) => {
       const startsOn = row.need("starts_on", row.day("starts_on"));
       const endsOn = row.need("ends_on", row.day("ends_on"));
@@ -207,12 +176,6 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     removal: { keys: ["slug"], read: (row) => [need(row, "slug")] },
   },
 };
-
-/** A row of order_lines. */
-export function readOrderLine(row: CsvRow, context: RowContext): { orderId: string; line: DocumentLine } {
-  const orderId = row.need("order_id", row.text("order_id"));
-  return { orderId, line: readLine(row, context) };
-}
 
 function readLine(row: CsvRow, { currencyCode, latestOrderAt }: RowContext): DocumentLine {
   const orderedAt = row.need("ordered_at", row.time("ordered_at"));

@@ -28,34 +28,30 @@ export class ImportError extends Error {
   override name = "ImportError";
 }
 
-/** What is wrong with the rows: all are counted, the first `maxReported` are kept. */
+/** What is wrong with the rows: all are counted, the first `maxReported` by file and line are kept. */
 export type ProblemList = {
   add(problem: RowProblem): void;
-  /** Counts problems that are not reported one by one. */
-  addUnlisted(count: number): void;
-  /** How many more are going to be kept. */
-  room(): number;
-  /** By file, as they were read, and line. */
+  /** In the order of the files, then of their lines. */
   list(): RowProblem[];
   count(): number;
 };
 
-export function openProblemList(maxReported: number): ProblemList {
-  const kept: RowProblem[] = [];
+export function openProblemList(maxReported: number, files: readonly { fileName: string }[]): ProblemList {
+  const places = new Map(files.map(({ fileName }, index) => [fileName, index]));
+  const placeOf = ({ file }: RowProblem): number => places.get(file) ?? 0;
+  let kept: RowProblem[] = [];
   let count = 0;
+  const first = (): RowProblem[] =>
+    kept
+      .toSorted((left, right) => placeOf(left) - placeOf(right) || left.line - right.line)
+      .slice(0, maxReported);
   return {
     add: (problem) => {
       count += 1;
-      if (kept.length < maxReported) kept.push(problem);
+      kept.push(problem);
+      if (kept.length >= 2 * maxReported) kept = first();
     },
-    addUnlisted: (more) => {
-      count += more;
-    },
-    room: () => maxReported - kept.length,
-    list: () =>
-      [...Map.groupBy(kept, (problem) => problem.file).values()].flatMap((problems) =>
-        problems.toSorted((left, right) => left.line - right.line),
-      ),
+    list: first,
     count: () => count,
   };
 }

@@ -231,8 +231,8 @@ test("with skipInvalid the rest is imported, and what hangs on a line left out i
     result.invalid.map(({ file, line, column }) => [file, line, column]),
     [
       ["order_lines.csv", 3, "ordered_at"],
-      ["refunds.csv", 2, "line_id"],
       ["returns.csv", 3, "line_id"],
+      ["refunds.csv", 2, "line_id"],
     ],
   );
   assert.equal(result.counts.order_lines, 1);

@@ -1,5 +1,8 @@
 import type { Connection } from "../../../store/database.ts";
+import { analyzeStage, countStaged, removeRepeatedRows } from "../../../store/queries/import-stage.ts";
+import type { StagedCounts } from "../../../store/queries/import-stage.ts";
 import { openCopyBuffer } from "../../copy.ts";
+import type { CopyValue } from "../../copy.ts";
 import { readRecords } from "./csv-records.ts";
 import { CellProblem, openCsvRow } from "./csv-row.ts";
 import type { Columns, CsvRow } from "./csv-row.ts";
@@ -10,88 +13,96 @@ import type { FolderFile } from "./folder-files.ts";
 import { ImportError } from "./problems.ts";
 import type { ImportWarning, ProblemList } from "./problems.ts";
 import { refuseOtherSeparators } from "./recognize-files.ts";
+import { fileWarnings } from "./warnings.ts";
 
 /** What a message shows of a header. */
 const SHOWN_NAMES = 20;
 const SHOWN_LETTERS = 40;
 
-export type StageOptions = RowContext & {
-  connection: Connection;
-  problems: ProblemList;
+export type StageOptions = RowContext & { connection: Connection; problems: ProblemList };
+
+export type StagedFolder = {
+  counts: StagedCounts;
+  /** Rows of the three order files, repeated ones included. */
+  orderRows: number;
   warnings: ImportWarning[];
 };
 
-/**
- * Reads one file into its staging table; rows that cannot be used become problems. Memory stays flat for a file of
- * any size. Throws ImportError for a file that cannot be read at all.
- */
-export async function stageFile(
-  file: FolderFile,
+/** Stages every file of a folder. Of rows with one key the last stays; those of orders all stay, to be told apart later. */
+export async function stageFolder(
+  files: readonly FolderFile[],
   options: StageOptions,
+  onBytes: (fileName: string, doneBytes: number) => void,
+): Promise<StagedFolder> {
+  const { connection } = options;
+  const warnings: ImportWarning[] = [];
+  let orderRows = 0;
+  let bytesBefore = 0;
+  for (const file of files) {
+    const report = (bytes: number): void => onBytes(file.fileName, bytesBefore + bytes);
+    const rows = await stageFile(file, { ...options, warnings }, report);
+    bytesBefore += file.bytes;
+    if (FILE_FORMATS[file.name].table === "staged_order_row") orderRows += rows;
+  }
+  await analyzeStage(connection);
+  for (const file of files) {
+    const removed = await removeRepeatedRows(connection, FILE_FORMATS[file.name].table);
+    warnings.push(...fileWarnings([file], "repeated_row", { [file.name]: removed }));
+  }
+  return { counts: await countStaged(connection), orderRows, warnings };
+}
+
+/**
+ * Reads one file into its staging table and returns how many rows that are; rows that cannot be used become problems.
+ * Memory stays flat for a file of any size. Throws ImportError for a file that cannot be read at all.
+ */
+async function stageFile(
+  file: FolderFile,
+  options: StageOptions & { warnings: ImportWarning[] },
   onBytes: (bytes: number) => void,
-): Promise<void> {
-  const { table, columns, read, removal } = FILE_FORMATS[file.name];
-  const mark = removal === undefined ? [] : [DELETED];
-  const target = `${table} (${["line_number", ...columns, ...mark].join(", ")})`;
+): Promise<number> {
+  const format = FILE_FORMATS[file.name];
+  const { table, columns, removal } = format;
+  const target = `${table} (line_number, ${columns}${removal === undefined ? "" : `, ${DELETED}`})`;
   const buffer = openCopyBuffer(options.connection, target);
+  let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
+  let width = 0;
+  let stagedRows = 0;
+  const onRecord = (cells: string[], line: number): void => {
+    if (rowOf === null) {
+      rowOf = openCsvRow(readHeader(file, format, cells, line, options.warnings));
+      width = cells.length;
+      return;
+    }
+    try {
+      if (cells.length !== width) {
+        throw new CellProblem(null, `has ${cells.length} cells where the header has ${width}`);
+      }
+      buffer.add([line, ...valuesOf(rowOf(cells), format, options)]);
+      stagedRows += 1;
+    } catch (error) {
+      if (!(error instanceof CellProblem)) throw error;
+      options.problems.add({ file: file.fileName, line, column: error.column, reason: error.message });
+    }
+  };
   try {
-    await readRows(file, options, {
-      read: (row, context) => {
-        if (removal === undefined) return read(row, context);
-        if (!row.flag(DELETED)) return [...read(row, context), false];
-        const key = removal.read(row);
-        const others = Array.from({ length: columns.length - key.length }, () => null);
-        return [...key, ...others, true];
-      },
-      onRow: (values, line) => buffer.add([line, ...values]),
-      onChunk: () => buffer.sendIfFull(),
-      onBytes,
-    });
+    const text = withCommas(file, readText(file, onBytes));
+    await readRecords(file.fileName, text, onRecord, () => buffer.sendIfFull());
   } finally {
     // A batch that still travels has to arrive before anything else may run on the connection, also a rollback.
     await buffer.send();
   }
+  if (rowOf === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
+  return stagedRows;
 }
 
-export type RowReader<Value> = {
-  /** Throws CellProblem for a row that cannot be used. */
-  read: (row: CsvRow, context: RowContext) => Value;
-  onRow: (value: Value, line: number) => void;
-  /** Awaited after each chunk of the file. */
-  onChunk: () => Promise<void>;
-  onBytes: (bytes: number) => void;
-};
-
-/** Reads the rows of one file; those that cannot be used become problems. Throws ImportError as `stageFile` does. */
-export async function readRows<Value>(
-  file: FolderFile,
-  options: Omit<StageOptions, "connection">,
-  reader: RowReader<Value>,
-): Promise<void> {
-  let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
-  let width = 0;
-  await readRecords(
-    file.fileName,
-    withCommas(file, readText(file, reader.onBytes)),
-    (cells, line) => {
-      if (rowOf === null) {
-        rowOf = openCsvRow(readHeader(file, FILE_FORMATS[file.name], cells, line, options.warnings));
-        width = cells.length;
-        return;
-      }
-      try {
-        if (cells.length !== width) {
-          throw new CellProblem(null, `has ${cells.length} cells where the header has ${width}`);
-        }
-        reader.onRow(reader.read(rowOf(cells), options), line);
-      } catch (error) {
-        if (!(error instanceof CellProblem)) throw error;
-        options.problems.add({ file: file.fileName, line, column: error.column, reason: error.message });
-      }
-    },
-    reader.onChunk,
-  );
-  if (rowOf === null) throw new ImportError(`${file.fileName}: the file is empty, not even a header row`);
+/** What is staged of a row after its line number; of a deleted row its key. */
+function valuesOf(row: CsvRow, { columns, read, removal }: FileFormat, context: RowContext): CopyValue[] {
+  if (removal === undefined) return read(row, context);
+  if (!row.flag(DELETED)) return [...read(row, context), false];
+  const key = removal.read(row);
+  const others = columns.split(",").slice(key.length);
+  return [...key, ...others.map(() => null), true];
 }
 
 /** The text as it is; throws ImportError when its header shows another separator. */

@@ -1,63 +1,144 @@
-import type { OrderDocument } from "../../../metrics/order.ts";
+import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from "../../../metrics/order.ts";
 import type { Connection } from "../../../store/database.ts";
-import {
-  closeStagedOrders,
-  nextStagedOrders,
-  openStagedOrders,
-} from "../../../store/queries/order-document.ts";
-import type { StagedOrderRow } from "../../../store/queries/order-document.ts";
-import { countUnknownRemovals, mergeDocument } from "../../document-merge.ts";
-import type { DocumentPart, RemovedRows, UnknownRemovals } from "../../document-merge.ts";
-import type { SaidOrders } from "../../documents.ts";
+import { nextStagedOrders, openStagedOrders } from "../../../store/queries/import-stage.ts";
+import { findDocuments } from "../../../store/queries/order-document.ts";
+import { countUnknown, mergeDocument, ROW_KINDS, rowKey } from "../../document-merge.ts";
+import type { DocumentPart, RowIds, RowKind } from "../../document-merge.ts";
+import type { SourceOrder, SourceOrders } from "../../documents.ts";
+import { readStored, USUAL } from "../../stored-document.ts";
 
 const ORDERS_PER_FETCH = 200;
 
+/** A staged row of the three order files; `row` leaves out usual values, and of a deleted row everything but its ids. */
+type StagedRow = [lineNumber: number, kind: RowKind, isDeleted: boolean, row: RowIds & { units?: number }];
+
+type ByKind<Value> = Record<RowKind, Value>;
+
+/** What was found among the rows of the orders read so far. */
+export type OrderTally = {
+  /** Rows that can be used and are not deleted. */
+  used: ByKind<number>;
+  deletedRows: number;
+  /** Orders with any row that can be used, deleted or not. */
+  orders: number;
+  /** Rows with the key of a later row. */
+  repeated: ByKind<number>;
+  /** Deleted rows that name nothing that is stored. */
+  unknown: ByKind<number>;
+};
+
+export type StagedOrdersOptions = {
+  connection: Connection;
+  shopKey: number;
+  /** Gets each row that does not fit the other rows of its order, which is then left out. */
+  onProblem: (kind: RowKind, problem: { line: number; column: string; reason: string }) => void;
+  /** Gets the number of rows read so far after every portion. */
+  onRows: (done: number) => void;
+  /** false: the remaining orders are only checked. */
+  isWanted: () => boolean;
+  /** Called when all orders have been read; may throw. */
+  onEnd: (tally: OrderTally) => void;
+};
+
+export type StagedOrders = SourceOrders & { tally: OrderTally };
+
 /**
- * The staged rows of a folder, order by order. A folder has only what changed: rows it leaves out stay unchanged.
- * Deleted rows without a stored row are counted in `unknown`.
+ * The staged orders in key order, each with what is stored of it. Of rows with one key the last counts; returns and
+ * refunds must name a line of the folder or of an earlier import that the folder does not delete; a refund must not
+ * exceed its line. A folder has only what changed: rows it leaves out stay unchanged.
  */
-export async function readStagedOrders(
-  connection: Connection,
-  shopKey: number,
-  unknown: UnknownRemovals,
-): Promise<SaidOrders> {
-  // Where the table was empty when last analysed the planner would read all of it for each order, as it fills.
-  await connection.client.query("set local enable_seqscan = off");
-  await openStagedOrders(connection, shopKey);
-  await connection.client.query("set local enable_seqscan to default");
-  return {
-    merge: mergeDocument,
-    next: async () => {
-      const rows = await nextStagedOrders(connection, ORDERS_PER_FETCH);
-      if (rows.length === 0) await closeStagedOrders(connection);
-      return rows.map((row) => {
-        const stored = row.document as OrderDocument | null;
-        const said = partOf(row);
-        if (said.removed !== undefined) addUnknown(unknown, countUnknownRemovals(stored, said.removed));
-        return { orderId: row.order_id, stored, said };
-      });
-    },
+export async function readStagedOrders(options: StagedOrdersOptions): Promise<StagedOrders> {
+  const { connection, shopKey, onProblem, onRows, isWanted, onEnd } = options;
+  const zeros = (): ByKind<number> => ({ lines: 0, returns: 0, refunds: 0 });
+  const tally = { used: zeros(), deletedRows: 0, orders: 0, repeated: zeros(), unknown: zeros() };
+  let doneRows = 0;
+  const read = (orderId: string, text: string, found: unknown): SourceOrder[] => {
+    const stored = found === undefined ? null : readStored(orderId, found);
+    const staged = JSON.parse(text) as StagedRow[];
+    doneRows += staged.length;
+    const rows = usableRows(orderId, stored, lastRows(staged, tally), onProblem);
+    return rows.length === 0 ? [] : [{ orderId, stored, part: partOf(rows, stored, tally) }];
   };
+  await openStagedOrders(connection);
+  const next = async (): Promise<SourceOrder[]> => {
+    const staged = await nextStagedOrders(connection, ORDERS_PER_FETCH);
+    if (staged.length === 0) {
+      onEnd(tally);
+      return [];
+    }
+    const orderIds = staged.map((row) => row.order_id);
+    const stored = await findDocuments(connection, shopKey, orderIds);
+    const portion = staged.flatMap(({ order_id, rows }) => read(order_id, rows, stored.get(order_id)));
+    onRows(doneRows);
+    return portion.length > 0 && isWanted() ? portion : next();
+  };
+  return { tally, merge: mergeDocument, next };
 }
 
-function partOf({ lines, returns, refunds, removed }: StagedOrderRow): DocumentPart {
-  return {
-    lines: JSON.parse(lines ?? "[]") as DocumentPart["lines"],
-    returns: JSON.parse(returns ?? "[]") as DocumentPart["returns"],
-    refunds: JSON.parse(refunds ?? "[]") as DocumentPart["refunds"],
-    ...(removed === null ? {} : { removed: removedOf(removed) }),
+/** Of rows with one key the last. */
+function lastRows(staged: readonly StagedRow[], { repeated }: OrderTally): StagedRow[] {
+  const lastByKey: ByKind<Map<string, StagedRow>> = {
+    lines: new Map(),
+    returns: new Map(),
+    refunds: new Map(),
   };
+  for (const staging of staged) {
+    const [lineNumber, kind, , row] = staging;
+    const key = rowKey(kind, row);
+    const known = lastByKey[kind].get(key);
+    if (known !== undefined) repeated[kind] += 1;
+    if (known === undefined || known[0] < lineNumber) lastByKey[kind].set(key, staging);
+  }
+  return ROW_KINDS.flatMap((kind) => [...lastByKey[kind].values()]);
 }
 
-function removedOf(rows: NonNullable<StagedOrderRow["removed"]>): RemovedRows {
-  const { line = [], return: returns = [], refund = [] } = Object.groupBy(rows, ({ kind }) => kind);
-  return {
-    lines: line.map((row) => ({ lineId: row.line_id })),
-    returns: returns.map((row) => ({ returnId: row.record_id, lineId: row.line_id })),
-    refunds: refund.map((row) => ({ refundId: row.record_id, lineId: row.line_id })),
-  };
+/** The rows without the returns and refunds that do not fit the lines of their order. */
+function usableRows(
+  orderId: string,
+  stored: OrderDocument | null,
+  rows: StagedRow[],
+  onProblem: StagedOrdersOptions["onProblem"],
+): StagedRow[] {
+  if (rows.every(([, kind]) => kind === "lines")) return rows;
+  const unitsByLine = new Map(stored?.lines.map((line) => [line.lineId, line.units]));
+  return rows.filter(([line, kind, isDeleted, { lineId, units = 1 }]) => {
+    if (kind === "lines") {
+      if (isDeleted) unitsByLine.delete(lineId);
+      else unitsByLine.set(lineId, units);
+    }
+    // Lines stand before the rows that name them.
+    const lineUnits = unitsByLine.get(lineId);
+    const name = `the line ${JSON.stringify(lineId)} of order ${JSON.stringify(orderId)}`;
+    if (kind === "lines" || isDeleted) return true;
+    if (lineUnits === undefined) {
+      onProblem(kind, { line, column: "line_id", reason: `names ${name}, which is unknown or deleted` });
+      return false;
+    }
+    if (kind === "returns" || units <= lineUnits) return true;
+    onProblem(kind, { line, column: "units", reason: `is more than the units of ${name}` });
+    return false;
+  });
 }
 
-function addUnknown(total: UnknownRemovals, more: UnknownRemovals): void {
-  for (const kind of ["lines", "returns", "refunds"] as const) total[kind] += more[kind];
+function partOf(staged: readonly StagedRow[], stored: OrderDocument | null, tally: OrderTally): DocumentPart {
+  const kept: ByKind<unknown[]> = { lines: [], returns: [], refunds: [] };
+  const removed: ByKind<RowIds[]> = { lines: [], returns: [], refunds: [] };
+  for (const [, kind, isDeleted, row] of staged) {
+    if (isDeleted) removed[kind].push(row);
+    else kept[kind].push({ ...USUAL[kind], ...row });
+  }
+  tally.orders += 1;
+  let deletedRows = 0;
+  for (const kind of ROW_KINDS) {
+    tally.used[kind] += kept[kind].length;
+    tally.unknown[kind] += countUnknown(stored, kind, removed[kind]);
+    deletedRows += removed[kind].length;
+  }
+  tally.deletedRows += deletedRows;
+  const part = {
+    lines: kept.lines as DocumentLine[],
+    returns: kept.returns as DocumentReturn[],
+    refunds: kept.refunds as DocumentRefund[],
+  };
+  return deletedRows === 0 ? part : { ...part, removed };
 }

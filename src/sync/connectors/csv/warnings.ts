@@ -1,5 +1,5 @@
 import { dayFromText, dayOfInstant, dayToText } from "../../../lib/month.ts";
-import type { UnknownRemovals } from "../../document-merge.ts";
+import type { RowKind } from "../../document-merge.ts";
 import type { SplitLabels } from "../../labels.ts";
 import type { WarningCounts } from "../../project.ts";
 import type { FileName } from "./file-formats.ts";
@@ -15,7 +15,7 @@ const MESSAGES = {
     "products have an image address that does not begin with http:// or https://; it is left out",
 } as const;
 
-/** What the projection of the changed orders found odd. */
+/** What the projection found in the changed orders. */
 export function projectionWarnings(counts: WarningCounts): ImportWarning[] {
   return [...counts].map(([kind, count]) => ({ kind, file: null, message: MESSAGES[kind], count }));
 }
@@ -39,26 +39,31 @@ export function labelWarnings(split: SplitLabels): ImportWarning[] {
   return warnings.filter(({ count }) => count !== 0);
 }
 
-const FILE_OF_REMOVALS: Readonly<Record<string, FileName>> = {
-  lines: "order_lines",
-  returns: "returns",
-  refunds: "refunds",
-  return_labels: "return_labels",
-  sale_events: "sale_events",
-};
+const FILE_MESSAGES = {
+  repeated_row: "rows have the key of a later row, which is the one that counts",
+  unknown_deleted_row: "deleted rows name nothing that is stored; there was nothing to remove",
+  unknown_sale_sku: "SKUs of sale events are unknown to the store; nothing of theirs can be compared",
+} as const;
 
-/** How many deleted rows name nothing that is stored, by what they name. */
-export type UnknownDeletions = Partial<UnknownRemovals> & { return_labels: number; sale_events: number };
-
-/** Deleted rows that name nothing that is stored. */
-export function deletionWarnings(files: readonly FolderFile[], unknown: UnknownDeletions): ImportWarning[] {
-  const message = "deleted rows name nothing that is stored; there was nothing to remove";
-  return Object.entries(FILE_OF_REMOVALS).flatMap(([kind, name]) => {
-    const count = unknown[kind as keyof UnknownDeletions] ?? 0;
-    const file = files.find((found) => found.name === name);
-    if (file === undefined || count === 0) return [];
-    return [{ kind: "unknown_deleted_row", file: file.fileName, message, count }];
+/** One warning for each file with a count above 0. */
+export function fileWarnings(
+  files: readonly FolderFile[],
+  kind: keyof typeof FILE_MESSAGES,
+  counts: Partial<Record<FileName, number>>,
+): ImportWarning[] {
+  return files.flatMap(({ name, fileName }) => {
+    const count = counts[name] ?? 0;
+    return count === 0 ? [] : [{ kind, file: fileName, message: FILE_MESSAGES[kind], count }];
   });
+}
+
+/** Counts of the rows of orders by the files they are from. */
+export function byFile({
+  lines,
+  returns,
+  refunds,
+}: Record<RowKind, number>): Partial<Record<FileName, number>> {
+  return { order_lines: lines, returns, refunds };
 }
 
 const MOST_DAYS_WITHOUT_ORDERS = 7;
@@ -77,12 +82,4 @@ export function oldOrdersWarnings(newestDayText: string | null, asOf: Date): Imp
     "orders look complete and leaderboards rank empty months; if the files end there, import them again with " +
     `--as-of ${dayToText(newestDay + 1)}`;
   return [{ kind: "old_orders", file: null, message, count: null }];
-}
-
-/** `unknownSkus`: SKUs that sale events name and that the workspace has never had. */
-export function saleEventWarnings(files: readonly FolderFile[], unknownSkus: number): ImportWarning[] {
-  const file = files.find(({ name }) => name === "sale_events");
-  if (file === undefined || unknownSkus === 0) return [];
-  const message = "SKUs of sale events are unknown to the store; nothing of theirs can be compared";
-  return [{ kind: "unknown_sale_sku", file: file.fileName, message, count: unknownSkus }];
 }

@@ -1,4 +1,3 @@
-import type { OrderDocument } from "../../../metrics/order.ts";
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
 import { analyzeStage, createStage, lockShop } from "../../../store/queries/import-stage.ts";
@@ -8,15 +7,16 @@ import { analyzeRecords, clearRecords } from "../../../store/queries/sync-record
 import { applyStage, MANY_ROWS } from "../../apply.ts";
 import { openCopyBuffer } from "../../copy.ts";
 import { replaceDocument } from "../../document-merge.ts";
-import type { SaidOrder, SaidOrders } from "../../documents.ts";
+import type { SourceOrder, SourceOrders } from "../../documents.ts";
 import { publishStoreRun } from "../../publish.ts";
 import type { WarningCounts } from "../../project.ts";
+import { readStored } from "../../stored-document.ts";
 import { openFetchedOrders, openFetchedProducts } from "./assemble.ts";
 import type { FetchedOrder } from "./assemble.ts";
 import type { ShopifyCursor } from "./cursor.ts";
 import { limitAfter, surelyVisibleFrom } from "./history.ts";
 import { mapOrder } from "./map-order.ts";
-import type { MappedOrder, OrderOddities } from "./map-order.ts";
+import type { MappedOrder, OrderAnomalies } from "./map-order.ts";
 import { mapProduct } from "./map-product.ts";
 import type { MappedProduct } from "./map-product.ts";
 import { SHOPIFY } from "./run.ts";
@@ -32,7 +32,7 @@ export type AppliedCounts = {
   variants: number;
 };
 
-export type Applied = { counts: AppliedCounts; oddities: OrderOddities; warnings: WarningCounts };
+export type Applied = { counts: AppliedCounts; anomalies: OrderAnomalies; warnings: WarningCounts };
 
 /**
  * Applies and publishes all that was fetched, in one transaction with the cursor that says so. The shop's as-of becomes
@@ -58,7 +58,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
       shopKey,
       currencyCode,
       labelSource: null,
-      orders: await saidOrders(run, connection, tally, limit?.historyFrom ?? null),
+      orders: await sourceOrders(run, connection, tally, limit?.historyFrom ?? null),
       onProgress: (stage, done) => run.progress({ stage, done, total: null }),
     });
     await publishStoreRun(connection, {
@@ -71,14 +71,14 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
     await clearRecords(connection, shopKey, SHOPIFY);
     await setCursor(connection, shopKey, SHOPIFY, cursor);
     const counts = { ...tally.counts, changed_orders: merged.changedOrders };
-    return { counts, oddities: tally.oddities, warnings: merged.warnings };
+    return { counts, anomalies: tally.anomalies, warnings: merged.warnings };
   }, run.signal);
   run.cursor = cursor;
   if (applied.counts.changed_orders >= MANY_ROWS) await analyzeData(run.database);
   return applied;
 }
 
-type Tally = { counts: AppliedCounts; oddities: OrderOddities };
+type Tally = { counts: AppliedCounts; anomalies: OrderAnomalies };
 
 function newTally(): Tally {
   return {
@@ -91,7 +91,7 @@ function newTally(): Tally {
       products: 0,
       variants: 0,
     },
-    oddities: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
+    anomalies: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
   };
 }
 
@@ -142,24 +142,25 @@ function productRow(product: MappedProduct): (string | null)[] {
 }
 
 /** The platform tells whole orders: what is not said is gone. Orders of before `historyFrom` are left out. */
-async function saidOrders(
+async function sourceOrders(
   run: ShopifyRun,
   connection: Connection,
   tally: Tally,
   historyFrom: string | null,
-): Promise<SaidOrders> {
+): Promise<SourceOrders> {
   const next = await openFetchedOrders(connection, run.shopKey, SHOPIFY);
-  const said = ({ orderId, order, document }: FetchedOrder): SaidOrder => {
+  const source = ({ orderId, order, document }: FetchedOrder): SourceOrder => {
     const mapped = order === null ? GONE : mapOrder(order, run.currencyCode);
     count(tally, mapped);
-    return { orderId, stored: document as OrderDocument | null, said: mapped.part };
+    const stored = document === null ? null : readStored(orderId, document);
+    return { orderId, stored, part: mapped.part };
   };
   return {
     merge: replaceDocument,
     next: async () => {
       for (let portion = await next(); portion.length > 0; portion = await next()) {
         const counted = portion.filter((fetched) => !isBefore(fetched, historyFrom));
-        if (counted.length > 0) return counted.map(said);
+        if (counted.length > 0) return counted.map(source);
       }
       return [];
     },
@@ -173,15 +174,15 @@ function isBefore({ order }: FetchedOrder, historyFrom: string | null): boolean 
 /** An order without lines is one that the platform no longer has. */
 const GONE: MappedOrder = {
   part: { lines: [], returns: [], refunds: [] },
-  oddities: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
+  anomalies: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
 };
 
-function count({ counts, oddities }: Tally, { part, oddities: found }: MappedOrder): void {
+function count({ counts, anomalies }: Tally, { part, anomalies: found }: MappedOrder): void {
   counts.orders += 1;
   counts.order_lines += part.lines.length;
   counts.returns += part.returns.length;
   counts.refunds += part.refunds.length;
-  oddities.unverifiedReturnLines += found.unverifiedReturnLines;
-  oddities.undatedClosedReturns += found.undatedClosedReturns;
-  oddities.foreignOrders += found.foreignOrders;
+  anomalies.unverifiedReturnLines += found.unverifiedReturnLines;
+  anomalies.undatedClosedReturns += found.undatedClosedReturns;
+  anomalies.foreignOrders += found.foreignOrders;
 }

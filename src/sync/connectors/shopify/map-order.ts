@@ -5,10 +5,10 @@ import { minorOf } from "./money.ts";
 import type { ReturnLineRecord, ReturnRecord, ShopifyOrder } from "./records.ts";
 import { compareGids } from "./text.ts";
 
-export type MappedOrder = { part: DocumentPart; oddities: OrderOddities };
+export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 
 /** What of an order cannot be counted, for the notes of a run. */
-export type OrderOddities = {
+export type OrderAnomalies = {
   /** Units of returns of which the platform does not know the line. */
   unverifiedReturnLines: number;
   /** Returns that are closed without a time. */
@@ -33,7 +33,7 @@ export function mapOrder(said: ShopifyOrder, currencyCode: string): MappedOrder 
       refunds: mapRefunds(said, money),
       trackings,
     },
-    oddities: {
+    anomalies: {
       unverifiedReturnLines: returnLines
         .filter((line) => line.lineId === null)
         .reduce((sum, line) => sum + line.quantity, 0),

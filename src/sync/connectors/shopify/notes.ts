@@ -2,7 +2,7 @@ import { monthOfDate, monthToText } from "../../../lib/month.ts";
 import type { WarningCounts } from "../../project.ts";
 import type { ShopAccess } from "./check-shop.ts";
 import type { HistoryLimit } from "./cursor.ts";
-import type { OrderOddities } from "./map-order.ts";
+import type { OrderAnomalies } from "./map-order.ts";
 
 const WARNINGS = {
   refund_exceeds_line: "refunds claim more units than their line has left; the rest counts as money only",
@@ -14,9 +14,9 @@ const WARNINGS = {
 } as const;
 
 /** What the operator should know of a run that succeeded. */
-export function notesOf(oddities: OrderOddities, warnings: WarningCounts): string[] {
+export function notesOf(anomalies: OrderAnomalies, warnings: WarningCounts): string[] {
   const notes: string[] = [];
-  const { unverifiedReturnLines, undatedClosedReturns, foreignOrders } = oddities;
+  const { unverifiedReturnLines, undatedClosedReturns, foreignOrders } = anomalies;
   if (unverifiedReturnLines > 0) {
     notes.push(`${unverifiedReturnLines} returned units belong to no order line that Shopify knows.`);
   }

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+import { rebuildWorkspace } from "../../rebuild.ts";
+import { readStored } from "../../stored-document.ts";
 
 const LINES = [
   "order_id,line_id,ordered_at,sku,title,units,unit_price",
@@ -34,18 +36,48 @@ after(() => shop.stop());
 
 test("a first folder gives the same rows whether the lines of an order stand together or not", async () => {
   const [header = "", ...lines] = LINES;
-  const stagesOf = async (shopKey: number, files: FolderFiles): Promise<Set<string>> => {
-    const stages = new Set<string>();
-    await shop.import(shopKey, files, { onProgress: ({ stage }) => stages.add(stage) });
-    return stages;
-  };
   const together = await shop.open();
-  assert.equal((await stagesOf(together, STORE)).has("orders"), false);
+  await shop.import(together, STORE);
   const apart = await shop.open();
   const [first = "", second = "", ...others] = lines;
   const scattered = { ...STORE, "order_lines.csv": csv(header, first, ...others, second) };
-  assert.equal((await stagesOf(apart, scattered)).has("orders"), true);
+  await shop.import(apart, scattered);
   assert.deepEqual(await shop.dump(apart), await shop.dump(together));
+});
+
+test("orders report their rows while they are merged", async () => {
+  const shopKey = await shop.open();
+  const seen: string[] = [];
+  await shop.import(shopKey, STORE, {
+    onProgress: ({ stage, doneBytes, totalBytes }) => {
+      if (stage === "orders") seen.push(`${doneBytes} of ${totalBytes}`);
+    },
+  });
+  // Four lines, two returns, two refunds.
+  assert.deepEqual(seen, ["8 of 8"]);
+});
+
+test("a document that was stored with all its members is equal to the same rows of a folder", async () => {
+  const shopKey = await shop.open();
+  await shop.import(shopKey, STORE);
+  const thin = await shop.dump(shopKey);
+  const rows = await shop.rows<{ order_id: string; document: unknown }>(
+    "select order_id, document from order_document where shop_key = $1",
+    [shopKey],
+  );
+  for (const { order_id: orderId, document } of rows) {
+    await shop.rows("update order_document set document = $3 where shop_key = $1 and order_id = $2", [
+      shopKey,
+      orderId,
+      JSON.stringify(readStored(orderId, document)),
+    ]);
+  }
+  const { counts, dataVersion } = await shop.import(shopKey, STORE);
+  assert.deepEqual([counts.changed_orders, counts.unchanged_orders, dataVersion], [0, 3, 1]);
+  await rebuildWorkspace(shop.database, shopKey);
+  const { order_document: _thin, ...derived } = thin;
+  const { order_document: _full, ...derivedAgain } = await shop.dump(shopKey);
+  assert.deepEqual(derivedAgain, derived);
 });
 
 test("a first folder larger than one portion gives the same rows as one that comes in two halves", async () => {
@@ -75,7 +107,7 @@ test("a first folder larger than one portion gives the same rows as one that com
   assert.deepEqual(await shop.dump(inHalves), await shop.dump(atOnce));
 });
 
-test("what only all rows together can tell is found whatever way the lines came", async () => {
+test("returns and refunds that do not fit the lines of their order are found", async () => {
   const shopKey = await shop.open();
   const broken = csv(
     "refund_id,order_id,line_id,refunded_at,units,subtotal",
@@ -94,4 +126,40 @@ test("what only all rows together can tell is found whatever way the lines came"
     ],
   );
   assert.deepEqual((await shop.dump(shopKey))["order_document"], []);
+});
+
+test("of many rows that cannot be used the first of their files are listed, whatever order they are found in", async () => {
+  const shopKey = await shop.open();
+  // The orders are checked by their ids, which run against the lines of the file.
+  const unknown = Array.from(
+    { length: 40 },
+    (_, index) => `f${index},x${90 - index},l1,2026-01-21T00:00:00Z,1,1`,
+  );
+  const header = "refund_id,order_id,line_id,refunded_at,units,subtotal";
+  const files = { ...STORE, "refunds.csv": csv(header, ...unknown) };
+  const { invalid, invalidCount } = await shop.import(shopKey, files, { maxReported: 3 });
+  assert.equal(invalidCount, 40);
+  assert.deepEqual(
+    invalid.map(({ line }) => line),
+    [2, 3, 4],
+  );
+});
+
+test("orders that all change, over several portions and slices, end up as if the later folder had come alone", async () => {
+  const linesOf = (units: number): FolderFiles => {
+    const rows = Array.from({ length: 32_000 }, (_, index) => {
+      const line = index % 40;
+      return `o${Math.floor(index / 40)},l${line},2026-01-05T10:00:00Z,SKU-${line},${units}`;
+    });
+    return { "order_lines.csv": csv("order_id,line_id,ordered_at,sku,units", ...rows) };
+  };
+  const changed = await shop.open();
+  await shop.import(changed, linesOf(1));
+  const { counts } = await shop.import(changed, linesOf(2));
+  assert.deepEqual([counts.changed_orders, counts.unchanged_orders], [800, 0]);
+  const alone = await shop.open();
+  await shop.import(alone, linesOf(2));
+  const tables = ["order_document", "order_line", "cohort", "sku"] as const;
+  const [left, right] = [await shop.dump(changed), await shop.dump(alone)];
+  for (const table of tables) assert.deepEqual(left[table], right[table], table);
 });
