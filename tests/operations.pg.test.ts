@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startRun } from "../src/store/queries/sync-run.ts";
 import { VERSION } from "../src/lib/version.ts";
-import { requestRun } from "../src/sync/run-request.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
 import { startCommand } from "./support/command.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -98,6 +98,7 @@ test("the metrics tell by kind of source how old the newest sync is, and which r
     kind: "backfill",
     requestedBy: "operator",
     attempt: 1,
+    worker: 0,
   });
   await service.database.query("update sync_run set status = 'failed' where run_id = $1", [runId]);
   const samples = await look();

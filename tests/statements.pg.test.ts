@@ -44,6 +44,7 @@ const OF_NO_WORKSPACE: Readonly<Record<string, string>> = {
   plan: "reference table",
   shop_directory: "local: from a domain to its key",
   schema_migration: "local: the levels of the schema",
+  schedule: "local: what the worker's clock starts",
 };
 
 /** Inserts of a select that Citus computes apart from the shop's node, beside those that read a session's tables. */

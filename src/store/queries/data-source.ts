@@ -43,12 +43,14 @@ export async function findConnection(
   return row ?? null;
 }
 
-const LOCK_CONNECTION = defineStatement({
-  name: "lock_connection",
-  text: `select ${COLUMNS}
+const LOCKED_CONNECTION = `select ${COLUMNS}
            from data_source s join workspace w on w.shop_key = s.shop_key
           where s.shop_key = $1 and s.source = $2 and s.is_connection
-            for update of s`,
+            for update of s`;
+const LOCK_CONNECTION = defineStatement({ name: "lock_connection", text: LOCKED_CONNECTION });
+const TRY_LOCK_CONNECTION = defineStatement({
+  name: "try_lock_connection",
+  text: `${LOCKED_CONNECTION} skip locked`,
 });
 
 /** The same, its row locked to the end of the transaction: it cannot be connected or disconnected meanwhile. */
@@ -58,6 +60,16 @@ export async function lockConnection(
   source: string,
 ): Promise<ConnectionRow | null> {
   const [row] = await connection.rows<ConnectionRow>(LOCK_CONNECTION, [shopKey, source]);
+  return row ?? null;
+}
+
+/** The same without waiting: also null while another transaction has its row. */
+export async function tryLockConnection(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+): Promise<ConnectionRow | null> {
+  const [row] = await connection.rows<ConnectionRow>(TRY_LOCK_CONNECTION, [shopKey, source]);
   return row ?? null;
 }
 

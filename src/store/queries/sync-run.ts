@@ -6,11 +6,13 @@ export type RunStatus = "running" | "succeeded" | "failed" | "interrupted";
 
 const START_RUN = defineStatement({
   name: "start_run",
-  text: `insert into sync_run (shop_key, run_id, source, kind, requested_by, attempt, started_at)
-         values ($1, $2, $3, $4, $5, $6, clock_timestamp())`,
+  text: `insert into sync_run (shop_key, run_id, source, kind, requested_by, attempt, worker, started_at)
+         values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
+         on conflict (shop_key, source) where status = 'running' do nothing
+         returning 1 as started`,
 });
 
-/** Opens the history of a run, by the database's clock. */
+/** Opens the history of a run, by the database's clock; false when a run of its source is active. sync_run_running. */
 export async function startRun(
   database: Queryable,
   run: {
@@ -20,10 +22,12 @@ export async function startRun(
     kind: SyncKindName;
     requestedBy: RequestedBy;
     attempt: number;
+    worker: number;
   },
-): Promise<void> {
-  const { shopKey, runId, source, kind, requestedBy, attempt } = run;
-  await database.rows(START_RUN, [shopKey, runId, source, kind, requestedBy, attempt]);
+): Promise<boolean> {
+  const { shopKey, runId, source, kind, requestedBy, attempt, worker } = run;
+  const values = [shopKey, runId, source, kind, requestedBy, attempt, worker];
+  return (await database.rows(START_RUN, values)).length > 0;
 }
 
 const UPDATE_PROGRESS = defineStatement({
@@ -86,11 +90,17 @@ export async function settleSource(database: Queryable, shopKey: number, source:
   await database.rows(SETTLE_SOURCE, [shopKey, source]);
 }
 
-export type OpenRunRow = { shop_key: number; run_id: string; source: string; kind: SyncKindName };
+export type OpenRunRow = {
+  shop_key: number;
+  run_id: string;
+  source: string;
+  kind: SyncKindName;
+  worker: number;
+};
 
 const LIST_OPEN_RUNS = defineStatement({
   name: "list_open_runs",
-  text: `select r.shop_key, r.run_id, r.source, r.kind from sync_run r where r.status = 'running'
+  text: `select r.shop_key, r.run_id, r.source, r.kind, r.worker from sync_run r where r.status = 'running'
           order by r.started_at`,
 });
 
