@@ -98,7 +98,6 @@ test("the metrics tell by kind of source how old the newest sync is, and which r
     kind: "backfill",
     requestedBy: "operator",
     attempt: 1,
-    worker: 0,
   });
   await service.database.query("update sync_run set status = 'failed' where run_id = $1", [runId]);
   const samples = await look();

@@ -89,7 +89,7 @@ test("runs leaves out notes that a later run has looked at again", async () => {
   const succeed = async (source: string, kind: "backfill" | "incremental", note: string): Promise<void> => {
     const runId = randomUUID();
     const requestedBy = "schedule";
-    await startRun(control.database, { shopKey, runId, source, kind, requestedBy, attempt: 1, worker: 0 });
+    await startRun(control.database, { shopKey, runId, source, kind, requestedBy, attempt: 1 });
     await finishRun(control.database, shopKey, runId, {
       status: "succeeded",
       counts: {},
@@ -172,7 +172,6 @@ test("runs says when a run is marked running but no worker is there, and that a 
     kind: "backfill",
     requestedBy: "operator",
     attempt: 1,
-    worker: 0,
   });
   const shown = await run(`runs --workspace ${domain}`);
   assert.match(shown.stdout, /running/u);

@@ -108,13 +108,12 @@ test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   await pool.query(
     `insert into sync_run (shop_key, run_id, source, kind, requested_by, status, started_at)
-     select $1, gen_random_uuid(), source, kind, 'schedule', status, started_at::timestamptz
-       from (values ('shopify', 'incremental', 'succeeded', '2026-04-02T05:00Z'),
-                    ('shopify', 'incremental', 'failed', '2026-04-02T07:00Z'),
-                    ('shopify', 'incremental', 'running', '2026-01-01T00:00Z'),
-                    ('shopify', 'refresh', 'succeeded', '2026-06-24T05:00Z'),
-                    ('shopify', 'refresh', 'succeeded', '2026-06-24T07:00Z'),
-                    ('loop', 'refresh', 'running', '2026-01-02T00:00Z')) r (source, kind, status, started_at)`,
+     select $1, gen_random_uuid(), 'shopify', kind, 'schedule', status, started_at::timestamptz
+       from (values ('incremental', 'succeeded', '2026-04-02T05:00Z'),
+                    ('incremental', 'failed', '2026-04-02T07:00Z'),
+                    ('incremental', 'running', '2026-01-01T00:00Z'),
+                    ('refresh', 'succeeded', '2026-06-24T05:00Z'), ('refresh', 'succeeded', '2026-06-24T07:00Z'),
+                    ('refresh', 'running', '2026-01-02T00:00Z')) r (kind, status, started_at)`,
     [shopKey],
   );
   await pool.query(

@@ -125,58 +125,74 @@ test("a worker that is killed as it takes a request leaves it to the next one, a
   assert.deepEqual(await outcomes(shopKey), ["succeeded 1"]);
 });
 
-test("of workers that take one request at the same moment one gets it", async () => {
+const placesOf = (shops: readonly { shopKey: number }[]) =>
+  shops.map(({ shopKey }) => ({ shopKey, source: "shopify" }));
+const locks = async (): Promise<number> =>
+  (
+    await pool.query(
+      `select from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and d.datname = current_database()`,
+    )
+  ).rows.length;
+
+test("of workers that claim the same sources at the same moment each source has one, and only so many", async () => {
+  const places = placesOf(Array.from({ length: 20 }, (_, index) => ({ shopKey: 1000 + index })));
+  const sessions = await Promise.all(Array.from({ length: 4 }, () => openWorkerSession(control.url)));
+  const [first] = sessions;
+  try {
+    const claimed = (await Promise.all(sessions.map((session) => session.claim(places, 6)))).flat();
+    const keys = claimed.map(({ shopKey }) => shopKey).toSorted();
+    assert.deepEqual(
+      keys,
+      places.map(({ shopKey }) => shopKey),
+    );
+    assert.equal(await locks(), 20);
+    for (const place of places) await first?.release(place);
+    const others = places.length - (await locks());
+    assert.equal((await first?.claim(places, 20))?.length, others, "what others hold stays theirs");
+  } finally {
+    for (const session of sessions) await session.close();
+  }
+  await eventually(async () => (await locks()) === 0, "each claim ends with its session");
+});
+
+test("workers that race for many sources run each once, one run of a source at a time", async () => {
   const shops = await Promise.all(
     Array.from({ length: 20 }, () => connectedShop(control, [["shopify", "store"]])),
   );
-  const databases = Array.from({ length: 4 }, () => openConnections(control.url, { maxConnections: 4 }));
-  try {
-    for (const { shopKey } of shops) await ask(shopKey);
-    const started = await Promise.all(
-      shops.map(({ shopKey }) =>
-        Promise.all(
-          databases.flatMap((database, worker) => {
-            const place = { shopKey, source: "shopify", worker };
-            return [startDueRun(database, place), startDueRun(database, place)];
-          }),
-        ),
-      ),
-    );
-    for (const runs of started) assert.equal(runs.filter((run) => run !== null).length, 1);
-    for (const { shopKey } of shops) {
-      assert.deepEqual(await outcomes(shopKey), ["running 1"]);
-      const place = { shopKey, source: "shopify", worker: 9 };
-      assert.equal(await startDueRun(control.database, place), null, "also later");
-    }
-  } finally {
-    for (const database of databases) await database.close();
-    await pool.query("truncate workspace cascade");
-  }
+  for (const { shopKey } of shops) await ask(shopKey);
+  await withWorker(options(), () =>
+    withWorker(options(), () =>
+      withWorker(options(), async () => {
+        for (const { shopKey } of shops) await succeeded(shopKey);
+      }),
+    ),
+  );
+  for (const { shopKey } of shops) assert.deepEqual(await outcomes(shopKey), ["succeeded 1"]);
 });
 
-test("the database itself refuses a second run of a source beside an active one", async () => {
+test("nothing of a source is started beside a run that is open", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
-  const start = (): Promise<unknown> =>
-    pool.query(
-      `insert into sync_run (shop_key, run_id, source, kind, requested_by, started_at)
-       values ($1, gen_random_uuid(), 'shopify', 'refresh', 'webhook', now())`,
-      [shopKey],
-    );
-  await start();
-  await assert.rejects(start(), /sync_run_running/u);
+  const [place] = placesOf([{ shopKey }]);
+  assert.ok(place !== undefined);
+  await ask(shopKey);
+  assert.notEqual(await startDueRun(control.database, place), null);
+  assert.equal(await startDueRun(control.database, place), null);
   await pool.query("truncate workspace cascade");
 });
 
-test("a number is locked as long as its session lasts, and another session gets another", async () => {
+test("a session whose connection is killed says so, and another session has its claims", async () => {
   const [first, second] = [await openWorkerSession(control.url), await openWorkerSession(control.url)];
-  assert.notEqual(first.worker, second.worker);
-  await first.close();
-  assert.equal(second.lost.aborted, false);
-  await pool.query(
-    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'returns-worker'",
+  const places = placesOf([{ shopKey: 1 }]);
+  assert.deepEqual(await first.claim(places, 1), places);
+  assert.deepEqual(await second.claim(places, 1), []);
+  const { rows } = await pool.query<{ pid: number }>(
+    "select pid from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())",
   );
-  await eventually(async () => second.lost.aborted, "it notices");
-  await second.close();
+  await pool.query("select pg_terminate_backend($1, 10000)", [rows[0]?.pid]);
+  await eventually(async () => first.lost.aborted, "it notices");
+  assert.deepEqual(await second.claim(places, 1), places);
+  for (const session of [first, second]) await session.close();
 });
 
 test("a worker that loses its session alone stops its runs, and continues them in a new one", async () => {

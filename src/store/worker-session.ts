@@ -1,15 +1,18 @@
 import pg from "pg";
-import { defineStatement } from "./database.ts";
-import type { Queryable } from "./database.ts";
 import { WORKER_APPLICATION } from "./queries/worker-upkeep.ts";
 import { streamOf } from "./silent-connections.ts";
 
-/** A worker's own connection. It holds the lock of the worker's number, so the lock ends with the process. */
+/** A source of one shop. */
+export type SourcePlace = { shopKey: number; source: string };
+
+/** A worker's own connection. What it claims is the worker's as long as it lasts: it ends with the process. */
 export type WorkerSession = {
-  /** Written to each run of this session. It is never used again: once its lock is free, it stays free. */
-  worker: number;
-  /** Aborted when the connection breaks: other workers take its runs over from then on. */
+  /** Aborted when the connection breaks: other workers may claim the same from then on. */
   lost: AbortSignal;
+  /** Takes the right to run sources, in this order, up to so many; returns those that no other session has. */
+  claim(places: readonly SourcePlace[], most: number): Promise<SourcePlace[]>;
+  /** Gives a claim back; nothing when the connection is broken. */
+  release(place: SourcePlace): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -17,17 +20,20 @@ export class SessionLost extends Error {
   override name = "SessionLost";
 }
 
-/** The first of two lock keys; the second is the worker's number. Nothing else in this database uses it. */
-const WORKER_LOCKS = 7_382_015;
 const CONNECT_TIMEOUT_MS = 3000;
 const PING_MS = 5000;
 const LONGEST_END_MS = 2000;
 /** The server notices that a worker vanished without closing its connection after 25 s; the worker itself before. */
 const SERVER_OPTIONS = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3";
-const TAKE_NUMBER = `select n.worker, pg_advisory_lock(${WORKER_LOCKS}, n.worker)
-                       from (select nextval('worker_number')::integer as worker) n`;
+const keyOf = (shopKey: string, source: string): string =>
+  `hashtextextended('run of ' || ${source}, ${shopKey})`;
+/** A scan that stops at its limit locks no more than it returns. */
+const CLAIM = `select p.shop_key::float8 as "shopKey", p.source
+                 from unnest($1::bigint[], $2::text[]) p (shop_key, source)
+                where pg_try_advisory_lock(${keyOf("p.shop_key", "p.source")}) limit $3`;
+const RELEASE = `select pg_advisory_unlock(${keyOf("$1::bigint", "$2::text")})`;
 
-/** Opens a session with a number of its own. Throws when the database does not answer. */
+/** Throws when the database does not answer. */
 export async function openWorkerSession(databaseUrl: string): Promise<WorkerSession> {
   const client = new pg.Client({
     connectionString: databaseUrl,
@@ -41,39 +47,23 @@ export async function openWorkerSession(databaseUrl: string): Promise<WorkerSess
   const lose = (): void => lost.abort(new SessionLost("The worker lost its connection to the database."));
   client.on("error", lose);
   client.on("end", lose);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ worker: number }>(TAKE_NUMBER);
-    const pinging = setInterval(() => void client.query("select").catch(lose), PING_MS);
-    return {
-      worker: rows[0]?.worker ?? 0,
-      lost: lost.signal,
-      close: async () => {
-        clearInterval(pinging);
-        await endSoon(client);
-      },
-    };
-  } catch (error) {
-    await endSoon(client);
-    throw error;
-  }
-}
-
-/** A connection into nowhere never confirms its end. */
-async function endSoon(client: pg.Client): Promise<void> {
-  const timer = setTimeout(() => streamOf(client).destroy(), LONGEST_END_MS);
-  await client.end().catch(() => {});
-  clearTimeout(timer);
-}
-
-const LIST_ENDED_WORKERS = defineStatement({
-  name: "list_ended_workers",
-  text: `select w.worker from unnest($1::integer[]) w (worker)
-          where pg_try_advisory_xact_lock(${WORKER_LOCKS}, w.worker)`,
-});
-
-/** Of these workers those whose session has ended. */
-export async function listEndedWorkers(database: Queryable, workers: readonly number[]): Promise<number[]> {
-  const rows = await database.rows<{ worker: number }>(LIST_ENDED_WORKERS, [workers]);
-  return rows.map(({ worker }) => worker);
+  await client.connect();
+  const pinging = setInterval(() => void client.query("select").catch(lose), PING_MS);
+  return {
+    lost: lost.signal,
+    claim: async (places, most) => {
+      const values = [places.map(({ shopKey }) => shopKey), places.map(({ source }) => source), most];
+      return (await client.query<SourcePlace>(CLAIM, values)).rows;
+    },
+    release: async ({ shopKey, source }) => {
+      await client.query(RELEASE, [shopKey, source]).catch(lose);
+    },
+    close: async () => {
+      clearInterval(pinging);
+      // A connection into nowhere never confirms its end.
+      const timer = setTimeout(() => streamOf(client).destroy(), LONGEST_END_MS);
+      await client.end().catch(() => {});
+      clearTimeout(timer);
+    },
+  };
 }

@@ -1,11 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Connection, Database } from "../store/database.ts";
-import {
-  lockConnection,
-  setReadiness,
-  setSourceStatus,
-  tryLockConnection,
-} from "../store/queries/data-source.ts";
+import { lockConnection, setReadiness, setSourceStatus } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
 import {
   answerRequest,
@@ -15,7 +10,6 @@ import {
 } from "../store/queries/sync-request.ts";
 import type { SyncRequestRow } from "../store/queries/sync-request.ts";
 import { finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
-import type { OpenRunRow } from "../store/queries/sync-run.ts";
 import type { RunEnd } from "./run-end.ts";
 
 /** After a run that was cut off by the database, or whose connection was replaced, not by its source. */
@@ -30,18 +24,17 @@ export type StartedRun = {
 };
 
 /**
- * Starts what is due of a source, in the name of a worker. null when nothing is due, another run of it is active in any
- * process, or somebody else is changing the connection; also when the source is not connected any more, and then nothing
- * is left to do for it. A store's first backfill is what its workspace waits for from here on.
+ * Starts what is due of a source whose claim the caller has. null when nothing is due, also when the source is not
+ * connected any more, and then nothing is left to do for it. A store's first backfill is what its workspace waits for
+ * from here on.
  */
 export async function startDueRun(
   database: Database,
-  { shopKey, source, worker }: { shopKey: number; source: string; worker: number },
+  { shopKey, source }: { shopKey: number; source: string },
 ): Promise<StartedRun | null> {
   return database.transaction(async (transaction) => {
-    const connection = await tryLockConnection(transaction, shopKey, source);
-    if (connection === null) return null;
-    if (connection.sealed_credentials === null) {
+    const connection = await lockConnection(transaction, shopKey, source);
+    if (connection === null || connection.sealed_credentials === null) {
       await dropRequests(transaction, shopKey, source, null);
       return null;
     }
@@ -49,8 +42,7 @@ export async function startDueRun(
     if (request === null) return null;
     const { kind, requested_by: requestedBy, attempt } = request;
     const runId = randomUUIDv7();
-    const run = { shopKey, runId, source, kind, requestedBy, attempt, worker };
-    if (!(await startRun(transaction, run))) return null;
+    await startRun(transaction, { shopKey, runId, source, kind, requestedBy, attempt });
     // A failure stays until a run has succeeded: trying again makes nothing usable (M10), nor fresh.
     const isHealthy = connection.status !== "failed" && connection.status !== "disconnected";
     const status = isHealthy ? "syncing" : "failed";
@@ -113,18 +105,4 @@ async function settle(
 
 function isConnectedAnew(before: ConnectionRow, now: ConnectionRow): boolean {
   return before.settings["connectedAt"] !== now.settings["connectedAt"];
-}
-
-/**
- * Closes a run whose worker has ended, and makes it due again, as the next attempt; false when it had ended already.
- */
-export async function closeAbandonedRun(database: Database, run: OpenRunRow): Promise<boolean> {
-  const { shop_key: shopKey, source, kind, run_id: runId } = run;
-  const error = "The process that ran it ended, or lost its connection to the database.";
-  return database.transaction(async (transaction) => {
-    const end = { status: "interrupted", counts: {}, notes: [], error } as const;
-    if (!(await finishRun(transaction, shopKey, runId, end))) return false;
-    await postponeRequest(transaction, { shop_key: shopKey, source, kind }, { delayMs: 0, isFailure: false });
-    return true;
-  });
 }

@@ -4,12 +4,11 @@ import { within } from "../lib/within.ts";
 import type { Database } from "../store/database.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
 import { listDueSources } from "../store/queries/sync-request.ts";
-import { listOpenRuns, updateRunProgress } from "../store/queries/sync-run.ts";
-import { listEndedWorkers, openWorkerSession } from "../store/worker-session.ts";
-import type { WorkerSession } from "../store/worker-session.ts";
+import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
+import { openWorkerSession } from "../store/worker-session.ts";
+import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
 import type { SyncProgress } from "../sync/connector.ts";
-import { closeAbandonedRun, startDueRun } from "../sync/run-record.ts";
-import type { StartedRun } from "../sync/run-record.ts";
+import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
 import { runDueTask } from "./tasks.ts";
@@ -47,14 +46,15 @@ type State = {
   stopping: AbortController;
   /** Ends the pause between two looks. */
   waking: AbortController;
-  /** The runs of this process by source, each with the progress that is not in its history yet. */
-  runs: Map<string, { runId: string; shopKey: number; progress: SyncProgress | null }>;
-  /** What a stop waits for: runs, and the task that is due. */
-  jobs: Set<Promise<void>>;
-  isOnTask: boolean;
-  /** When an abandoned run was first seen, by its id. */
-  abandonedAtMs: Map<string, number>;
+  /** The sources this process has claimed, by place. */
+  runs: Map<string, ActiveRun>;
+  /** The task under way. */
+  task: Promise<void> | null;
 };
+
+type ActiveRun = { done: Promise<void>; shown: ShownProgress | null };
+/** Progress that is not in a run's history yet. */
+type ShownProgress = { runId: string; shopKey: number; progress: SyncProgress };
 
 /**
  * Starts a worker: once a second it looks for requests that are due and for tasks of the schedule. Several on one
@@ -69,9 +69,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     stopping: new AbortController(),
     waking: new AbortController(),
     runs: new Map(),
-    jobs: new Set(),
-    isOnTask: false,
-    abandonedAtMs: new Map(),
+    task: null,
   };
   const looking = lookUntilStopped(state);
   log.info({ concurrency }, "worker started");
@@ -79,7 +77,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     stop: async () => {
       state.stopping.abort(new WorkerStopping("The worker stops."));
       state.waking.abort();
-      const settled = looking.then(() => Promise.allSettled(state.jobs));
+      const settled = looking.then(() =>
+        Promise.all([state.task, ...[...state.runs.values()].map(({ done }) => done)]),
+      );
       // Runs that do not stop in time are found abandoned by the next worker.
       await within(longestStopMs, settled).catch(() => {});
       await state.session.close();
@@ -111,87 +111,81 @@ async function lookUntilStopped(state: State): Promise<void> {
 }
 
 async function look(state: State): Promise<void> {
-  const { lookDatabase, concurrency, hasSchedule } = state.options;
-  await closeAbandonedRuns(state);
-  await showProgress(state);
-  if (hasSchedule && !state.isOnTask && (await takeDueTask(lookDatabase)) !== null) beginTask(state);
-  if (state.runs.size >= concurrency) return;
-  for (const { shop_key: shopKey, source } of await listDueSources(lookDatabase)) {
-    if (state.runs.size >= concurrency || state.stopping.signal.aborted) return;
-    if (state.runs.has(keyOf(shopKey, source))) continue;
-    const run = await startDueRun(lookDatabase, { shopKey, source, worker: state.session.worker });
-    if (run !== null) beginRun(state, run);
+  const { lookDatabase, concurrency, hasSchedule, log } = state.options;
+  for (const run of state.runs.values()) {
+    const { shown } = run;
+    run.shown = null;
+    if (shown !== null) await updateRunProgress(lookDatabase, shown.shopKey, shown.runId, shown.progress);
   }
-}
-
-/** Makes runs due again whose worker has ended, or that this one could not record; not those it is still stopping. */
-async function closeAbandonedRuns(state: State): Promise<void> {
-  const { lookDatabase, graceMs, log } = state.options;
-  const open = (await listOpenRuns(lookDatabase)).filter(
-    (run) => !state.runs.has(keyOf(run.shop_key, run.source)),
-  );
-  const workers = new Set(open.map(({ worker }) => worker));
-  const ended = workers.size === 0 ? [] : await listEndedWorkers(lookDatabase, [...workers]);
-  const nowMs = performance.now();
-  const seenAtMs = new Map<string, number>();
-  for (const run of open) {
-    if (run.worker !== state.session.worker && !ended.includes(run.worker)) continue;
-    const sinceMs = state.abandonedAtMs.get(run.run_id) ?? nowMs;
-    if (nowMs - sinceMs < graceMs) seenAtMs.set(run.run_id, sinceMs);
-    else if (await closeAbandonedRun(lookDatabase, run)) {
-      log.warn({ run_id: run.run_id, source: run.source }, "run was abandoned; the next one continues it");
-    }
+  if (hasSchedule && state.task === null && (await takeDueTask(lookDatabase)) !== null) {
+    state.task = runDueTask(state.options, state.stopping.signal)
+      .catch((error: unknown) =>
+        log.warn({ err: error }, "a task could not be recorded; it is taken up again"),
+      )
+      .finally(() => (state.task = null));
   }
-  state.abandonedAtMs = seenAtMs;
-}
-
-async function showProgress({ options, runs }: State): Promise<void> {
-  for (const run of runs.values()) {
-    const { shopKey, runId, progress } = run;
-    run.progress = null;
-    if (progress !== null) await updateRunProgress(options.lookDatabase, shopKey, runId, progress);
-  }
-}
-
-function beginTask(state: State): void {
-  state.isOnTask = true;
-  const { signal } = state.stopping;
-  beginJob(state, runDueTask(state.options, signal), () => (state.isOnTask = false));
-}
-
-function beginRun(state: State, run: StartedRun): void {
-  const { shop_key: shopKey, source } = run.request;
-  const active = { runId: run.runId, shopKey, progress: null as SyncProgress | null };
-  state.runs.set(keyOf(shopKey, source), active);
-  const work = async (): Promise<void> => {
-    const { options, session, stopping } = state;
-    const { database, log, now } = options;
-    const stop = AbortSignal.any([stopping.signal, session.lost]);
-    const { status } = await executeRun(options, run, stop, (progress) => (active.progress = progress));
-    if (status !== "succeeded") return;
-    await evaluateAlerts({ database, shopKey, now: now() }).catch((error: unknown) =>
-      log.error({ source, err: error }, "alerts could not be evaluated"),
+  const free = concurrency - state.runs.size;
+  if (free <= 0) return;
+  const due = (await listDueSources(lookDatabase))
+    .map((row) => ({ shopKey: row.shop_key, source: row.source, isOpen: row.is_open }))
+    .filter((place) => !state.runs.has(keyOf(place)));
+  if (due.length === 0 || state.stopping.signal.aborted) return;
+  for (const claimed of await state.session.claim(due, free)) {
+    beginRun(
+      state,
+      claimed,
+      due.some((place) => place.isOpen && keyOf(place) === keyOf(claimed)),
     );
-  };
-  beginJob(state, work(), () => {
-    state.runs.delete(keyOf(shopKey, source));
+  }
+}
+
+function beginRun(state: State, place: SourcePlace, isOpen: boolean): void {
+  const { options, session } = state;
+  const active: ActiveRun = { done: Promise.resolve(), shown: null };
+  state.runs.set(keyOf(place), active);
+  const stop = AbortSignal.any([state.stopping.signal, session.lost]);
+  const end = async (isDone: boolean): Promise<void> => {
+    await session.release(place);
+    state.runs.delete(keyOf(place));
     // There is room for another one.
-    state.waking.abort();
+    if (isDone) state.waking.abort();
+  };
+  active.done = runClaimed(options, { place, isOpen, stop, active }).then(
+    () => end(true),
+    (error: unknown) => {
+      const message = "a run could not be recorded; it is taken up again";
+      options.log.warn({ source: place.source, err: error }, message);
+      return end(false);
+    },
+  );
+}
+
+/** What a claimed source has to do next; first of all it closes the run that a killed worker left open. */
+async function runClaimed(
+  options: WorkerOptions,
+  claim: { place: SourcePlace; isOpen: boolean; stop: AbortSignal; active: ActiveRun },
+): Promise<void> {
+  const { database, graceMs, log, now } = options;
+  const { place, isOpen, stop, active } = claim;
+  const { shopKey, source } = place;
+  if (isOpen) {
+    await sleep(graceMs, undefined, { signal: stop }).catch(() => {});
+    if (stop.aborted) return;
+    await closeAbandonedRun(database, shopKey, source);
+    log.warn(place, "run was abandoned; the next one continues it");
+  }
+  const run = await startDueRun(database, place);
+  if (run === null) return;
+  const { runId } = run;
+  const { status } = await executeRun(options, run, stop, (progress) => {
+    active.shown = { runId, shopKey, progress };
   });
+  if (status !== "succeeded") return;
+  await evaluateAlerts({ database, shopKey, now: now() }).catch((error: unknown) =>
+    log.error({ source, err: error }, "alerts could not be evaluated"),
+  );
 }
 
-function beginJob(state: State, work: Promise<void>, end: () => void): void {
-  const job = work
-    .catch((error: unknown) =>
-      state.options.log.warn({ err: error }, "a run or task could not be recorded; it is taken up again"),
-    )
-    .finally(() => {
-      end();
-      state.jobs.delete(job);
-    });
-  state.jobs.add(job);
-}
-
-function keyOf(shopKey: number, source: string): string {
+function keyOf({ shopKey, source }: SourcePlace): string {
   return `${shopKey}/${source}`;
 }

@@ -52,7 +52,7 @@ export async function runNext(
   environment: RunEnvironment,
   place: { shopKey: number; source: string },
 ): Promise<RunResult | null> {
-  const run = await startDueRun(environment.database, { ...place, worker: 0 });
+  const run = await startDueRun(environment.database, place);
   return run === null ? null : executeRun(environment, run, new AbortController().signal, () => {});
 }
 

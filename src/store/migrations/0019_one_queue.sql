@@ -1,21 +1,5 @@
 -- Up Migration
 
--- Citus then changes rows and definitions in one transaction; any other PostgreSQL ignores it.
-set local citus.multi_shard_modify_mode to 'sequential';
-
--- The session that executes a run. A run whose worker's lock is free has been abandoned.
-alter table sync_run add column worker integer;
-create sequence worker_number as integer;
-
--- No worker of this version executes the runs that are open now; their requests are still there.
-update sync_run
-   set status = 'interrupted', finished_at = now(), error = 'The process that ran it was replaced by a newer version.'
- where status = 'running';
-
--- One run of a source at a time, over all workers.
-drop index sync_run_running;
-create unique index sync_run_running on sync_run (shop_key, source) where status = 'running';
-
 -- What the clock starts. A task is due at first_at and each period after it. done_until is the last time it was due
 -- that a worker has taken care of; of several that were missed, the task makes up for the last one only.
 create table schedule (

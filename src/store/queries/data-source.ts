@@ -43,14 +43,12 @@ export async function findConnection(
   return row ?? null;
 }
 
-const LOCKED_CONNECTION = `select ${COLUMNS}
+const LOCK_CONNECTION = defineStatement({
+  name: "lock_connection",
+  text: `select ${COLUMNS}
            from data_source s join workspace w on w.shop_key = s.shop_key
           where s.shop_key = $1 and s.source = $2 and s.is_connection
-            for update of s`;
-const LOCK_CONNECTION = defineStatement({ name: "lock_connection", text: LOCKED_CONNECTION });
-const TRY_LOCK_CONNECTION = defineStatement({
-  name: "try_lock_connection",
-  text: `${LOCKED_CONNECTION} skip locked`,
+            for update of s`,
 });
 
 /** The same, its row locked to the end of the transaction: it cannot be connected or disconnected meanwhile. */
@@ -60,16 +58,6 @@ export async function lockConnection(
   source: string,
 ): Promise<ConnectionRow | null> {
   const [row] = await connection.rows<ConnectionRow>(LOCK_CONNECTION, [shopKey, source]);
-  return row ?? null;
-}
-
-/** The same without waiting: also null while another transaction has its row. */
-export async function tryLockConnection(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<ConnectionRow | null> {
-  const [row] = await connection.rows<ConnectionRow>(TRY_LOCK_CONNECTION, [shopKey, source]);
   return row ?? null;
 }
 

@@ -60,21 +60,25 @@ const FIRST_OF_SOURCE = `(r.kind = 'backfill'
                    r.run_after, r.kind`;
 const WITH_SOURCE = "join data_source s on s.shop_key = r.shop_key and s.source = r.source";
 
+/** A source with something to do; `is_open`: a run of it is active, or was abandoned. */
+export type DueSourceRow = { shop_key: number; source: string; is_open: boolean };
+
 const LIST_DUE_SOURCES = defineStatement({
   name: "list_due_sources",
-  text: `select first.shop_key, first.source
-           from (select distinct on (r.shop_key, r.source) r.shop_key, r.source, r.run_after
-                   from sync_request r ${WITH_SOURCE}
-                  order by r.shop_key, r.source, ${FIRST_OF_SOURCE}) first
-          where first.run_after <= clock_timestamp()
-            and not exists (select from sync_run n
-                             where n.shop_key = first.shop_key and n.source = first.source
-                               and n.status = 'running')
-          order by first.run_after`,
+  text: `select due.shop_key, due.source, bool_or(due.is_open) as is_open
+           from (select first.shop_key, first.source, first.run_after, false as is_open
+                   from (select distinct on (r.shop_key, r.source) r.shop_key, r.source, r.run_after
+                           from sync_request r ${WITH_SOURCE}
+                          order by r.shop_key, r.source, ${FIRST_OF_SOURCE}) first
+                  where first.run_after <= clock_timestamp()
+                 union all
+                 select n.shop_key, n.source, n.started_at, true from sync_run n where n.status = 'running') due
+          group by due.shop_key, due.source
+          order by min(due.run_after)`,
 });
 
-/** Connections that have something to do now and of which nothing runs: a scan of the open requests of all shops. */
-export async function listDueSources(database: Queryable): Promise<{ shop_key: number; source: string }[]> {
+/** Sources with a request that is due or an open run: a scan of the open requests of all shops, and sync_run_running. */
+export async function listDueSources(database: Queryable): Promise<DueSourceRow[]> {
   return database.rows(LIST_DUE_SOURCES, []);
 }
 
@@ -85,10 +89,12 @@ const FIND_DUE_REQUEST = defineStatement({
            from (select r.* from sync_request r ${WITH_SOURCE}
                   where r.shop_key = $1 and r.source = $2
                   order by ${FIRST_OF_SOURCE} limit 1) first
-          where first.run_after <= clock_timestamp()`,
+          where first.run_after <= clock_timestamp()
+            and not exists (select from sync_run n
+                             where n.shop_key = $1 and n.source = $2 and n.status = 'running')`,
 });
 
-/** What one connection has to do now; null when nothing is due. Primary key. */
+/** What one connection has to do now; null when nothing is due, or a run of it is open. Primary key. */
 export async function findDueRequest(
   database: Queryable,
   shopKey: number,
