@@ -202,7 +202,7 @@ test("a task belongs to the worker that does it, and to the next one when that i
     assert.equal(due?.task, "stores");
     assert.equal(await takeDueTask(control.database), null, "nobody else does it meanwhile");
     const { rows } = await connection.client.query<{ pid: number }>("select pg_backend_pid() as pid");
-    await pool.query("select pg_terminate_backend($1, 10000)", [rows[0]?.pid]);
+    await pool.query("select pg_terminate_backend($1::integer, 10000)", [rows[0]?.pid]);
     if (due !== null) await finishTask(connection, due);
   });
   await assert.rejects(killed);

@@ -53,7 +53,7 @@ const runsOf = async (shopKey: number): Promise<RunRow[]> =>
 const outcomes = async (shopKey: number): Promise<string[]> =>
   (await runsOf(shopKey)).map(({ status, attempt }) => `${status} ${attempt}`);
 const succeeded = async (shopKey: number): Promise<void> => {
-  await eventually(async () => (await runsOf(shopKey)).at(-1)?.status === "succeeded", "its run", 20);
+  await eventually(async () => (await runsOf(shopKey)).at(-1)?.status === "succeeded", "its run", 60);
 };
 
 /** A worker process whose one run waits for a shop that never answers. */
@@ -82,7 +82,7 @@ test("the run of a worker that lives is left alone; killed, another continues it
   const { shopKey } = await connectedShop(control, []);
   const elsewhere = await startedElsewhere(shopKey);
   try {
-    await eventually(async () => (await runsOf(shopKey)).length === 1, "the run", 30);
+    await eventually(async () => (await runsOf(shopKey)).length === 1, "the run", 120);
     // Much longer than this one waits for an abandoned run.
     await withWorker({ ...options(), lookMs: 20, graceMs: 40 }, async () => {
       const other = await connectedShop(control, [["shopify", "store"]]);
@@ -94,7 +94,7 @@ test("the run of a worker that lives is left alone; killed, another continues it
       }
       assert.deepEqual(await outcomes(shopKey), ["running 1"]);
       await elsewhere.kill();
-      await eventually(async () => (await outcomes(shopKey)).length === 2, "it is taken over", 5);
+      await eventually(async () => (await outcomes(shopKey)).length === 2, "it is taken over", 60);
       await succeeded(shopKey);
     });
   } finally {
@@ -114,7 +114,7 @@ test("a worker that is killed as it takes a request leaves it to the next one, a
     await elsewhere.worker.printed(/keeps connected sources/u);
     const blocked =
       "select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into sync_run%'";
-    await eventually(async () => (await pool.query(blocked)).rows.length === 1, "it takes the request", 30);
+    await eventually(async () => (await pool.query(blocked)).rows.length === 1, "it takes the request", 120);
     await elsewhere.kill();
     await holder.query("rollback");
     await withWorker(options(), () => succeeded(shopKey));
@@ -141,7 +141,7 @@ test("of workers that claim the same sources at the same moment each source has 
   const [first] = sessions;
   try {
     const claimed = (await Promise.all(sessions.map((session) => session.claim(places, 6)))).flat();
-    const keys = claimed.map(({ shopKey }) => shopKey).toSorted();
+    const keys = claimed.map(({ shopKey }) => shopKey).toSorted((one, other) => one - other);
     assert.deepEqual(
       keys,
       places.map(({ shopKey }) => shopKey),
@@ -183,16 +183,19 @@ test("nothing of a source is started beside a run that is open", async () => {
 
 test("a session whose connection is killed says so, and another session has its claims", async () => {
   const [first, second] = [await openWorkerSession(control.url), await openWorkerSession(control.url)];
-  const places = placesOf([{ shopKey: 1 }]);
-  assert.deepEqual(await first.claim(places, 1), places);
-  assert.deepEqual(await second.claim(places, 1), []);
-  const { rows } = await pool.query<{ pid: number }>(
-    "select pid from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())",
-  );
-  await pool.query("select pg_terminate_backend($1, 10000)", [rows[0]?.pid]);
-  await eventually(async () => first.lost.aborted, "it notices");
-  assert.deepEqual(await second.claim(places, 1), places);
-  for (const session of [first, second]) await session.close();
+  try {
+    const places = placesOf([{ shopKey: 1 }]);
+    assert.deepEqual(await first.claim(places, 1), places);
+    assert.deepEqual(await second.claim(places, 1), []);
+    await pool.query(
+      `select pg_terminate_backend(l.pid, 10000) from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and d.datname = current_database()`,
+    );
+    await eventually(async () => first.lost.aborted, "it notices");
+    assert.deepEqual(await second.claim(places, 1), places);
+  } finally {
+    for (const session of [first, second]) await session.close();
+  }
 });
 
 test("a worker that loses its session alone stops its runs, and continues them in a new one", async () => {

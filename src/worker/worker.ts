@@ -96,8 +96,9 @@ async function lookUntilStopped(state: State): Promise<void> {
     state.waking = new AbortController();
     try {
       if (state.session.lost.aborted) {
+        const next = await openWorkerSession(databaseUrl);
         await state.session.close();
-        state.session = await openWorkerSession(databaseUrl);
+        state.session = next;
       }
       await look(state);
       if (isAway) log.info({}, "the database answers again");
