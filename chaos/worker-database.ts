@@ -10,7 +10,7 @@ import type { Database } from "../src/store/database.ts";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { findRunSince, listRuns } from "../src/store/queries/sync-run.ts";
-import { requestRun } from "../src/sync/run-request.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
 import { startCommand } from "../tests/support/command.ts";
 import type { RunningCommand } from "../tests/support/command.ts";
 import { countRows, rowProblems, servedRows } from "../tests/support/served-rows.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startRun } from "../src/store/queries/sync-run.ts";
 import { VERSION } from "../src/lib/version.ts";
-import { requestRun } from "../src/sync/run-request.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
 import { startCommand } from "./support/command.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";

@@ -28,7 +28,6 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_shops_to_rebuild: "operator: the end of a migration",
   connection_health: "operator: doctor",
   list_connections: "worker: the schedule",
-  list_open_runs: "worker: what a killed one left",
   delete_old_runs: "worker: upkeep",
   delete_old_deliveries: "worker: upkeep",
   list_account_workspaces: "platform: from the shop that a webhook names to its workspace",
@@ -44,6 +43,7 @@ const OF_NO_WORKSPACE: Readonly<Record<string, string>> = {
   plan: "reference table",
   shop_directory: "local: from a domain to its key",
   schema_migration: "local: the levels of the schema",
+  schedule: "local: what the worker's clock starts",
 };
 
 /** Inserts of a select that Citus computes apart from the shop's node, beside those that read a session's tables. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { COMMON_HEADERS } from "../src/http/headers.ts";
-import { answerRequest } from "../src/store/queries/sync-request.ts";
-import { requestRun } from "../src/sync/run-request.ts";
+import { answerRequest, requestRun } from "../src/store/queries/sync-request.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";

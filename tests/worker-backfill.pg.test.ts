@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { runNext } from "../src/sync/runs.ts";
-import { requestRun } from "../src/sync/run-request.ts";
-import { listDueSources } from "../src/store/queries/sync-request.ts";
+import { listDueSources, requestRun } from "../src/store/queries/sync-request.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
 import type { PageSource } from "./support/page-source.ts";
 import { openTestPool } from "./support/service.ts";
-import { connectedShop, workerOptions } from "./support/worker.ts";
+import { connectedShop, runNext, workerOptions } from "./support/worker.ts";
 
 let control: ControlDatabase;
 let pages: PageSource;
@@ -23,8 +21,6 @@ after(async () => {
   await pages.stop();
   await control.stop();
 });
-
-const NEVER = new AbortController().signal;
 
 /** A connection whose backfill waits for its next try after so many failures, and an incremental run is asked for. */
 async function withFailingBackfill(failures: number, isRead: boolean): Promise<number> {
@@ -45,7 +41,7 @@ async function withFailingBackfill(failures: number, isRead: boolean): Promise<n
 async function nextRunOf(shopKey: number): Promise<string | null> {
   const due = (await listDueSources(control.database)).some((row) => row.shop_key === shopKey);
   const options = workerOptions(control, [pageConnector(pages, "shopify", "store")]);
-  const result = await runNext(options, { shopKey, source: "shopify" }, NEVER);
+  const result = await runNext(options, { shopKey, source: "shopify" });
   assert.equal(result !== null, due);
   if (result === null) return null;
   const { rows } = await pool.query<{ kind: string }>("select kind from sync_run where run_id = $1", [

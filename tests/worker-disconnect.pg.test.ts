@@ -10,15 +10,14 @@ import { eraseWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { SourceRefused } from "../src/sync/connector.ts";
 import type { Connector, SyncContext, SyncKind } from "../src/sync/connector.ts";
 import { publishLabelRun, publishStoreRun } from "../src/sync/publish.ts";
-import { requestRun } from "../src/sync/run-request.ts";
-import { runNext } from "../src/sync/runs.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { RunResult } from "../src/sync/runs.ts";
 import { receiveWebhook } from "../src/sync/connectors/shopify/webhook-receive.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { openTestPool } from "./support/service.ts";
-import { connect, connectedShop, TEST_SEALING_KEY, workerOptions } from "./support/worker.ts";
+import { connect, connectedShop, runNext, TEST_SEALING_KEY, workerOptions } from "./support/worker.ts";
 
 let control: ControlDatabase;
 let pool: ReturnType<typeof openTestPool>;
@@ -31,7 +30,6 @@ after(async () => {
   await control.stop();
 });
 
-const NEVER = new AbortController().signal;
 const NOW = new Date("2026-07-01T06:00:00Z");
 const logs: string[] = [];
 
@@ -62,7 +60,7 @@ async function run(
       return { counts: {}, notes: [] };
     },
   };
-  return runNext(workerOptions(control, [connector], logs), { shopKey, source }, NEVER);
+  return runNext(workerOptions(control, [connector], logs), { shopKey, source });
 }
 
 const ask = (shopKey: number, kind: SyncKind, source = "shopify") =>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { findConnection, setSourceStatus } from "../src/store/queries/data-source.ts";
 import type { Connector } from "../src/sync/connector.ts";
-import { requestRun } from "../src/sync/run-request.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";

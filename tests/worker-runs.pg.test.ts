@@ -4,7 +4,7 @@ import type { Database } from "../src/store/database.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { listRuns } from "../src/store/queries/sync-run.ts";
 import type { RunRow } from "../src/store/queries/sync-run.ts";
-import { requestRun } from "../src/sync/run-request.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { SyncKind } from "../src/sync/connector.ts";
 import { startWorker } from "../src/worker/worker.ts";
 import { openControlDatabase } from "./support/control.ts";

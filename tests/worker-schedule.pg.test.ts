@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { PgBoss } from "pg-boss";
 import { pino } from "pino";
-import { SCHEDULES, runTask } from "../src/worker/tasks.ts";
-import type { TaskName } from "../src/worker/tasks.ts";
+import { finishTask, takeDueTask } from "../src/store/queries/schedule.ts";
+import type { TaskName } from "../src/store/queries/schedule.ts";
+import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { openTestPool } from "./support/service.ts";
@@ -133,26 +133,97 @@ test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 
   assert.deepEqual(deliveries.rows, [{ webhook_id: "new" }]);
 });
 
-test("a worker keeps every schedule, and does what the clock sends it", async () => {
-  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
-  await withWorker({ ...workerOptions(control, []), hasSchedule: true }, async () => {
-    const boss = new PgBoss({ connectionString: control.url, supervise: false, schedule: false });
-    boss.on("error", () => {});
-    await boss.start();
-    try {
-      const kept = await boss.getSchedules("sync-task");
-      assert.deepEqual(
-        new Set(kept.map(({ key, cron, timezone }) => `${key} ${cron} ${timezone}`)),
-        new Set(Object.entries(SCHEDULES).map(([task, cron]) => `${task} ${cron} UTC`)),
-      );
-      const [{ data } = { data: null }] = await boss.getSchedules("sync-task", "stores");
-      await boss.send("sync-task", data);
-      await eventually(
-        async () => (await requests()).some((request) => request.startsWith(`${shopKey} shopify backfill`)),
-        "the backfill is asked for",
-      );
-    } finally {
-      await boss.stop({ graceful: false });
-    }
+test("each task is due at its times of the day, in UTC", async () => {
+  const { rows } = await pool.query<{ task: TaskName; times: string[] }>(
+    `select s.task, array_agg(distinct to_char(date_bin(s.period, minute, s.first_at) at time zone 'UTC', 'HH24:MI'))
+              filter (where date_bin(s.period, minute, s.first_at) = minute) as times
+       from schedule s, generate_series('2026-07-01 00:00Z'::timestamptz, '2026-07-01 23:59Z', '1 minute') minute
+      group by s.task`,
+  );
+  const hours = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, "0"));
+  const at = (...minutes: string[]): string[] =>
+    hours.flatMap((hour) => minutes.map((minute) => `${hour}:${minute}`));
+  assert.deepEqual(Object.fromEntries(rows.map(({ task, times }) => [task, times])), {
+    stores: at("00", "15", "30", "45"),
+    open_returns: ["03:20"],
+    labels: at("10"),
+    alerts: at("40"),
+    upkeep: at("50"),
   });
+});
+
+/** Nothing is due but what has been missed for some time: `task`, twelve times or more. */
+async function missed(task: TaskName): Promise<void> {
+  await pool.query(
+    "update schedule set done_until = now() + case when task = $1 then -12 * period else interval '1 day' end",
+    [task],
+  );
+}
+
+/** How often the store's backfill was asked for: once by each time that the task was done. */
+async function askedFor(shopKey: number): Promise<number> {
+  const { rows } = await pool.query<{ asked: string }>("select asked from sync_request where shop_key = $1", [
+    shopKey,
+  ]);
+  return Number(rows[0]?.asked ?? 0);
+}
+
+const isDone = async (task: TaskName): Promise<boolean> =>
+  (await pool.query("select from schedule where task = $1 and done_until > now() - period", [task])).rows
+    .length === 1;
+
+/** Its run fails, and its request stays to be counted. */
+const scheduled = () => ({ ...workerOptions(control, [], logs), hasSchedule: true, firstRetryMs: 600_000 });
+
+test("of several workers one does a task that is due, once for all the times that were missed", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  await missed("stores");
+  await withWorker(scheduled(), () =>
+    withWorker(scheduled(), () =>
+      withWorker(scheduled(), async () => {
+        await eventually(() => isDone("stores"), "the task");
+        // Each worker has looked several times more by then.
+        await eventually(async () => (await takeDueTask(control.database)) === null, "nothing is due");
+        await eventually(
+          async () => (await pool.query("select from sync_run where status = 'failed'")).rows.length === 1,
+          "its run",
+        );
+        assert.equal(await askedFor(shopKey), 1);
+      }),
+    ),
+  );
+});
+
+test("a task belongs to the worker that does it, and to the next one when that is killed", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  await missed("stores");
+  const killed = control.database.transaction(async (connection) => {
+    const due = await takeDueTask(connection);
+    assert.equal(due?.task, "stores");
+    assert.equal(await takeDueTask(control.database), null, "nobody else does it meanwhile");
+    const { rows } = await connection.client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    await pool.query("select pg_terminate_backend($1::integer, 10000)", [rows[0]?.pid]);
+    if (due !== null) await finishTask(connection, due);
+  });
+  await assert.rejects(killed);
+  await withWorker(scheduled(), async () => {
+    await eventually(() => isDone("stores"), "another worker does it");
+  });
+  assert.equal(await askedFor(shopKey), 1);
+});
+
+test("a task that fails is logged, and done again when it is next due", async () => {
+  await missed("upkeep");
+  await pool.query("alter table webhook_delivery rename to webhook_delivery_away");
+  try {
+    await withWorker(scheduled(), async () => {
+      await eventually(() => isDone("upkeep"), "its time has passed");
+    });
+  } finally {
+    await pool.query("alter table webhook_delivery_away rename to webhook_delivery");
+  }
+  const failures = logs.filter(
+    (line) => line.includes('"task":"upkeep"') && line.includes("makes up for it"),
+  );
+  assert.equal(failures.length, 1);
 });

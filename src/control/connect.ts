@@ -2,13 +2,13 @@ import { findConnection, putConnection } from "../store/queries/data-source.ts";
 import type { ConnectionRow, SourceKind } from "../store/queries/data-source.ts";
 import type { Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
+import { requestRun } from "../store/queries/sync-request.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { SourceFailed, SourceRefused } from "../sync/connector.ts";
 import type { Secrets } from "../sync/connector.ts";
 import { sealSecrets } from "../sync/credentials.ts";
 import { checkLoop } from "../sync/connectors/loop/client.ts";
 import { checkShipStation } from "../sync/connectors/shipstation/client.ts";
-import { requestRun } from "../sync/run-request.ts";
 import { OPERATOR } from "./audit.ts";
 import { impossible, invalid } from "./refusal.ts";
 

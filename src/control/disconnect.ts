@@ -35,7 +35,7 @@ export async function disconnectSource(
     if (wasConnected) {
       await setCredentials(connection, shopKey, source, null);
       await setSourceStatus(connection, shopKey, source, "disconnected", null);
-      await dropRequests(connection, shopKey, source);
+      await dropRequests(connection, shopKey, source, null);
       await recordAction(connection, shopKey, "source.disconnect", { source });
     }
     return { source, workspace: domain, was_connected: wasConnected, last_synced_at: found.last_synced_at };

@@ -2,14 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../store/database.ts";
 import { findConnection, listConnections } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
-import { dropRequest, findOpenBackfill, findRetry } from "../store/queries/sync-request.ts";
-import type { RetryRow } from "../store/queries/sync-request.ts";
+import { dropRequests, findRequest, requestRun } from "../store/queries/sync-request.ts";
 import { findRunSince } from "../store/queries/sync-run.ts";
 import type { RunRow } from "../store/queries/sync-run.ts";
 import { hasWorker } from "../store/queries/worker-upkeep.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../sync/connector.ts";
-import { requestRun } from "../sync/run-request.ts";
 import { recordAction } from "./audit.ts";
 import { quoted } from "./input.ts";
 import { impossible } from "./refusal.ts";
@@ -56,16 +54,19 @@ export async function findBackfillUnderWay(
   workspace: WorkspaceRow,
   source: string,
 ): Promise<RequestedSync | null> {
-  const requestedAt = await findOpenBackfill(database, workspace.shop_key, source);
-  if (requestedAt === null) return null;
+  const request = await findRequest(database, workspace.shop_key, source, "backfill");
+  if (request === null || request.failures > 0) return null;
   return {
     shop_domain: workspace.shop_domain,
     source,
     kind: "backfill",
-    requested_at: requestedAt,
+    requested_at: request.requested_at,
     has_worker: await hasWorker(database),
   };
 }
+
+/** A request that waits for its next try; `try` is the one that failed. */
+export type Retry = { try: number; run_after: Date; error: string | null };
 
 export type CanceledBackfill = { shop_domain: string; source: string; was_requested: boolean };
 
@@ -85,7 +86,7 @@ export async function cancelBackfill(
     throw impossible(`Nothing of ${source} was read yet: it begins with a backfill, or is disconnected.`);
   }
   return database.transaction(async (transaction) => {
-    const wasRequested = await dropRequest(transaction, shopKey, source, "backfill");
+    const wasRequested = await dropRequests(transaction, shopKey, source, "backfill");
     if (wasRequested) await recordAction(transaction, shopKey, "sync.cancel", { source, kind: "backfill" });
     return { shop_domain: domain, source, was_requested: wasRequested };
   });
@@ -118,18 +119,18 @@ export async function waitForRun(
   database: Database,
   workspace: WorkspaceRow,
   requested: RequestedSync,
-  watch: { onProgress: (run: RunRow) => void; onRetry: (retry: RetryRow) => void; check: () => void },
+  watch: { onProgress: (run: RunRow) => void; onRetry: (retry: Retry) => void; check: () => void },
 ): Promise<RunRow> {
   const { source, kind, requested_at: since } = requested;
   let toldTry = 0;
   for (;;) {
     watch.check();
     const run = await findRunSince(database, workspace.shop_key, source, kind, since);
-    const retry =
-      run?.status === "running" ? null : await findRetry(database, workspace.shop_key, source, kind);
-    if (retry !== null && retry.try !== toldTry) {
-      toldTry = retry.try;
-      watch.onRetry(retry);
+    const request =
+      run?.status === "running" ? null : await findRequest(database, workspace.shop_key, source, kind);
+    if (request !== null && request.failures > 0 && !request.is_due && request.attempt - 1 !== toldTry) {
+      toldTry = request.attempt - 1;
+      watch.onRetry({ try: toldTry, run_after: request.run_after, error: request.error });
     }
     if (run?.status === "succeeded" || run?.status === "failed") return run;
     if (run !== null) watch.onProgress(run);

@@ -28,8 +28,8 @@ export class CitusMissing extends Error {
 
 /**
  * Turns every table with a shop_key into one distributed by it, all co-located, and `plan` into a reference table, in
- * one transaction; safe to run again, also after a migration brought new tables. Job tables, shop_directory and the
- * tables of migrations stay local. Throws `CitusMissing` when the database has no Citus.
+ * one transaction; safe to run again, also after a migration brought new tables. `schedule`, shop_directory and
+ * the table of migrations stay local. Throws `CitusMissing` when the database has no Citus.
  */
 export async function distributeInstallation(database: Database): Promise<Distribution> {
   return database.transaction(async (connection) => {

@@ -1,7 +1,13 @@
+import { randomUUIDv7 } from "node:crypto";
 import type { Connection, Database } from "../store/database.ts";
 import { lockConnection, setReadiness, setSourceStatus } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
-import { answerRequest, dropRequests, postponeRequest } from "../store/queries/sync-request.ts";
+import {
+  answerRequest,
+  dropRequests,
+  findDueRequest,
+  postponeRequest,
+} from "../store/queries/sync-request.ts";
 import type { SyncRequestRow } from "../store/queries/sync-request.ts";
 import { finishRun, settleSource, startRun } from "../store/queries/sync-run.ts";
 import type { RunEnd } from "./run-end.ts";
@@ -9,22 +15,33 @@ import type { RunEnd } from "./run-end.ts";
 /** After a run that was cut off by the database, or whose connection was replaced, not by its source. */
 const RESUME_MS = 1000;
 
+/** A run that one worker executes. */
+export type StartedRun = {
+  /** As it was when the run began. */
+  connection: ConnectionRow;
+  request: SyncRequestRow;
+  runId: string;
+};
+
 /**
- * Opens the history of a run; null when its source is not connected any more, and then nothing is left to do for it. A
- * store's first backfill is what its workspace waits for from here on.
+ * Starts what is due of a source whose claim the caller has. null when nothing is due, also when the source is not
+ * connected any more, and then nothing is left to do for it. A store's first backfill is what its workspace waits for
+ * from here on.
  */
-export async function recordStart(
+export async function startDueRun(
   database: Database,
-  request: SyncRequestRow,
-  runId: string,
-): Promise<ConnectionRow | null> {
-  const { shop_key: shopKey, source, kind, requested_by: requestedBy, attempt } = request;
+  { shopKey, source }: { shopKey: number; source: string },
+): Promise<StartedRun | null> {
   return database.transaction(async (transaction) => {
     const connection = await lockConnection(transaction, shopKey, source);
     if (connection === null || connection.sealed_credentials === null) {
-      await dropRequests(transaction, shopKey, source);
+      await dropRequests(transaction, shopKey, source, null);
       return null;
     }
+    const request = await findDueRequest(transaction, shopKey, source);
+    if (request === null) return null;
+    const { kind, requested_by: requestedBy, attempt } = request;
+    const runId = randomUUIDv7();
     await startRun(transaction, { shopKey, runId, source, kind, requestedBy, attempt });
     // A failure stays until a run has succeeded: trying again makes nothing usable (M10), nor fresh.
     const isHealthy = connection.status !== "failed" && connection.status !== "disconnected";
@@ -33,38 +50,36 @@ export async function recordStart(
     if (connection.kind === "store" && kind === "backfill") {
       await setReadiness(transaction, shopKey, ["installing"], "backfilling");
     }
-    return connection;
+    return { connection, request, runId };
   });
 }
 
-export type RecordedRun = {
-  /** As it was when the run began. */
-  connection: ConnectionRow;
-  request: SyncRequestRow;
-  runId: string;
-  /** How long a failure is waited out. */
-  retryMs: number;
-};
-
 /**
  * History, request and source change together. A run that somebody else has closed already changes nothing, and one
- * whose source was disconnected meanwhile only its history: whoever disconnected it has decided the rest.
+ * whose source was disconnected meanwhile only its history: whoever disconnected it has decided the rest. A failure is
+ * waited out for `retryMs`.
  */
-export async function recordEnd(database: Database, run: RecordedRun, end: RunEnd): Promise<void> {
+export async function recordEnd(
+  database: Database,
+  run: StartedRun,
+  end: RunEnd,
+  retryMs: number,
+): Promise<void> {
   const { shop_key: shopKey, source } = run.request;
   await database.transaction(async (transaction) => {
     if (!(await finishRun(transaction, shopKey, run.runId, end))) return;
     const current = await lockConnection(transaction, shopKey, source);
     if (current === null || current.sealed_credentials === null) return;
-    await settle(transaction, run, current, end);
+    await settle(transaction, run, current, end, retryMs);
   });
 }
 
 async function settle(
   transaction: Connection,
-  { connection, request, retryMs }: RecordedRun,
+  { connection, request }: StartedRun,
   current: ConnectionRow,
   end: RunEnd,
+  retryMs: number,
 ): Promise<void> {
   const { shop_key: shopKey, source } = request;
   if (end.status === "succeeded") {
@@ -77,7 +92,7 @@ async function settle(
     // The credentials that were refused are not those there are now.
     await postponeRequest(transaction, request, { delayMs: RESUME_MS, isFailure: false });
   } else if (end.isRefused) {
-    await dropRequests(transaction, shopKey, source);
+    await dropRequests(transaction, shopKey, source, null);
     await setSourceStatus(transaction, shopKey, source, "disconnected", end.error);
     if (connection.kind === "store") {
       await setReadiness(transaction, shopKey, ["installing", "backfilling", "ready"], "reconnecting");

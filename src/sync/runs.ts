@@ -1,19 +1,15 @@
-import { randomUUIDv7 } from "node:crypto";
-import { claimRun } from "../store/run-claim.ts";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../store/database.ts";
-import type { ConnectionRow } from "../store/queries/data-source.ts";
-import { findDueRequest } from "../store/queries/sync-request.ts";
-import type { SyncRequestRow } from "../store/queries/sync-request.ts";
-import type { Connector, Credentials } from "./connector.ts";
+import { updateRunProgress } from "../store/queries/sync-run.ts";
+import type { Connector, Credentials, SyncProgress } from "./connector.ts";
 import { describeEnd } from "./run-end.ts";
-import type { RunEnd } from "./run-end.ts";
-import { createProgressWriter } from "./run-progress.ts";
-import { recordEnd, recordStart } from "./run-record.ts";
+import type { RunAttempt, RunEnd } from "./run-end.ts";
+import { recordEnd } from "./run-record.ts";
+import type { StartedRun } from "./run-record.ts";
 
 /** What runs need of the process they are in. */
 export type RunEnvironment = {
-  /** Of the claims' own connections. */
-  databaseUrl: string;
   database: Database;
   connectors: readonly Connector[];
   openCredentials: (shopKey: number, source: string) => Credentials;
@@ -36,43 +32,28 @@ const LONGEST_RETRY_MS = 15 * 60_000;
 const LONGEST_ABORT_MS = 15_000;
 
 /**
- * Runs what a connection has to do next, and records it; null when nothing is due or another run of this connection is
- * active, in this process or any other. The run is handed on when `stop` aborts: the next one continues it. Throws only
- * when the database does not answer; a run left open by that is found by the next look for abandoned ones.
+ * Executes a run that was started, and records its end. The run is handed on when `stop` aborts: the next one continues
+ * it. `show` gets its progress. Throws only when the database does not answer; a run left open by that is abandoned.
  */
-export async function runNext(
+export async function executeRun(
   environment: RunEnvironment,
-  place: { shopKey: number; source: string },
+  run: StartedRun,
   stop: AbortSignal,
-): Promise<RunResult | null> {
-  const { database, databaseUrl } = environment;
-  const { shopKey, source } = place;
-  const claim = await claimRun(databaseUrl, shopKey, source);
-  if (claim === null) return null;
-  try {
-    const request = await findDueRequest(database, shopKey, source);
-    if (request === null) return null;
-    return await runRequest(environment, request, AbortSignal.any([stop, claim.signal]));
-  } finally {
-    await claim.release();
-  }
-}
-
-async function runRequest(
-  environment: RunEnvironment,
-  request: SyncRequestRow,
-  signal: AbortSignal,
-): Promise<RunResult | null> {
+  show: (progress: SyncProgress) => void,
+): Promise<RunResult> {
   const { log, database } = environment;
-  const runId = randomUUIDv7();
-  const connection = await recordStart(database, request, runId);
-  if (connection === null) return null;
+  const { connection, request, runId } = run;
   const fields = { run_id: runId, shop: connection.shop_domain, source: request.source, kind: request.kind };
   log.info({ ...fields, attempt: request.attempt }, "run started");
-  const end = describeEnd(await attempt(environment, connection, request, { runId, signal }), runId);
+  let last: SyncProgress | null = null;
+  const attempted = await attempt(environment, run, stop, (progress) => {
+    last = { ...progress };
+    show(last);
+  });
+  if (last !== null) await updateRunProgress(database, request.shop_key, runId, last).catch(() => {});
+  const end = describeEnd(attempted, runId);
   if (end.cause !== null) log.error({ ...fields, err: end.cause }, "run failed unexpectedly");
-  const retryMs = retryDelayMs(environment.firstRetryMs, request.failures);
-  await recordEnd(database, { connection, request, runId, retryMs }, end);
+  await recordEnd(database, run, end, retryDelayMs(environment.firstRetryMs, request.failures));
   const outcome = { ...fields, status: end.status, ...(end.error === null ? {} : { reason: end.error }) };
   if (end.status === "failed") log.warn(outcome, "run failed");
   else log.info({ ...outcome, counts: end.counts }, `run ${end.status}`);
@@ -82,17 +63,16 @@ async function runRequest(
 /** What the connector made of it: its outcome, or what it threw. */
 async function attempt(
   environment: RunEnvironment,
-  connection: ConnectionRow,
-  request: SyncRequestRow,
-  run: { runId: string; signal: AbortSignal },
-): Promise<Parameters<typeof describeEnd>[0]> {
+  { connection, request }: StartedRun,
+  signal: AbortSignal,
+  progress: (progress: SyncProgress) => void,
+): Promise<RunAttempt> {
   const { database, connectors, openCredentials, now } = environment;
   const { shop_key: shopKey, source } = request;
   const connector = connectors.find((candidate) => candidate.source === source);
-  const progress = createProgressWriter(database, shopKey, run.runId);
   try {
     if (connector === undefined) throw new Error(`this version has no connector for ${source}`);
-    run.signal.throwIfAborted();
+    signal.throwIfAborted();
     const syncing = connector.sync({
       database,
       shopKey,
@@ -100,34 +80,23 @@ async function attempt(
       kind: request.kind,
       settings: connection.settings,
       credentials: openCredentials(shopKey, source),
-      signal: run.signal,
+      signal,
       now,
-      progress: progress.show,
+      progress,
     });
-    return { outcome: await settledOrLate(syncing, run.signal) };
+    return { outcome: await settledOrLate(syncing, signal) };
   } catch (error) {
-    return { error, isStopped: run.signal.aborted };
-  } finally {
-    await progress.flush();
+    return { error, isStopped: signal.aborted };
   }
 }
 
 /** What `work` comes to, or the signal's reason when it has not settled long after the signal. */
 async function settledOrLate<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort = (): void => {};
-  const late = new Promise<never>((_settled, refuse) => {
-    onAbort = (): void => {
-      timer = setTimeout(() => refuse(signal.reason as Error), LONGEST_ABORT_MS);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  }
+  const settled = new AbortController();
+  const late = once(signal, "abort", { signal: settled.signal })
+    .then(() => sleep(LONGEST_ABORT_MS, undefined, { signal: settled.signal }))
+    .then(() => Promise.reject(signal.reason as Error));
+  return Promise.race([work, late]).finally(() => settled.abort());
 }
 
 /** Doubled with each failure in a row; a quarter more or less, so that shops do not come back all at once. */

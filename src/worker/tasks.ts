@@ -1,15 +1,14 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
+import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
+import type { TaskName } from "../store/queries/schedule.ts";
+import { requestRun } from "../store/queries/sync-request.ts";
 import { listConnections } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
 import { listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../sync/connector.ts";
-import { requestRun } from "../sync/run-request.ts";
 import type { RunLog } from "../sync/runs.ts";
-
-/** What the clock starts. */
-export type TaskName = "stores" | "open_returns" | "labels" | "alerts" | "upkeep";
 
 export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };
 
@@ -24,36 +23,43 @@ const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
 /** No source repeats a delivery for that long. */
 const KEEP_DELIVERIES_MS = 7 * DAY_MS;
 
-/** When each task is due, in UTC: minute, hour, day, month, weekday. */
-export const SCHEDULES: Readonly<Record<TaskName, string>> = {
-  stores: "*/15 * * * *",
-  open_returns: "20 3 * * *",
-  labels: "10 * * * *",
-  alerts: "40 * * * *",
-  upkeep: "50 * * * *",
+/** Each does its task for every workspace. When they are due is in the table `schedule`. */
+const TASKS: Readonly<Record<TaskName, (environment: TaskEnvironment) => Promise<void>>> = {
+  stores: (environment) => requestRuns(environment, (row) => (row.kind === "store" ? keepUp(row) : null)),
+  // A backfill that is still to come reads the returns anyway.
+  open_returns: (environment) =>
+    requestRuns(environment, (row) =>
+      row.kind === "store" && row.last_synced_at !== null ? "open_returns" : null,
+    ),
+  labels: (environment) =>
+    requestRuns(environment, (row) => (row.kind === "label_cost" ? keepUp(row) : null)),
+  alerts: evaluateAll,
+  upkeep: forgetOld,
 };
 
-/** Does a scheduled task for every workspace; one workspace's failure is logged and hurts no other. */
+/**
+ * Does the task that has been due for longest; nothing when none is due, or other workers do those that are. A task that
+ * fails is done again when it is next due. One whose process is killed is due at once: its row stays locked meanwhile.
+ */
+export async function runDueTask(environment: TaskEnvironment, stop: AbortSignal): Promise<void> {
+  await environment.database.transaction(async (connection) => {
+    const due = await takeDueTask(connection);
+    if (due === null) return;
+    try {
+      await runTask(environment, due.task);
+    } catch (error) {
+      if (stop.aborted) throw error;
+      environment.log.error(
+        { task: due.task, err: error },
+        "a scheduled task failed; the next one makes up for it",
+      );
+    }
+    await finishTask(connection, due);
+  });
+}
+
 export async function runTask(environment: TaskEnvironment, task: TaskName): Promise<void> {
-  switch (task) {
-    case "stores":
-      return requestRuns(environment, (connection) =>
-        connection.kind === "store" ? keepUp(connection) : null,
-      );
-    case "open_returns":
-      // A backfill that is still to come reads the returns anyway.
-      return requestRuns(environment, (connection) =>
-        connection.kind === "store" && connection.last_synced_at !== null ? "open_returns" : null,
-      );
-    case "labels":
-      return requestRuns(environment, (connection) =>
-        connection.kind === "label_cost" ? keepUp(connection) : null,
-      );
-    case "alerts":
-      return evaluateAll(environment);
-    case "upkeep":
-      return forgetOld(environment);
-  }
+  await TASKS[task](environment);
 }
 
 /** What was never read is read from its beginning. */

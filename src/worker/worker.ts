@@ -1,25 +1,30 @@
-import { PgBoss } from "pg-boss";
-import type { Job } from "pg-boss";
+import { setTimeout as sleep } from "node:timers/promises";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
+import { within } from "../lib/within.ts";
 import type { Database } from "../store/database.ts";
-import { WORKER_APPLICATION } from "../store/queries/worker-upkeep.ts";
-import { watchAbandonedRuns } from "../sync/abandoned-runs.ts";
-import { runNext } from "../sync/runs.ts";
+import { takeDueTask } from "../store/queries/schedule.ts";
+import { listDueSources } from "../store/queries/sync-request.ts";
+import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
+import { openWorkerSession } from "../store/worker-session.ts";
+import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
+import type { SyncProgress } from "../sync/connector.ts";
+import { startDueRun } from "../sync/run-record.ts";
+import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
-import { startDispatcher } from "./dispatch.ts";
-import { SCHEDULES, runTask } from "./tasks.ts";
-import type { TaskName } from "./tasks.ts";
+import { runDueTask } from "./tasks.ts";
 
 export type WorkerOptions = RunEnvironment & {
+  /** Of the session, a connection of its own. */
+  databaseUrl: string;
   /** For looking what is due: its statements are short, and have to end in time when the database is out of reach. */
   lookDatabase: Database;
   /** Runs at a time in this process. */
   concurrency: number;
-  /** false: it asks for nothing by the clock, and only does what others ask for. */
+  /** false: it does nothing by the clock, and only what others ask for. */
   hasSchedule: boolean;
   /** How often it looks for what is due. */
   lookMs: number;
-  /** How long an abandoned run is left alone. */
+  /** How long an abandoned run is left alone: a process that only lost its connection has stopped it by then. */
   graceMs: number;
   /** How long a stop waits for runs to reach a safe point. */
   longestStopMs: number;
@@ -30,138 +35,158 @@ export type Worker = {
   stop(): Promise<void>;
 };
 
-/** What a queue job says of a run: requests are rows, so a lost or repeated job does no harm. */
-type RunJob = { shopKey: number; source: string };
-type TaskJob = { task: TaskName };
-
-const RUN_QUEUE = "sync-run";
-const TASK_QUEUE = "sync-task";
-const QUEUE_CONNECTIONS = 3;
-const POLLING_SECONDS = 1;
-const LONGEST_STATEMENT_MS = 30_000;
-/** The longest that the queue allows. A job without its worker ends earlier, by its heartbeat. */
-const LONGEST_RUN_SECONDS = 24 * 3600 - 60;
-const HEARTBEAT_SECONDS = 60;
-
-/** What it is waiting for when a run is asked to stop. */
+/** What a run is asked to stop for. */
 export class WorkerStopping extends Error {
   override name = "WorkerStopping";
 }
 
+type State = {
+  options: WorkerOptions;
+  session: WorkerSession;
+  stopping: AbortController;
+  /** Ends the pause between two looks. */
+  waking: AbortController;
+  /** The sources this process has claimed, by place. */
+  runs: Map<string, ActiveRun>;
+  /** The task under way. */
+  task: Promise<void> | null;
+};
+
+type ActiveRun = { done: Promise<void>; shown: ShownProgress | null };
+/** Progress that is not in a run's history yet. */
+type ShownProgress = { runId: string; shopKey: number; progress: SyncProgress };
+
 /**
- * Starts a worker: it takes up requested runs, and asks for runs itself by the clock. Several on one database share the
- * work. It outlives the database's absence; only its start needs it. Throws when the database does not answer then.
+ * Starts a worker: once a second it looks for requests that are due and for tasks of the schedule. Several on one
+ * database share the work. It outlives the database's absence; only its start needs it. Throws when the database does
+ * not answer then.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { lookDatabase, log, concurrency, hasSchedule, lookMs, graceMs, longestStopMs } = options;
-  const stopping = new AbortController();
-  const active = new Map<string, Promise<void>>();
-  const boss = openQueue(options.databaseUrl, hasSchedule);
-  // Without a listener, the first connection that breaks would end the process.
-  boss.on("error", (error) => log.warn({ err: error }, "the job queue met an error"));
-  try {
-    await boss.start();
-    await prepareQueues(boss);
-  } catch (error) {
-    await boss.stop({ graceful: false }).catch(() => {});
-    throw error;
-  }
-  const work = async ([job]: Job<RunJob>[]): Promise<void> => {
-    if (job === undefined || active.has(keyOf(job.data))) return;
-    const running = runAllOf(options, job.data, stopping.signal);
-    active.set(keyOf(job.data), running);
-    await running.finally(() => active.delete(keyOf(job.data)));
+  const { log, concurrency, longestStopMs } = options;
+  const state: State = {
+    options,
+    session: await openWorkerSession(options.databaseUrl),
+    stopping: new AbortController(),
+    waking: new AbortController(),
+    runs: new Map(),
+    task: null,
   };
-  const polling = { pollingIntervalSeconds: POLLING_SECONDS, batchSize: 1 };
-  const workId = await boss.work<RunJob>(RUN_QUEUE, { ...polling, localConcurrency: concurrency }, work);
-  if (hasSchedule) await boss.work<TaskJob>(TASK_QUEUE, polling, ([job]) => runTaskJob(options, job));
-  const dispatcher = startDispatcher({
-    database: lookDatabase,
-    log,
-    intervalMs: lookMs,
-    abandoned: watchAbandonedRuns(lookDatabase, {
-      graceMs,
-      isOwn: (shopKey, source) => active.has(keyOf({ shopKey, source })),
-    }),
-    enqueue: async (place) => {
-      if (active.has(keyOf(place))) return;
-      const jobId = await boss.send(RUN_QUEUE, place, { singletonKey: keyOf(place) });
-      if (jobId !== null) boss.notifyWorker(workId);
-    },
-  });
+  const looking = lookUntilStopped(state);
   log.info({ concurrency }, "worker started");
   return {
     stop: async () => {
-      stopping.abort(new WorkerStopping("The worker stops."));
-      await dispatcher.stop();
-      await settledWithin(longestStopMs, [...active.values()]);
-      await boss.stop({ graceful: true, timeout: 1000 });
+      state.stopping.abort(new WorkerStopping("The worker stops."));
+      state.waking.abort();
+      const settled = looking.then(() =>
+        Promise.all([state.task, ...[...state.runs.values()].map(({ done }) => done)]),
+      );
+      // Runs that do not stop in time are found abandoned by the next worker.
+      await within(longestStopMs, settled).catch(() => {});
+      await state.session.close();
       log.info({}, "worker stopped");
     },
   };
 }
 
-function openQueue(databaseUrl: string, hasSchedule: boolean): PgBoss {
-  const pool = {
-    connectionString: databaseUrl,
-    application_name: WORKER_APPLICATION,
-    max: QUEUE_CONNECTIONS,
-    // Handed on to the driver: an answer that never comes must not hold the queue up.
-    query_timeout: LONGEST_STATEMENT_MS,
-    keepAlive: true,
-  };
-  return new PgBoss({ ...pool, schema: "pgboss", schedule: hasSchedule });
-}
-
-/**
- * A connection waits in the queue at most once. The queue itself repeats nothing: a request that has not been answered
- * is queued again when it is due.
- */
-async function prepareQueues(boss: PgBoss): Promise<void> {
-  const common = { retryLimit: 0, deleteAfterSeconds: 3600, heartbeatSeconds: HEARTBEAT_SECONDS };
-  await boss.createQueue(RUN_QUEUE, { ...common, policy: "short", expireInSeconds: LONGEST_RUN_SECONDS });
-  await boss.createQueue(TASK_QUEUE, { ...common, policy: "short", expireInSeconds: 3600 });
-  for (const [task, cron] of Object.entries(SCHEDULES)) {
-    // After a time without any worker the newest missed occurrence is made up for.
-    await boss.schedule(TASK_QUEUE, cron, { task }, { key: task, singletonKey: task, missed: "once" });
-  }
-}
-
-/** Everything a connection has to do now, one run after another; each that succeeds may have raised alerts. */
-async function runAllOf(options: WorkerOptions, place: RunJob, stop: AbortSignal): Promise<void> {
-  const { database, log, now } = options;
-  try {
-    while (!stop.aborted) {
-      const result = await runNext(options, place, stop);
-      if (result === null) return;
-      if (result.status !== "succeeded") continue;
-      await evaluateAlerts({ database, shopKey: place.shopKey, now: now() }).catch((error: unknown) =>
-        log.error({ source: place.source, err: error }, "alerts could not be evaluated"),
-      );
+/** While the database does not answer it keeps trying, and says so once. */
+async function lookUntilStopped(state: State): Promise<void> {
+  const { databaseUrl, log, lookMs } = state.options;
+  let isAway = false;
+  while (!state.stopping.signal.aborted) {
+    state.waking = new AbortController();
+    try {
+      if (state.session.lost.aborted) {
+        const next = await openWorkerSession(databaseUrl);
+        await state.session.close();
+        state.session = next;
+      }
+      await look(state);
+      if (isAway) log.info({}, "the database answers again");
+      isAway = false;
+    } catch (error) {
+      if (!isAway) log.warn({ err: error }, "the database does not answer; trying again");
+      isAway = true;
     }
-  } catch (error) {
-    log.warn({ source: place.source, err: error }, "a run could not be recorded; it is taken up again");
+    await sleep(lookMs, undefined, { signal: state.waking.signal }).catch(() => {});
   }
 }
 
-async function runTaskJob(options: WorkerOptions, job: Job<TaskJob> | undefined): Promise<void> {
-  if (job === undefined) return;
-  const { task } = job.data;
-  try {
-    await runTask(options, task);
-  } catch (error) {
-    options.log.error({ task, err: error }, "a scheduled task failed; the next one makes up for it");
+async function look(state: State): Promise<void> {
+  const { lookDatabase, concurrency, hasSchedule, log } = state.options;
+  for (const run of state.runs.values()) {
+    const { shown } = run;
+    run.shown = null;
+    if (shown !== null) await updateRunProgress(lookDatabase, shown.shopKey, shown.runId, shown.progress);
+  }
+  if (hasSchedule && state.task === null && (await takeDueTask(lookDatabase)) !== null) {
+    state.task = runDueTask(state.options, state.stopping.signal)
+      .catch((error: unknown) =>
+        log.warn({ err: error }, "a task could not be recorded; it is taken up again"),
+      )
+      .finally(() => (state.task = null));
+  }
+  const free = concurrency - state.runs.size;
+  if (free <= 0) return;
+  const due = (await listDueSources(lookDatabase))
+    .map((row) => ({ shopKey: row.shop_key, source: row.source, isOpen: row.is_open }))
+    .filter((place) => !state.runs.has(keyOf(place)));
+  if (due.length === 0 || state.stopping.signal.aborted) return;
+  for (const claimed of await state.session.claim(due, free)) {
+    beginRun(
+      state,
+      claimed,
+      due.some((place) => place.isOpen && keyOf(place) === keyOf(claimed)),
+    );
   }
 }
 
-/** Runs that do not stop in time are found abandoned by the next worker. */
-async function settledWithin(longestMs: number, running: readonly Promise<void>[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((done) => (timer = setTimeout(done, longestMs)));
-  await Promise.race([Promise.allSettled(running), late]);
-  clearTimeout(timer);
+function beginRun(state: State, place: SourcePlace, isOpen: boolean): void {
+  const { options, session } = state;
+  const active: ActiveRun = { done: Promise.resolve(), shown: null };
+  state.runs.set(keyOf(place), active);
+  const stop = AbortSignal.any([state.stopping.signal, session.lost]);
+  const end = async (isDone: boolean): Promise<void> => {
+    await session.release(place);
+    state.runs.delete(keyOf(place));
+    // There is room for another one.
+    if (isDone) state.waking.abort();
+  };
+  active.done = runClaimed(options, { place, isOpen, stop, active }).then(
+    () => end(true),
+    (error: unknown) => {
+      const message = "a run could not be recorded; it is taken up again";
+      options.log.warn({ source: place.source, err: error }, message);
+      return end(false);
+    },
+  );
 }
 
-function keyOf({ shopKey, source }: RunJob): string {
+/** What a claimed source has to do next; first of all it closes the run that a killed worker left open. */
+async function runClaimed(
+  options: WorkerOptions,
+  claim: { place: SourcePlace; isOpen: boolean; stop: AbortSignal; active: ActiveRun },
+): Promise<void> {
+  const { database, graceMs, log, now } = options;
+  const { place, isOpen, stop, active } = claim;
+  const { shopKey, source } = place;
+  if (isOpen) {
+    await sleep(graceMs, undefined, { signal: stop }).catch(() => {});
+    if (stop.aborted) return;
+    await closeAbandonedRun(database, shopKey, source);
+    log.warn(place, "run was abandoned; the next one continues it");
+  }
+  const run = await startDueRun(database, place);
+  if (run === null) return;
+  const { runId } = run;
+  const { status } = await executeRun(options, run, stop, (progress) => {
+    active.shown = { runId, shopKey, progress };
+  });
+  if (status !== "succeeded") return;
+  await evaluateAlerts({ database, shopKey, now: now() }).catch((error: unknown) =>
+    log.error({ source, err: error }, "alerts could not be evaluated"),
+  );
+}
+
+function keyOf({ shopKey, source }: SourcePlace): string {
   return `${shopKey}/${source}`;
 }

@@ -9,7 +9,7 @@ import { createRandom } from "../../src/demo/random.ts";
 import type { Random } from "../../src/demo/random.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
 import type { SyncKind } from "../../src/sync/connector.ts";
-import { requestRun } from "../../src/sync/run-request.ts";
+import { requestRun } from "../../src/store/queries/sync-request.ts";
 import { startCommand } from "./command.ts";
 import type { RunningCommand } from "./command.ts";
 import type { ControlDatabase } from "./control.ts";

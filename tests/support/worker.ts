@@ -5,6 +5,9 @@ import type { SourceKind } from "../../src/store/queries/data-source.ts";
 import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
 import type { Connector } from "../../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
+import { startDueRun } from "../../src/sync/run-record.ts";
+import { executeRun } from "../../src/sync/runs.ts";
+import type { RunEnvironment, RunResult } from "../../src/sync/runs.ts";
 import { startWorker } from "../../src/worker/worker.ts";
 import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
 import type { ControlDatabase } from "./control.ts";
@@ -42,6 +45,15 @@ export async function withWorker(options: WorkerOptions, use: (worker: Worker) =
   } finally {
     await worker.stop();
   }
+}
+
+/** Executes what is due of a source, as a worker does; null when nothing is. */
+export async function runNext(
+  environment: RunEnvironment,
+  place: { shopKey: number; source: string },
+): Promise<RunResult | null> {
+  const run = await startDueRun(environment.database, place);
+  return run === null ? null : executeRun(environment, run, new AbortController().signal, () => {});
 }
 
 let shopNumber = 0;

@@ -32,16 +32,16 @@ const ASK_FOR_RUN = defineStatement({
 });
 
 /**
- * Asks for a run; several requests for one kind are one. The moment it was asked, by the database's clock, or null when
- * the workspace has no such connection. A person's request ends the wait after a failure.
+ * Asks for a run of a connection; a worker takes it up within about a second. Any process may ask, on a pool or inside
+ * a transaction of its own. A burst collapses: beside the active run at most one of each kind waits, and what is asked
+ * while a run is active gets another run after it. A person's request ends the wait after a failure. Returns the moment
+ * it was asked, by the database's clock, null when there is no such connection.
  */
-export async function askForRun(
+export async function requestRun(
   database: Queryable,
-  shopKey: number,
-  source: string,
-  kind: SyncKindName,
-  requestedBy: RequestedBy,
+  request: { shopKey: number; source: string; kind: SyncKindName; requestedBy: RequestedBy },
 ): Promise<Date | null> {
+  const { shopKey, source, kind, requestedBy } = request;
   const [row] = await database.rows<{ requested_at: Date }>(ASK_FOR_RUN, [
     shopKey,
     source,
@@ -58,23 +58,27 @@ export async function askForRun(
 const FIRST_OF_SOURCE = `(r.kind = 'backfill'
                    and not (r.failures >= 3 and r.run_after > clock_timestamp() and s.last_synced_at is not null)) desc,
                    r.run_after, r.kind`;
-const WITH_SOURCE = "left join data_source s on s.shop_key = r.shop_key and s.source = r.source";
+const WITH_SOURCE = "join data_source s on s.shop_key = r.shop_key and s.source = r.source";
+
+/** A source with something to do; `is_open`: a run of it is active, or was abandoned. */
+export type DueSourceRow = { shop_key: number; source: string; is_open: boolean };
 
 const LIST_DUE_SOURCES = defineStatement({
   name: "list_due_sources",
-  text: `select first.shop_key, first.source
-           from (select distinct on (r.shop_key, r.source) r.shop_key, r.source, r.run_after
-                   from sync_request r ${WITH_SOURCE}
-                  order by r.shop_key, r.source, ${FIRST_OF_SOURCE}) first
-          where first.run_after <= clock_timestamp()
-            and not exists (select from sync_run n
-                             where n.shop_key = first.shop_key and n.source = first.source
-                               and n.status = 'running')
-          order by first.run_after`,
+  text: `select due.shop_key, due.source, bool_or(due.is_open) as is_open
+           from (select first.shop_key, first.source, first.run_after, false as is_open
+                   from (select distinct on (r.shop_key, r.source) r.shop_key, r.source, r.run_after
+                           from sync_request r ${WITH_SOURCE}
+                          order by r.shop_key, r.source, ${FIRST_OF_SOURCE}) first
+                  where first.run_after <= clock_timestamp()
+                 union all
+                 select n.shop_key, n.source, n.started_at, true from sync_run n where n.status = 'running') due
+          group by due.shop_key, due.source
+          order by min(due.run_after)`,
 });
 
-/** Connections that have something to do now and of which nothing runs: a scan of the open requests of all shops. */
-export async function listDueSources(database: Queryable): Promise<{ shop_key: number; source: string }[]> {
+/** Sources with a request that is due or an open run: a scan of the open requests of all shops, and sync_run_running. */
+export async function listDueSources(database: Queryable): Promise<DueSourceRow[]> {
   return database.rows(LIST_DUE_SOURCES, []);
 }
 
@@ -85,10 +89,12 @@ const FIND_DUE_REQUEST = defineStatement({
            from (select r.* from sync_request r ${WITH_SOURCE}
                   where r.shop_key = $1 and r.source = $2
                   order by ${FIRST_OF_SOURCE} limit 1) first
-          where first.run_after <= clock_timestamp()`,
+          where first.run_after <= clock_timestamp()
+            and not exists (select from sync_run n
+                             where n.shop_key = $1 and n.source = $2 and n.status = 'running')`,
 });
 
-/** What one connection has to do now; null when nothing is due. Primary key. */
+/** What one connection has to do now; null when nothing is due, or a run of it is open. Primary key. */
 export async function findDueRequest(
   database: Queryable,
   shopKey: number,
@@ -98,41 +104,33 @@ export async function findDueRequest(
   return row ?? null;
 }
 
-const FIND_OPEN_BACKFILL = defineStatement({
-  name: "find_open_backfill",
-  text: `select r.requested_at from sync_request r
-          where r.shop_key = $1 and r.source = $2 and r.kind = 'backfill' and r.failures = 0`,
-});
+/** A request that waits or runs; `error` is that of its source. */
+export type OpenRequestRow = {
+  requested_at: Date;
+  /** Of the next run. */
+  attempt: number;
+  failures: number;
+  run_after: Date;
+  is_due: boolean;
+  error: string | null;
+};
 
-/** When a backfill was asked for that waits or runs, and has not failed; null = there is none. Primary key. */
-export async function findOpenBackfill(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-): Promise<Date | null> {
-  const [row] = await database.rows<{ requested_at: Date }>(FIND_OPEN_BACKFILL, [shopKey, source]);
-  return row?.requested_at ?? null;
-}
-
-/** A request that waits for its next try; `try` is the one that failed. */
-export type RetryRow = { try: number; run_after: Date; error: string | null };
-
-const FIND_RETRY = defineStatement({
-  name: "find_retry",
-  text: `select r.attempt - 1 as try, r.run_after, s.last_error as error
+const FIND_REQUEST = defineStatement({
+  name: "find_request",
+  text: `select r.requested_at, r.attempt, r.failures, r.run_after, r.run_after <= clock_timestamp() as is_due,
+                s.last_error as error
            from sync_request r join data_source s on s.shop_key = r.shop_key and s.source = r.source
-          where r.shop_key = $1 and r.source = $2 and r.kind = $3
-            and r.failures > 0 and r.run_after > clock_timestamp()`,
+          where r.shop_key = $1 and r.source = $2 and r.kind = $3`,
 });
 
-/** The next try of a request whose last one failed; null when none waits. Primary keys. */
-export async function findRetry(
+/** The request for one kind of run of a source; null when there is none. Primary keys. */
+export async function findRequest(
   database: Queryable,
   shopKey: number,
   source: string,
   kind: SyncKindName,
-): Promise<RetryRow | null> {
-  const [row] = await database.rows<RetryRow>(FIND_RETRY, [shopKey, source, kind]);
+): Promise<OpenRequestRow | null> {
+  const [row] = await database.rows<OpenRequestRow>(FIND_REQUEST, [shopKey, source, kind]);
   return row ?? null;
 }
 
@@ -178,28 +176,19 @@ export async function postponeRequest(
   ]);
 }
 
-const DROP_REQUEST = defineStatement({
-  name: "drop_request",
-  text: `delete from sync_request r where r.shop_key = $1 and r.source = $2 and r.kind = $3
+const DROP_REQUESTS = defineStatement({
+  name: "drop_requests",
+  text: `delete from sync_request r
+          where r.shop_key = $1 and r.source = $2 and ($3::text is null or r.kind = $3)
          returning 1 as dropped`,
 });
 
-/** Takes back what was asked for; whether anything was. */
-export async function dropRequest(
+/** Takes back what was asked for of a source, one kind or all (null); whether anything was. */
+export async function dropRequests(
   database: Queryable,
   shopKey: number,
   source: string,
-  kind: SyncKindName,
+  kind: SyncKindName | null,
 ): Promise<boolean> {
-  return (await database.rows(DROP_REQUEST, [shopKey, source, kind])).length > 0;
-}
-
-const DROP_REQUESTS = defineStatement({
-  name: "drop_requests",
-  text: "delete from sync_request r where r.shop_key = $1 and r.source = $2",
-});
-
-/** Nothing more is to be done for a connection. */
-export async function dropRequests(database: Queryable, shopKey: number, source: string): Promise<void> {
-  await database.rows(DROP_REQUESTS, [shopKey, source]);
+  return (await database.rows(DROP_REQUESTS, [shopKey, source, kind])).length > 0;
 }

@@ -86,17 +86,21 @@ export async function settleSource(database: Queryable, shopKey: number, source:
   await database.rows(SETTLE_SOURCE, [shopKey, source]);
 }
 
-export type OpenRunRow = { shop_key: number; run_id: string; source: string; kind: SyncKindName };
-
-const LIST_OPEN_RUNS = defineStatement({
-  name: "list_open_runs",
-  text: `select r.shop_key, r.run_id, r.source, r.kind from sync_run r where r.status = 'running'
-          order by r.started_at`,
+const CLOSE_ABANDONED_RUN = defineStatement({
+  name: "close_abandoned_run",
+  text: `with closed as (
+           update sync_run r
+              set status = 'interrupted', finished_at = statement_timestamp(),
+                  error = 'The process that ran it ended, or lost its connection to the database.'
+            where r.shop_key = $1 and r.source = $2 and r.status = 'running' returning r.kind
+         )
+         update sync_request q set attempt = q.attempt + 1, run_after = statement_timestamp()
+           from closed where q.shop_key = $1 and q.source = $2 and q.kind = closed.kind`,
 });
 
-/** Every run that has not ended, of all shops: the partial index of running ones. */
-export async function listOpenRuns(database: Queryable): Promise<OpenRunRow[]> {
-  return database.rows(LIST_OPEN_RUNS, []);
+/** Closes the run that a source's former worker left open, and makes it due again, as the next attempt. sync_run_running. */
+export async function closeAbandonedRun(database: Queryable, shopKey: number, source: string): Promise<void> {
+  await database.rows(CLOSE_ABANDONED_RUN, [shopKey, source]);
 }
 
 /** One line of the history. */

@@ -4,32 +4,25 @@ import type { SyncKindName } from "./sync-request.ts";
 
 const DELETE_OLD_RUNS = defineStatement({
   name: "delete_old_runs",
-  text: `with gone as (
-           delete from sync_run r
-            where r.kind = $1 and r.started_at < $2 and r.status <> 'running' returning 1
-         ) select count(*) as deleted from gone`,
+  text: "delete from sync_run r where r.kind = $1 and r.started_at < $2 and r.status <> 'running'",
 });
 
-/** Removes the history of one kind of runs that began before a moment, of all shops; returns how many. sync_run_by_kind. */
-export async function deleteOldRuns(database: Queryable, kind: SyncKindName, before: Date): Promise<number> {
-  const [row] = await database.rows<{ deleted: number }>(DELETE_OLD_RUNS, [kind, before]);
-  return row?.deleted ?? 0;
+/** Removes the history of one kind of runs that began before a moment, of all shops. sync_run_by_kind. */
+export async function deleteOldRuns(database: Queryable, kind: SyncKindName, before: Date): Promise<void> {
+  await database.rows(DELETE_OLD_RUNS, [kind, before]);
 }
 
 const DELETE_OLD_DELIVERIES = defineStatement({
   name: "delete_old_deliveries",
-  text: `with gone as (
-           delete from webhook_delivery d where d.received_at < $1 returning 1
-         ) select count(*) as deleted from gone`,
+  text: "delete from webhook_delivery d where d.received_at < $1",
 });
 
-/** Forgets webhook deliveries that were taken in before a moment, of all shops; returns how many. webhook_delivery_by_time. */
-export async function deleteOldDeliveries(database: Queryable, before: Date): Promise<number> {
-  const [row] = await database.rows<{ deleted: number }>(DELETE_OLD_DELIVERIES, [before]);
-  return row?.deleted ?? 0;
+/** Forgets webhook deliveries that were taken in before a moment, of all shops. webhook_delivery_by_time. */
+export async function deleteOldDeliveries(database: Queryable, before: Date): Promise<void> {
+  await database.rows(DELETE_OLD_DELIVERIES, [before]);
 }
 
-/** The name of the connections of a worker's queue, which it always has. */
+/** The name of a worker's session, which it always has. */
 export const WORKER_APPLICATION = "returns-worker";
 
 const HAS_WORKER = defineStatement({

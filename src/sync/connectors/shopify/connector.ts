@@ -1,6 +1,6 @@
 import { findConnection } from "../../../store/queries/data-source.ts";
+import { requestRun } from "../../../store/queries/sync-request.ts";
 import type { Connector, SyncContext, SyncOutcome } from "../../connector.ts";
-import { requestRun } from "../../run-request.ts";
 import { applyFetched } from "./apply-fetched.ts";
 import type { Applied } from "./apply-fetched.ts";
 import { fetchEverything, giveUpBackfill } from "./backfill.ts";

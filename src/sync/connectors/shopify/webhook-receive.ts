@@ -1,11 +1,10 @@
 import { insertAuditEvent } from "../../../store/queries/audit.ts";
 import type { Connection } from "../../../store/database.ts";
 import { setCredentials, setReadiness, setSourceStatus } from "../../../store/queries/data-source.ts";
-import { dropRequests } from "../../../store/queries/sync-request.ts";
+import { dropRequests, requestRun } from "../../../store/queries/sync-request.ts";
 import { listAccountWorkspaces, recordDelivery } from "../../../store/queries/webhook-delivery.ts";
 import type { AccountRow } from "../../../store/queries/webhook-delivery.ts";
 import { unsealSecrets } from "../../credentials.ts";
-import { requestRun } from "../../run-request.ts";
 import { isShopHost } from "./hosts.ts";
 import { answerPrivacy } from "./privacy.ts";
 import type { PrivacyOptions } from "./privacy.ts";
@@ -129,7 +128,7 @@ async function uninstall(connection: Connection, shopKey: number, webhookId: str
   const reason = "The app was uninstalled from the shop: connect it again.";
   await setSourceStatus(connection, shopKey, SHOPIFY, "disconnected", reason);
   await setReadiness(connection, shopKey, READY_STATES, "reconnecting");
-  await dropRequests(connection, shopKey, SHOPIFY);
+  await dropRequests(connection, shopKey, SHOPIFY, null);
   await insertAuditEvent(connection, shopKey, {
     actor: SHOPIFY,
     action: "source.uninstalled",

@@ -1,0 +1,69 @@
+import pg from "pg";
+import { WORKER_APPLICATION } from "./queries/worker-upkeep.ts";
+import { streamOf } from "./silent-connections.ts";
+
+/** A source of one shop. */
+export type SourcePlace = { shopKey: number; source: string };
+
+/** A worker's own connection. What it claims is the worker's as long as it lasts: it ends with the process. */
+export type WorkerSession = {
+  /** Aborted when the connection breaks: other workers may claim the same from then on. */
+  lost: AbortSignal;
+  /** Takes the right to run sources, in this order, up to so many; returns those that no other session has. */
+  claim(places: readonly SourcePlace[], most: number): Promise<SourcePlace[]>;
+  /** Gives a claim back; nothing when the connection is broken. */
+  release(place: SourcePlace): Promise<void>;
+  close(): Promise<void>;
+};
+
+export class SessionLost extends Error {
+  override name = "SessionLost";
+}
+
+const CONNECT_TIMEOUT_MS = 3000;
+const PING_MS = 5000;
+const LONGEST_END_MS = 2000;
+/** The server notices that a worker vanished without closing its connection after 25 s; the worker itself before. */
+const SERVER_OPTIONS = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3";
+const keyOf = (shopKey: string, source: string): string =>
+  `hashtextextended('run of ' || ${source}, ${shopKey})`;
+/** A scan that stops at its limit locks no more than it returns. */
+const CLAIM = `select p.shop_key::float8 as "shopKey", p.source
+                 from unnest($1::bigint[], $2::text[]) p (shop_key, source)
+                where pg_try_advisory_lock(${keyOf("p.shop_key", "p.source")}) limit $3`;
+const RELEASE = `select pg_advisory_unlock(${keyOf("$1::bigint", "$2::text")})`;
+
+/** Throws when the database does not answer. */
+export async function openWorkerSession(databaseUrl: string): Promise<WorkerSession> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: PING_MS,
+    keepAlive: true,
+    application_name: WORKER_APPLICATION,
+    options: SERVER_OPTIONS,
+  });
+  const lost = new AbortController();
+  const lose = (): void => lost.abort(new SessionLost("The worker lost its connection to the database."));
+  client.on("error", lose);
+  client.on("end", lose);
+  await client.connect();
+  const pinging = setInterval(() => void client.query("select").catch(lose), PING_MS);
+  return {
+    lost: lost.signal,
+    claim: async (places, most) => {
+      const values = [places.map(({ shopKey }) => shopKey), places.map(({ source }) => source), most];
+      return (await client.query<SourcePlace>(CLAIM, values)).rows;
+    },
+    release: async ({ shopKey, source }) => {
+      await client.query(RELEASE, [shopKey, source]).catch(lose);
+    },
+    close: async () => {
+      clearInterval(pinging);
+      // A connection into nowhere never confirms its end.
+      const timer = setTimeout(() => streamOf(client).destroy(), LONGEST_END_MS);
+      await client.end().catch(() => {});
+      clearTimeout(timer);
+    },
+  };
+}

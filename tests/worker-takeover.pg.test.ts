@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { deriveKeys } from "../src/lib/keys.ts";
+import type { Database } from "../src/store/database.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
+import { listRuns } from "../src/store/queries/sync-run.ts";
+import type { RunRow } from "../src/store/queries/sync-run.ts";
+import { openWorkerSession } from "../src/store/worker-session.ts";
+import { startDueRun } from "../src/sync/run-record.ts";
+import { startCommand } from "./support/command.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
+import { execute, openConnections } from "./support/database.ts";
+import { pageConnector, startPageSource } from "./support/page-source.ts";
+import type { PageSource } from "./support/page-source.ts";
+import { openTestPool, serviceEnvironment, TEST_SECRET } from "./support/service.ts";
+import {
+  connectedShop,
+  eventually,
+  putShopifyConnection,
+  withWorker,
+  workerOptions,
+} from "./support/worker.ts";
+
+/** What a worker that ends at any moment leaves to the others. */
+
+let control: ControlDatabase;
+let watching: Database;
+let pool: ReturnType<typeof openTestPool>;
+let pages: PageSource;
+before(async () => {
+  control = await openControlDatabase();
+  watching = openConnections(control.url, { maxConnections: 2, applicationName: "test-watching" });
+  pool = openTestPool(control.url);
+  pages = await startPageSource();
+});
+after(async () => {
+  await pages.stop();
+  await pool.end();
+  await watching.close();
+  await control.stop();
+});
+
+const logs: string[] = [];
+const options = () => workerOptions(control, [pageConnector(pages, "shopify", "store")], logs);
+const ask = (shopKey: number) =>
+  requestRun(control.database, { shopKey, source: "shopify", kind: "incremental", requestedBy: "operator" });
+/** Oldest first. */
+const runsOf = async (shopKey: number): Promise<RunRow[]> =>
+  (await listRuns(watching, { shopKey, source: "shopify", limit: 100 })).toReversed();
+const outcomes = async (shopKey: number): Promise<string[]> =>
+  (await runsOf(shopKey)).map(({ status, attempt }) => `${status} ${attempt}`);
+const succeeded = async (shopKey: number): Promise<void> => {
+  await eventually(async () => (await runsOf(shopKey)).at(-1)?.status === "succeeded", "its run", 60);
+};
+
+/** A worker process whose one run waits for a shop that never answers. */
+async function startedElsewhere(shopKey: number) {
+  const silent = createServer(() => {});
+  await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
+  await putShopifyConnection(control, shopKey, {
+    url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    accessToken: "a token",
+    sealingKey: deriveKeys(TEST_SECRET).sealingKey,
+  });
+  await ask(shopKey);
+  const worker = startCommand(["worker"], { ...serviceEnvironment(control.url), LOG_LEVEL: "warn" });
+  return {
+    worker,
+    kill: async () => {
+      worker.child.kill("SIGKILL");
+      await worker.outcome;
+      silent.closeAllConnections();
+      silent.close();
+    },
+  };
+}
+
+test("the run of a worker that lives is left alone; killed, another continues it within a few seconds", async () => {
+  const { shopKey } = await connectedShop(control, []);
+  const elsewhere = await startedElsewhere(shopKey);
+  try {
+    await eventually(async () => (await runsOf(shopKey)).length === 1, "the run", 120);
+    // Much longer than this one waits for an abandoned run.
+    await withWorker({ ...options(), lookMs: 20, graceMs: 40 }, async () => {
+      const other = await connectedShop(control, [["shopify", "store"]]);
+      for (let round = 0; round < 5; round++) {
+        await ask(other.shopKey);
+        const runs = round + 1;
+        await eventually(async () => (await runsOf(other.shopKey)).length === runs, "its own run");
+        await succeeded(other.shopKey);
+      }
+      assert.deepEqual(await outcomes(shopKey), ["running 1"]);
+      await elsewhere.kill();
+      await eventually(async () => (await outcomes(shopKey)).length === 2, "it is taken over", 60);
+      await succeeded(shopKey);
+    });
+  } finally {
+    await elsewhere.kill();
+  }
+  assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "succeeded 2"]);
+});
+
+test("a worker that is killed as it takes a request leaves it to the next one, and no trace", async () => {
+  const { shopKey } = await connectedShop(control, []);
+  const holder = await pool.connect();
+  await holder.query("begin");
+  // It stands in the middle of its transaction, where it writes the history of the run.
+  await holder.query("lock table sync_run in share mode");
+  const elsewhere = await startedElsewhere(shopKey);
+  try {
+    await elsewhere.worker.printed(/keeps connected sources/u);
+    const blocked =
+      "select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into sync_run%'";
+    await eventually(async () => (await pool.query(blocked)).rows.length === 1, "it takes the request", 120);
+    await elsewhere.kill();
+    await holder.query("rollback");
+    await withWorker(options(), () => succeeded(shopKey));
+  } finally {
+    holder.release();
+    await elsewhere.kill();
+  }
+  assert.deepEqual(await outcomes(shopKey), ["succeeded 1"]);
+});
+
+const placesOf = (shops: readonly { shopKey: number }[]) =>
+  shops.map(({ shopKey }) => ({ shopKey, source: "shopify" }));
+const locks = async (): Promise<number> =>
+  (
+    await pool.query(
+      `select from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and d.datname = current_database()`,
+    )
+  ).rows.length;
+
+test("of workers that claim the same sources at the same moment each source has one, and only so many", async () => {
+  const places = placesOf(Array.from({ length: 20 }, (_, index) => ({ shopKey: 1000 + index })));
+  const sessions = await Promise.all(Array.from({ length: 4 }, () => openWorkerSession(control.url)));
+  const [first] = sessions;
+  try {
+    const claimed = (await Promise.all(sessions.map((session) => session.claim(places, 6)))).flat();
+    const keys = claimed.map(({ shopKey }) => shopKey).toSorted((one, other) => one - other);
+    assert.deepEqual(
+      keys,
+      places.map(({ shopKey }) => shopKey),
+    );
+    assert.equal(await locks(), 20);
+    for (const place of places) await first?.release(place);
+    const others = places.length - (await locks());
+    assert.equal((await first?.claim(places, 20))?.length, others, "what others hold stays theirs");
+  } finally {
+    for (const session of sessions) await session.close();
+  }
+  await eventually(async () => (await locks()) === 0, "each claim ends with its session");
+});
+
+test("workers that race for many sources run each once, one run of a source at a time", async () => {
+  const shops = await Promise.all(
+    Array.from({ length: 20 }, () => connectedShop(control, [["shopify", "store"]])),
+  );
+  for (const { shopKey } of shops) await ask(shopKey);
+  await withWorker(options(), () =>
+    withWorker(options(), () =>
+      withWorker(options(), async () => {
+        for (const { shopKey } of shops) await succeeded(shopKey);
+      }),
+    ),
+  );
+  for (const { shopKey } of shops) assert.deepEqual(await outcomes(shopKey), ["succeeded 1"]);
+});
+
+test("nothing of a source is started beside a run that is open", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  const [place] = placesOf([{ shopKey }]);
+  assert.ok(place !== undefined);
+  await ask(shopKey);
+  assert.notEqual(await startDueRun(control.database, place), null);
+  assert.equal(await startDueRun(control.database, place), null);
+  await pool.query("truncate workspace cascade");
+});
+
+test("a session whose connection is killed says so, and another session has its claims", async () => {
+  const [first, second] = [await openWorkerSession(control.url), await openWorkerSession(control.url)];
+  try {
+    const places = placesOf([{ shopKey: 1 }]);
+    assert.deepEqual(await first.claim(places, 1), places);
+    assert.deepEqual(await second.claim(places, 1), []);
+    await pool.query(
+      `select pg_terminate_backend(l.pid, 10000) from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and d.datname = current_database()`,
+    );
+    await eventually(async () => first.lost.aborted, "it notices");
+    assert.deepEqual(await second.claim(places, 1), places);
+  } finally {
+    for (const session of [first, second]) await session.close();
+  }
+});
+
+test("a worker that loses its session alone stops its runs, and continues them in a new one", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  pages.hold(3);
+  await ask(shopKey);
+  await withWorker(options(), async () => {
+    await eventually(async () => (await runsOf(shopKey))[0]?.stage === "pages", "its progress");
+    await pool.query(
+      "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'returns-worker'",
+    );
+    await eventually(async () => (await runsOf(shopKey)).length === 2, "the next run");
+    pages.release();
+    await succeeded(shopKey);
+  });
+  assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "succeeded 2"]);
+});
+
+test("a run whose end could not be recorded is not left open by the worker that lives", async () => {
+  const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
+  await pool.query(
+    `create function refuse_end() returns trigger language plpgsql as
+       $$ begin raise exception 'this end is not recorded'; end $$`,
+  );
+  await pool.query(
+    `create trigger refuse before update on sync_run for each row
+       when (new.status = 'succeeded' and new.attempt = 1) execute function refuse_end()`,
+  );
+  await ask(shopKey);
+  await withWorker(options(), () => succeeded(shopKey));
+  await pool.query("drop trigger refuse on sync_run");
+  assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "succeeded 2"]);
+  assert.ok(logs.some((line) => line.includes("this end is not recorded")));
+});
+
+test("a worker whose database restarts waits for it, and does what was asked for before and after", async () => {
+  const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"] ?? "";
+  const name = new URL(control.url).pathname.slice(1);
+  const first = await connectedShop(control, [["shopify", "store"]]);
+  const second = await connectedShop(control, [["shopify", "store"]]);
+  pages.hold(3);
+  await ask(first.shopKey);
+  const told = logs.length;
+  const isTold = (text: string): boolean => logs.slice(told).some((line) => line.includes(text));
+  await withWorker(options(), async () => {
+    await eventually(async () => (await runsOf(first.shopKey))[0]?.stage === "pages", "its progress");
+    await ask(second.shopKey);
+    await execute(serverUrl, `alter database ${name} allow_connections false`);
+    await execute(
+      serverUrl,
+      `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name}'`,
+    );
+    await eventually(async () => isTold("the database does not answer"), "it says so");
+    await execute(serverUrl, `alter database ${name} allow_connections true`);
+    pages.release();
+    await succeeded(first.shopKey);
+    await succeeded(second.shopKey);
+  });
+  assert.ok(isTold("the database answers again"));
+  assert.deepEqual(await outcomes(first.shopKey), ["interrupted 1", "succeeded 2"]);
+  assert.deepEqual((await outcomes(second.shopKey)).at(-1)?.split(" ")[0], "succeeded");
+});
