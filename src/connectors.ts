@@ -3,7 +3,7 @@ import type { Connector } from "./sync/connector.ts";
 import { createLoopConnector } from "./sync/connectors/loop/connector.ts";
 import { createShipStationConnector } from "./sync/connectors/shipstation/connector.ts";
 import { createShopifyConnector } from "./sync/connectors/shopify/connector.ts";
-import { createTokenSource } from "./sync/connectors/shopify/token.ts";
+import { createTokenSource } from "./sync/connectors/shopify/install/token.ts";
 
 /** Every source that the worker reads. */
 export function createConnectors(config: Config): Connector[] {

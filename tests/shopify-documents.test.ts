@@ -3,8 +3,12 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { buildSchema, parse, validate } from "graphql";
 import { readBulkQuery } from "../simulators/shopify/bulk/rules.ts";
-import { BULK_DOCUMENTS, bulkProductsDocument, DOCUMENTS } from "../src/sync/connectors/shopify/documents.ts";
-import { CONNECT_DOCUMENTS } from "../src/sync/connectors/shopify/webhook-documents.ts";
+import {
+  BULK_DOCUMENTS,
+  bulkProductsDocument,
+  DOCUMENTS,
+} from "../src/sync/connectors/shopify/api/documents.ts";
+import { CONNECT_DOCUMENTS } from "../src/sync/connectors/shopify/webhooks/documents.ts";
 
 const schema = buildSchema(
   readFileSync(new URL("../simulators/shopify/admin-2026-10.graphql", import.meta.url), "utf8"),

@@ -2,7 +2,7 @@ import { listAccountWorkspaces } from "../store/queries/webhook-delivery.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { SourceFailed, SourceRefused } from "../sync/connector.ts";
 import type { Secrets } from "../sync/connector.ts";
-import { isShopHost, isShopUrl } from "../sync/connectors/shopify/hosts.ts";
+import { isShopHost, isShopUrl } from "../sync/connectors/shopify/api/hosts.ts";
 import { SHOPIFY } from "../sync/connectors/shopify/run.ts";
 import { readSettings } from "../sync/connectors/shopify/settings.ts";
 import {
@@ -10,9 +10,9 @@ import {
   missingScopes,
   openTokenClient,
   readShopAccess,
-} from "../sync/connectors/shopify/token-check.ts";
-import type { ShopAccess } from "../sync/connectors/shopify/token-check.ts";
-import { registerWebhooks } from "../sync/connectors/shopify/webhook-registration.ts";
+} from "../sync/connectors/shopify/install/token-check.ts";
+import type { ShopAccess } from "../sync/connectors/shopify/install/token-check.ts";
+import { registerWebhooks } from "../sync/connectors/shopify/install/webhook-registration.ts";
 import { unsealSecrets } from "../sync/credentials.ts";
 import { OPERATOR } from "./audit.ts";
 import { explaining, findEarlier, readKey, storeConnection } from "./connect.ts";

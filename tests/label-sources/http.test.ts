@@ -4,8 +4,8 @@ import type { FaultKind } from "../../simulators/label-source/faults.ts";
 import { startLabelServer } from "../../simulators/label-source/server.ts";
 import type { LabelServer } from "../../simulators/label-source/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { getJson, PATIENCE, readApiKey, readBaseUrl } from "../../src/sync/connectors/http-json.ts";
-import type { JsonSource, Patience } from "../../src/sync/connectors/http-json.ts";
+import { getJson, PATIENCE, readApiKey, readBaseUrl } from "../../src/sync/connectors/kit/http-json.ts";
+import type { JsonSource, Patience } from "../../src/sync/connectors/kit/http-json.ts";
 
 const KEY = "a-key";
 const PAGE = { page: "x".repeat(5000) };

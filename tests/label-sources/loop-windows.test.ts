@@ -7,7 +7,7 @@ import { SourceFailed } from "../../src/sync/connector.ts";
 import { openLoop } from "../../src/sync/connectors/loop/client.ts";
 import type { LoopClient } from "../../src/sync/connectors/loop/client.ts";
 import { readWindow } from "../../src/sync/connectors/loop/read-window.ts";
-import { PATIENCE } from "../../src/sync/connectors/http-json.ts";
+import { PATIENCE } from "../../src/sync/connectors/kit/http-json.ts";
 
 const SECOND = "2026-02-01T00:00:00.000Z";
 const LATER = "2026-06-01T00:00:00.000Z";

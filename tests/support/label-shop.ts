@@ -4,8 +4,8 @@ import { createStage, lockShop } from "../../src/store/queries/import-stage.ts";
 import { applyStage } from "../../src/sync/apply.ts";
 import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
 import { insertRecords, stageRecords } from "../../src/store/queries/label-record.ts";
-import { PATIENCE } from "../../src/sync/connectors/http-json.ts";
-import type { SaidLabel } from "../../src/sync/connectors/label-run.ts";
+import { PATIENCE } from "../../src/sync/connectors/kit/http-json.ts";
+import type { SaidLabel } from "../../src/sync/connectors/kit/label-run.ts";
 import type { ImportShop } from "./import-shop.ts";
 
 export const NOW = "2026-06-01T06:00:00.000Z";

@@ -1,8 +1,8 @@
 import { SourceFailed } from "../../connector.ts";
-import { CHECK_PATIENCE, getJson, PATIENCE, readApiKey, readBaseUrl } from "../http-json.ts";
-import type { JsonSource, Patience } from "../http-json.ts";
-import { readFields } from "../said-fields.ts";
-import type { SaidFields } from "../said-fields.ts";
+import { CHECK_PATIENCE, getJson, PATIENCE, readApiKey, readBaseUrl } from "../kit/http-json.ts";
+import type { JsonSource, Patience } from "../kit/http-json.ts";
+import { readFields } from "../kit/said-fields.ts";
+import type { SaidFields } from "../kit/said-fields.ts";
 
 export const TITLE = "Loop";
 

@@ -1,7 +1,7 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
 import type { Connector, SyncContext } from "../../connector.ts";
-import { runLabelSync } from "../label-run.ts";
-import type { LabelPage, LabelReader } from "../label-run.ts";
+import { runLabelSync } from "../kit/label-run.ts";
+import type { LabelPage, LabelReader } from "../kit/label-run.ts";
 import { LOOP_OPTIONS, openLoop, TITLE } from "./client.ts";
 import type { LoopClient, LoopOptions } from "./client.ts";
 import { labelIdsOf, readReturn } from "./read-return.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SourceFailed } from "../../connector.ts";
-import { readFields } from "../said-fields.ts";
+import { readFields } from "../kit/said-fields.ts";
 import { readReturn } from "./read-return.ts";
 
 const CREATED = "2026-01-10T12:00:00.000Z";

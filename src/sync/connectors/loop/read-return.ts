@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { StoredLabel } from "../../../store/queries/label-record.ts";
-import type { SaidLabel, SaidRecord } from "../label-run.ts";
-import { readAmount, readCurrency } from "../said-fields.ts";
-import type { SaidFields } from "../said-fields.ts";
+import type { SaidLabel, SaidRecord } from "../kit/label-run.ts";
+import { readAmount, readCurrency } from "../kit/said-fields.ts";
+import type { SaidFields } from "../kit/said-fields.ts";
 import { currencyExponent } from "../../../metrics/money.ts";
 
 /** States of a label that is paid back. */

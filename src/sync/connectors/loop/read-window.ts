@@ -1,5 +1,5 @@
 import { SourceFailed } from "../../connector.ts";
-import type { SaidFields } from "../said-fields.ts";
+import type { SaidFields } from "../kit/said-fields.ts";
 import { TITLE } from "./client.ts";
 import type { LoopClient, LoopWindow } from "./client.ts";
 

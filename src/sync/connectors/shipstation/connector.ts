@@ -1,8 +1,8 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
 import type { Connector, SyncContext } from "../../connector.ts";
-import { runLabelSync } from "../label-run.ts";
-import type { LabelPage, LabelReader, SaidRecord } from "../label-run.ts";
-import type { SaidFields } from "../said-fields.ts";
+import { runLabelSync } from "../kit/label-run.ts";
+import type { LabelPage, LabelReader, SaidRecord } from "../kit/label-run.ts";
+import type { SaidFields } from "../kit/said-fields.ts";
 import { openShipStation, SHIPSTATION_OPTIONS, TITLE } from "./client.ts";
 import type { ShipStationClient, ShipStationOptions } from "./client.ts";
 import { extendHead, headEntry, isSettled, settle, UNSETTLED } from "./list-head.ts";

@@ -1,4 +1,4 @@
-import type { SaidFields } from "../said-fields.ts";
+import type { SaidFields } from "../kit/said-fields.ts";
 
 /**
  * The beginning of the list of labels, the one modified last first: label ids with what can change of them. Labels do

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredLabel } from "../../../store/queries/label-record.ts";
 import { SourceFailed } from "../../connector.ts";
-import { readFields } from "../said-fields.ts";
+import { readFields } from "../kit/said-fields.ts";
 import { readLabel } from "./read-label.ts";
 
 const CREATED = "2026-01-10T12:00:00.000Z";

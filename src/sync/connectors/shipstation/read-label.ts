@@ -1,7 +1,7 @@
 import type { StoredLabel } from "../../../store/queries/label-record.ts";
-import type { SaidLabel, SaidRecord } from "../label-run.ts";
-import { readAmount, readCurrency } from "../said-fields.ts";
-import type { SaidFields } from "../said-fields.ts";
+import type { SaidLabel, SaidRecord } from "../kit/label-run.ts";
+import { readAmount, readCurrency } from "../kit/said-fields.ts";
+import type { SaidFields } from "../kit/said-fields.ts";
 
 /** What the carrier reported of a label, asked for only where it decides. */
 export type Track = (labelId: string) => Promise<SaidFields>;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { openBudget } from "./budget.ts";
-import { named, UnreadableAnswer } from "./json.ts";
-import { minorOf, splitMinor } from "./money.ts";
-import { DownloadBroken, largestFileBytes, readLines } from "./read-lines.ts";
-import { readLine, readReturnLine, readSale } from "./read-order.ts";
-import { cleanKey, cleanLabel, compareGids } from "./text.ts";
+import { openBudget } from "./api/budget.ts";
+import { named, UnreadableAnswer } from "../kit/json.ts";
+import { minorOf, splitMinor } from "./map/money.ts";
+import { DownloadBroken, largestFileBytes, readLines } from "./api/read-lines.ts";
+import { readLine, readReturnLine, readSale } from "./map/read-order.ts";
+import { cleanKey, cleanLabel, compareGids } from "../kit/text.ts";
 
 const LINE = {
   id: "gid://shopify/LineItem/1",

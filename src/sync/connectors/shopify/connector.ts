@@ -3,21 +3,21 @@ import type { Connector, SyncContext, SyncOutcome } from "../../connector.ts";
 import { requestRun } from "../../run-request.ts";
 import { applyFetched } from "./apply-fetched.ts";
 import type { Applied } from "./apply-fetched.ts";
-import { fetchEverything, giveUpBackfill } from "./backfill.ts";
-import { checkShop } from "./check-shop.ts";
-import { openClient } from "./client.ts";
-import type { TokenSource } from "./client.ts";
+import { fetchEverything, giveUpBackfill } from "./fetch/backfill.ts";
+import { checkShop } from "./install/check-shop.ts";
+import { openClient } from "./api/client.ts";
+import type { TokenSource } from "./api/client.ts";
 import { readCursor } from "./cursor.ts";
-import { fetchOrders } from "./fetch-orders.ts";
-import { fetchProducts } from "./fetch-products.ts";
-import { listChanges, listOpenReturns } from "./listing.ts";
+import { fetchOrders } from "./fetch/orders.ts";
+import { fetchProducts } from "./fetch/products.ts";
+import { listChanges, listOpenReturns } from "./fetch/listing.ts";
 import { limitNotes, notesOf } from "./notes.ts";
-import { PACING } from "./pacing.ts";
-import type { Pacing } from "./pacing.ts";
+import { PACING } from "../kit/pacing.ts";
+import type { Pacing } from "../kit/pacing.ts";
 import { SHOPIFY, step } from "./run.ts";
 import type { ShopifyRun } from "./run.ts";
 import { readSettings } from "./settings.ts";
-import { settleWebhooks } from "./webhook-settle.ts";
+import { settleWebhooks } from "./webhooks/settle.ts";
 
 export type ShopifyConnectorOptions = {
   /** The access tokens of one run; `url` is the shop's base address. */

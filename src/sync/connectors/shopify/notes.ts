@@ -1,7 +1,7 @@
 import type { WarningCounts } from "../../project.ts";
-import type { ShopAccess } from "./check-shop.ts";
+import type { ShopAccess } from "./install/check-shop.ts";
 import type { HistoryLimit } from "./cursor.ts";
-import type { OrderOddities } from "./map-order.ts";
+import type { OrderOddities } from "./map/map-order.ts";
 
 const WARNINGS = {
   refund_exceeds_line: "refunds claim more units than their line has left; the rest counts as money only",

@@ -1,8 +1,8 @@
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
 import type { SyncContext } from "../../connector.ts";
-import type { ShopAccess } from "./check-shop.ts";
-import type { ShopifyClient } from "./client.ts";
+import type { ShopAccess } from "./install/check-shop.ts";
+import type { ShopifyClient } from "./api/client.ts";
 import type { ShopifyCursor } from "./cursor.ts";
 import type { ShopifySettings } from "./settings.ts";
 

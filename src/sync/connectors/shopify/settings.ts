@@ -1,6 +1,6 @@
 import { SourceFailed } from "../../connector.ts";
-import type { MetafieldName } from "./documents.ts";
-import { isShopUrl } from "./hosts.ts";
+import type { MetafieldName } from "./api/documents.ts";
+import { isShopUrl } from "./api/hosts.ts";
 
 /** What the operator chose for a connection. */
 export type ShopifySettings = {
