@@ -5,7 +5,7 @@ import { createAnswers } from "./admission/answers.ts";
 import { createOperation } from "./admission/operation.ts";
 import type { Gate, Operation } from "./admission/operation.ts";
 import type { Config } from "./config.ts";
-import { createConnectors } from "./connectors.ts";
+import { createConnectors } from "./sync/connectors/sources.ts";
 import { alerts as alertsContract } from "./contract/alerts.ts";
 import { entities as entitiesContract } from "./contract/entities.ts";
 import { exportReport as exportReportContract } from "./contract/export-report.ts";

@@ -14,11 +14,15 @@ import {
 } from "../../../store/queries/label-record.ts";
 import type { LabelTotals } from "../../../store/queries/label-record.ts";
 import { applyStage } from "../../apply.ts";
-import type { SyncContext, SyncOutcome } from "../../connector.ts";
+import type { Connector, Secrets, Source, SyncContext, SyncOutcome } from "../../connector.ts";
 import { publishLabelRun } from "../../publish.ts";
+import { CHECK_POLICY, RETRY_POLICY } from "./http.ts";
+import type { RetryPolicy } from "./http.ts";
+import { readApiKey, readBaseUrl } from "./json-source.ts";
+import type { JsonSource } from "./json-source.ts";
 
 /** A label that was charged, as its source names it. Times are ISO 8601. */
-export type SaidLabel = {
+export type SourceLabel = {
   labelId: string;
   orderId: string | null;
   returnId: string | null;
@@ -34,13 +38,13 @@ export type SaidLabel = {
  * What a source reports for one of its records: every charged label there is. The label's id is the record's, or begins
  * with it and a colon: stored labels of the record that are not named any more are removed.
  */
-export type SaidRecord = { recordId: string; labels: SaidLabel[] };
+export type SourceRecord = { recordId: string; labels: SourceLabel[] };
 
 /** Where a run stands between two pages. `scope` says what it reads: only a run of the same scope continues it. */
 export type LabelPosition = { scope: string };
 
 export type LabelPage<Position> = {
-  records: SaidRecord[];
+  records: SourceRecord[];
   /** Where the next page begins; after the last page, where the run ended. */
   position: Position;
   isLast: boolean;
@@ -51,8 +55,6 @@ export type LabelPage<Position> = {
 
 /** The differences between label sources. `Cursor` is the stored state of the last successful run. */
 export type LabelReader<Cursor, Position extends LabelPosition> = {
-  source: string;
-  title: string;
   /** `firstMonth`: first day of the shop's first order month, null without orders; cursor null before the first run. */
   begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position;
   /** Where a run that was interrupted at this position continues. */
@@ -61,14 +63,74 @@ export type LabelReader<Cursor, Position extends LabelPosition> = {
   cursorOf(position: Position, cursor: Cursor | null, context: SyncContext): Cursor;
 };
 
+/** A source of label costs that is asked for pages of JSON with an API key. */
+export type LabelSource<Cursor, Position extends LabelPosition> = {
+  source: string;
+  title: string;
+  summary: string;
+  address: string;
+  /** Where its API keys are made: "Settings → API Settings". */
+  keyPlace: string;
+  keyHeader: string;
+  pageSize: number;
+  open(source: JsonSource, pageSize: number): LabelReader<Cursor, Position>;
+  /** One small request. */
+  check(source: JsonSource): Promise<unknown>;
+};
+
+export type LabelOptions = { pageSize: number; retryPolicy: RetryPolicy };
+
+/** The connector of a label source; `options` replace the usual ones. */
+export function labelConnector<Cursor, Position extends LabelPosition>(
+  definition: LabelSource<Cursor, Position>,
+  options: Partial<LabelOptions> = {},
+): Connector & Source {
+  const { source, title, summary, address, pageSize } = definition;
+  const { retryPolicy = RETRY_POLICY } = options;
+  return {
+    source,
+    title,
+    summary,
+    address,
+    kind: "label_cost",
+    key: { secret: "apiKey", title: "API key" },
+    keptSecrets: [],
+    options: [],
+    checkSettings: () => {},
+    registerWebhooks: null,
+    check: async ({ url, secrets, signal }) => {
+      await definition.check(openJson(definition, { url, secrets, signal }, CHECK_POLICY));
+      return { account: null, currencyCode: null, notes: [] };
+    },
+    sync: async (context) => {
+      const place = { url: context.settings["url"], secrets: await context.credentials.read() };
+      const json = openJson(definition, { ...place, signal: context.signal }, retryPolicy);
+      const reader = definition.open(json, options.pageSize ?? pageSize);
+      return runLabelSync(context, { source, title, ...reader });
+    },
+  };
+}
+
+/** `url` undefined = the source's own address. Throws when the key may not go there, or is none. */
+export function openJson(
+  definition: Pick<LabelSource<never, never>, "title" | "address" | "keyPlace" | "keyHeader">,
+  { url, secrets, signal }: { url: unknown; secrets: Secrets; signal: AbortSignal },
+  retryPolicy: RetryPolicy,
+): JsonSource {
+  const { title, address, keyPlace, keyHeader } = definition;
+  const baseUrl = readBaseUrl(url, address, title);
+  const headers = { [keyHeader]: readApiKey(secrets["apiKey"], title) };
+  return { title, keyPlace, baseUrl, headers, signal, retryPolicy };
+}
+
 /**
  * A run of a label source: page by page into sync_record, then, in one last transaction, from there to what is served,
  * with the source's as-of and cursor. A run that was cut off continues at the page it had not stored; until the end
  * nothing that is served changes. The store's as-of stays (M5).
  */
-export async function runLabelSync<Cursor, Position extends LabelPosition>(
+async function runLabelSync<Cursor, Position extends LabelPosition>(
   context: SyncContext,
-  reader: LabelReader<Cursor, Position>,
+  reader: NamedReader<Cursor, Position>,
 ): Promise<SyncOutcome> {
   const { database, shopKey, signal } = context;
   const { source } = reader;
@@ -95,12 +157,17 @@ export async function runLabelSync<Cursor, Position extends LabelPosition>(
   return outcomeOf(applied, context.currencyCode, reader.title);
 }
 
+type NamedReader<Cursor, Position extends LabelPosition> = LabelReader<Cursor, Position> & {
+  source: string;
+  title: string;
+};
+
 type Start<Position> = { startedAt: string; position: Position; isLast: boolean };
 
 /** Where the run that was cut off stopped, when it read the same; else the beginning. */
 async function findStart<Cursor, Position extends LabelPosition>(
   context: SyncContext,
-  reader: LabelReader<Cursor, Position>,
+  reader: NamedReader<Cursor, Position>,
   cursor: Cursor | null,
 ): Promise<Start<Position>> {
   const { database, shopKey } = context;

@@ -27,6 +27,26 @@ export function cleanLongText(text: string | null): string | null {
   return labelOf(text, MAX_URL_BYTES);
 }
 
+/** ISO 8601, in UTC to the millisecond; without an offset it is UTC. Null = it is no time of this or the last century. */
+export function readTime(text: string): string | null {
+  const hasOffset = /(?:Z|[+-]\d{2}:?\d{2})$/iu.test(text);
+  const isDay = /^\d{4}-\d{2}-\d{2}$/u.test(text);
+  const time = new Date(hasOffset || isDay ? text : `${text.trim().replace(" ", "T")}Z`);
+  const year = time.getUTCFullYear();
+  return Number.isNaN(year) || year < 1900 || year > 2200 ? null : time.toISOString();
+}
+
+/** The same of a time that its schema has checked. */
+export function timeOf(text: string): string {
+  return readTime(text) ?? text;
+}
+
+/** Three letters, upper-cased; null for anything else. */
+export function readCurrency(code: string): string | null {
+  const upper = code.trim().toUpperCase();
+  return /^[A-Z]{3}$/u.test(upper) ? upper : null;
+}
+
 /** Orders gids of one type by their number: a longer one is a larger one. */
 export function compareGids(left: string, right: string): number {
   return left.length - right.length || (left < right ? -1 : Number(left > right));

@@ -1,5 +1,5 @@
 import type { WarningCounts } from "../../project.ts";
-import type { ShopAccess } from "./install/check-shop.ts";
+import type { OrderAccess } from "./install/access.ts";
 import type { HistoryLimit } from "./cursor.ts";
 import type { OrderOddities } from "./map/map-order.ts";
 
@@ -30,7 +30,7 @@ export function notesOf(oddities: OrderOddities, warnings: WarningCounts): strin
 }
 
 /** What of the shop's history is not there, and why. */
-export function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: ShopAccess): string[] {
+export function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: OrderAccess): string[] {
   if (limit === null) return [];
   if (hasAllOrders) {
     return [

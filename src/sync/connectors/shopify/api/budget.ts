@@ -1,75 +1,67 @@
-import { isObject } from "../../kit/json.ts";
-import type { Json } from "../../kit/json.ts";
+import Type from "typebox";
+import type { Static } from "typebox";
+import { Compile } from "typebox/compile";
+import { pause } from "../../kit/http.ts";
 
-/**
- * The points that the platform lets an app spend on a shop, from its last answer plus the points restored since.
- * Times are milliseconds of one clock.
- */
+/** The points that the platform lets an app spend on a shop, from its last answer plus the points restored since. */
 export type Budget = {
-  /** How long to wait before a request of this document may be sent; reckons with its last cost. */
-  waitMs(documentName: string, nowMs: number): number;
-  /** Points are taken when a request leaves, and corrected by its answer. */
-  spend(documentName: string): void;
-  learn(documentName: string, extensions: unknown, nowMs: number): void;
+  /** Waits until a request of this document may be sent, by its last cost, and takes the points it will cost. */
+  spend(documentName: string, signal: AbortSignal): Promise<void>;
+  /** How long that takes. */
+  waitMs(documentName: string): number;
+  learn(documentName: string, extensions: unknown): void;
   /** How long to wait after a refusal: (requested − available) ÷ restore rate. */
   throttledMs(extensions: unknown): number;
 };
 
 const THROTTLED_MS = 1000;
 
-export function openBudget(): Budget {
+/** Some errors have no cost. */
+const COST = Type.Object({
+  cost: Type.Object({
+    requestedQueryCost: Type.Optional(Type.Union([Type.Number(), Type.Null()])),
+    throttleStatus: Type.Object({
+      currentlyAvailable: Type.Number(),
+      maximumAvailable: Type.Number(),
+      restoreRate: Type.Number(),
+    }),
+  }),
+});
+const hasCost = Compile(COST);
+
+/** `nowMs`: milliseconds of a clock that never goes back. */
+export function openBudget(nowMs: () => number = () => performance.now()): Budget {
   const costs = new Map<string, number>();
-  let available = Infinity;
-  let maximum = Infinity;
-  let restorePerSecond = 0;
+  let status = { currentlyAvailable: Infinity, maximumAvailable: Infinity, restoreRate: 0 };
   let learnedMs = 0;
+  const waitMs = (documentName: string): number => {
+    const restored = status.currentlyAvailable + ((nowMs() - learnedMs) / 1000) * status.restoreRate;
+    const missing = (costs.get(documentName) ?? 0) - Math.min(status.maximumAvailable, restored);
+    return missing <= 0 || status.restoreRate === 0 ? 0 : (missing / status.restoreRate) * 1000;
+  };
   return {
-    waitMs: (documentName, nowMs) => {
-      const restored = available + ((nowMs - learnedMs) / 1000) * restorePerSecond;
-      const missing = (costs.get(documentName) ?? 0) - Math.min(maximum, restored);
-      return missing <= 0 || restorePerSecond === 0 ? 0 : (missing / restorePerSecond) * 1000;
+    waitMs,
+    spend: async (documentName, signal) => {
+      const delayMs = waitMs(documentName);
+      if (delayMs > 0) await pause(delayMs, signal);
+      status.currentlyAvailable -= costs.get(documentName) ?? 0;
     },
-    spend: (documentName) => {
-      available -= costs.get(documentName) ?? 0;
-    },
-    learn: (documentName, extensions, nowMs) => {
+    learn: (documentName, extensions) => {
       const cost = costOf(extensions);
       if (cost === null) return;
-      if (cost.requested !== null) costs.set(documentName, cost.requested);
-      ({ available, maximum, restorePerSecond } = cost);
-      learnedMs = nowMs;
+      if (cost.requestedQueryCost) costs.set(documentName, cost.requestedQueryCost);
+      status = { ...cost.throttleStatus };
+      learnedMs = nowMs();
     },
     throttledMs: (extensions) => {
       const cost = costOf(extensions);
-      if (cost === null || cost.restorePerSecond <= 0) return THROTTLED_MS;
-      const missing = (cost.requested ?? 0) - cost.available;
-      return Math.max(0, (missing / cost.restorePerSecond) * 1000);
+      if (cost === null || cost.throttleStatus.restoreRate <= 0) return THROTTLED_MS;
+      const missing = (cost.requestedQueryCost ?? 0) - cost.throttleStatus.currentlyAvailable;
+      return Math.max(0, (missing / cost.throttleStatus.restoreRate) * 1000);
     },
   };
 }
 
-type Cost = { requested: number | null; available: number; maximum: number; restorePerSecond: number };
-
-/** null when an answer has no cost, as some errors do. */
-function costOf(extensions: unknown): Cost | null {
-  const cost = memberOf(extensions, "cost");
-  const status = memberOf(cost, "throttleStatus");
-  const available = status?.["currentlyAvailable"];
-  const maximum = status?.["maximumAvailable"];
-  const restorePerSecond = status?.["restoreRate"];
-  const requested = cost?.["requestedQueryCost"];
-  if (typeof available !== "number" || typeof maximum !== "number" || typeof restorePerSecond !== "number") {
-    return null;
-  }
-  return {
-    requested: typeof requested === "number" ? requested : null,
-    available,
-    maximum,
-    restorePerSecond,
-  };
-}
-
-function memberOf(value: unknown, name: string): Json | null {
-  const member = isObject(value) ? value[name] : null;
-  return isObject(member) ? member : null;
+function costOf(extensions: unknown): Static<typeof COST>["cost"] | null {
+  return hasCost.Check(extensions) ? extensions.cost : null;
 }

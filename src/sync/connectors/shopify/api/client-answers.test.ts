@@ -5,8 +5,7 @@ import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
-import { openClient } from "./client.ts";
-import { PACING } from "../../kit/pacing.ts";
+import { openClient, SHOPIFY_RETRY_POLICY } from "./client.ts";
 import { exchangeCode } from "../install/token-endpoint.ts";
 
 async function serve(context: TestContext, listener: RequestListener): Promise<string> {
@@ -24,10 +23,10 @@ const clientOf = (url: string) =>
     url,
     tokens: { accessToken: async () => "token", refreshed: async () => "token" },
     signal: AbortSignal.timeout(30_000),
-    pacing: { ...PACING, attempts: 2, firstDelayMs: 1 },
+    retryPolicy: { ...SHOPIFY_RETRY_POLICY, tries: 2, firstDelayMs: 1 },
   });
 
-const DOCUMENT = { name: "shop", text: "query shop { shop { id } }" };
+const DOCUMENT = { name: "shop", text: "query shop { shop { id } }", read: (answer: unknown) => answer };
 
 /** Answers with bytes without end. */
 const endless: RequestListener = (_request, response) => {

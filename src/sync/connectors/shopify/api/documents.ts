@@ -1,78 +1,292 @@
-import { readFileSync } from "node:fs";
+import Type from "typebox";
+import type { Static, TObject, TProperties, TSchema } from "typebox";
+import { nullable, object, reader, Text, Time, Whole, withoutNull } from "../../kit/foreign.ts";
+import type { Reader } from "../../kit/foreign.ts";
+import {
+  AGREEMENT,
+  connection,
+  id,
+  LINE,
+  ORDER,
+  PRODUCT,
+  REFUND,
+  REFUND_LINE,
+  RETURN,
+  RETURN_LINE,
+  REVERSE_DELIVERY,
+  SALE,
+  TITLE,
+  VARIANT,
+} from "./objects.ts";
 
-/** A GraphQL document of the folder `documents`; errors name the document. */
-export type Document = { name: string; text: string };
+/** A GraphQL document and the reader of its answer's data, both made of one schema; errors name the document. */
+export type Document<Answer = unknown> = { name: string; text: string; read: Reader<Answer> };
 
-const FRAGMENTS = readFragments();
+/** `declaration`: the variables, as "($id: ID!)". */
+function document<Answer extends TProperties>(
+  name: string,
+  declaration: string,
+  answer: Answer,
+  operation = "query",
+): Document<Static<TObject<Answer>>> {
+  const schema = object("QueryRoot", answer);
+  const text = `${operation} ${name}${declaration} { ${selectionOf(schema)} }`;
+  return { name, text, read: reader(TITLE, schema) };
+}
 
-/** What is asked page by page. */
+/**
+ * The fields that a schema's members stand for. Options of a member: `field` = its name at the platform where the member
+ * has another; `args` = what follows the name; `cast` = the field's type is an interface or union, of which the object
+ * is one type; `on` = the types that have it.
+ */
+function selectionOf(schema: TSchema): string {
+  const { properties = {} } = schema as { properties?: TProperties };
+  return Object.entries(properties)
+    .map(([name, member]) => fieldOf(name, withoutNull(member)))
+    .join(" ");
+}
+
+type Asked = { field?: string; args?: string; cast?: true; on?: readonly string[]; title?: string };
+
+function fieldOf(name: string, member: TSchema): string {
+  const { items } = member as { items?: TSchema };
+  const inner = withoutNull(items ?? member);
+  const { field, args = "", on, cast, title } = { ...inner, ...member } as Asked;
+  const selection = selectionOf(inner);
+  const set = cast === true ? `... on ${title} { ${selection} }` : selection;
+  const text = `${field === undefined ? name : `${name}: ${field}`}${args}${set === "" ? "" : ` { ${set} }`}`;
+  return on === undefined ? text : on.map((type) => `... on ${type} { ${text} }`).join(" ");
+}
+
+/** Objects by their ids; null = gone. */
+function nodes<Properties extends TProperties>(name: string, node: TObject<Properties>) {
+  const list = Type.Array(Type.Union([node, Type.Null()]), { args: "(ids: $ids)", cast: true });
+  return document(name, "($ids: [ID!]!)", { nodes: list });
+}
+
+/** A further page of a connection of one object. */
+function further<Item extends TSchema>(
+  name: string,
+  type: string,
+  field: string,
+  item: Item,
+  { first = 100, itemField = "nodes" } = {},
+) {
+  const page = connection(item, `(first: ${first}, after: $after)`, { field, itemField });
+  return document(name, "($id: ID!, $after: String)", {
+    parent: object(type, { page }, { field: "node", args: "(id: $id)", cast: true }),
+  });
+}
+
+/** Records by when they were updated. */
+function changed(name: string, field: string) {
+  const args = "(first: 250, after: $after, query: $query, sortKey: UPDATED_AT)";
+  const item = object("Record", { id: Text, updatedAt: Time });
+  return document(name, "($query: String, $after: String)", { page: connection(item, args, { field }) });
+}
+
+const USER_ERRORS = Type.Array(object("UserError", { message: Text }));
+/** An agreement with the cursor that leads to its successor. */
+const AGREEMENT_EDGE = object("SalesAgreementEdge", {
+  cursor: Text,
+  node: object("SalesAgreement", { ...AGREEMENT, sales: connection(SALE, "(first: 15)") }),
+});
+const REFUNDS = Type.Array(
+  object("Refund", { ...REFUND, refundLineItems: connection(REFUND_LINE, "(first: 50)") }),
+);
+const REVERSE_ORDER = object("ReverseFulfillmentOrder", {
+  id: Text,
+  reverseDeliveries: connection(REVERSE_DELIVERY, "(first: 5)"),
+});
+
 export const DOCUMENTS = {
-  shop: readDocument("shop"),
-  bulkRun: readDocument("bulk-run"),
-  bulkPoll: readDocument("bulk-poll"),
-  bulkCancel: readDocument("bulk-cancel"),
-  changedOrders: readDocument("changed-orders"),
-  changedProducts: readDocument("changed-products"),
-  products: readDocument("products"),
-  productVariants: readDocument("product-variants"),
-  orders: readDocument("orders"),
-  orderLines: readDocument("order-lines"),
-  orderReturns: readDocument("order-returns"),
-  returnLines: readDocument("return-lines"),
-  orderAgreements: readDocument("order-agreements"),
-  agreementSales: readDocument("agreement-sales"),
-  refunds: readDocument("refunds"),
-  refundLines: readDocument("refund-lines"),
-  trackings: readDocument("trackings"),
-  reverseOrders: readDocument("reverse-orders"),
-  reverseDeliveries: readDocument("reverse-deliveries"),
+  shop: document("Shop", "", {
+    shop: object("Shop", { myshopifyDomain: Text, currencyCode: Text }),
+    currentAppInstallation: object("AppInstallation", {
+      accessScopes: Type.Array(object("AccessScope", { handle: Text })),
+    }),
+  }),
+  subscription: document("Subscription", "", {
+    currentAppInstallation: object("AppInstallation", {
+      activeSubscriptions: Type.Array(object("AppSubscription", { id: Text, status: Text })),
+    }),
+  }),
+  webhookList: document("WebhookList", "($after: String)", {
+    page: connection(
+      object("WebhookSubscription", { topic: Text, uri: Text }),
+      "(first: 100, after: $after)",
+      {
+        field: "webhookSubscriptions",
+      },
+    ),
+  }),
+  webhookCreate: document(
+    "WebhookCreate",
+    "($topic: WebhookSubscriptionTopic!, $subscription: WebhookSubscriptionInput!)",
+    {
+      created: object(
+        "WebhookSubscriptionCreatePayload",
+        { userErrors: USER_ERRORS },
+        {
+          field: "webhookSubscriptionCreate",
+          args: "(topic: $topic, webhookSubscription: $subscription)",
+        },
+      ),
+    },
+    "mutation",
+  ),
+  returnOrders: nodes("ReturnOrders", object("Return", { id: Text, order: id("Order") })),
+  bulkRun: document(
+    "BulkRun",
+    "($query: String!)",
+    {
+      bulkOperationRunQuery: object(
+        "BulkOperationRunQueryPayload",
+        {
+          bulkOperation: nullable(id("BulkOperation")),
+          userErrors: Type.Array(object("BulkOperationUserError", { code: nullable(Text), message: Text })),
+        },
+        { args: "(query: $query, groupObjects: false)" },
+      ),
+    },
+    "mutation",
+  ),
+  bulkPoll: document("BulkPoll", "($id: ID!)", {
+    bulkOperation: nullable(
+      object(
+        "BulkOperation",
+        { id: Text, status: Text, errorCode: nullable(Text), objectCount: Whole, url: nullable(Text) },
+        { args: "(id: $id)" },
+      ),
+    ),
+  }),
+  bulkCancel: document(
+    "BulkCancel",
+    "($id: ID!)",
+    {
+      bulkOperationCancel: object(
+        "BulkOperationCancelPayload",
+        { bulkOperation: nullable(id("BulkOperation")) },
+        { args: "(id: $id)" },
+      ),
+    },
+    "mutation",
+  ),
+  changedOrders: changed("ChangedOrders", "orders"),
+  changedProducts: changed("ChangedProducts", "products"),
+  productVariants: further("ProductVariants", "Product", "variants", VARIANT),
+  orders: nodes(
+    "Orders",
+    object("Order", {
+      ...ORDER,
+      lineItems: connection(LINE, "(first: 10)"),
+      returns: connection(
+        object("Return", { ...RETURN, returnLineItems: connection(RETURN_LINE, "(first: 10)") }),
+        "(first: 3)",
+      ),
+      refunds: REFUNDS,
+      agreements: connection(AGREEMENT_EDGE, "(first: 5)", { itemField: "edges" }),
+    }),
+  ),
+  orderLines: further("OrderLines", "Order", "lineItems", LINE),
+  orderReturns: further(
+    "OrderReturns",
+    "Order",
+    "returns",
+    object("Return", { ...RETURN, returnLineItems: connection(RETURN_LINE, "(first: 10)") }),
+    { first: 25 },
+  ),
+  returnLines: further("ReturnLines", "Return", "returnLineItems", RETURN_LINE),
+  orderAgreements: further("OrderAgreements", "Order", "agreements", AGREEMENT_EDGE, {
+    first: 10,
+    itemField: "edges",
+  }),
+  // An agreement is no node of its own: it is found as the first one after its predecessor's cursor.
+  agreementSales: document("AgreementSales", "($id: ID!, $previous: String, $after: String)", {
+    order: object(
+      "Order",
+      {
+        agreements: object(
+          "SalesAgreementConnection",
+          {
+            nodes: Type.Array(
+              object("SalesAgreement", { id: Text, sales: connection(SALE, "(first: 100, after: $after)") }),
+            ),
+          },
+          { args: "(first: 1, after: $previous)" },
+        ),
+      },
+      { args: "(id: $id)" },
+    ),
+  }),
+  refunds: nodes("Refunds", object("Order", { id: Text, refunds: REFUNDS })),
+  refundLines: further("RefundLines", "Refund", "refundLineItems", REFUND_LINE),
+  trackings: nodes(
+    "Trackings",
+    object("Return", { id: Text, reverseFulfillmentOrders: connection(REVERSE_ORDER, "(first: 5)") }),
+  ),
+  reverseOrders: further("ReverseOrders", "Return", "reverseFulfillmentOrders", REVERSE_ORDER, { first: 25 }),
+  reverseDeliveries: further(
+    "ReverseDeliveries",
+    "ReverseFulfillmentOrder",
+    "reverseDeliveries",
+    REVERSE_DELIVERY,
+  ),
 } as const;
+
+/** A connection of a bulk operation, which brings all its pages. */
+function bulk(type: string, properties: TProperties): TSchema {
+  const edge = object(`${type}Edge`, { node: object(type, properties) });
+  return object(`${type}Connection`, { edges: Type.Array(edge) });
+}
 
 /** What bulk operations are given; these take no variables. */
 export const BULK_DOCUMENTS = {
-  orders: readDocument("bulk-orders"),
-  returns: readDocument("bulk-returns"),
-  ledger: readDocument("bulk-ledger"),
+  orders: document("BulkOrders", "", {
+    orders: bulk("Order", {
+      ...ORDER,
+      refunds: Type.Array(id("Refund")),
+      lineItems: bulk("LineItem", LINE.properties),
+    }),
+  }),
+  returns: document("BulkReturns", "", {
+    orders: bulk("Order", {
+      id: Text,
+      returns: bulk("Return", {
+        ...RETURN,
+        returnLineItems: bulk("ReturnLineItemType", RETURN_LINE.properties),
+      }),
+    }),
+  }),
+  ledger: document("BulkLedger", "", {
+    orders: bulk("Order", {
+      id: Text,
+      agreements: bulk("SalesAgreement", { ...AGREEMENT, sales: bulk("Sale", SALE.properties) }),
+    }),
+  }),
 } as const;
-
-const BULK_PRODUCTS = readDocument("bulk-products");
-const METAFIELD_FIELD = /\bmetafield\([^)]*\) \{[^}]*\}/;
 
 /** A metafield of products; both names hold letters, digits, `_`, `-`, `$` and `:` only. */
 export type MetafieldName = { namespace: string; key: string };
 
-/** The bulk document of products, with the metafield that names their family, if any does. */
+/** Products by their ids, with the metafield that names their family, if any does. */
+export function productsDocument(metafield: MetafieldName | null) {
+  const product = { ...productOf(metafield), variants: connection(VARIANT, "(first: 25)") };
+  return nodes("Products", object("Product", product));
+}
+
+/** The bulk document of all products, with that metafield. */
 export function bulkProductsDocument(metafield: MetafieldName | null): Document {
-  const { name, text } = BULK_PRODUCTS;
-  if (metafield === null) return { name, text: text.replace(METAFIELD_FIELD, "") };
-  const { namespace, key } = metafield;
+  const product = { ...productOf(metafield), variants: bulk("ProductVariant", VARIANT.properties) };
+  return document("BulkProducts", "", { products: bulk("Product", product) });
+}
+
+function productOf(metafield: MetafieldName | null): typeof PRODUCT {
+  const { metafield: value, ...product } = PRODUCT;
+  if (metafield === null) return product as typeof PRODUCT;
+  const args = `(namespace: ${JSON.stringify(metafield.namespace)}, key: ${JSON.stringify(metafield.key)})`;
   return {
-    name,
-    text: text.replace("METAFIELD_NAMESPACE", () => namespace).replace("METAFIELD_KEY", () => key),
+    ...product,
+    metafield: { ...value, anyOf: [{ ...withoutNull(value), args }, Type.Null()] } as never,
   };
-}
-
-/** With the fragments it spreads, and those that these spread. */
-function readDocument(name: string): Document {
-  let text = readText(name);
-  const added = new Set<string>();
-  for (let spread = nextSpread(text, added); spread !== null; spread = nextSpread(text, added)) {
-    added.add(spread);
-    text += `\n${FRAGMENTS.get(spread) ?? ""}`;
-  }
-  return { name, text };
-}
-
-function nextSpread(text: string, added: ReadonlySet<string>): string | null {
-  const spreads = [...text.matchAll(/\.\.\.(\w+Fields)\b/g)].map((match) => match[1] ?? "");
-  return spreads.find((spread) => !added.has(spread)) ?? null;
-}
-
-function readFragments(): ReadonlyMap<string, string> {
-  const fragments = readText("fragments").split(/^(?=fragment )/m);
-  return new Map(fragments.map((text) => [/^fragment (\w+)/.exec(text)?.[1] ?? "", text]));
-}
-
-function readText(name: string): string {
-  return readFileSync(new URL(`../documents/${name}.graphql`, import.meta.url), "utf8");
 }

@@ -1,4 +1,5 @@
 import { isLoopbackHost } from "../../../../lib/loopback.ts";
+import { isOwnUrl } from "../../kit/http.ts";
 
 const SHOP = /^[a-z0-9][a-z0-9-]*\.myshopify\.com$/u;
 const LONGEST_SHOP = 255;
@@ -13,9 +14,7 @@ export function isShopHost(shop: string): boolean {
 
 /** Whether an address is a shop's admin, or a stand-in for it on this machine. */
 export function isShopUrl(url: URL): boolean {
-  if (url.username !== "" || url.search !== "" || url.hash !== "") return false;
-  if (isLoopbackHost(url.hostname)) return /^https?:$/u.test(url.protocol);
-  return url.protocol === "https:" && url.port === "" && isShopHost(url.hostname);
+  return url.search === "" && url.hash === "" && isOwnUrl(url, isShopHost);
 }
 
 /** Whether a file that a shop names may be fetched: no shop but one on this machine leads to this machine. */

@@ -1,32 +1,35 @@
 import { SourceFailed } from "../../../connector.ts";
+import { UnreadableAnswer } from "../../kit/foreign.ts";
 import { CostExceeded } from "./client.ts";
 import type { ShopifyClient } from "./client.ts";
 import type { Document } from "./documents.ts";
-import { isObject, objectAt, textOrNullAt, flagAt, listAt, UnreadableAnswer } from "../../kit/json.ts";
-import type { Json } from "../../kit/json.ts";
+import { TITLE } from "./objects.ts";
 
 /** Requests under way at a time. */
 const CONCURRENT_REQUESTS = 3;
 
 /** Fetches nodes by their ids, as many at a time as one request may cost. */
-export type NodeReader = {
+export type NodeReader<Node> = {
   /** So many ids are worth fetching together. */
   portion: () => number;
   /** One node or null (gone) for each id, in their order. */
-  read: (ids: readonly string[]) => Promise<(Json | null)[]>;
+  read: (ids: readonly string[]) => Promise<(Node | null)[]>;
 };
 
 /** `idsPerRequest` is the most; it is halved whenever the platform finds a request too expensive. */
-export function openNodeReader(
+export function openNodeReader<Node>(
   client: ShopifyClient,
-  document: Document,
+  document: Document<{ nodes: (Node | null)[] }>,
   idsPerRequest: number,
-  variables: Record<string, unknown> = {},
-): NodeReader {
+): NodeReader<Node> {
   let size = idsPerRequest;
-  const readPage = async (ids: readonly string[]): Promise<(Json | null)[]> => {
+  const readPage = async (ids: readonly string[]): Promise<(Node | null)[]> => {
     try {
-      return nodesOf(await client.query(document, { ...variables, ids }), ids.length);
+      const { nodes } = await client.query(document, { ids });
+      if (nodes.length === ids.length) return nodes;
+      const found = `${nodes.length} for ${ids.length}`;
+      const anomaly = { field: "QueryRoot.nodes", expected: "one node for each id", found };
+      throw new UnreadableAnswer(TITLE, anomaly, null);
     } catch (error) {
       if (!(error instanceof CostExceeded)) throw error;
       if (ids.length === 1)
@@ -52,34 +55,37 @@ export async function allOf<Value>(promises: readonly Promise<Value>[]): Promise
   return Promise.all(promises);
 }
 
-function nodesOf(data: Json, count: number): (Json | null)[] {
-  const nodes = data["nodes"];
-  if (!Array.isArray(nodes) || nodes.length !== count) {
-    throw new UnreadableAnswer("QueryRoot.nodes should be one node for each id");
+/** A page of items, and where the next one begins. */
+export type Page<Item> = {
+  nodes: Item[];
+  pageInfo: { hasNextPage: boolean; endCursor?: string | null };
+};
+
+/** The cursor of the page behind one; null = there is none. */
+export function nextOf({ pageInfo }: Page<unknown>): string | null {
+  return pageInfo.hasNextPage ? (pageInfo.endCursor ?? null) : null;
+}
+
+/** The items of a first page and of all that follow it; `read` fetches the page after a cursor. */
+export async function allPages<Item>(
+  first: Page<Item>,
+  read: (after: string) => Promise<Page<Item> | undefined>,
+): Promise<Item[]> {
+  const items = [...first.nodes];
+  for (let after = nextOf(first); after !== null;) {
+    const page = await read(after);
+    items.push(...(page?.nodes ?? []));
+    after = page === undefined ? null : nextOf(page);
   }
-  return nodes.map((node) => (isObject(node) ? node : null));
+  return items;
 }
 
-/** A connection's nodes, and where the next page begins (null = there is none). */
-export type Page = { nodes: Json[]; next: string | null };
-
-export function pageAt(parent: Json, name: string, type: string): Page {
-  const connection = objectAt(parent, name, type);
-  return { nodes: listAt(connection, "nodes", `${type}.${name}`), next: nextOf(connection) };
-}
-
-export function nextOf(connection: Json): string | null {
-  const info = objectAt(connection, "pageInfo", "a connection");
-  return flagAt(info, "hasNextPage", "PageInfo") ? textOrNullAt(info, "endCursor", "PageInfo") : null;
-}
-
-/** The nodes of a first page and of all that follow it; `read` fetches the page after a cursor. */
-export async function allNodes(first: Page, read: (after: string) => Promise<Page>): Promise<Json[]> {
-  const nodes = [...first.nodes];
-  for (let { next } = first; next !== null;) {
-    const page = await read(next);
-    nodes.push(...page.nodes);
-    next = page.next;
-  }
-  return nodes;
+/** The same for a connection of one object, by the document of its further pages. */
+export async function allNodes<Item>(
+  client: ShopifyClient,
+  first: Page<Item>,
+  further: Document<{ parent: { page: Page<Item> } }>,
+  id: string,
+): Promise<Item[]> {
+  return allPages(first, async (after) => (await client.query(further, { id, after })).parent.page);
 }

@@ -8,15 +8,14 @@ import { DownloadGone } from "../api/client.ts";
 import { DOWNLOAD_NAMES, newBackfill, withDownload } from "../cursor.ts";
 import type { BackfillState, DownloadName, DownloadState } from "../cursor.ts";
 import type { MetafieldName } from "../api/documents.ts";
-import { documentOf } from "./downloads.ts";
+import { documentOf, storeDownload } from "./downloads.ts";
 import { fetchRefunds } from "./refunds.ts";
 import { fetchTrackings } from "./trackings.ts";
 import { historyFromOf, isOutdated } from "./history.ts";
-import { pause } from "../../kit/pacing.ts";
+import { pause } from "../../kit/http.ts";
 import { DownloadBroken } from "../api/read-lines.ts";
 import { SHOPIFY, step } from "../run.ts";
 import type { ShopifyRun } from "../run.ts";
-import { storeDownload } from "./store-download.ts";
 import { DELETED_ORDER } from "../webhooks/delivery.ts";
 
 /** Tries of one bulk operation, and downloads of one file, before a run gives up. */
@@ -32,23 +31,24 @@ export async function fetchEverything(run: ShopifyRun): Promise<void> {
   if (cursor.backfill === null || isOutdated(cursor.backfill, { access, familyMetafield, now: run.now() })) {
     await begin(run, familyMetafield);
   }
-  const patience: Patience = { watched: new Map(), failures: new Map() };
+  const seen: BulkWatch = { watched: new Map(), failures: new Map() };
   let idleSinceMs = performance.now();
   while (unstored(run).length > 0) {
     await startMissing(run);
-    if (await storeCompleted(run, patience)) continue;
+    if (await storeCompleted(run, seen)) continue;
     if (unstored(run).some((name) => stateOf(run, name).operationId !== null))
       idleSinceMs = performance.now();
-    if (performance.now() - idleSinceMs > run.client.pacing.stallMs) {
+    if (performance.now() - idleSinceMs > run.client.retryPolicy.stallMs) {
       throw new SourceFailed("Shopify runs other bulk operations of this app and does not take ours.");
     }
-    await pause(run.client.pacing.pollMs, run.signal);
+    await pause(run.client.retryPolicy.pollMs, run.signal);
   }
   await fetchRefunds(run);
   await fetchTrackings(run);
 }
 
-type Patience = {
+/** What this run has seen of its bulk operations. */
+type BulkWatch = {
   /** How many objects each running operation had found, and since when it has not found more. */
   watched: Map<string, { objects: number; sinceMs: number }>;
   /** How often each download has failed in this run. */
@@ -122,15 +122,15 @@ async function startMissing(run: ShopifyRun): Promise<void> {
 }
 
 /** Stores what has completed since the last look; whether anything was. */
-async function storeCompleted(run: ShopifyRun, patience: Patience): Promise<boolean> {
+async function storeCompleted(run: ShopifyRun, seen: BulkWatch): Promise<boolean> {
   let stored = false;
   for (const name of unstored(run)) {
     const { operationId } = stateOf(run, name);
     if (operationId === null) continue;
     const state = await pollOperation(run.client, operationId);
-    if (state.is === "running") await watch(run, name, operationId, state.objects, patience);
-    else if (state.is === "lost") await fail(run, name, state.why, patience);
-    else stored = (await store(run, name, state, patience)) || stored;
+    if (state.is === "running") await watch(run, name, operationId, state.objects, seen);
+    else if (state.is === "lost") await fail(run, name, state.why, seen);
+    else stored = (await store(run, name, state, seen)) || stored;
   }
   return stored;
 }
@@ -140,16 +140,16 @@ async function watch(
   name: DownloadName,
   operationId: string,
   objects: number,
-  patience: Patience,
+  seen: BulkWatch,
 ): Promise<void> {
   run.progress({ stage: name, done: objects, total: null });
   const nowMs = performance.now();
-  const before = patience.watched.get(operationId);
+  const before = seen.watched.get(operationId);
   if (before?.objects !== objects) {
-    patience.watched.set(operationId, { objects, sinceMs: nowMs });
-  } else if (nowMs - before.sinceMs > run.client.pacing.stallMs) {
+    seen.watched.set(operationId, { objects, sinceMs: nowMs });
+  } else if (nowMs - before.sinceMs > run.client.retryPolicy.stallMs) {
     await cancelOperation(run.client, operationId);
-    await fail(run, name, "it came to no end", patience);
+    await fail(run, name, "it came to no end", seen);
   }
 }
 
@@ -158,7 +158,7 @@ async function store(
   run: ShopifyRun,
   name: DownloadName,
   state: OperationState & { is: "completed" },
-  patience: Patience,
+  seen: BulkWatch,
 ): Promise<boolean> {
   for (let attempt = 1; attempt <= MAX_FAILURES; attempt += 1) {
     try {
@@ -173,12 +173,17 @@ async function store(
       if (!(error instanceof DownloadBroken)) throw error;
     }
   }
-  await fail(run, name, "its file is gone or incomplete", patience);
+  await fail(run, name, "its file is gone or incomplete", seen);
   return false;
 }
 
 /** The next check restarts the operation, unless it has failed too often in this run. */
-async function fail(run: ShopifyRun, name: DownloadName, why: string, { failures }: Patience): Promise<void> {
+async function fail(
+  run: ShopifyRun,
+  name: DownloadName,
+  why: string,
+  { failures }: BulkWatch,
+): Promise<void> {
   await remember(run, name, { operationId: null });
   const count = (failures.get(name) ?? 0) + 1;
   failures.set(name, count);

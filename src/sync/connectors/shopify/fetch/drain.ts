@@ -2,6 +2,7 @@ import { countPending, listPending, removePending } from "../../../../store/quer
 import { SYNC_RECORD_COLUMNS } from "../../../../store/queries/sync-record.ts";
 import type { PendingRecord } from "../../../../store/queries/pending-record.ts";
 import { openCopyBuffer } from "../../../copy.ts";
+import { columnsOf } from "./downloads.ts";
 import type { StoredRecord } from "./downloads.ts";
 import { SHOPIFY, step } from "../run.ts";
 import type { ShopifyRun } from "../run.ts";
@@ -44,9 +45,7 @@ async function storePortion(run: ShopifyRun, kind: string, { asked, fetched }: P
   const { shopKey } = run;
   await step(run, async (connection) => {
     const buffer = openCopyBuffer(connection, SYNC_RECORD_COLUMNS);
-    for (const { part, recordId, parentId, record } of fetched) {
-      buffer.add([shopKey, SHOPIFY, part, recordId, parentId, JSON.stringify(record)]);
-    }
+    for (const record of fetched) buffer.add(columnsOf(shopKey, record));
     await buffer.send();
     await removePending(connection, shopKey, SHOPIFY, kind, asked);
     return null;

@@ -1,4 +1,4 @@
-import type { ShopAccess } from "../install/check-shop.ts";
+import type { OrderAccess } from "../install/access.ts";
 import type { BackfillState, HistoryLimit, ShopifyCursor } from "../cursor.ts";
 
 const DAY_MS = 86_400_000;
@@ -25,7 +25,7 @@ export function firstWholeMonth(now: Date): string {
 /** Whether what an unfinished backfill has fetched does not fit what a new one would fetch. */
 export function isOutdated(
   backfill: BackfillState,
-  { access, familyMetafield, now }: { access: ShopAccess; familyMetafield: string | null; now: Date },
+  { access, familyMetafield, now }: { access: OrderAccess; familyMetafield: string | null; now: Date },
 ): boolean {
   if (backfill.hasAllOrders !== access.hasAllOrders || backfill.familyMetafield !== familyMetafield)
     return true;
@@ -33,13 +33,13 @@ export function isOutdated(
 }
 
 /** Where a backfill's orders begin; null = with the first one, or wherever those begin that are stored already. */
-export function historyFromOf(cursor: ShopifyCursor, access: ShopAccess, now: Date): string | null {
+export function historyFromOf(cursor: ShopifyCursor, access: OrderAccess, now: Date): string | null {
   if (access.hasAllOrders) return null;
   return cursor.watermark === null ? firstWholeMonth(now) : (cursor.limit?.historyFrom ?? null);
 }
 
 /** What the figures lack once a run as of `asOf` is applied; null = nothing. */
-export function limitAfter(cursor: ShopifyCursor, access: ShopAccess, asOf: Date): HistoryLimit | null {
+export function limitAfter(cursor: ShopifyCursor, access: OrderAccess, asOf: Date): HistoryLimit | null {
   const { backfill, limit, watermark } = cursor;
   if (access.hasAllOrders) return backfill === null ? limit : null;
   const historyFrom = backfill === null ? (limit?.historyFrom ?? null) : backfill.historyFrom;

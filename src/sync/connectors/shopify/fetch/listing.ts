@@ -1,9 +1,8 @@
 import { addPending } from "../../../../store/queries/pending-record.ts";
 import { askForOpenReturns } from "../../../../store/queries/shopify-record.ts";
 import { DOCUMENTS } from "../api/documents.ts";
-import type { Document } from "../api/documents.ts";
-import { textAt, timeAt } from "../../kit/json.ts";
-import { pageAt } from "../api/nodes.ts";
+import { timeOf } from "../../kit/text.ts";
+import { nextOf } from "../api/nodes.ts";
 import { SHOPIFY } from "../run.ts";
 import type { ShopifyRun } from "../run.ts";
 
@@ -12,7 +11,12 @@ const OVERLAP_MS = 10 * 60_000;
 /** The pages of one list end at 25,000 records; a longer one is taken up from the last update time seen. */
 const MAX_LISTED = 20_000;
 
-type Listing = { document: Document; field: "orders" | "products"; kind: string; filter: string | null };
+type Listing = {
+  document: typeof DOCUMENTS.changedOrders;
+  field: "orders" | "products";
+  kind: string;
+  filter: string | null;
+};
 
 /** Asks for every order and product that changed since a moment. */
 export async function listChanges(run: ShopifyRun, since: string): Promise<void> {
@@ -41,20 +45,19 @@ async function listRecords(run: ShopifyRun, listing: Listing, since: string | nu
   const { document, field, kind } = listing;
   let from = since;
   let listed = 0;
-  let after: string | null = null;
+  let after = null as string | null;
   let listedFrom = 0;
   for (;;) {
     run.signal.throwIfAborted();
-    const data = await run.client.query(document, { query: queryOf(listing, from), after });
-    const page = pageAt(data, field, "QueryRoot");
-    const ids = page.nodes.map((node) => textAt(node, "id", field));
+    const { page } = await run.client.query(document, { query: queryOf(listing, from), after });
+    const ids = page.nodes.map((node) => node.id);
     await addPending(run.database, run.shopKey, SHOPIFY, kind, ids);
     listed += ids.length;
     listedFrom += ids.length;
     run.progress({ stage: `changed ${field}`, done: listed, total: null });
-    after = page.next;
+    after = nextOf(page);
     const last = page.nodes.at(-1);
-    const lastAt = last === undefined ? from : timeAt(last, "updatedAt", field);
+    const lastAt: string | null = last === undefined ? from : timeOf(last.updatedAt);
     if (after !== null && listedFrom >= MAX_LISTED && lastAt !== from) {
       [from, after, listedFrom] = [lastAt, null, 0];
     } else if (after === null) {

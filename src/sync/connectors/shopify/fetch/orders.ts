@@ -3,15 +3,14 @@ import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import type { StoredRecord } from "./downloads.ts";
 import { drainPending } from "./drain.ts";
+import { allNodes, openNodeReader } from "../api/nodes.ts";
+import type { NodeReader } from "../api/nodes.ts";
+import { toLine, toOrder, toReturn, toReturnLine } from "../map/records.ts";
 import { fetchAgreements } from "./ledger.ts";
 import { readRefunds } from "./refunds.ts";
 import { openTrackingReader } from "./trackings.ts";
 import { surelyVisibleFrom } from "./history.ts";
-import { naming, objectAt } from "../../kit/json.ts";
-import type { Json } from "../../kit/json.ts";
-import { allNodes, openNodeReader, pageAt } from "../api/nodes.ts";
-import { readLine, readOrder, readReturn, readReturnLine } from "../map/read-order.ts";
-import type { ReturnLineRecord, ReturnRecord, ShopifyOrder } from "../map/records.ts";
+import type { ReturnRecord, ShopifyOrder } from "../map/records.ts";
 import type { ShopifyRun } from "../run.ts";
 import { DELETED_ORDER } from "../webhooks/delivery.ts";
 
@@ -51,19 +50,18 @@ function recordsOf(orderIds: readonly string[], orders: readonly (ShopifyOrder |
   }));
 }
 
-type OrderReader = {
-  portion: () => number;
-  /** One order, whole, or null for each id. */
-  read: (orderIds: readonly string[]) => Promise<(ShopifyOrder | null)[]>;
-};
+/** An order as it is asked for, with the first pages of its connections. */
+type OrderNode = NonNullable<ReturnType<typeof DOCUMENTS.orders.read>["nodes"][number]>;
+type ReturnNode = OrderNode["returns"]["nodes"][number];
 
-function openOrderReader(client: ShopifyClient): OrderReader {
+/** Orders, whole. */
+function openOrderReader(client: ShopifyClient): NodeReader<ShopifyOrder> {
   const orders = openNodeReader(client, DOCUMENTS.orders, ORDERS_PER_REQUEST);
   const returns = openTrackingReader(client);
   const read = async (orderIds: readonly string[]): Promise<(ShopifyOrder | null)[]> => {
     const whole: (ShopifyOrder | null)[] = [];
     for (const node of await orders.read(orderIds)) {
-      whole.push(node === null ? null : await naming(node, () => completeOrder(client, node)));
+      whole.push(node === null ? null : await completeOrder(client, node));
     }
     const known = whole.filter((order) => order !== null);
     const underWay = known.flatMap((order) => order.returns.filter(mayHaveParcel).map(({ id }) => id));
@@ -80,35 +78,25 @@ function mayHaveParcel({ status }: ReturnRecord): boolean {
   return status === "OPEN" || status === "CLOSED";
 }
 
-/** Reads an order's node and fetches what its first pages leave out; without trackings. */
-async function completeOrder(client: ShopifyClient, node: Json): Promise<ShopifyOrder> {
-  const order = readOrder(node);
-  const lines = await allNodes(pageAt(node, "lineItems", "Order"), async (after) => {
-    const data = await client.query(DOCUMENTS.orderLines, { id: order.id, after });
-    return pageAt(objectAt(data, "order", "QueryRoot"), "lineItems", "Order");
-  });
-  const returnNodes = await allNodes(pageAt(node, "returns", "Order"), async (after) => {
-    const data = await client.query(DOCUMENTS.orderReturns, { id: order.id, after });
-    return pageAt(objectAt(data, "order", "QueryRoot"), "returns", "Order");
-  });
-  const returnLines: ReturnLineRecord[] = [];
-  for (const returnNode of returnNodes) returnLines.push(...(await completeReturn(client, returnNode)));
+/** Fetches what the first pages of an order leave out; without trackings. */
+async function completeOrder(client: ShopifyClient, node: OrderNode): Promise<ShopifyOrder> {
+  const { id } = node;
+  const lines = await allNodes(client, node.lineItems, DOCUMENTS.orderLines, id);
+  const returns = await allNodes(client, node.returns, DOCUMENTS.orderReturns, id);
+  const returnLines = [];
+  for (const returned of returns) returnLines.push(...(await readReturnLines(client, returned)));
   return {
-    order,
-    lines: lines.map(readLine),
-    returns: returnNodes.map(readReturn),
+    order: toOrder(node),
+    lines: lines.map(toLine),
+    returns: returns.map(toReturn),
     returnLines,
-    refunds: await readRefunds(client, node),
-    ...(await fetchAgreements(client, order.id, node)),
+    refunds: await readRefunds(client, node.refunds),
+    ...(await fetchAgreements(client, id, node.agreements)),
     trackings: [],
   };
 }
 
-async function completeReturn(client: ShopifyClient, node: Json): Promise<ReturnLineRecord[]> {
-  const { id } = readReturn(node);
-  const lines = await allNodes(pageAt(node, "returnLineItems", "Return"), async (after) => {
-    const data = await client.query(DOCUMENTS.returnLines, { id, after });
-    return pageAt(objectAt(data, "return", "QueryRoot"), "returnLineItems", "Return");
-  });
-  return lines.map((line) => readReturnLine(line, id));
+async function readReturnLines(client: ShopifyClient, { id, returnLineItems }: ReturnNode) {
+  const lines = await allNodes(client, returnLineItems, DOCUMENTS.returnLines, id);
+  return lines.map((line) => toReturnLine(line, id));
 }

@@ -1,14 +1,14 @@
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
-import { drainPending } from "./drain.ts";
-import { listAt, naming, objectAt, textAt } from "../../kit/json.ts";
-import type { Json } from "../../kit/json.ts";
-import { allNodes, allOf, openNodeReader, pageAt } from "../api/nodes.ts";
-import { readRefund, readRefundLine } from "../map/read-order.ts";
+import { allNodes, allOf, openNodeReader } from "../api/nodes.ts";
+import { toRefund } from "../map/records.ts";
 import type { RefundRecord } from "../map/records.ts";
 import type { ShopifyRun } from "../run.ts";
+import { drainPending } from "./drain.ts";
 
 const ORDERS_PER_REQUEST = 25;
+
+type OrderRefunds = NonNullable<ReturnType<typeof DOCUMENTS.refunds.read>["nodes"][number]>;
 
 /** The refunds of all orders that were asked for, with their lines. */
 export async function fetchRefunds(run: ShopifyRun): Promise<void> {
@@ -16,9 +16,8 @@ export async function fetchRefunds(run: ShopifyRun): Promise<void> {
   await drainPending(run, "refunds", reader.portion, async (orderIds) => {
     const orders = (await reader.read(orderIds)).filter((node) => node !== null);
     const refunds = await allOf(
-      orders.map(async (node) => {
-        const parentId = textAt(node, "id", "Order");
-        const found = await naming(node, () => readRefunds(run.client, node));
+      orders.map(async ({ id: parentId, refunds: first }) => {
+        const found = await readRefunds(run.client, first);
         return found.map((record) => ({ part: "refund", recordId: record.id, parentId, record }));
       }),
     );
@@ -26,16 +25,15 @@ export async function fetchRefunds(run: ShopifyRun): Promise<void> {
   });
 }
 
-/** The refunds that stand in an order's node, each with all its lines. */
-export async function readRefunds(client: ShopifyClient, order: Json): Promise<RefundRecord[]> {
-  const refunds: RefundRecord[] = [];
-  for (const node of listAt(order, "refunds", "Order")) {
-    const refund = readRefund(node);
-    const lines = await allNodes(pageAt(node, "refundLineItems", "Refund"), async (after) => {
-      const data = await client.query(DOCUMENTS.refundLines, { id: refund.id, after });
-      return pageAt(objectAt(data, "refund", "QueryRoot"), "refundLineItems", "Refund");
-    });
-    refunds.push({ ...refund, lines: lines.map(readRefundLine) });
+/** Refunds of an order, each with all its lines. */
+export async function readRefunds(
+  client: ShopifyClient,
+  refunds: OrderRefunds["refunds"],
+): Promise<RefundRecord[]> {
+  const whole: RefundRecord[] = [];
+  for (const refund of refunds) {
+    const lines = await allNodes(client, refund.refundLineItems, DOCUMENTS.refundLines, refund.id);
+    whole.push(toRefund(refund, lines));
   }
-  return refunds;
+  return whole;
 }

@@ -1,20 +1,19 @@
 import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import { drainPending } from "./drain.ts";
-import { naming, objectAt, textAt } from "../../kit/json.ts";
-import type { Json } from "../../kit/json.ts";
-import { allNodes, allOf, openNodeReader, pageAt } from "../api/nodes.ts";
-import { readTrackingNumber } from "../map/read-order.ts";
+import { allNodes, allOf, openNodeReader } from "../api/nodes.ts";
+import { toTrackingNumber } from "../map/records.ts";
 import type { TrackingRecord } from "../map/records.ts";
 import type { ShopifyRun } from "../run.ts";
 
 const RETURNS_PER_REQUEST = 50;
 
-/** Fetches the tracking numbers of returns. */
+type ReturnNode = NonNullable<ReturnType<typeof DOCUMENTS.trackings.read>["nodes"][number]>;
+
+/** The tracking numbers of those returns that have one; a return that is gone has none. */
 export type TrackingReader = {
   /** So many returns are worth fetching together. */
   portion: () => number;
-  /** Of those that have one; a return that is gone has none. */
   read: (returnIds: readonly string[]) => Promise<TrackingRecord[]>;
 };
 
@@ -24,7 +23,7 @@ export function openTrackingReader(client: ShopifyClient): TrackingReader {
     portion: returns.portion,
     read: async (returnIds) => {
       const nodes = (await returns.read(returnIds)).filter((node) => node !== null);
-      const trackings = await allOf(nodes.map((node) => naming(node, () => readTrackings(client, node))));
+      const trackings = await allOf(nodes.map((node) => readTrackings(client, node)));
       return trackings.filter(({ trackingNumbers }) => trackingNumbers.length > 0);
     },
   };
@@ -45,26 +44,15 @@ export async function fetchTrackings(run: ShopifyRun): Promise<void> {
 }
 
 /** The numbers that stand in a return's node, and those on further pages. */
-async function readTrackings(client: ShopifyClient, node: Json): Promise<TrackingRecord> {
-  const returnId = textAt(node, "id", "Return");
-  const orders = await allNodes(pageAt(node, "reverseFulfillmentOrders", "Return"), async (after) => {
-    const data = await client.query(DOCUMENTS.reverseOrders, { id: returnId, after });
-    return pageAt(objectAt(data, "return", "QueryRoot"), "reverseFulfillmentOrders", "Return");
-  });
+async function readTrackings(client: ShopifyClient, node: ReturnNode): Promise<TrackingRecord> {
   const numbers = new Set<string>();
-  for (const order of orders) {
-    for (const delivery of await readDeliveries(client, order)) {
-      const number = readTrackingNumber(delivery);
+  const orders = await allNodes(client, node.reverseFulfillmentOrders, DOCUMENTS.reverseOrders, node.id);
+  for (const { id, reverseDeliveries } of orders) {
+    const deliveries = await allNodes(client, reverseDeliveries, DOCUMENTS.reverseDeliveries, id);
+    for (const delivery of deliveries) {
+      const number = toTrackingNumber(delivery);
       if (number !== null) numbers.add(number);
     }
   }
-  return { returnId, trackingNumbers: [...numbers] };
-}
-
-async function readDeliveries(client: ShopifyClient, order: Json): Promise<Json[]> {
-  const id = textAt(order, "id", "ReverseFulfillmentOrder");
-  return allNodes(pageAt(order, "reverseDeliveries", "ReverseFulfillmentOrder"), async (after) => {
-    const data = await client.query(DOCUMENTS.reverseDeliveries, { id, after });
-    return pageAt(objectAt(data, "node", "QueryRoot"), "reverseDeliveries", "ReverseFulfillmentOrder");
-  });
+  return { returnId: node.id, trackingNumbers: [...numbers] };
 }

@@ -2,11 +2,10 @@ import type { Database } from "../../../../store/database.ts";
 import type { AccountRow } from "../../../../store/queries/webhook-delivery.ts";
 import { SourceRefused } from "../../../connector.ts";
 import { openCredentials, unsealSecrets } from "../../../credentials.ts";
-import { openClient } from "../api/client.ts";
-import { PACING } from "../../kit/pacing.ts";
+import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";
 import { SHOPIFY } from "../run.ts";
 import { readSettings } from "../settings.ts";
-import { readShopAccess } from "./token-check.ts";
+import { readShopAccess } from "./access.ts";
 import { createTokenSource } from "./token.ts";
 
 export type InstallationCheck = {
@@ -22,7 +21,7 @@ export type InstallationState = "installed" | "gone" | "unknown";
 
 /** The platform waits five seconds for the answer to a webhook. */
 const LONGEST_CHECK_MS = 4000;
-const PACING_OF_CHECK = { ...PACING, attempts: 1, requestTimeoutMs: LONGEST_CHECK_MS };
+const RETRY_POLICY = { ...SHOPIFY_RETRY_POLICY, tries: 1, timeoutMs: LONGEST_CHECK_MS };
 
 /** Whether the app is still installed in the shop of a workspace: the platform takes the token of no other. */
 export async function checkInstallation(
@@ -43,7 +42,7 @@ export async function checkInstallation(
     const credentials = openCredentials({ ...place, database });
     const tokens = createTokenSource({ credentials, url, clientId, clientSecret, now: () => new Date() });
     const signal = AbortSignal.timeout(LONGEST_CHECK_MS);
-    await readShopAccess(openClient({ url, tokens, signal, pacing: PACING_OF_CHECK }));
+    await readShopAccess(openClient({ url, tokens, signal, retryPolicy: RETRY_POLICY }));
     return "installed";
   } catch (error) {
     return error instanceof SourceRefused ? "gone" : "unknown";

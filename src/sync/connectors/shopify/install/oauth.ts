@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./token-check.ts";
+import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./access.ts";
 
 /** Where the platform sends the merchant back to; the path of the service's own address. */
 export const CALLBACK_PATH = "/connect/shopify/callback";

@@ -1,7 +1,7 @@
 import { SourceFailed } from "../../../connector.ts";
 import type { ShopifyClient } from "../api/client.ts";
-import { flagAt, listAt, objectAt, textAt, textOrNullAt } from "../../kit/json.ts";
-import { CONNECT_DOCUMENTS } from "../webhooks/documents.ts";
+import { DOCUMENTS } from "../api/documents.ts";
+import { allPages } from "../api/nodes.ts";
 
 type Subscription = { topic: string; includeFields: readonly string[] };
 
@@ -40,30 +40,18 @@ export async function registerWebhooks(client: ShopifyClient, uri: string): Prom
     if (registered.has(topic)) continue;
     const fields = includeFields.length === 0 ? {} : { includeFields };
     const subscription = { uri, format: "JSON", ...fields };
-    const answer = await client.query(CONNECT_DOCUMENTS.webhookCreate, { topic, subscription });
-    const created = objectAt(answer, "webhookSubscriptionCreate", "Mutation");
-    const [problem] = listAt(created, "userErrors", "WebhookSubscriptionCreatePayload");
+    const { created } = await client.query(DOCUMENTS.webhookCreate, { topic, subscription });
+    const [problem] = created.userErrors;
     if (problem !== undefined) {
-      throw new SourceFailed(
-        `Shopify does not send ${topic} to ${uri}: ${textAt(problem, "message", "UserError")}.`,
-      );
+      throw new SourceFailed(`Shopify does not send ${topic} to ${uri}: ${problem.message}.`);
     }
   }
   return SUBSCRIPTIONS.length;
 }
 
 async function listTopics(client: ShopifyClient, uri: string): Promise<ReadonlySet<string>> {
-  const topics = new Set<string>();
-  for (let after: string | null = null, isLast = false; !isLast;) {
-    const answer = await client.query(CONNECT_DOCUMENTS.webhookList, { after });
-    const page = objectAt(answer, "webhookSubscriptions", "Query");
-    for (const node of listAt(page, "nodes", "WebhookSubscriptionConnection")) {
-      if (textAt(node, "uri", "WebhookSubscription") === uri)
-        topics.add(textAt(node, "topic", "WebhookSubscription"));
-    }
-    const pageInfo = objectAt(page, "pageInfo", "WebhookSubscriptionConnection");
-    isLast = !flagAt(pageInfo, "hasNextPage", "PageInfo");
-    after = textOrNullAt(pageInfo, "endCursor", "PageInfo");
-  }
-  return topics;
+  const pageAfter = async (after: string | null) =>
+    (await client.query(DOCUMENTS.webhookList, { after })).page;
+  const subscriptions = await allPages(await pageAfter(null), pageAfter);
+  return new Set(subscriptions.filter((one) => one.uri === uri).map(({ topic }) => topic));
 }

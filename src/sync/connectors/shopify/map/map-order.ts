@@ -1,7 +1,7 @@
 import type { DocumentLine, DocumentReturn } from "../../../../metrics/order.ts";
 import type { DocumentPart } from "../../../document-merge.ts";
 import { mapRefunds } from "./map-refunds.ts";
-import { minorOf } from "./money.ts";
+import { minorOf } from "../../kit/money.ts";
 import type { ReturnLineRecord, ReturnRecord, ShopifyOrder } from "./records.ts";
 import { compareGids } from "../../kit/text.ts";
 

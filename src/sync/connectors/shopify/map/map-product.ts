@@ -1,4 +1,4 @@
-import { minorOf } from "./money.ts";
+import { minorOf } from "../../kit/money.ts";
 import type { ShopifyProduct, VariantRecord } from "./records.ts";
 import type { ShopifySettings } from "../settings.ts";
 import { cleanGroup, cleanKey, cleanLabel, cleanLongText } from "../../kit/text.ts";

@@ -1,5 +1,5 @@
 import type { DocumentRefund } from "../../../../metrics/order.ts";
-import { minorOf, splitMinor } from "./money.ts";
+import { minorOf, splitMinor } from "../../kit/money.ts";
 import type { RefundLineRecord, RefundRecord, ShopifyOrder } from "./records.ts";
 import { compareGids } from "../../kit/text.ts";
 

@@ -1,6 +1,5 @@
 import type { ShopifyClient } from "../api/client.ts";
-import { listAt, objectAt, textAt } from "../../kit/json.ts";
-import { CONNECT_DOCUMENTS } from "./documents.ts";
+import { DOCUMENTS } from "../api/documents.ts";
 
 export type BillingStatus = "active" | "inactive";
 
@@ -17,11 +16,7 @@ export function billingOf(subscriptionStatus: string): BillingStatus {
  * begins another: no single delivery has the current state, so it is requested. Throws as the client.
  */
 export async function readBilling(client: ShopifyClient): Promise<BillingStatus> {
-  const answer = await client.query(CONNECT_DOCUMENTS.subscription, {});
-  const installation = objectAt(answer, "currentAppInstallation", "Query");
-  const subscriptions = listAt(installation, "activeSubscriptions", "AppInstallation");
-  const paid = subscriptions.some(
-    (subscription) => billingOf(textAt(subscription, "status", "AppSubscription")) === "active",
-  );
-  return paid ? "active" : "inactive";
+  const { currentAppInstallation: installation } = await client.query(DOCUMENTS.subscription, {});
+  const isPaid = installation.activeSubscriptions.some(({ status }) => billingOf(status) === "active");
+  return isPaid ? "active" : "inactive";
 }

@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { NamedRecord } from "../../../../store/queries/webhook-delivery.ts";
 import { SUBSCRIPTION } from "./billing.ts";
-import { isObject } from "../../kit/json.ts";
-import type { Json } from "../../kit/json.ts";
+import { isObject } from "../../kit/foreign.ts";
+import type { Json } from "../../kit/foreign.ts";
 import { isPayloadOf } from "./payloads.ts";
 
 /** A delivery as it arrived; `body` is what its signature is over. */

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
-import type { Json } from "../../kit/json.ts";
+import type { Json } from "../../kit/foreign.ts";
 
 /** A record's number, as the platform writes it in most payloads. */
 const id = Type.Union([

@@ -9,10 +9,9 @@ import {
 import type { PendingRecord } from "../../../../store/queries/pending-record.ts";
 import { readBilling, SUBSCRIPTION } from "./billing.ts";
 import type { ShopifyClient } from "../api/client.ts";
-import { idAt } from "../../kit/json.ts";
 import { openNodeReader } from "../api/nodes.ts";
 import { RETURN } from "./delivery.ts";
-import { CONNECT_DOCUMENTS } from "./documents.ts";
+import { DOCUMENTS } from "../api/documents.ts";
 
 type Place = { shopKey: number; source: string };
 
@@ -57,7 +56,7 @@ async function settle(
 
 /** A return that is not there any more has left its order changed, which the next look at changed orders finds. */
 async function readOrdersOf(client: ShopifyClient, returns: readonly PendingRecord[]): Promise<string[]> {
-  const reader = openNodeReader(client, CONNECT_DOCUMENTS.returnOrders, MOST_NODES);
+  const reader = openNodeReader(client, DOCUMENTS.returnOrders, MOST_NODES);
   const nodes = await reader.read(returns.map((row) => row.record_id));
-  return nodes.flatMap((node) => (node === null ? [] : [idAt(node, "order", "Return")]));
+  return nodes.flatMap((node) => (node === null ? [] : [node.order.id]));
 }

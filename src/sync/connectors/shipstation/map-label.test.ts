@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredLabel } from "../../../store/queries/label-record.ts";
 import { SourceFailed } from "../../connector.ts";
-import { readFields } from "../kit/said-fields.ts";
-import { readLabel } from "./read-label.ts";
+import { readLabel, readTracking } from "./client.ts";
+import { mapLabel } from "./map-label.ts";
 
 const CREATED = "2026-01-10T12:00:00.000Z";
 const SCANNED = "2026-01-14T09:00:00.000Z";
@@ -57,8 +57,8 @@ test("M10: labels under way, failed, for testing or outbound are none", async ()
   for (const change of [{ status: "processing" }, { status: "error" }, { test_label: true }]) {
     assert.equal(await read(change), null);
   }
-  const outbound = readFields({ ...LABEL, is_return_label: false }, "ShipStation", "a label");
-  assert.equal(await readLabel(outbound, new Map(), assert.fail), null);
+  const outbound = readLabel({ ...LABEL, is_return_label: false, created_at: null, shipment_cost: null });
+  assert.equal(await mapLabel(outbound, new Map(), assert.fail), null);
 });
 
 test("the RMA number is a platform's id, a return's name or an order's", async () => {
@@ -100,11 +100,11 @@ const LABEL = {
 type Circumstances = { asked?: string[]; stored?: StoredLabel; tracking?: object };
 
 async function read(change: object, { asked = [], stored, tracking }: Circumstances = {}) {
-  const label = readFields({ ...LABEL, ...change }, "ShipStation", "a label");
+  const label = readLabel({ ...LABEL, ...change });
   const known = new Map(stored === undefined ? [] : [[stored.label_id, stored]]);
-  const record = await readLabel(label, known, (labelId) => {
+  const record = await mapLabel(label, known, (labelId) => {
     asked.push(labelId);
-    return Promise.resolve(readFields(tracking ?? { events: EVENTS }, "ShipStation", "a tracking"));
+    return Promise.resolve(readTracking(tracking ?? { events: EVENTS }));
   });
   assert.equal(record?.recordId, "se-1");
   return record.labels[0] ?? null;

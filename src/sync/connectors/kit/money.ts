@@ -1,12 +1,16 @@
-import { currencyExponent, minorFromDecimal } from "../../../../metrics/money.ts";
-import { SourceFailed } from "../../../connector.ts";
+import { currencyExponent, minorFromDecimal } from "../../../metrics/money.ts";
+import { SourceFailed } from "../../connector.ts";
 
-/** M9: an amount of the platform in minor units, halves away from zero where it has more decimals than its currency. */
-export function minorOf(amount: string, currencyCode: string): number {
+/**
+ * M9: an amount in minor units of its currency; a number is taken as the decimal it is written as. Decimals beyond the
+ * currency's are rounded, halves away from zero. Throws `SourceFailed` for what is no amount.
+ */
+export function minorOf(amount: string | number, currencyCode: string): number {
+  const text = String(amount).trim();
   const exponent = currencyExponent(currencyCode);
-  const minor = minorFromDecimal(amount, exponent) ?? roundedMinor(amount, exponent);
+  const minor = minorFromDecimal(text, exponent) ?? roundedMinor(text, exponent);
   if (minor !== null) return minor;
-  throw new SourceFailed(`Shopify's answer cannot be read: ${JSON.stringify(amount)} is no amount of money.`);
+  throw new SourceFailed(`An answer cannot be read: ${JSON.stringify(amount)} is no amount of money.`);
 }
 
 const DECIMAL = /^([+-]?)(\d+)\.(\d+)$/;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SourceFailed } from "../../connector.ts";
-import { readFields } from "../kit/said-fields.ts";
-import { readReturn } from "./read-return.ts";
+import { readReturn } from "./client.ts";
+import { mapReturn } from "./map-return.ts";
 
 const CREATED = "2026-01-10T12:00:00.000Z";
 /** The first 16 digits of the SHA-256 of T. */
@@ -78,7 +78,7 @@ test("M10: a canceled label is voided when that was first seen", () => {
   assert.equal(read({ labels })[0]?.voidedAt, UPDATED);
   const earlier = new Date("2026-01-15T00:00:00.000Z");
   const stored = { label_id: `12:${T}`, charged_at: new Date(CREATED), voided_at: earlier };
-  const record = readReturn(fieldsOf({ labels }), new Map([[`12:${T}`, stored]]));
+  const record = mapReturn(returnOf({ labels }), new Map([[`12:${T}`, stored]]));
   assert.equal(record.labels[0]?.voidedAt, earlier.toISOString());
 });
 
@@ -99,7 +99,7 @@ test("ids that come as numbers are ids, and what has another type is a failure",
   }
 });
 
-function fieldsOf(change: object) {
+function returnOf(change: object) {
   const returned = {
     id: "12",
     created_at: CREATED,
@@ -109,9 +109,9 @@ function fieldsOf(change: object) {
     order_name: "#1001",
     ...change,
   };
-  return readFields(returned, "Loop", "a return");
+  return readReturn(returned);
 }
 
 function read(change: object) {
-  return readReturn(fieldsOf(change), new Map()).labels;
+  return mapReturn(returnOf(change), new Map()).labels;
 }
