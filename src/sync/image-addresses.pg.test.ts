@@ -45,6 +45,6 @@ test("an image address that is not http(s) is left out with a warning, and the p
     rows.map((row) => row.image_url),
     expected,
   );
-  const oddities = { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 };
-  assert.deepEqual(notesOf(oddities, new Map([["unusable_image", 5]])), [`5 ${message}.`]);
+  const anomalies = { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 };
+  assert.deepEqual(notesOf(anomalies, new Map([["unusable_image", 5]])), [`5 ${message}.`]);
 });

@@ -15,24 +15,21 @@ import { openFetchedOrders, openFetchedProducts } from "./map/assemble.ts";
 import type { FetchedOrder } from "./map/assemble.ts";
 import type { ShopifyCursor } from "./cursor.ts";
 import { limitAfter, surelyVisibleFrom } from "./fetch/history.ts";
-import { mapOrder } from "./map/map-order.ts";
-import type { MappedOrder, OrderOddities } from "./map/map-order.ts";
+import { mapOrder, NO_ANOMALIES } from "./map/map-order.ts";
+import type { MappedOrder, OrderAnomalies } from "./map/map-order.ts";
 import { mapProduct } from "./map/map-product.ts";
 import type { MappedProduct } from "./map/map-product.ts";
 import { SHOPIFY } from "./run.ts";
 import type { ShopifyRun } from "./run.ts";
 
-export type AppliedCounts = {
-  orders: number;
-  changed_orders: number;
-  order_lines: number;
-  returns: number;
-  refunds: number;
-  products: number;
-  variants: number;
-};
+/** What a run has applied. */
+const NO_COUNTS = { orders: 0, order_lines: 0, returns: 0, refunds: 0, products: 0, variants: 0 };
 
-export type Applied = { counts: AppliedCounts; oddities: OrderOddities; warnings: WarningCounts };
+export type Applied = {
+  counts: typeof NO_COUNTS & { changed_orders: number };
+  anomalies: OrderAnomalies;
+  warnings: WarningCounts;
+};
 
 /**
  * Applies and publishes all that was fetched, in one transaction with the cursor that says so. The shop's as-of becomes
@@ -51,7 +48,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
       const visibleFrom = backfill.hasAllOrders ? null : surelyVisibleFrom(asOf);
       await addGoneOrders(connection, shopKey, SHOPIFY, visibleFrom);
     }
-    const tally = newTally();
+    const tally: Tally = { counts: { ...NO_COUNTS }, anomalies: { ...NO_ANOMALIES } };
     await stageProducts(run, connection, tally);
     const { changes, merged } = await applyStage({
       connection,
@@ -71,29 +68,14 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
     await clearRecords(connection, shopKey, SHOPIFY);
     await setCursor(connection, shopKey, SHOPIFY, cursor);
     const counts = { ...tally.counts, changed_orders: merged.changedOrders };
-    return { counts, oddities: tally.oddities, warnings: merged.warnings };
+    return { counts, anomalies: tally.anomalies, warnings: merged.warnings };
   }, run.signal);
   run.cursor = cursor;
   if (applied.counts.changed_orders >= MANY_ROWS) await analyzeData(run.database);
   return applied;
 }
 
-type Tally = { counts: AppliedCounts; oddities: OrderOddities };
-
-function newTally(): Tally {
-  return {
-    counts: {
-      orders: 0,
-      changed_orders: 0,
-      order_lines: 0,
-      returns: 0,
-      refunds: 0,
-      products: 0,
-      variants: 0,
-    },
-    oddities: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
-  };
-}
+type Tally = { counts: typeof NO_COUNTS; anomalies: OrderAnomalies };
 
 async function stageProducts(run: ShopifyRun, connection: Connection, { counts }: Tally): Promise<void> {
   const next = await openFetchedProducts(connection, run.shopKey, SHOPIFY);
@@ -171,17 +153,12 @@ function isBefore({ order }: FetchedOrder, historyFrom: string | null): boolean 
 }
 
 /** An order without lines is one that the platform no longer has. */
-const GONE: MappedOrder = {
-  part: { lines: [], returns: [], refunds: [] },
-  oddities: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
-};
+const GONE: MappedOrder = { part: { lines: [], returns: [], refunds: [] }, anomalies: NO_ANOMALIES };
 
-function count({ counts, oddities }: Tally, { part, oddities: found }: MappedOrder): void {
+function count({ counts, anomalies }: Tally, { part, anomalies: found }: MappedOrder): void {
   counts.orders += 1;
   counts.order_lines += part.lines.length;
   counts.returns += part.returns.length;
   counts.refunds += part.refunds.length;
-  oddities.unverifiedReturnLines += found.unverifiedReturnLines;
-  oddities.undatedClosedReturns += found.undatedClosedReturns;
-  oddities.foreignOrders += found.foreignOrders;
+  for (const [name, units] of Object.entries(found)) anomalies[name as keyof OrderAnomalies] += units;
 }

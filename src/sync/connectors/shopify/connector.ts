@@ -87,9 +87,9 @@ async function sync(options: ShopifyConnectorOptions, context: SyncContext): Pro
   const connection = await findConnection(database, shopKey, SHOPIFY);
   const cursor = readCursor(connection?.cursor);
   const run: ShopifyRun = { ...context, client, shop, access, cursor };
-  const { counts, oddities, warnings } = await fetchAndApply(run);
+  const { counts, anomalies, warnings } = await fetchAndApply(run);
   if (access.hasAllOrders && run.cursor.limit !== null) await askForBackfill(run);
-  return { counts, notes: [...limitNotes(run.cursor.limit, access), ...notesOf(oddities, warnings)] };
+  return { counts, notes: [...limitNotes(run.cursor.limit, access), ...notesOf(anomalies, warnings)] };
 }
 
 /** What the app could not see while it lacked read_all_orders is read as soon as it has it. */

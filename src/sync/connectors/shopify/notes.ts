@@ -1,21 +1,13 @@
+import { WARNING_TEXTS } from "../kit/warnings.ts";
 import type { WarningCounts } from "../../project.ts";
 import type { OrderAccess } from "./install/access.ts";
 import type { HistoryLimit } from "./cursor.ts";
-import type { OrderOddities } from "./map/map-order.ts";
-
-const WARNINGS = {
-  refund_exceeds_line: "refunds claim more units than their line has left; the rest counts as money only",
-  return_exceeds_line: "returns claim more units than their line has left; the rest is not counted",
-  negative_lag: "returns or refunds lie before their order; they count on the day of the order",
-  unknown_line: "returns or refunds name lines that their order does not have",
-  unusable_image:
-    "products have an image address that does not begin with http:// or https://; it is left out",
-} as const;
+import type { OrderAnomalies } from "./map/map-order.ts";
 
 /** What the operator should know of a run that succeeded. */
-export function notesOf(oddities: OrderOddities, warnings: WarningCounts): string[] {
+export function notesOf(anomalies: OrderAnomalies, warnings: WarningCounts): string[] {
   const notes: string[] = [];
-  const { unverifiedReturnLines, undatedClosedReturns, foreignOrders } = oddities;
+  const { unverifiedReturnLines, undatedClosedReturns, foreignOrders } = anomalies;
   if (unverifiedReturnLines > 0) {
     notes.push(`${unverifiedReturnLines} returned units belong to no order line that Shopify knows.`);
   }
@@ -25,7 +17,7 @@ export function notesOf(oddities: OrderOddities, warnings: WarningCounts): strin
   if (foreignOrders > 0) {
     notes.push(`${foreignOrders} orders are in an earlier currency of the shop; their money is left out.`);
   }
-  for (const [kind, count] of warnings) notes.push(`${count} ${WARNINGS[kind]}.`);
+  for (const [kind, count] of warnings) notes.push(`${count} ${WARNING_TEXTS[kind]}.`);
   return notes;
 }
 

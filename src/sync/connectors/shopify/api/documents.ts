@@ -85,18 +85,54 @@ function changed(name: string, field: string) {
   return document(name, "($query: String, $after: String)", { page: connection(item, args, { field }) });
 }
 
-const USER_ERRORS = Type.Array(object("UserError", { message: Text }));
+/** A field with what follows its name. */
+function called<Schema extends TSchema>(args: string, schema: Schema): Schema {
+  return { ...schema, args };
+}
+
+const OPERATION = id("BulkOperation");
+const OPERATION_STATE = object("BulkOperation", {
+  id: Text,
+  status: Text,
+  errorCode: nullable(Text),
+  objectCount: Whole,
+  url: nullable(Text),
+});
+const OPERATION_STARTED = object("BulkOperationRunQueryPayload", {
+  bulkOperation: nullable(OPERATION),
+  userErrors: Type.Array(object("BulkOperationUserError", { code: nullable(Text), message: Text })),
+});
+const OPERATION_CANCELLED = object("BulkOperationCancelPayload", { bulkOperation: nullable(OPERATION) });
+const SUBSCRIPTION = object("WebhookSubscription", { topic: Text, uri: Text });
+const SUBSCRIBED = object("WebhookSubscriptionCreatePayload", {
+  userErrors: Type.Array(object("UserError", { message: Text })),
+});
 /** An agreement with the cursor that leads to its successor. */
 const AGREEMENT_EDGE = object("SalesAgreementEdge", {
   cursor: Text,
   node: object("SalesAgreement", { ...AGREEMENT, sales: connection(SALE, "(first: 15)") }),
 });
+const AGREEMENT_SALES = object("SalesAgreementConnection", {
+  nodes: Type.Array(object("SalesAgreement", { sales: connection(SALE, "(first: 100, after: $after)") })),
+});
+const RETURN_NODE = object("Return", { ...RETURN, returnLineItems: connection(RETURN_LINE, "(first: 10)") });
 const REFUNDS = Type.Array(
   object("Refund", { ...REFUND, refundLineItems: connection(REFUND_LINE, "(first: 50)") }),
 );
+const ORDER_NODE = object("Order", {
+  ...ORDER,
+  lineItems: connection(LINE, "(first: 10)"),
+  returns: connection(RETURN_NODE, "(first: 3)"),
+  refunds: REFUNDS,
+  agreements: connection(AGREEMENT_EDGE, "(first: 5)", { itemField: "edges" }),
+});
 const REVERSE_ORDER = object("ReverseFulfillmentOrder", {
   id: Text,
   reverseDeliveries: connection(REVERSE_DELIVERY, "(first: 5)"),
+});
+const TRACKED_RETURN = object("Return", {
+  id: Text,
+  reverseFulfillmentOrders: connection(REVERSE_ORDER, "(first: 5)"),
 });
 
 export const DOCUMENTS = {
@@ -112,90 +148,38 @@ export const DOCUMENTS = {
     }),
   }),
   webhookList: document("WebhookList", "($after: String)", {
-    page: connection(
-      object("WebhookSubscription", { topic: Text, uri: Text }),
-      "(first: 100, after: $after)",
-      {
-        field: "webhookSubscriptions",
-      },
-    ),
+    page: connection(SUBSCRIPTION, "(first: 100, after: $after)", { field: "webhookSubscriptions" }),
   }),
   webhookCreate: document(
     "WebhookCreate",
     "($topic: WebhookSubscriptionTopic!, $subscription: WebhookSubscriptionInput!)",
     {
-      created: object(
-        "WebhookSubscriptionCreatePayload",
-        { userErrors: USER_ERRORS },
-        {
-          field: "webhookSubscriptionCreate",
-          args: "(topic: $topic, webhookSubscription: $subscription)",
-        },
-      ),
+      webhookSubscriptionCreate: called("(topic: $topic, webhookSubscription: $subscription)", SUBSCRIBED),
     },
     "mutation",
   ),
-  returnOrders: nodes("ReturnOrders", object("Return", { id: Text, order: id("Order") })),
   bulkRun: document(
     "BulkRun",
     "($query: String!)",
-    {
-      bulkOperationRunQuery: object(
-        "BulkOperationRunQueryPayload",
-        {
-          bulkOperation: nullable(id("BulkOperation")),
-          userErrors: Type.Array(object("BulkOperationUserError", { code: nullable(Text), message: Text })),
-        },
-        { args: "(query: $query, groupObjects: false)" },
-      ),
-    },
+    { bulkOperationRunQuery: called("(query: $query, groupObjects: false)", OPERATION_STARTED) },
     "mutation",
   ),
   bulkPoll: document("BulkPoll", "($id: ID!)", {
-    bulkOperation: nullable(
-      object(
-        "BulkOperation",
-        { id: Text, status: Text, errorCode: nullable(Text), objectCount: Whole, url: nullable(Text) },
-        { args: "(id: $id)" },
-      ),
-    ),
+    bulkOperation: nullable(called("(id: $id)", OPERATION_STATE)),
   }),
   bulkCancel: document(
     "BulkCancel",
     "($id: ID!)",
-    {
-      bulkOperationCancel: object(
-        "BulkOperationCancelPayload",
-        { bulkOperation: nullable(id("BulkOperation")) },
-        { args: "(id: $id)" },
-      ),
-    },
+    { bulkOperationCancel: called("(id: $id)", OPERATION_CANCELLED) },
     "mutation",
   ),
   changedOrders: changed("ChangedOrders", "orders"),
   changedProducts: changed("ChangedProducts", "products"),
+  returnOrders: nodes("ReturnOrders", object("Return", { id: Text, order: id("Order") })),
   productVariants: further("ProductVariants", "Product", "variants", VARIANT),
-  orders: nodes(
-    "Orders",
-    object("Order", {
-      ...ORDER,
-      lineItems: connection(LINE, "(first: 10)"),
-      returns: connection(
-        object("Return", { ...RETURN, returnLineItems: connection(RETURN_LINE, "(first: 10)") }),
-        "(first: 3)",
-      ),
-      refunds: REFUNDS,
-      agreements: connection(AGREEMENT_EDGE, "(first: 5)", { itemField: "edges" }),
-    }),
-  ),
+  orders: nodes("Orders", ORDER_NODE),
   orderLines: further("OrderLines", "Order", "lineItems", LINE),
-  orderReturns: further(
-    "OrderReturns",
-    "Order",
-    "returns",
-    object("Return", { ...RETURN, returnLineItems: connection(RETURN_LINE, "(first: 10)") }),
-    { first: 25 },
-  ),
+  orderReturns: further("OrderReturns", "Order", "returns", RETURN_NODE, { first: 25 }),
   returnLines: further("ReturnLines", "Return", "returnLineItems", RETURN_LINE),
   orderAgreements: further("OrderAgreements", "Order", "agreements", AGREEMENT_EDGE, {
     first: 10,
@@ -203,28 +187,14 @@ export const DOCUMENTS = {
   }),
   // An agreement is no node of its own: it is found as the first one after its predecessor's cursor.
   agreementSales: document("AgreementSales", "($id: ID!, $previous: String, $after: String)", {
-    order: object(
-      "Order",
-      {
-        agreements: object(
-          "SalesAgreementConnection",
-          {
-            nodes: Type.Array(
-              object("SalesAgreement", { id: Text, sales: connection(SALE, "(first: 100, after: $after)") }),
-            ),
-          },
-          { args: "(first: 1, after: $previous)" },
-        ),
-      },
-      { args: "(id: $id)" },
+    order: called(
+      "(id: $id)",
+      object("Order", { agreements: called("(first: 1, after: $previous)", AGREEMENT_SALES) }),
     ),
   }),
   refunds: nodes("Refunds", object("Order", { id: Text, refunds: REFUNDS })),
   refundLines: further("RefundLines", "Refund", "refundLineItems", REFUND_LINE),
-  trackings: nodes(
-    "Trackings",
-    object("Return", { id: Text, reverseFulfillmentOrders: connection(REVERSE_ORDER, "(first: 5)") }),
-  ),
+  trackings: nodes("Trackings", TRACKED_RETURN),
   reverseOrders: further("ReverseOrders", "Return", "reverseFulfillmentOrders", REVERSE_ORDER, { first: 25 }),
   reverseDeliveries: further(
     "ReverseDeliveries",

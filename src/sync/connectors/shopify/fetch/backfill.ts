@@ -16,7 +16,7 @@ import { pause } from "../../kit/http.ts";
 import { DownloadBroken } from "../api/read-lines.ts";
 import { SHOPIFY, step } from "../run.ts";
 import type { ShopifyRun } from "../run.ts";
-import { DELETED_ORDER } from "../webhooks/delivery.ts";
+import { DELETED_ORDER } from "../webhooks/topics.ts";
 
 /** Tries of one bulk operation, and downloads of one file, before a run gives up. */
 const MAX_FAILURES = 4;

@@ -12,7 +12,7 @@ import { openTrackingReader } from "./trackings.ts";
 import { surelyVisibleFrom } from "./history.ts";
 import type { ReturnRecord, ShopifyOrder } from "../map/records.ts";
 import type { ShopifyRun } from "../run.ts";
-import { DELETED_ORDER } from "../webhooks/delivery.ts";
+import { DELETED_ORDER } from "../webhooks/topics.ts";
 
 const ORDERS_PER_REQUEST = 10;
 

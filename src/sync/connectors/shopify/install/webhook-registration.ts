@@ -40,8 +40,8 @@ export async function registerWebhooks(client: ShopifyClient, uri: string): Prom
     if (registered.has(topic)) continue;
     const fields = includeFields.length === 0 ? {} : { includeFields };
     const subscription = { uri, format: "JSON", ...fields };
-    const { created } = await client.query(DOCUMENTS.webhookCreate, { topic, subscription });
-    const [problem] = created.userErrors;
+    const answer = await client.query(DOCUMENTS.webhookCreate, { topic, subscription });
+    const [problem] = answer.webhookSubscriptionCreate.userErrors;
     if (problem !== undefined) {
       throw new SourceFailed(`Shopify does not send ${topic} to ${uri}: ${problem.message}.`);
     }

@@ -1,13 +1,6 @@
 import type { Connection } from "../../../../store/database.ts";
-import {
-  closeOrderRecords,
-  closeProductRecords,
-  nextOrderRecords,
-  nextProductRecords,
-  openOrderRecords,
-  openProductRecords,
-} from "../../../../store/queries/shopify-record.ts";
-import type { OrderRecordRow, ProductRecordRow } from "../../../../store/queries/shopify-record.ts";
+import { openOrderRecords, openProductRecords } from "../../../../store/queries/shopify-record.ts";
+import type { NextRows, OrderRecordRow, ProductRecordRow } from "../../../../store/queries/shopify-record.ts";
 import type {
   AgreementRecord,
   LineRecord,
@@ -23,11 +16,6 @@ import type {
   VariantRecord,
 } from "./records.ts";
 
-const RECORDS_PER_FETCH = 2000;
-
-/** The next items; empty at the end. */
-export type Portions<Item> = () => Promise<Item[]>;
-
 /** `order` null = the platform no longer has it. */
 export type FetchedOrder = { orderId: string; order: ShopifyOrder | null; document: unknown };
 
@@ -36,22 +24,9 @@ export async function openFetchedOrders(
   connection: Connection,
   shopKey: number,
   source: string,
-): Promise<Portions<FetchedOrder>> {
-  await openOrderRecords(connection, shopKey, source);
-  const groups = openGroups(
-    () => nextOrderRecords(connection, RECORDS_PER_FETCH),
-    () => closeOrderRecords(connection),
-    (row) => row.order_id,
-  );
-  return async () => {
-    let rowsByOrder = await groups();
-    let orders = rowsByOrder.flatMap(assembleOrder);
-    while (orders.length === 0 && rowsByOrder.length > 0) {
-      rowsByOrder = await groups();
-      orders = rowsByOrder.flatMap(assembleOrder);
-    }
-    return orders;
-  };
+): Promise<NextRows<FetchedOrder>> {
+  const rows = await openOrderRecords(connection, shopKey, source);
+  return openGroups(rows, (row) => row.order_id, assembleOrder);
 }
 
 /** Puts the fetched records of each product together. */
@@ -59,41 +34,33 @@ export async function openFetchedProducts(
   connection: Connection,
   shopKey: number,
   source: string,
-): Promise<Portions<ShopifyProduct>> {
-  await openProductRecords(connection, shopKey, source);
-  const groups = openGroups(
-    () => nextProductRecords(connection, RECORDS_PER_FETCH),
-    () => closeProductRecords(connection),
-    (row) => row.product_id,
-  );
-  return async () => (await groups()).flatMap(assembleProduct);
+): Promise<NextRows<ShopifyProduct>> {
+  const rows = await openProductRecords(connection, shopKey, source);
+  return openGroups(rows, (row) => row.product_id, assembleProduct);
 }
 
 /** Rows of one key stand together; the last key's rows of a fetch may go on in the next one. */
-function openGroups<Fetched>(
-  fetchRows: () => Promise<Fetched[]>,
-  close: () => Promise<void>,
-  keyOf: (row: Fetched) => string,
-): Portions<Fetched[]> {
-  let open: Fetched[] = [];
-  let isClosed = false;
+function openGroups<Row, Item>(
+  nextRows: NextRows<Row>,
+  keyOf: (row: Row) => string,
+  assemble: (rows: Row[]) => Item[],
+): NextRows<Item> {
+  let open: Row[] = [];
   return async () => {
-    const complete: Fetched[][] = [];
-    while (complete.length === 0 && !isClosed) {
-      const rows = await fetchRows();
+    const items: Item[] = [];
+    for (let isEnd = false; items.length === 0 && !isEnd;) {
+      const rows = await nextRows();
+      isEnd = rows.length === 0;
       for (const row of rows) {
         if (open[0] !== undefined && keyOf(open[0]) !== keyOf(row)) {
-          complete.push(open);
+          items.push(...assemble(open));
           open = [];
         }
         open.push(row);
       }
-      if (rows.length > 0) continue;
-      isClosed = true;
-      await close();
-      if (open.length > 0) complete.push(open);
+      if (isEnd && open.length > 0) items.push(...assemble(open.splice(0)));
     }
-    return complete;
+    return items;
   };
 }
 

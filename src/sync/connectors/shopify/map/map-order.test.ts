@@ -179,17 +179,17 @@ test("M2: a return that is closed with nothing processed returned nothing", () =
 
 test("units that the platform ties to no line are counted as such and nowhere else", () => {
   const returnLines = [returnLine(1, {}), returnLine(2, { lineId: null, quantity: 2 })];
-  const { part, oddities } = mapOrder(order({ returns: [RETURN], returnLines }), "EUR");
+  const { part, anomalies } = mapOrder(order({ returns: [RETURN], returnLines }), "EUR");
   assert.deepEqual(
     part.returns.map((row) => row.units),
     [1],
   );
-  assert.equal(oddities.unverifiedReturnLines, 2);
+  assert.equal(anomalies.unverifiedReturnLines, 2);
 });
 
 test("a return that is closed without a time is counted as such", () => {
-  const { oddities } = mapOrder(order({ returns: [{ ...RETURN, closedAt: null }] }), "EUR");
-  assert.equal(oddities.undatedClosedReturns, 1);
+  const { anomalies } = mapOrder(order({ returns: [{ ...RETURN, closedAt: null }] }), "EUR");
+  assert.equal(anomalies.undatedClosedReturns, 1);
 });
 
 test("tracking numbers keep the return they belong to", () => {
@@ -218,8 +218,8 @@ test("M9: an order in an earlier currency of the shop brings units and no money"
       ],
     },
   ];
-  const { part, oddities } = mapOrder(order({ refunds }, { currencyCode: "DKK" }), "EUR");
-  assert.equal(oddities.foreignOrders, 1);
+  const { part, anomalies } = mapOrder(order({ refunds }, { currencyCode: "DKK" }), "EUR");
+  assert.equal(anomalies.foreignOrders, 1);
   assert.equal(part.lines[0]?.unitPriceMinor, null);
   assert.deepEqual(
     part.refunds.map((row) => [row.units, row.subtotalMinor]),

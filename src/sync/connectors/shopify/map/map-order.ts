@@ -5,16 +5,22 @@ import { minorOf } from "../../kit/money.ts";
 import type { ReturnLineRecord, ReturnRecord, ShopifyOrder } from "./records.ts";
 import { compareGids } from "../../kit/text.ts";
 
-export type MappedOrder = { part: DocumentPart; oddities: OrderOddities };
+export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 
 /** What of an order cannot be counted, for the notes of a run. */
-export type OrderOddities = {
+export type OrderAnomalies = {
   /** Units of returns of which the platform does not know the line. */
   unverifiedReturnLines: number;
   /** Returns that are closed without a time. */
   undatedClosedReturns: number;
   /** 1 when the order was placed in another currency than the shop's: its money is left out. */
   foreignOrders: number;
+};
+
+export const NO_ANOMALIES: OrderAnomalies = {
+  unverifiedReturnLines: 0,
+  undatedClosedReturns: 0,
+  foreignOrders: 0,
 };
 
 /** The canonical document of an order; `currencyCode` is the shop's. */
@@ -33,7 +39,7 @@ export function mapOrder(said: ShopifyOrder, currencyCode: string): MappedOrder 
       refunds: mapRefunds(said, money),
       trackings,
     },
-    oddities: {
+    anomalies: {
       unverifiedReturnLines: returnLines
         .filter((line) => line.lineId === null)
         .reduce((sum, line) => sum + line.quantity, 0),

@@ -10,7 +10,7 @@ import { checkInstallation } from "../install/installation-check.ts";
 import type { InstallationCheck } from "../install/installation-check.ts";
 import { SHOPIFY } from "../run.ts";
 import { isOfEarlierConnection } from "./delivery.ts";
-import type { PrivacyAct } from "./delivery.ts";
+import type { PrivacyAct } from "./topics.ts";
 
 export type PrivacyOptions = InstallationCheck & {
   log: { warn(about: Readonly<Record<string, unknown>>, message: string): void };

@@ -10,16 +10,10 @@ import { isShopHost } from "../api/hosts.ts";
 import { answerPrivacy } from "./privacy.ts";
 import type { PrivacyOptions } from "./privacy.ts";
 import { SHOPIFY } from "../run.ts";
-import {
-  isOfEarlierConnection,
-  isOfItsShop,
-  isSigned,
-  LASTING_KINDS,
-  meaningOf,
-  readPayload,
-  replayKeyOf,
-} from "./delivery.ts";
-import type { Delivery, Meaning } from "./delivery.ts";
+import { isOfEarlierConnection, isOfItsShop, isSigned, readPayload, replayKeyOf } from "./delivery.ts";
+import type { Delivery } from "./delivery.ts";
+import { LASTING_KINDS, meaningOf } from "./topics.ts";
+import type { Meaning } from "./topics.ts";
 
 /** `clientSecret` is the app's; a connection may have a secret of its own, which counts for its shop alone. */
 export type WebhookOptions = PrivacyOptions;

@@ -7,10 +7,9 @@ import {
   removePending,
 } from "../../../../store/queries/pending-record.ts";
 import type { PendingRecord } from "../../../../store/queries/pending-record.ts";
-import { readBilling, SUBSCRIPTION } from "./billing.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { openNodeReader } from "../api/nodes.ts";
-import { RETURN } from "./delivery.ts";
+import { RETURN, SUBSCRIPTION } from "./topics.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 
 type Place = { shopKey: number; source: string };
@@ -59,4 +58,15 @@ async function readOrdersOf(client: ShopifyClient, returns: readonly PendingReco
   const reader = openNodeReader(client, DOCUMENTS.returnOrders, MOST_NODES);
   const nodes = await reader.read(returns.map((row) => row.record_id));
   return nodes.flatMap((node) => (node === null ? [] : [node.order.id]));
+}
+
+/**
+ * Where the shop's subscription stands now. Deliveries come in any order, and a changed plan ends one subscription and
+ * begins another: no single delivery has the current state, so it is requested. Only ACTIVE pays: ACCEPTED, PENDING,
+ * DECLINED, EXPIRED, FROZEN and CANCELLED do not.
+ */
+async function readBilling(client: ShopifyClient): Promise<"active" | "inactive"> {
+  const { currentAppInstallation: installation } = await client.query(DOCUMENTS.subscription, {});
+  const isPaid = installation.activeSubscriptions.some(({ status }) => status === "ACTIVE");
+  return isPaid ? "active" : "inactive";
 }
