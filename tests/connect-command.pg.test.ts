@@ -86,7 +86,7 @@ const refuses = async (
   const sentences = outcome.stderr
     .trim()
     .split("\n")
-    .filter((line) => line !== "Asking Shopify…");
+    .filter((line) => !/^Asking (?:Shopify|ShipStation|Loop)…$/u.test(line));
   assert.equal(sentences.length, 1, outcome.stderr);
   assert.match(sentences[0] ?? "", sentence);
   assert.deepEqual(await connections(), stored);

@@ -6,7 +6,8 @@ import type { LoopReturn } from "../../simulators/loop/returns.ts";
 import { startLoopSimulator } from "../../simulators/loop/server.ts";
 import type { LoopSimulator } from "../../simulators/loop/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { createLoopConnector } from "../../src/sync/connectors/loop/connector.ts";
+import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
+import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
 import { startImportShop } from "../support/import-shop.ts";
 import type { ImportShop } from "../support/import-shop.ts";
 import {
@@ -22,7 +23,7 @@ import {
 const loopLabel = (returnId: number, trackingNumber: string): string =>
   `${returnId}:${createHash("sha256").update(trackingNumber).digest("hex").slice(0, 16)}`;
 
-const connector = createLoopConnector(SMALL_PAGES);
+const connector = labelConnector(LOOP, SMALL_PAGES);
 
 let shop: ImportShop;
 const simulators: LoopSimulator[] = [];

@@ -17,9 +17,10 @@ import {
   tracking,
 } from "../support/label-shop.ts";
 import { SourceRefused } from "../../src/sync/connector.ts";
-import { createShipStationConnector } from "../../src/sync/connectors/shipstation/connector.ts";
+import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
+import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
 
-const connector = createShipStationConnector(SMALL_PAGES);
+const connector = labelConnector(SHIPSTATION, SMALL_PAGES);
 
 let shop: ImportShop;
 const simulators: ShipStationSimulator[] = [];
@@ -35,10 +36,10 @@ after(async () => {
 
 test("a second run without changes reads one page and changes nothing, not even the data version", async () => {
   const { shopKey, simulator } = await open([1], manyLabels(400));
-  await syncLabels(shop, shopKey, createShipStationConnector(QUICK), simulator);
+  await syncLabels(shop, shopKey, labelConnector(SHIPSTATION, QUICK), simulator);
   const [dump, state] = [await shop.dump(shopKey), await stateOf(shopKey)];
   const asked = simulator.control.requests.length;
-  const outcome = await syncLabels(shop, shopKey, createShipStationConnector(QUICK), simulator);
+  const outcome = await syncLabels(shop, shopKey, labelConnector(SHIPSTATION, QUICK), simulator);
   assert.equal(simulator.control.requests.length - asked, 1);
   assert.deepEqual(await shop.dump(shopKey), dump);
   assert.deepEqual(await stateOf(shopKey), state);

@@ -1,9 +1,10 @@
 import type { Connector, Source } from "../connector.ts";
-import { createLoopConnector } from "./loop/connector.ts";
-import { createShipStationConnector } from "./shipstation/connector.ts";
+import { labelConnector } from "./kit/label-run.ts";
+import { LOOP } from "./loop/connector.ts";
+import { SHIPSTATION } from "./shipstation/connector.ts";
 import { createShopifyConnector, SHOPIFY_SOURCE } from "./shopify/connector.ts";
 
-const LABEL_CONNECTORS = [createShipStationConnector(), createLoopConnector()];
+const LABEL_CONNECTORS = [labelConnector(SHIPSTATION), labelConnector(LOOP)];
 
 /** Every source that a workspace can be connected to. */
 export const SOURCES: readonly Source[] = [SHOPIFY_SOURCE, ...LABEL_CONNECTORS];

@@ -2,7 +2,7 @@ import Type from "typebox";
 import type { Static, TObject, TProperties, TSchema, TSchemaOptions } from "typebox";
 import { Compile } from "typebox/compile";
 import { SourceFailed } from "../../connector.ts";
-import { cleanLabel, readCurrency, readTime } from "./text.ts";
+import { cleanLabel, isTime, readCurrency } from "./text.ts";
 
 /** What of a foreign object is not as its schema says: where, what is allowed, and what there was. */
 export type Anomaly = { field: string; expected: string; found: string };
@@ -72,10 +72,7 @@ export const Filled = Type.Refine(
   Type.String({ description: "text" }),
   (value: string) => cleanLabel(value) !== null,
 );
-export const Time = Type.Refine(
-  Type.String({ description: "a time" }),
-  (value: string) => readTime(value) !== null,
-);
+export const Time = Type.Refine(Type.String({ description: "a time" }), isTime);
 /** A number, or text that stands for one. */
 export const Id = Type.Union([Type.Integer(), Filled], { description: "text" });
 /** Money that is not below zero. */

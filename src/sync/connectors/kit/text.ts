@@ -27,18 +27,24 @@ export function cleanLongText(text: string | null): string | null {
   return labelOf(text, MAX_URL_BYTES);
 }
 
-/** ISO 8601, in UTC to the millisecond; without an offset it is UTC. Null = it is no time of this or the last century. */
-export function readTime(text: string): string | null {
-  const hasOffset = /(?:Z|[+-]\d{2}:?\d{2})$/iu.test(text);
-  const isDay = /^\d{4}-\d{2}-\d{2}$/u.test(text);
-  const time = new Date(hasOffset || isDay ? text : `${text.trim().replace(" ", "T")}Z`);
-  const year = time.getUTCFullYear();
-  return Number.isNaN(year) || year < 1900 || year > 2200 ? null : time.toISOString();
+const OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/iu;
+const DAY = /^\d{4}-\d{2}-\d{2}$/u;
+const EARLIEST_MS = Date.UTC(1900, 0, 1);
+const LATEST_MS = Date.UTC(2201, 0, 1);
+
+/** Whether a text is a time of 1900 to 2200. */
+export function isTime(text: string): boolean {
+  const instantMs = instantOf(text);
+  return instantMs >= EARLIEST_MS && instantMs < LATEST_MS;
 }
 
-/** The same of a time that its schema has checked. */
+/** A time that its schema has checked, as ISO 8601 in UTC to the millisecond; without an offset it is UTC. */
 export function timeOf(text: string): string {
-  return readTime(text) ?? text;
+  return new Date(instantOf(text)).toISOString();
+}
+
+function instantOf(text: string): number {
+  return Date.parse(OFFSET.test(text) || DAY.test(text) ? text : `${text.trim().replace(" ", "T")}Z`);
 }
 
 /** Three letters, upper-cased; null for anything else. */

@@ -1,7 +1,6 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
-import type { Connector, Source, SyncContext } from "../../connector.ts";
-import { labelConnector } from "../kit/label-run.ts";
-import type { LabelOptions, LabelPage, LabelSource } from "../kit/label-run.ts";
+import type { SyncContext } from "../../connector.ts";
+import type { LabelPage, LabelSource } from "../kit/label-run.ts";
 import { openLoop, TITLE } from "./client.ts";
 import type { LoopClient } from "./client.ts";
 import { labelIdsOf, mapReturn } from "./map-return.ts";
@@ -56,10 +55,6 @@ export const LOOP: LabelSource<Cursor, Position> = {
     return openLoop(source, 1).listReturns({ from: new Date(to.getTime() - 86_400_000), to }, null);
   },
 };
-
-export function createLoopConnector(options: Partial<LabelOptions> = {}): Connector & Source {
-  return labelConnector(LOOP, options);
-}
 
 function begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position {
   const now = context.now();

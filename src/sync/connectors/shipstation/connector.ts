@@ -1,7 +1,6 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
-import type { Connector, Source, SyncContext } from "../../connector.ts";
-import { labelConnector } from "../kit/label-run.ts";
-import type { LabelOptions, LabelPage, LabelSource, SourceRecord } from "../kit/label-run.ts";
+import type { SyncContext } from "../../connector.ts";
+import type { LabelPage, LabelSource, SourceRecord } from "../kit/label-run.ts";
 import { openShipStation, TITLE } from "./client.ts";
 import type { ShipStationClient, ShipStationLabel } from "./client.ts";
 import { extendHead, headEntry, isSettled, settle, UNSETTLED } from "./list-head.ts";
@@ -53,10 +52,6 @@ export const SHIPSTATION: LabelSource<Cursor, Position> = {
   },
   check: (source) => openShipStation(source, 1).listLabels(BEGINNING, 1),
 };
-
-export function createShipStationConnector(options: Partial<LabelOptions> = {}): Connector & Source {
-  return labelConnector(SHIPSTATION, options);
-}
 
 function cursorOf(position: Position, cursor: Cursor | null): Cursor {
   // A list of young labels only leaves out old ones between them: it is no head to compare with.
