@@ -40,12 +40,12 @@ export async function openFetchedProducts(
 }
 
 /** Rows of one key stand together; the last key's rows of a fetch may go on in the next one. */
-function openGroups<Row, Item>(
-  nextRows: NextRows<Row>,
-  keyOf: (row: Row) => string,
-  assemble: (rows: Row[]) => Item[],
+function openGroups<Fetched, Item>(
+  nextRows: NextRows<Fetched>,
+  keyOf: (row: Fetched) => string,
+  assemble: (rows: Fetched[]) => Item[],
 ): NextRows<Item> {
-  let open: Row[] = [];
+  let open: Fetched[] = [];
   return async () => {
     const items: Item[] = [];
     for (let isEnd = false; items.length === 0 && !isEnd;) {

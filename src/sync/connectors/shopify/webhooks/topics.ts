@@ -59,10 +59,10 @@ type Topic = {
 
 function topic<Schema extends TSchema>(
   schema: Schema,
-  meaningOf: (payload: Static<Schema>) => Meaning | null,
-  isSentOnce = false,
+  meaning: (payload: Static<Schema>) => Meaning | null,
+  once = false,
 ): Topic {
-  return { schema, isSentOnce, meaningOf };
+  return { schema, isSentOnce: once, meaningOf: meaning };
 }
 
 function refresh(kind: string, recordId: string): Meaning {
