@@ -6,13 +6,19 @@
  * type, with its real arguments. So a document with real fields of these types validates, an invented one does not.
  */
 import { execFileSync } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { buildClientSchema, isCompositeType, getNamedType, parse, printSchema, TypeInfo } from "graphql";
 import { visit, visitWithTypeInfo } from "graphql";
 import type { IntrospectionQuery } from "graphql";
+import {
+  BULK_DOCUMENTS,
+  bulkProductsDocument,
+  DOCUMENTS,
+  productsDocument,
+} from "../src/sync/connectors/shopify/api/documents.ts";
 import { runTool } from "./lint/tool.ts";
 import { excerptOf } from "./shopify-schema/excerpt.ts";
 
@@ -24,11 +30,11 @@ const target = join(root, "simulators", "shopify", "admin-2026-10.graphql");
 
 const published = readPublished();
 const excerpt = excerptOf(published, typesOfDocuments(published));
-const text = printSchema(buildClientSchema(excerpt)).replaceAll(
+const excerptText = printSchema(buildClientSchema(excerpt)).replaceAll(
   /@deprecated\(reason: "(?:[^"\\]|\\.)*"\)/g,
   "@deprecated",
 );
-writeFileSync(target, `${text}\n`);
+writeFileSync(target, `${excerptText}\n`);
 process.exitCode = runTool("oxfmt/bin/oxfmt", [target]);
 
 /** The introspection result of the published package, fetched by npm and read without running any of it. */
@@ -53,17 +59,21 @@ function readPublished(): IntrospectionQuery {
 function typesOfDocuments(schemaData: IntrospectionQuery): Set<string> {
   const schema = buildClientSchema(schemaData);
   const found = new Set<string>();
-  for (const file of globSync("src/sync/connectors/shopify/documents/*.graphql", { cwd: root })) {
+  const metafield = { namespace: "custom", key: "family" };
+  const documents = [
+    ...Object.values(DOCUMENTS),
+    ...Object.values(BULK_DOCUMENTS),
+    productsDocument(metafield),
+    bulkProductsDocument(metafield),
+  ];
+  for (const { text } of documents) {
     const info = new TypeInfo(schema);
     const note = (): void => {
       const type = info.getType();
       const named = type === null || type === undefined ? undefined : getNamedType(type);
       if (named !== undefined && isCompositeType(named)) found.add(named.name);
     };
-    visit(
-      parse(readFileSync(join(root, file), "utf8")),
-      visitWithTypeInfo(info, { Field: note, InlineFragment: note }),
-    );
+    visit(parse(text), visitWithTypeInfo(info, { Field: note, InlineFragment: note }));
   }
   return found;
 }

@@ -6,9 +6,9 @@ import type { Surface } from "./http/server.ts";
 import { createWebhookSurface } from "./http/webhooks.ts";
 import type { Keys } from "./lib/keys.ts";
 import type { Database } from "./store/database.ts";
-import { readDelivery } from "./sync/connectors/shopify/webhook.ts";
-import { receiveWebhook } from "./sync/connectors/shopify/webhook-receive.ts";
-import type { WebhookOptions } from "./sync/connectors/shopify/webhook-receive.ts";
+import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
+import { receiveWebhook } from "./sync/connectors/shopify/webhooks/receive.ts";
+import type { WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
 
 /** What the platform's surfaces report of deliveries: a log, and the status of each refused one. */
 export type PlatformListeners = {

@@ -86,7 +86,7 @@ const refuses = async (
   const sentences = outcome.stderr
     .trim()
     .split("\n")
-    .filter((line) => line !== "Asking Shopify…");
+    .filter((line) => !/^Asking (?:Shopify|ShipStation|Loop)…$/u.test(line));
   assert.equal(sentences.length, 1, outcome.stderr);
   assert.match(sentences[0] ?? "", sentence);
   assert.deepEqual(await connections(), stored);
@@ -110,7 +110,9 @@ test("what cannot work is refused in one sentence, and nothing is stored", async
     /is the shop simulated-shop\.myshopify\.com, not else\.myshopify\.com/u,
   );
   const closed = ["connect", "shopify", "--workspace", "lamps.example", "--url", "http://127.0.0.1:9"];
-  await refuses([...closed, ...token], /^Shopify cannot be reached at http:\/\/127\.0\.0\.1:9\.$/u);
+  const away =
+    /^Shopify at http:\/\/127\.0\.0\.1:9 did not answer in 3 tries, the last one: no connection\.$/u;
+  await refuses([...closed, ...token], away);
 });
 
 test("what was not understood ends with 2, and a token is never taken from the command line", async () => {

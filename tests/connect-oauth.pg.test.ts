@@ -191,7 +191,7 @@ test("a platform that does not answer while the code is exchanged is told, and t
   await simulator.control("fault", { target: "oauth", fault: { kind: "status", status: 503 } });
   const response = await oauth.open(callback);
   assert.equal(response.status, 502);
-  assert.equal(await sentenceOf(response), "Shopify answered a request for tokens with status 503.");
+  assert.equal(await sentenceOf(response), `Shopify at ${simulator.url} did not answer: status 503.`);
   assert.equal((await oauth.open(await oauth.next(await oauth.next(link)))).status, 200);
 });
 

@@ -176,7 +176,7 @@ test("a platform that does not come back ends the run in one sentence", async ()
   await sync.simulator.control("fault", { fault: { kind: "status", status: 502 }, times: 50 });
   await assert.rejects(
     workspace.sync("backfill"),
-    new SourceFailed("Shopify did not answer as it should: status 502, again and again."),
+    new SourceFailed(`Shopify at ${sync.simulator.url} did not answer in 8 tries, the last one: status 502.`),
   );
   await sync.simulator.control("clear-faults", {});
 });

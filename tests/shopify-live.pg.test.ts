@@ -7,8 +7,9 @@ import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
 import type { InstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { connectShopify, storeShop } from "../src/control/connect-shopify.ts";
+import { connectSource } from "../src/control/connect.ts";
 import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
@@ -28,10 +29,17 @@ before(async () => {
   await createWorkspace(database, { domain: DOMAIN, currency: "EUR" });
   const workspace = await requireWorkspace(database, DOMAIN);
   shopKey = workspace.shop_key;
-  await connectShopify(
+  await connectSource(
     { database, sealingKey: keys.sealingKey, publicUrl: service.address, now: () => new Date() },
     workspace,
-    { url: simulator.url, token: simulator.token, choices: {} },
+    SHOPIFY_SOURCE,
+    {
+      account: null,
+      url: simulator.url,
+      settings: {},
+      secrets: { accessToken: simulator.token },
+      actor: "operator",
+    },
   );
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...APP_OPTIONS });
   const logger = pino({ level: "trace" }, { write: (line: string) => void service.logs.push(line) });
@@ -146,10 +154,11 @@ test("a revoked token is told in one sentence, and connecting again misses nothi
   const { database, keys } = service.installation;
   const { sealingKey } = keys;
   const secrets = await approvedTokens(simulator);
-  await storeShop(
+  await connectSource(
     { database, sealingKey, publicUrl: null, now: () => new Date() },
     await requireWorkspace(database, DOMAIN),
-    { shop: null, url: simulator.url, choices: {}, secrets, actor: "merchant" },
+    SHOPIFY_SOURCE,
+    { account: null, url: simulator.url, settings: {}, secrets, actor: "merchant" },
   );
   await until(READINESS, "ready");
   await until(REFUNDS, refunded + 1);

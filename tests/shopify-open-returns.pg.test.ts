@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { loopReturn } from "../simulators/loop/returns.ts";
 import { startLoopSimulator } from "../simulators/loop/server.ts";
-import { createLoopConnector } from "../src/sync/connectors/loop/connector.ts";
+import { labelConnector } from "../src/sync/connectors/kit/label-run.ts";
+import { LOOP } from "../src/sync/connectors/loop/connector.ts";
 import { connectLabels, SMALL_PAGES, syncLabels } from "./support/label-shop.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
@@ -77,7 +78,7 @@ test("M10: the label of a return under way is tied to it", async () => {
   });
   try {
     await connectLabels(sync.shop, workspace.shopKey, "loop");
-    await syncLabels(sync.shop, workspace.shopKey, createLoopConnector(SMALL_PAGES), loop);
+    await syncLabels(sync.shop, workspace.shopKey, labelConnector(LOOP, SMALL_PAGES), loop);
     const shares = await sync.shop.rows("select order_id, label_minor from label_share where shop_key = $1", [
       workspace.shopKey,
     ]);

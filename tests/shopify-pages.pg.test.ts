@@ -133,7 +133,7 @@ test("no request outlives a run that another request has ended", async () => {
     const workspace = await sync.connect();
     await assert.rejects(
       workspace.sync("backfill", { settings: { url: between.url } }),
-      /Shopify answered refund-lines with status 418/u,
+      /Shopify answered RefundLines with status 418/u,
     );
     assert.ok(pages > 1);
     assert.equal(between.underWay(), 0);
@@ -157,7 +157,7 @@ test("an answer that cannot be read is told with the order that it is about", as
     await sync.simulator.control("change", { do: "touchOrders", count: 3 });
     await assert.rejects(
       workspace.sync("incremental", { settings: { url: between.url } }),
-      /^SourceFailed: Shopify's answer about gid:\/\/shopify\/Order\/\d+ cannot be read: LineItem\.quantity should be a whole number\.$/u,
+      /^SourceFailed: Shopify's answer about gid:\/\/shopify\/Order\/\d+ cannot be read: LineItem\.quantity should be a whole number, and is null\.$/u,
     );
   } finally {
     await between.stop();

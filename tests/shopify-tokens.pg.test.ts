@@ -6,9 +6,9 @@ import { putConnection } from "../src/store/queries/data-source.ts";
 import { SourceFailed, SourceRefused } from "../src/sync/connector.ts";
 import type { Secrets } from "../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../src/sync/credentials.ts";
-import type { TokenSource } from "../src/sync/connectors/shopify/client.ts";
-import { openTokenClient, readShopAccess } from "../src/sync/connectors/shopify/token-check.ts";
-import { createTokenSource } from "../src/sync/connectors/shopify/token.ts";
+import type { TokenSource } from "../src/sync/connectors/shopify/api/client.ts";
+import { openTokenClient, readShopAccess } from "../src/sync/connectors/shopify/install/access.ts";
+import { createTokenSource } from "../src/sync/connectors/shopify/install/token.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { openTestPool } from "./support/service.ts";
@@ -56,7 +56,7 @@ const refreshes = async (): Promise<number> => (await simulator.control("statist
 
 /** Whether the platform takes a token. */
 const works = async (token: string): Promise<boolean> =>
-  readShopAccess(openTokenClient(simulator.url, token)).then(
+  readShopAccess(openTokenClient(simulator.url, token, new AbortController().signal)).then(
     () => true,
     () => false,
   );

@@ -6,7 +6,7 @@ import { applyStage } from "../src/sync/apply.ts";
 import { replaceDocument } from "../src/sync/document-merge.ts";
 import { readStored } from "../src/sync/stored-document.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
-import { orderGid, orderWithReturn, putSaidLabels, tracking } from "./support/label-shop.ts";
+import { orderGid, orderWithReturn, putSourceLabels, tracking } from "./support/label-shop.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -74,7 +74,7 @@ test("customers/redact removes the names and parcels of the customer's orders, a
   await connectShop(service, shopKey, shop);
   const { database } = service.installation;
   await putStoreOrders(shopKey, ORDERS);
-  await putSaidLabels({ database }, shopKey, LABELS);
+  await putSourceLabels({ database }, shopKey, LABELS);
   const shares = await sharesOf(shopKey);
   assert.equal(shares.length, LABELS.length);
   const everyName = ["#1001", "#1002", "#1003", "OTHER", "PARCEL-1", "PARCEL-2", "PARCEL-3"];
@@ -95,7 +95,7 @@ test("customers/redact removes the names and parcels of the customer's orders, a
   await database.transaction((connection) => rebuildWorkspace(connection, shopKey));
   assert.deepEqual(await sharesOf(shopKey), shares);
   assert.equal(await putStoreOrders(shopKey, ORDERS), 0, "what the store tells again is no change");
-  await putSaidLabels({ database }, shopKey, LABELS);
+  await putSourceLabels({ database }, shopKey, LABELS);
   assert.deepEqual(await namesIn(shopKey), others);
   assert.deepEqual(await sharesOf(shopKey), shares);
 });

@@ -12,7 +12,7 @@ import type { Connector, SyncContext, SyncKind } from "../src/sync/connector.ts"
 import { publishLabelRun, publishStoreRun } from "../src/sync/publish.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { RunResult } from "../src/sync/runs.ts";
-import { receiveWebhook } from "../src/sync/connectors/shopify/webhook-receive.ts";
+import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";

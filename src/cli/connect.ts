@@ -1,9 +1,8 @@
 import type { Command } from "commander";
-import { connectLabelSource, LABEL_SOURCES } from "../control/connect.ts";
-import type { Connected, LabelSource } from "../control/connect.ts";
+import { OPERATOR } from "../control/audit.ts";
+import { connectSource, listSources, readKey } from "../control/connect.ts";
 import { createInstallationLink } from "../control/connect-oauth.ts";
-import { connectShopify } from "../control/connect-shopify.ts";
-import type { ShopifyChoices } from "../control/connect-shopify.ts";
+import { readPlace } from "../control/connect-place.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
 import { quoted } from "../control/input.ts";
 import { invalid } from "../control/refusal.ts";
@@ -26,64 +25,91 @@ export function addConnectCommands(program: Command, context: CommandContext): v
         "  ./returns connect shipstation --workspace shop.example --token-file ./api-key\n",
     );
   group.on("command:*", ([word]: string[]) => {
-    const known = ["shopify", ...LABEL_SOURCES].join(", ");
+    const known = listSources()
+      .map(({ source }) => source)
+      .join(", ");
     throw invalid(`${quoted(word ?? "")} is no source: there are ${known}. Data of any other is imported.`);
   });
-  addShopify(group, context);
-  for (const source of LABEL_SOURCES) addLabelSource(group, context, source);
+  for (const source of listSources()) addSource(group, context, source);
 }
 
-type ShopifyOptions = SecretOptions &
-  ShopifyChoices & {
-    workspace: string;
-    shop?: string;
-    url?: string;
-    oauth?: boolean;
-    clientSecretFile?: string;
-    usedCondition?: string[];
-  };
+type Source = ReturnType<typeof listSources>[number];
 
-function addShopify(group: Command, context: CommandContext): void {
-  group
-    .command("shopify")
-    .description("Orders, returns, refunds and products of a Shopify shop.")
+type ConnectOptions = SecretOptions & {
+  workspace: string;
+  shop?: string;
+  url?: string;
+  oauth?: boolean;
+  clientSecretFile?: string;
+};
+
+function addSource(group: Command, context: CommandContext, source: Source): void {
+  const { key, options: settings } = source;
+  const command = group
+    .command(source.source)
+    .description(source.summary)
     .requiredOption("--workspace <domain>", "the workspace's domain")
-    .option("--shop <name>", "the shop's name at Shopify, such as my-store.myshopify.com")
-    .option("--url <address>", "the address of its admin (default: https:// and the shop's name)")
-    .option("--token-stdin", "read the custom app's access token from the standard input")
-    .option("--token-file <file>", "read it from a file")
-    .option("--client-secret-file <file>", "the custom app's client secret, which signs its webhooks")
-    .option("--oauth", "print the address where the merchant approves, instead of taking a token")
-    .option("--family-metafield <namespace.key>", "the products' metafield that names their family")
-    .option("--family-tag-prefix <prefix>", "or the beginning of a tag that does (default: their type)")
-    .option("--condition-option <name>", "the option that marks used variants (default: Condition)")
-    .option("--used-condition <value...>", "its values that mean used")
-    .action((options: ShopifyOptions, command: Command) =>
-      inSession(context, command, (session) =>
-        options.oauth === true ? printLink(session, options) : connectWithToken(session, options),
-      ),
+    .option("--token-stdin", `read the ${key.title} from the standard input`)
+    .option("--token-file <file>", "read it from a file");
+  if (source.address === null) {
+    command
+      .option("--shop <name>", "the shop's name at Shopify, such as my-store.myshopify.com")
+      .option("--url <address>", "the address of its admin (default: https:// and the shop's name)")
+      .option("--client-secret-file <file>", "the custom app's client secret, which signs its webhooks")
+      .option("--oauth", "print the address where the merchant approves, instead of taking a token");
+  } else {
+    command.option("--url <address>", `the address of the API (default: ${source.address})`);
+  }
+  const options = settings.map(({ flags, description, setting }) => ({
+    setting,
+    option: command.createOption(flags, description),
+  }));
+  for (const { option } of options) command.addOption(option);
+  command.action((given: ConnectOptions & Record<string, unknown>, self: Command) => {
+    const chosen = Object.fromEntries(
+      options.map(({ setting, option }) => [setting, given[option.attributeName()]]),
     );
+    return inSession(context, self, (session) =>
+      given.oauth === true
+        ? printLink(session, given, chosen)
+        : connectWithKey(session, source, given, chosen),
+    );
+  });
 }
 
-async function connectWithToken(session: Session, options: ShopifyOptions): Promise<void> {
+async function connectWithKey(
+  session: Session,
+  source: Source,
+  options: ConnectOptions,
+  settings: Record<string, unknown>,
+): Promise<void> {
   const { database, terminal } = session;
-  const { clientSecretFile, shop, url } = options;
+  const { clientSecretFile: file } = options;
   const workspace = await requireWorkspace(database, options.workspace);
-  const token = await readSecret(options);
+  const key = readKey(source.key.title, await readSecret(options));
   const clientSecret =
-    clientSecretFile === undefined
-      ? undefined
-      : await readSecretFile("--client-secret-file", clientSecretFile);
-  terminal.hint("Asking Shopify…");
-  const environment = await environmentOf(session);
-  const choices = choicesOf(options);
-  tellConnected(
-    session,
-    await connectShopify(environment, workspace, { shop, url, token, clientSecret, choices }),
-  );
+    file === undefined
+      ? {}
+      : { clientSecret: readKey("client secret", await readSecretFile("--client-secret-file", file)) };
+  const place = readPlace(source, options);
+  terminal.hint(`Asking ${source.title}…`);
+  const connected = await connectSource(await environmentOf(session), workspace, source, {
+    ...place,
+    settings,
+    secrets: { [source.key.secret]: key, ...clientSecret },
+    actor: OPERATOR,
+  });
+  const { notes, ...fields } = connected;
+  terminal.print(connected, formatFields(fields, terminal.style));
+  for (const note of notes) terminal.hint(note);
+  terminal.hint('The worker reads it now, as part of "serve" or as "worker"; "runs" shows how far it is.');
 }
 
-async function printLink(session: Session, options: ShopifyOptions): Promise<void> {
+async function printLink(
+  session: Session,
+  options: ConnectOptions,
+  settings: Record<string, unknown>,
+): Promise<void> {
   const { config, database, terminal } = session;
   if (options.tokenStdin === true || options.tokenFile !== undefined) {
     throw invalid("Give --oauth or a token, not both.");
@@ -93,30 +119,9 @@ async function printLink(session: Session, options: ShopifyOptions): Promise<voi
   const workspace = await requireWorkspace(database, options.workspace);
   const environment = { ...(await environmentOf(session)), app };
   const { shop, url } = options;
-  const link = createInstallationLink(environment, workspace, { shop, url, choices: choicesOf(options) });
+  const link = createInstallationLink(environment, workspace, { shop, url, settings });
   terminal.print({ address: link }, `${link}\n`);
   terminal.hint("The merchant opens it, signed in to the shop, within seven days. Whoever has it can do so.");
-}
-
-type LabelOptions = SecretOptions & { workspace: string; url?: string };
-
-function addLabelSource(group: Command, context: CommandContext, source: LabelSource): void {
-  group
-    .command(source)
-    .description(source === "loop" ? "Label costs of Loop." : "Label costs of ShipStation (API V2).")
-    .requiredOption("--workspace <domain>", "the workspace's domain")
-    .option("--token-stdin", "read the API key from the standard input")
-    .option("--token-file <file>", "read it from a file")
-    .option("--url <address>", "the address of the API (default: the platform's)")
-    .action((options: LabelOptions, command: Command) =>
-      inSession(context, command, async (session) => {
-        const workspace = await requireWorkspace(session.database, options.workspace);
-        const apiKey = await readSecret(options);
-        const environment = await environmentOf(session);
-        const { url } = options;
-        tellConnected(session, await connectLabelSource(environment, workspace, { source, apiKey, url }));
-      }),
-    );
 }
 
 /** What is sealed with another secret could not be opened by the worker. */
@@ -128,16 +133,4 @@ async function environmentOf({ config, database, installation }: Session) {
     publicUrl: config.publicUrl,
     now: () => new Date(),
   };
-}
-
-function choicesOf(options: ShopifyOptions): ShopifyChoices {
-  const { familyMetafield, familyTagPrefix, conditionOption, usedCondition } = options;
-  return { familyMetafield, familyTagPrefix, conditionOption, usedConditions: usedCondition };
-}
-
-function tellConnected({ terminal }: Session, connected: Connected): void {
-  const { notes, ...fields } = connected;
-  terminal.print(connected, formatFields(fields, terminal.style));
-  for (const note of notes) terminal.hint(note);
-  terminal.hint('The worker reads it now, as part of "serve" or as "worker"; "runs" shows how far it is.');
 }

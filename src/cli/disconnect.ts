@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { listSources } from "../control/connect.ts";
 import { showConnections } from "../control/connections.ts";
 import { disconnectSource } from "../control/disconnect.ts";
 import type { Disconnected } from "../control/disconnect.ts";
@@ -18,7 +19,12 @@ function addDisconnect(program: Command, context: CommandContext): void {
   program
     .command("disconnect")
     .description("Delete the credentials of a source; what was read stays.")
-    .argument("<source>", "shopify, shipstation or loop")
+    .argument(
+      "<source>",
+      listSources()
+        .map(({ source }) => source)
+        .join(", "),
+    )
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .option("--yes", "do not ask")
     .addHelpText("before", "Example:\n  ./returns disconnect shopify --workspace shop.example\n")

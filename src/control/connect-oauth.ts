@@ -8,19 +8,22 @@ import type { AccountRow } from "../store/queries/webhook-delivery.ts";
 import { findWorkspace } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { SourceFailed, SourceRefused } from "../sync/connector.ts";
-import { isShopHost } from "../sync/connectors/shopify/hosts.ts";
-import { authorizeAddress, isFreshQuery, isSignedQuery } from "../sync/connectors/shopify/oauth.ts";
-import { openInstallation, sealInstallation } from "../sync/connectors/shopify/oauth-state.ts";
-import type { Installation, OpenedInstallation } from "../sync/connectors/shopify/oauth-state.ts";
+import { isShopHost } from "../sync/connectors/shopify/api/hosts.ts";
+import { authorizeAddress, isFreshQuery, isSignedQuery } from "../sync/connectors/shopify/install/oauth.ts";
+import { openInstallation, sealInstallation } from "../sync/connectors/shopify/install/oauth-state.ts";
+import type { Installation, OpenedInstallation } from "../sync/connectors/shopify/install/oauth-state.ts";
 import { SHOPIFY } from "../sync/connectors/shopify/run.ts";
-import { exchangeCode } from "../sync/connectors/shopify/token-endpoint.ts";
-import type { App } from "../sync/connectors/shopify/token-endpoint.ts";
-import { readShopPlace, storeShop } from "./connect-shopify.ts";
-import type { ShopifyChoices, ShopifyEnvironment, ShopPlace } from "./connect-shopify.ts";
+import { exchangeCode } from "../sync/connectors/shopify/install/token-endpoint.ts";
+import type { App } from "../sync/connectors/shopify/install/token-endpoint.ts";
+import { SHOPIFY_SOURCE } from "../sync/connectors/shopify/connector.ts";
+import { connectSource } from "./connect.ts";
+import type { ConnectEnvironment } from "./connect.ts";
+import { readShopPlace } from "./connect-place.ts";
+import type { PlaceRequest } from "./connect-place.ts";
 import { impossible, invalid, Refusal } from "./refusal.ts";
 
 /** An installation by approval needs the service's address and an app; null = it has none. */
-export type OAuthEnvironment = ShopifyEnvironment & { app: App | null };
+export type OAuthEnvironment = ConnectEnvironment & { app: App | null };
 
 /** Where the merchant's browser goes next, or one sentence for its page. */
 export type InstallationReply = { location: string } | InstallationPage;
@@ -43,14 +46,14 @@ const MERCHANT = "merchant";
 export function createInstallationLink(
   environment: OAuthEnvironment,
   workspace: WorkspaceRow,
-  request: ShopPlace & { choices: ShopifyChoices },
+  request: PlaceRequest & { settings: Readonly<Record<string, unknown>> },
 ): string {
   const { sealingKey, now } = environment;
   const { publicUrl } = requireReady(environment);
-  const { shop, url } = readShopPlace(request);
+  const { account: shop, url } = readShopPlace(request);
   if (shop === null) throw invalid("Name the shop with --shop, such as my-store.myshopify.com.");
   const { shop_key: shopKey, shop_domain: domain } = workspace;
-  const choices = { ...request.choices };
+  const choices = { ...request.settings };
   const link = sealInstallation(
     sealingKey,
     "link",
@@ -202,7 +205,8 @@ async function connect(
 ): Promise<InstallationPage> {
   try {
     const secrets = await exchangeCode(url, ready.app, code, ready.now());
-    await storeShop(ready, workspace, { shop, url, choices, secrets, actor: MERCHANT });
+    const request = { account: shop, url, settings: choices, secrets, actor: MERCHANT };
+    await connectSource(ready, workspace, SHOPIFY_SOURCE, request);
   } catch (error) {
     if (error instanceof SourceRefused) return refused(400, error.message);
     if (error instanceof Refusal) return refused(409, error.message);

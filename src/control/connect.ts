@@ -1,15 +1,14 @@
-import { findConnection, putConnection } from "../store/queries/data-source.ts";
-import type { ConnectionRow, SourceKind } from "../store/queries/data-source.ts";
 import type { Database } from "../store/database.ts";
 import { insertAuditEvent } from "../store/queries/audit.ts";
+import { findConnection, putConnection } from "../store/queries/data-source.ts";
+import type { ConnectionRow } from "../store/queries/data-source.ts";
 import { requestRun } from "../store/queries/sync-request.ts";
+import { listAccountWorkspaces } from "../store/queries/webhook-delivery.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { SourceFailed, SourceRefused } from "../sync/connector.ts";
-import type { Secrets } from "../sync/connector.ts";
-import { sealSecrets } from "../sync/credentials.ts";
-import { checkLoop } from "../sync/connectors/loop/client.ts";
-import { checkShipStation } from "../sync/connectors/shipstation/client.ts";
-import { OPERATOR } from "./audit.ts";
+import type { Secrets, Source, SourcePlace } from "../sync/connector.ts";
+import { sealSecrets, unsealSecrets } from "../sync/credentials.ts";
+import { SOURCES } from "../sync/connectors/sources.ts";
 import { impossible, invalid } from "./refusal.ts";
 
 /** What connecting works with. */
@@ -17,6 +16,19 @@ export type ConnectEnvironment = {
   database: Database;
   sealingKey: Buffer;
   now: () => Date;
+  /** Where sources reach the service; null = no webhooks: it only polls. */
+  publicUrl: string | null;
+};
+
+export type ConnectRequest = {
+  /** The shop that the secrets have to be of; null = whichever they are of. */
+  account: string | null;
+  url: string;
+  /** What the operator chose; undefined members are unchanged. */
+  settings: Readonly<Record<string, unknown>>;
+  secrets: Secrets;
+  /** Who connects: the operator, or the merchant in the browser. */
+  actor: string;
 };
 
 /** A new connection; `notes` are sentences that whoever connected should read. */
@@ -30,67 +42,121 @@ export type Connected = {
   notes: string[];
 };
 
-export const LABEL_SOURCES = ["shipstation", "loop"] as const;
-export type LabelSource = (typeof LABEL_SOURCES)[number];
-
-const LABEL_URLS: Readonly<Record<LabelSource, string>> = {
-  shipstation: "https://api.shipstation.com",
-  loop: "https://api.loopreturns.com",
-};
-const CHECKS = { shipstation: checkShipStation, loop: checkLoop } as const;
 const LONGEST_CHECK_MS = 60_000;
 const KEY = /^[\u0021-\u007e]{1,4096}$/u;
 
 /**
- * Connects a source of label costs, after asking it with the key. Throws a `Refusal`, and then nothing has changed, when
- * the source does not take the key or does not answer.
+ * Connects a source, after asking it with the secrets, and asks for everything there is to read. What an earlier
+ * connection has read and where it stood stay. Throws a `Refusal`, and then nothing has changed, when the source does not
+ * take the secrets or does not answer, or when they are of a shop of another currency or of another workspace.
  */
-export async function connectLabelSource(
+export async function connectSource(
   environment: ConnectEnvironment,
   workspace: WorkspaceRow,
-  request: { source: LabelSource; apiKey: string; url?: string | undefined },
+  source: Source,
+  request: ConnectRequest,
 ): Promise<Connected> {
-  const { source } = request;
-  const apiKey = readKey("The API key", request.apiKey);
-  const url = request.url ?? LABEL_URLS[source];
-  await explaining(CHECKS[source]({ url, apiKey, signal: AbortSignal.timeout(LONGEST_CHECK_MS) }));
-  await storeConnection(environment, workspace, {
-    source,
-    kind: "label_cost",
-    settings: { url },
-    secrets: { apiKey },
-    actor: OPERATOR,
+  const { database, publicUrl } = environment;
+  const { url, secrets } = request;
+  const { shop_domain: domain, currency_code: currency } = workspace;
+  const place = { url, secrets, signal: AbortSignal.timeout(LONGEST_CHECK_MS) };
+  const { account, currencyCode, notes } = await explaining(source.check(place));
+  if (request.account !== null && account !== request.account) {
+    throw impossible(`${url} is the shop ${account}, not ${request.account}.`);
+  }
+  if (currencyCode !== null && currencyCode !== currency) {
+    throw impossible(
+      `The shop ${account} sells in ${currencyCode}, but the workspace ${domain} counts in ${currency}: make a workspace with that currency.`,
+    );
+  }
+  const earlier = await findConnection(database, workspace.shop_key, source.source);
+  if (account !== null) await requireFree(database, workspace, { source, account, earlier });
+  await storeConnection(environment, workspace, source, {
+    actor: request.actor,
+    settings: settingsOf(source, earlier, request, account),
+    secrets: { ...keptSecrets(environment, source, earlier), ...secrets },
   });
-  const { shop_domain: domain } = workspace;
-  return { source, workspace: domain, account: null, url, requested_run: "backfill", notes: [] };
+  const hints = await registerWebhooks(source, place, publicUrl);
+  return {
+    source: source.source,
+    workspace: domain,
+    account,
+    url,
+    requested_run: "backfill",
+    notes: [...notes, ...hints],
+  };
+}
+
+/** Every source that a workspace can be connected to. */
+export function listSources(): readonly Source[] {
+  return SOURCES;
 }
 
 /** A key or token that is valid in a header: none has blanks; text with blanks is some other file. */
 export function readKey(name: string, value: string): string {
   const key = value.trim();
   if (KEY.test(key)) return key;
-  throw invalid(`${name} must be one word of letters, digits and signs; its file holds nothing else.`);
+  throw invalid(`The ${name} must be one word of letters, digits and signs; its file holds nothing else.`);
 }
 
-export type ConnectionToStore = {
-  source: string;
-  kind: SourceKind;
-  settings: Record<string, unknown>;
-  secrets: Secrets;
-  /** Who connects: the operator, or the merchant in the browser. */
-  actor: string;
-};
-
-/**
- * Stores a connection whose credentials work and asks for everything there is to read, in one transaction. What an
- * earlier connection has read and where it stood stay.
- */
-export async function storeConnection(
-  { database, sealingKey, now }: ConnectEnvironment,
-  workspace: WorkspaceRow,
-  { source, kind, settings, secrets, actor }: ConnectionToStore,
+/** Data of two shops in one workspace, or of one shop in two, would be counted twice or lost. */
+async function requireFree(
+  database: Database,
+  { shop_domain: domain, shop_key: shopKey }: WorkspaceRow,
+  { source, account, earlier }: { source: Source; account: string; earlier: ConnectionRow | null },
 ): Promise<void> {
-  const { shop_key: shopKey } = workspace;
+  const before = earlier?.settings["shop"];
+  if (typeof before === "string" && before !== account) {
+    throw impossible(
+      `The workspace ${domain} holds the data of the shop ${before}: make a workspace for ${account}.`,
+    );
+  }
+  const others = await listAccountWorkspaces(database, source.source, account);
+  const other = others.find((row) => row.sealed_credentials !== null && row.shop_key !== shopKey);
+  if (other === undefined) return;
+  throw impossible(`The shop ${account} is connected to the workspace ${other.shop_domain} already.`);
+}
+
+function settingsOf(
+  source: Source,
+  earlier: ConnectionRow | null,
+  request: ConnectRequest,
+  account: string | null,
+): Record<string, unknown> {
+  const given = Object.entries(request.settings).filter(([, value]) => value !== undefined);
+  const shop = account === null ? {} : { shop: account };
+  const settings = { ...earlier?.settings, ...Object.fromEntries(given), url: request.url, ...shop };
+  try {
+    source.checkSettings(settings);
+  } catch (error) {
+    throw error instanceof SourceFailed ? invalid(error.message) : error;
+  }
+  return settings;
+}
+
+function keptSecrets(
+  { sealingKey }: ConnectEnvironment,
+  { source, keptSecrets: names }: Source,
+  earlier: ConnectionRow | null,
+): Secrets {
+  if (earlier === null || earlier.sealed_credentials === null) return {};
+  try {
+    const place = { sealingKey, shopKey: earlier.shop_key, source };
+    const secrets = unsealSecrets(place, earlier.sealed_credentials);
+    return Object.fromEntries(Object.entries(secrets).filter(([name]) => names.includes(name)));
+  } catch (error) {
+    if (error instanceof SourceRefused) return {};
+    throw error;
+  }
+}
+
+/** In one transaction with the run that it asks for. */
+async function storeConnection(
+  { database, sealingKey, now }: ConnectEnvironment,
+  { shop_key: shopKey }: WorkspaceRow,
+  { source, kind }: Source,
+  { settings, secrets, actor }: { settings: Record<string, unknown>; secrets: Secrets; actor: string },
+): Promise<void> {
   await database.transaction(async (connection) => {
     await putConnection(connection, {
       shopKey,
@@ -108,17 +174,31 @@ export async function storeConnection(
   });
 }
 
-/** The connection there is or was; null = there never was one. */
-export async function findEarlier(
-  database: Database,
-  workspace: WorkspaceRow,
-  source: string,
-): Promise<ConnectionRow | null> {
-  return findConnection(database, workspace.shop_key, source);
+/** The connection works without webhooks, only slower. */
+async function registerWebhooks(
+  source: Source,
+  place: SourcePlace,
+  publicUrl: string | null,
+): Promise<string[]> {
+  if (source.registerWebhooks === null) return [];
+  if (publicUrl === null) {
+    return [
+      "PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes, deleted orders only by a backfill.",
+    ];
+  }
+  try {
+    await source.registerWebhooks(place, publicUrl);
+    return [];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [
+      `Webhooks are not registered, so changes are read every 15 minutes, deleted orders only by a backfill: ${reason}`,
+    ];
+  }
 }
 
 /** Turns what a source says into the sentence of a refusal. */
-export async function explaining<Result>(asking: Promise<Result>): Promise<Result> {
+async function explaining<Result>(asking: Promise<Result>): Promise<Result> {
   try {
     return await asking;
   } catch (error) {

@@ -7,7 +7,7 @@ import type { SourceKind } from "../store/queries/data-source.ts";
  */
 export type SyncKind = "backfill" | "incremental" | "open_returns" | "refresh";
 
-/** A source the worker reads. */
+/** A source that the worker reads. */
 export type Connector = {
   /** The name it has everywhere: "shopify", "shipstation", "loop". */
   source: string;
@@ -18,6 +18,43 @@ export type Connector = {
    * `SourceFailed`; any other error is a fault of ours.
    */
   sync(context: SyncContext): Promise<SyncOutcome>;
+};
+
+/** What else the commands know of a source that workspaces are connected to. */
+export type Source = Pick<Connector, "source" | "kind"> & {
+  /** What people call it: "ShipStation". */
+  title: string;
+  /** What it brings, as one sentence of the commands' help. */
+  summary: string;
+  /** Where its API is; null = every shop has an address of its own, which whoever connects it names. */
+  address: string | null;
+  /** The secret that connects it, and what people call that. */
+  key: { secret: string; title: string };
+  /** Secrets of an earlier connection that stay when it is connected again. */
+  keptSecrets: readonly string[];
+  /** Settings of a connection that are chosen with options of the command. */
+  options: readonly { setting: string; flags: string; description: string }[];
+  /** Throws `SourceFailed` for settings that no sync could use. */
+  checkSettings(settings: Readonly<Record<string, unknown>>): void;
+  /**
+   * Asks the source about credentials that are not stored yet, while somebody waits. Throws `SourceRefused` or
+   * `SourceFailed` when a sync with them cannot succeed.
+   */
+  check(place: SourcePlace): Promise<SourceAccount>;
+  /** Has the source send webhooks to the service at `publicUrl`; null = it has none. Throws as `check`. */
+  registerWebhooks: ((place: SourcePlace, publicUrl: string) => Promise<unknown>) | null;
+};
+
+/** A source with an address and the secrets that it is asked with. */
+export type SourcePlace = { url: string; secrets: Secrets; signal: AbortSignal };
+
+/** Whose credentials they are; null = the source does not say. */
+export type SourceAccount = {
+  /** The shop's name at the source: a workspace holds the data of one, and a shop is in one workspace. */
+  account: string | null;
+  currencyCode: string | null;
+  /** Sentences that whoever connected should read. */
+  notes: string[];
 };
 
 export type SyncContext = {

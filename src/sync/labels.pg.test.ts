@@ -8,7 +8,7 @@ import {
   orderGid,
   orderWithReturn,
   putOrders,
-  putSaidLabels,
+  putSourceLabels,
   readShares as readSharesOf,
   returnGid,
   tracking,
@@ -142,7 +142,7 @@ test("M10: a tracking number beats the order's id, which beats its name; nothing
     orderWithReturn(2, { ...tracking(2, "T2"), orderName: "#1002" }),
     orderWithReturn(3, { orderName: "#1003" }),
   ]);
-  await putSaidLabels(shop, shopKey, [
+  await putSourceLabels(shop, shopKey, [
     { labelId: "b1", trackingNumber: "T1", orderId: orderGid(2), orderName: "#1003" },
     { labelId: "b2", trackingNumber: "T9", orderId: orderGid(2), orderName: "#1003" },
     { labelId: "b3", trackingNumber: "T9", orderName: "#1003" },
@@ -165,7 +165,7 @@ test("M10: a tracking number of two returns, or a name of two orders, is no refe
     orderWithReturn(2, { ...tracking(2, "T1"), orderName: "#1001" }),
     orderWithReturn(3),
   ]);
-  await putSaidLabels(shop, shopKey, [
+  await putSourceLabels(shop, shopKey, [
     { labelId: "b1", trackingNumber: "T1", orderName: "#1001" },
     { labelId: "b2", trackingNumber: "T1", orderId: orderGid(3) },
   ]);
@@ -181,7 +181,7 @@ test("M10: a label finds its return when the tracking number or the name becomes
     );
   await putOrders(shop, shopKey, [orderWithReturn(1), orderWithReturn(2)]);
   const without = await months();
-  await putSaidLabels(shop, shopKey, [
+  await putSourceLabels(shop, shopKey, [
     { labelId: "b1", trackingNumber: "T1" },
     { labelId: "b2", orderName: "#1002" },
   ]);
@@ -210,7 +210,7 @@ test("M10: a label of an order whose customer asked to be forgotten moves when i
 test("M10: a tracking number that moves to another order's return takes its label along", async () => {
   const shopKey = await shop.open();
   await putOrders(shop, shopKey, [orderWithReturn(1, tracking(1, "T1")), orderWithReturn(2)]);
-  await putSaidLabels(shop, shopKey, [{ labelId: "b1", trackingNumber: "T1" }]);
+  await putSourceLabels(shop, shopKey, [{ labelId: "b1", trackingNumber: "T1" }]);
   assert.deepEqual(await readSharesOf(shop, shopKey), ["1 b1 500 lag 5"]);
   await putOrders(shop, shopKey, [orderWithReturn(1), orderWithReturn(2, tracking(2, "T1"))]);
   assert.deepEqual(await readSharesOf(shop, shopKey), ["2 b1 500 lag 5"]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { ImportShop } from "../../tests/support/import-shop.ts";
-import { putSaidLabels } from "../../tests/support/label-shop.ts";
+import { putSourceLabels } from "../../tests/support/label-shop.ts";
 
 let shop: ImportShop;
 before(async () => {
@@ -43,7 +43,7 @@ test("M2, M10: what does not add up over a line's events is its value after each
   const shopKey = await shop.open();
   await shop.import(shopKey, STORE);
   const charged = { orderId: "o1", chargedAt: "2026-01-09T23:00:00.000Z", amountMinor: 200 };
-  await putSaidLabels(shop, shopKey, [{ labelId: "b1", ...charged }]);
+  await putSourceLabels(shop, shopKey, [{ labelId: "b1", ...charged }]);
   const rows = await shop.rows(
     `select lag_days, returned_units, refunded_units, refund_minor, label_minor, returned_not_refunded_units,
             labeled_returned_units

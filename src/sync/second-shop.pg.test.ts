@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
-import { putSaidLabels } from "../../tests/support/label-shop.ts";
+import { putSourceLabels } from "../../tests/support/label-shop.ts";
 import { countRowsRead, listKeptTables, withSteps } from "../../tests/support/transaction-steps.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { MANY_ROWS } from "./apply.ts";
@@ -36,7 +36,7 @@ test("nor do the first labels of a shop whose orders are known", async () => {
   await shop.import(shopKey, files);
   const reads = countingReads(shop.database);
   const labels = numbers().map((number) => ({ labelId: `b${number}`, returnId: `r${number}` }));
-  await putSaidLabels({ database: reads.database }, shopKey, labels);
+  await putSourceLabels({ database: reads.database }, shopKey, labels);
   assert.equal(await countShares(shopKey), ORDERS);
   assert.ok(reads.perOrder() < READS_PER_ORDER, `${reads.perOrder()} reads per order`);
 });

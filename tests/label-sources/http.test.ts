@@ -4,12 +4,14 @@ import type { FaultKind } from "../../simulators/label-source/faults.ts";
 import { startLabelServer } from "../../simulators/label-source/server.ts";
 import type { LabelServer } from "../../simulators/label-source/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { getJson, PATIENCE, readApiKey, readBaseUrl } from "../../src/sync/connectors/http-json.ts";
-import type { JsonSource, Patience } from "../../src/sync/connectors/http-json.ts";
+import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
+import type { RetryPolicy } from "../../src/sync/connectors/kit/http.ts";
+import { getJson, readApiKey, readBaseUrl } from "../../src/sync/connectors/kit/json-source.ts";
+import type { JsonSource } from "../../src/sync/connectors/kit/json-source.ts";
 
 const KEY = "a-key";
 const PAGE = { page: "x".repeat(5000) };
-const QUICK: Patience = { ...PATIENCE, firstPauseMs: 1, tries: 3 };
+const QUICK: RetryPolicy = { ...RETRY_POLICY, firstDelayMs: 1, tries: 3 };
 
 let server: LabelServer;
 
@@ -97,7 +99,7 @@ test("the key follows no redirect, and a missing page is a failure that no secon
 test("an aborted run stops at once, while asking and while waiting, with the reason it was given", async () => {
   server.control.fail({ kind: "slow", millis: 5000 });
   server.control.fail({ kind: "status_503", times: 1 });
-  for (const change of [{ timeoutMs: 10_000 }, { firstPauseMs: 10_000 }]) {
+  for (const change of [{ timeoutMs: 10_000 }, { firstDelayMs: 10_000 }]) {
     const worker = new AbortController();
     setTimeout(() => worker.abort(new Error("the worker stops")), 50);
     const begin = performance.now();
@@ -107,7 +109,7 @@ test("an aborted run stops at once, while asking and while waiting, with the rea
 });
 
 test("keys travel encrypted, but for this machine", () => {
-  const url = (setting: unknown) => readBaseUrl(setting, ["api.example"], "Source").href;
+  const url = (setting: unknown) => readBaseUrl(setting, "https://api.example", "Source").href;
   assert.equal(url(undefined), "https://api.example/");
   assert.equal(url("https://api.example/v9"), "https://api.example/v9/");
   assert.equal(url("http://127.0.0.1:8080"), "http://127.0.0.1:8080/");
@@ -128,7 +130,7 @@ test("a key that is missing or cannot be sent is refused before anything is aske
 });
 
 function ask(
-  patience: Partial<Patience> = {},
+  changes: Partial<RetryPolicy> = {},
   url = server.url,
   signal = new AbortController().signal,
 ): Promise<unknown> {
@@ -138,7 +140,7 @@ function ask(
     baseUrl: new URL(url),
     headers: { "x-key": KEY },
     signal,
-    patience: { ...QUICK, ...patience },
+    retryPolicy: { ...QUICK, ...changes },
   };
   return getJson(source, source.baseUrl);
 }

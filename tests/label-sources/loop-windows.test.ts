@@ -7,7 +7,9 @@ import { SourceFailed } from "../../src/sync/connector.ts";
 import { openLoop } from "../../src/sync/connectors/loop/client.ts";
 import type { LoopClient } from "../../src/sync/connectors/loop/client.ts";
 import { readWindow } from "../../src/sync/connectors/loop/read-window.ts";
-import { PATIENCE } from "../../src/sync/connectors/http-json.ts";
+import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
+import { openJson } from "../../src/sync/connectors/kit/label-run.ts";
+import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
 
 const SECOND = "2026-02-01T00:00:00.000Z";
 const LATER = "2026-06-01T00:00:00.000Z";
@@ -19,7 +21,8 @@ let client: LoopClient;
 before(async () => {
   simulator = await startLoopSimulator({ returns: [], requests: 10_000 });
   const signal = new AbortController().signal;
-  client = openLoop({ ...simulator, signal }, { pageSize: 10, patience: PATIENCE });
+  const { url, apiKey } = simulator;
+  client = openLoop(openJson(LOOP, { url, secrets: { apiKey }, signal }, RETRY_POLICY), 10);
 });
 
 beforeEach(() => {
@@ -61,5 +64,5 @@ async function readSecond(): Promise<string[]> {
   const from = new Date(SECOND);
   const until = new Date(from.getTime() + 1000);
   const { returns } = await readWindow(client, { from, until, windowMs: 1000, pageSize: 10 });
-  return returns.map((returned) => returned.id("id"));
+  return returns.map((returned) => String(returned.id));
 }

@@ -8,8 +8,9 @@ import { diagnoseConnections } from "../../src/control/doctor-connections.ts";
 import { setSourceStatus } from "../../src/store/queries/data-source.ts";
 import { connectionHealth } from "../../src/store/queries/worker-health.ts";
 import { SourceRefused } from "../../src/sync/connector.ts";
-import { createLoopConnector } from "../../src/sync/connectors/loop/connector.ts";
-import { createShipStationConnector } from "../../src/sync/connectors/shipstation/connector.ts";
+import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
+import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
+import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
 import { csv, startImportShop } from "../support/import-shop.ts";
 import type { ImportShop } from "../support/import-shop.ts";
 import {
@@ -68,7 +69,7 @@ test("M10: a year of ShipStation labels gives the same cohort rows as the same l
   const simulator = await startShipStationSimulator({ labels, requests: 10_000 });
   const { synced, imported } = await openTwins("shipstation", orders);
   try {
-    const connector = createShipStationConnector(QUICK);
+    const connector = labelConnector(SHIPSTATION, QUICK);
     const { counts } = await syncLabels(shop, synced, connector, simulator);
     assert.equal(counts["labels"], rows.length);
     await importLabels(imported, rows);
@@ -96,7 +97,7 @@ test("M10: a year of Loop labels gives the same cohort rows as the same labels i
   const simulator = await startLoopSimulator({ returns, requests: 10_000 });
   const { synced, imported } = await openTwins("loop", orders);
   try {
-    const { counts, notes } = await syncLabels(shop, synced, createLoopConnector(QUICK), simulator);
+    const { counts, notes } = await syncLabels(shop, synced, labelConnector(LOOP, QUICK), simulator);
     assert.equal(counts["labels"], rows.length);
     assert.match(
       notes.join(),
@@ -116,7 +117,7 @@ test("M10: matched labels are in the report's costs, unmatched ones in its unmat
     const outcome = await syncLabels(
       { database: service.installation.database },
       tenant.shopKey,
-      createShipStationConnector(QUICK),
+      labelConnector(SHIPSTATION, QUICK),
       simulator,
     );
     assert.deepEqual(await costsOf(tenant), { included: true, label: 5, unmatched: 7.5 });
@@ -139,7 +140,7 @@ test("M10: labels in another currency make the source unusable; the run says so,
     const outcome = await syncLabels(
       { database: service.installation.database },
       tenant.shopKey,
-      createShipStationConnector(QUICK),
+      labelConnector(SHIPSTATION, QUICK),
       simulator,
     );
     assert.equal(outcome.counts["foreign"], 2);
@@ -169,7 +170,7 @@ test("M10: labels in another currency that were voided leave the source usable, 
     const outcome = await syncLabels(
       { database: service.installation.database },
       tenant.shopKey,
-      createShipStationConnector(QUICK),
+      labelConnector(SHIPSTATION, QUICK),
       simulator,
     );
     assert.deepEqual([outcome.counts["voided"], outcome.counts["foreign"]], [2, 0]);
@@ -183,7 +184,7 @@ test("M10: labels in another currency that were voided leave the source usable, 
 test("a source whose key was revoked keeps its labels served until it is said to have failed", async () => {
   const { tenant, simulator } = await openServed("eur");
   const { database } = service.installation;
-  const connector = createShipStationConnector(QUICK);
+  const connector = labelConnector(SHIPSTATION, QUICK);
   try {
     await syncLabels({ database }, tenant.shopKey, connector, simulator);
     simulator.control.setApiKey("another");

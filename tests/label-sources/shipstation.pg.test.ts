@@ -16,9 +16,10 @@ import {
   syncLabels,
   tracking,
 } from "../support/label-shop.ts";
-import { createShipStationConnector } from "../../src/sync/connectors/shipstation/connector.ts";
+import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
+import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
 
-const connector = createShipStationConnector(SMALL_PAGES);
+const connector = labelConnector(SHIPSTATION, SMALL_PAGES);
 
 let shop: ImportShop;
 const simulators: ShipStationSimulator[] = [];

@@ -5,14 +5,14 @@ import { applyStage } from "../../src/sync/apply.ts";
 import { readStored } from "../../src/sync/stored-document.ts";
 import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
 import { insertRecords, stageRecords } from "../../src/store/queries/label-record.ts";
-import { PATIENCE } from "../../src/sync/connectors/http-json.ts";
-import type { SaidLabel } from "../../src/sync/connectors/label-run.ts";
+import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
+import type { SourceLabel } from "../../src/sync/connectors/kit/label-run.ts";
 import type { ImportShop } from "./import-shop.ts";
 
 export const NOW = "2026-06-01T06:00:00.000Z";
 
 /** Retries as in production, without their waiting. */
-export const QUICK = { patience: { ...PATIENCE, firstPauseMs: 1, timeoutMs: 400 } };
+export const QUICK = { retryPolicy: { ...RETRY_POLICY, firstDelayMs: 1, timeoutMs: 400 } };
 
 /** The same, with small pages. */
 export const SMALL_PAGES = { ...QUICK, pageSize: 10 };
@@ -93,10 +93,10 @@ export async function putOrders(
 }
 
 /** Stores labels that say no more than what is told: 5.00 EUR, charged on 2026-01-10. */
-export async function putSaidLabels(
+export async function putSourceLabels(
   shop: Pick<ImportShop, "database">,
   shopKey: number,
-  labels: readonly (Partial<SaidLabel> & Pick<SaidLabel, "labelId">)[],
+  labels: readonly (Partial<SourceLabel> & Pick<SourceLabel, "labelId">)[],
 ): Promise<void> {
   const source = "labels";
   const blank = { orderId: null, returnId: null, orderName: null, trackingNumber: null, voidedAt: null };

@@ -45,8 +45,8 @@ export async function startOAuthService() {
       const workspace = await requireWorkspace(database, tenant.shopDomain);
       const { sealingKey } = keys;
       const environment = { database, sealingKey, publicUrl: PUBLIC_URL, app: APP, now: () => now };
-      const choices = { familyTagPrefix: "family:" };
-      return here(createInstallationLink(environment, workspace, { shop, url, choices }));
+      const settings = { familyTagPrefix: "family:" };
+      return here(createInstallationLink(environment, workspace, { shop, url, settings }));
     },
     /** Where a page sends the browser. */
     next: async (address: string): Promise<string> => {

@@ -7,8 +7,7 @@ import type { ShopifyOptions } from "../../simulators/shopify/options.ts";
 import { putConnection } from "../../src/store/queries/data-source.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
-import type { Pacing } from "../../src/sync/connectors/shopify/pacing.ts";
-import { createTokenSource } from "../../src/sync/connectors/shopify/token.ts";
+import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
 import type { Credentials, Secrets, SyncKind, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
 import { startImportShop } from "./import-shop.ts";
 import type { ImportShop } from "./import-shop.ts";
@@ -39,11 +38,11 @@ export type ShopifySync = {
 };
 
 /** Tests wait for nothing that they can do without. */
-const QUICK: Partial<Pacing> = { firstDelayMs: 5, maxDelayMs: 40, pollMs: 10 };
+const QUICK: Partial<ShopifyRetryPolicy> = { firstDelayMs: 5, maxDelayMs: 40, pollMs: 10 };
 
 export async function startShopifySync(
   options: Partial<ShopifyOptions> = {},
-  pacing: Partial<Pacing> = QUICK,
+  retryPolicy: Partial<ShopifyRetryPolicy> = QUICK,
 ): Promise<ShopifySync> {
   const now = "2026-06-01T00:00:00Z";
   const simulator = await startShopifySimulator({
@@ -80,7 +79,7 @@ export async function startShopifySync(
         shopKey,
         cohorts: cohortsOf(shopKey),
         sync: (kind, { signal, settings, onProgress } = {}) =>
-          syncOnce({ simulator, shop, shopKey, credentials, currency, pacing }, kind, {
+          syncOnce({ simulator, shop, shopKey, credentials, currency, retryPolicy }, kind, {
             signal: signal ?? new AbortController().signal,
             settings: { url: simulator.url, ...settings },
             onProgress: onProgress ?? (() => {}),
@@ -119,19 +118,19 @@ type Place = {
   shopKey: number;
   credentials: Credentials;
   currency: string;
-  pacing: Partial<Pacing>;
+  retryPolicy: Partial<ShopifyRetryPolicy>;
 };
 
 /** By the shop's clock, which stands still until a change moves it. */
 async function syncOnce(place: Place, kind: SyncKind, options: Required<SyncOptions>): Promise<SyncOutcome> {
-  const { simulator, shop, shopKey, credentials, currency, pacing } = place;
+  const { simulator, shop, shopKey, credentials, currency, retryPolicy } = place;
   const clock = await simulator.control("clock", {});
   const now = (): Date => new Date(clock.now);
   const { clientId, clientSecret } = simulator.options;
   const connector = createShopifyConnector({
-    tokenSource: (context, url) =>
-      createTokenSource({ credentials: context.credentials, url, clientId, clientSecret, now }),
-    pacing,
+    clientId,
+    clientSecret,
+    retryPolicy,
   });
   return connector.sync({
     database: shop.database,

@@ -1,5 +1,27 @@
 import { defineStatement } from "../database.ts";
-import type { Connection, Queryable } from "../database.ts";
+import type { Connection, Queryable, Statement } from "../database.ts";
+
+/** The next rows of a cursor; empty at the end. */
+export type NextRows<Row> = () => Promise<Row[]>;
+
+const ROWS_PER_FETCH = 2000;
+
+/** Opens the cursor that a statement declares; it is closed when it has no more rows. */
+async function openCursor<Row extends object>(
+  connection: Connection,
+  { statement, cursor }: { statement: Statement; cursor: string },
+  [shopKey, source]: [number, string],
+): Promise<NextRows<Row>> {
+  await connection.rows(statement, [shopKey, source]);
+  let isOpen = true;
+  return async () => {
+    if (!isOpen) return [];
+    const { rows } = await connection.client.query<Row>(`fetch ${ROWS_PER_FETCH} from ${cursor}`);
+    isOpen = rows.length > 0;
+    if (!isOpen) await connection.client.query(`close ${cursor}`);
+    return rows;
+  };
+}
 
 /** One fetched record of an order. `document` is what is stored of the order, on one of its rows at least. */
 export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
@@ -45,17 +67,9 @@ export async function openOrderRecords(
   connection: Connection,
   shopKey: number,
   source: string,
-): Promise<void> {
-  await connection.rows(OPEN_ORDER_RECORDS, [shopKey, source]);
-}
-
-/** The next records; empty at the end. */
-export async function nextOrderRecords(connection: Connection, limit: number): Promise<OrderRecordRow[]> {
-  return (await connection.client.query<OrderRecordRow>(`fetch ${limit} from shopify_order_record`)).rows;
-}
-
-export async function closeOrderRecords(connection: Connection): Promise<void> {
-  await connection.client.query("close shopify_order_record");
+): Promise<NextRows<OrderRecordRow>> {
+  const opened = { statement: OPEN_ORDER_RECORDS, cursor: "shopify_order_record" };
+  return openCursor(connection, opened, [shopKey, source]);
 }
 
 /** One fetched record of a product. */
@@ -75,17 +89,9 @@ export async function openProductRecords(
   connection: Connection,
   shopKey: number,
   source: string,
-): Promise<void> {
-  await connection.rows(OPEN_PRODUCT_RECORDS, [shopKey, source]);
-}
-
-/** The next records; empty at the end. */
-export async function nextProductRecords(connection: Connection, limit: number): Promise<ProductRecordRow[]> {
-  return (await connection.client.query<ProductRecordRow>(`fetch ${limit} from shopify_product_record`)).rows;
-}
-
-export async function closeProductRecords(connection: Connection): Promise<void> {
-  await connection.client.query("close shopify_product_record");
+): Promise<NextRows<ProductRecordRow>> {
+  const opened = { statement: OPEN_PRODUCT_RECORDS, cursor: "shopify_product_record" };
+  return openCursor(connection, opened, [shopKey, source]);
 }
 
 const ASK_FOR_REFUNDS = defineStatement({

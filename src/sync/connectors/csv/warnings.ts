@@ -2,22 +2,14 @@ import { dayFromText, dayOfInstant, dayToText } from "../../../lib/month.ts";
 import type { RowKind } from "../../document-merge.ts";
 import type { SplitLabels } from "../../labels.ts";
 import type { WarningCounts } from "../../project.ts";
+import { WARNING_TEXTS } from "../kit/warnings.ts";
 import type { FileName } from "./file-formats.ts";
 import type { FolderFile } from "./folder-files.ts";
 import type { ImportWarning } from "./problems.ts";
 
-const MESSAGES = {
-  refund_exceeds_line: "refunds claim more units than their line has left; the rest counts as money only",
-  return_exceeds_line: "returns claim more units than their line has left; the rest is not counted",
-  negative_lag: "returns or refunds lie before their order; they count on the day of the order",
-  unknown_line: "returns or refunds name lines that their order does not have",
-  unusable_image:
-    "products have an image address that does not begin with http:// or https://; it is left out",
-} as const;
-
 /** What the projection found in the changed orders. */
 export function projectionWarnings(counts: WarningCounts): ImportWarning[] {
-  return [...counts].map(([kind, count]) => ({ kind, file: null, message: MESSAGES[kind], count }));
+  return [...counts].map(([kind, count]) => ({ kind, file: null, message: WARNING_TEXTS[kind], count }));
 }
 
 /** What became of the labels that were split in this run. */

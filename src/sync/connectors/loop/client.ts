@@ -1,72 +1,74 @@
+import Type from "typebox";
+import type { Static } from "typebox";
 import { SourceFailed } from "../../connector.ts";
-import { CHECK_PATIENCE, getJson, PATIENCE, readApiKey, readBaseUrl } from "../http-json.ts";
-import type { JsonSource, Patience } from "../http-json.ts";
-import { readFields } from "../said-fields.ts";
-import type { SaidFields } from "../said-fields.ts";
+import { Amount, Currency, Id, nullable, object, optional, reader, Text, Time } from "../kit/foreign.ts";
+import { getJson } from "../kit/json-source.ts";
+import type { JsonSource } from "../kit/json-source.ts";
+import { cleanLabel } from "../kit/text.ts";
 
 export const TITLE = "Loop";
 
-const HOSTS = ["api.loopreturns.com"] as const;
 const LIST_PATH = "api/2026-07/warehouse/return/list";
 
-export type LoopOptions = { pageSize: number; patience: Patience };
+/** What a label tells, or a return that has one label and no list. */
+const LABEL = {
+  tracking_number: optional(Id),
+  created_at: optional(Time),
+  currency: optional(Currency),
+  status: nullable(Text),
+  label_status: nullable(Text),
+};
 
-export const LOOP_OPTIONS: LoopOptions = { pageSize: 250, patience: PATIENCE };
+/** rate: cents when it is a whole number, an amount when it is written with a decimal point. */
+const LISTED_LABEL = object("Label", { ...LABEL, rate: optional(Amount) });
+
+const RETURN = object("Return", {
+  ...LABEL,
+  id: Id,
+  created_at: Time,
+  updated_at: optional(Time),
+  provider_order_id: optional(Id),
+  order_name: nullable(Text),
+  /** An amount. */
+  label_rate: optional(Amount),
+  labels: nullable(Type.Array(LISTED_LABEL)),
+});
+
+export type LoopReturn = Static<typeof RETURN>;
+export type LoopLabel = Omit<Static<typeof LISTED_LABEL>, "rate"> & {
+  rate?: Static<typeof LISTED_LABEL>["rate"];
+};
+
+export const readReturn = reader(TITLE, RETURN);
+const readPage = reader(
+  TITLE,
+  object("ReturnList", { returns: Type.Array(RETURN), nextPageUrl: nullable(Text) }),
+);
 
 /** Returns by when they were updated, both ends included; at most 120 days apart. */
 export type LoopWindow = { from: Date; to: Date };
 
 /** nextPageUrl null = the window's last page. */
-export type ReturnListPage = { returns: SaidFields[]; nextPageUrl: string | null };
+export type ReturnListPage = { returns: LoopReturn[]; nextPageUrl: string | null };
 
-/**
- * Asks Loop's API, 300 requests a minute. `url` null = Loop itself. Throws as `getJson`, and `SourceFailed` for answers
- * of another form.
- */
+/** Asks Loop's API, 300 requests a minute. Throws as `getJson`, and `SourceFailed` for answers of another form. */
 export type LoopClient = {
   /** The window's first page, or the one that a page before it named. */
   listReturns(window: LoopWindow, pageUrl: string | null): Promise<ReturnListPage>;
 };
 
-export function openLoop(
-  place: { url: unknown; apiKey: string | undefined; signal: AbortSignal },
-  options: LoopOptions,
-): LoopClient {
-  const source: JsonSource = {
-    title: TITLE,
-    keyPlace: "Returns Management → Tools & integrations → Developer Tools",
-    baseUrl: readBaseUrl(place.url, HOSTS, TITLE),
-    headers: { "X-Authorization": readApiKey(place.apiKey, TITLE) },
-    signal: place.signal,
-    patience: options.patience,
-  };
+export function openLoop(source: JsonSource, pageSize: number): LoopClient {
   return {
     listReturns: async (window, pageUrl) => {
-      const url =
-        pageUrl === null
-          ? firstPageUrl(source.baseUrl, window, options.pageSize)
-          : ownUrl(source.baseUrl, pageUrl);
-      const answer = readFields(await getJson(source, url), TITLE, "a page of returns");
-      const next = answer.optionalText("nextPageUrl");
-      const nextPageUrl = next === null ? null : ownUrl(source.baseUrl, next).href;
+      const { baseUrl } = source;
+      const url = pageUrl === null ? firstPageUrl(baseUrl, window, pageSize) : ownUrl(baseUrl, pageUrl);
+      const page = readPage(await getJson(source, url));
+      const next = cleanLabel(page.nextPageUrl ?? null);
+      const nextPageUrl = next === null ? null : ownUrl(baseUrl, next).href;
       if (nextPageUrl === url.href) throw new SourceFailed(`${TITLE} named a page as its own next page.`);
-      return { returns: answer.list("returns"), nextPageUrl };
+      return { returns: page.returns, nextPageUrl };
     },
   };
-}
-
-/** One small request with the credentials. Throws `SourceRefused` or `SourceFailed` when returns cannot be read. */
-export async function checkLoop(place: {
-  url?: unknown;
-  apiKey: string;
-  signal: AbortSignal;
-}): Promise<void> {
-  const client = openLoop(
-    { url: place.url, apiKey: place.apiKey, signal: place.signal },
-    { pageSize: 1, patience: CHECK_PATIENCE },
-  );
-  const to = new Date();
-  await client.listReturns({ from: new Date(to.getTime() - 86_400_000), to }, null);
 }
 
 function firstPageUrl(baseUrl: URL, { from, to }: LoopWindow, pageSize: number): URL {

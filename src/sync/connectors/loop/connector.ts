@@ -1,10 +1,9 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
-import type { Connector, SyncContext } from "../../connector.ts";
-import { runLabelSync } from "../label-run.ts";
-import type { LabelPage, LabelReader } from "../label-run.ts";
-import { LOOP_OPTIONS, openLoop, TITLE } from "./client.ts";
-import type { LoopClient, LoopOptions } from "./client.ts";
-import { labelIdsOf, readReturn } from "./read-return.ts";
+import type { SyncContext } from "../../connector.ts";
+import type { LabelPage, LabelSource } from "../kit/label-run.ts";
+import { openLoop, TITLE } from "./client.ts";
+import type { LoopClient } from "./client.ts";
+import { labelIdsOf, mapReturn } from "./map-return.ts";
 import { LONGEST_MS, readWindow } from "./read-window.ts";
 
 const SOURCE = "loop";
@@ -33,30 +32,29 @@ type Position = {
  * Return labels of Loop, by when their return was updated. The first run reads from the shop's first order on, later
  * ones what was updated since.
  */
-export function createLoopConnector(options: Partial<LoopOptions> = {}): Connector {
-  return {
-    source: SOURCE,
-    kind: "label_cost",
-    sync: async (context) => {
-      const { apiKey } = await context.credentials.read();
-      const place = { url: context.settings["url"], apiKey, signal: context.signal };
-      const used = { ...LOOP_OPTIONS, ...options };
-      return runLabelSync(context, createReader(openLoop(place, used), used.pageSize));
-    },
-  };
-}
-
-function createReader(client: LoopClient, pageSize: number): LabelReader<Cursor, Position> {
-  return {
-    source: SOURCE,
-    title: TITLE,
-    begin,
-    // Another page size may be in use by now: what fits on a page is determined again.
-    resume: (position) => ({ ...position, windowMs: LONGEST_MS }),
-    readPage: (position, _cursor, context) => readNext(client, pageSize, position, context),
-    cursorOf: (position) => ({ since: position.since, readUntil: position.until }),
-  };
-}
+export const LOOP: LabelSource<Cursor, Position> = {
+  source: SOURCE,
+  title: TITLE,
+  summary: "Label costs of Loop.",
+  address: "https://api.loopreturns.com",
+  keyPlace: "Returns Management → Tools & integrations → Developer Tools",
+  keyHeader: "X-Authorization",
+  pageSize: 250,
+  open: (source, pageSize) => {
+    const client = openLoop(source, pageSize);
+    return {
+      begin,
+      // Another page size may be in use by now: what fits on a page is determined again.
+      resume: (position) => ({ ...position, windowMs: LONGEST_MS }),
+      readPage: (position, _cursor, context) => readNext(client, pageSize, position, context),
+      cursorOf: (position) => ({ since: position.since, readUntil: position.until }),
+    };
+  },
+  check: (source) => {
+    const to = new Date();
+    return openLoop(source, 1).listReturns({ from: new Date(to.getTime() - 86_400_000), to }, null);
+  },
+};
 
 function begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position {
   const now = context.now();
@@ -82,7 +80,7 @@ async function readNext(
   const stored = await findLabels(database, shopKey, SOURCE, returns.flatMap(labelIdsOf));
   const done = position.done + returns.length;
   return {
-    records: returns.map((returned) => readReturn(returned, stored)),
+    records: returns.map((returned) => mapReturn(returned, stored)),
     position: { ...position, from: end.toISOString(), windowMs: nextMs, done },
     isLast: end.getTime() >= until.getTime(),
     done,

@@ -1,7 +1,7 @@
 import { SourceFailed } from "../../connector.ts";
-import type { SaidFields } from "../said-fields.ts";
 import { TITLE } from "./client.ts";
-import type { LoopClient, LoopWindow } from "./client.ts";
+import type { LoopClient, LoopReturn, LoopWindow } from "./client.ts";
+import { returnIdOf } from "./map-return.ts";
 
 const DAY_MS = 86_400_000;
 /** A day less than the API allows, which leaves room for rounding to seconds. */
@@ -13,7 +13,7 @@ const MAX_PASSES = 8;
 
 /** All returns that were updated from a moment to `end`. */
 export type WindowRead = {
-  returns: SaidFields[];
+  returns: LoopReturn[];
   end: Date;
   /** What the next window should span. */
   nextMs: number;
@@ -48,15 +48,15 @@ export async function readWindow(
  * All returns of a window that is too short to be halved, page after page, until two passes name the same: a return that
  * left meanwhile is missing from the second. Throws `SourceFailed` when that does not come to pass.
  */
-async function readInPasses(client: LoopClient, window: LoopWindow): Promise<SaidFields[]> {
-  const known = new Map<string, SaidFields>();
+async function readInPasses(client: LoopClient, window: LoopWindow): Promise<LoopReturn[]> {
+  const known = new Map<string, LoopReturn>();
   let before = new Set<string>();
   for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
     const named = new Set<string>();
     for (let pageUrl: string | null = null, isLast = false; !isLast;) {
       const page = await client.listReturns(window, pageUrl);
       for (const returned of page.returns) {
-        const returnId = returned.id("id");
+        const returnId = returnIdOf(returned);
         named.add(returnId);
         known.set(returnId, returned);
       }

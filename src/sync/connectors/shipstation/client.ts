@@ -1,42 +1,76 @@
+import Type from "typebox";
+import type { Static } from "typebox";
 import { SourceFailed } from "../../connector.ts";
-import { CHECK_PATIENCE, getJson, PATIENCE, readApiKey, readBaseUrl } from "../http-json.ts";
-import type { JsonSource, Patience } from "../http-json.ts";
-import { readFields } from "../said-fields.ts";
-import type { SaidFields } from "../said-fields.ts";
+import {
+  Amount,
+  Currency,
+  Filled,
+  Flag,
+  nullable,
+  object,
+  optional,
+  reader,
+  Text,
+  Time,
+  Whole,
+} from "../kit/foreign.ts";
+import { getJson } from "../kit/json-source.ts";
+import type { JsonSource } from "../kit/json-source.ts";
 
 export const TITLE = "ShipStation";
 
-const HOSTS = ["api.shipstation.com"] as const;
+/** What is looked at of every label in the list. */
+const LABEL = object("Label", {
+  label_id: Filled,
+  status: Filled,
+  tracking_status: nullable(Text),
+  is_return_label: nullable(Flag),
+  test_label: nullable(Flag),
+  voided: nullable(Flag),
+  shipment_cost: nullable(Type.Object({ amount: Type.Unknown() }, { required: [] })),
+});
 
-export type ShipStationOptions = { pageSize: number; patience: Patience };
+/** The members of a return label that has a price. */
+const PRICED_LABEL = object("Label", {
+  ...LABEL.properties,
+  created_at: Time,
+  charge_event: nullable(Text),
+  rma_number: nullable(Text),
+  tracking_number: nullable(Text),
+  voided_at: optional(Time),
+  shipment_cost: object("Price", { currency: Currency, amount: Type.Intersect([Type.Number(), Amount]) }),
+});
 
-export const SHIPSTATION_OPTIONS: ShipStationOptions = { pageSize: 100, patience: PATIENCE };
+const TRACKING = object("Tracking", {
+  shipped_date: optional(Time),
+  events: nullable(
+    Type.Array(object("TrackingEvent", { status_code: nullable(Text), occurred_at: optional(Time) })),
+  ),
+});
+
+export type ShipStationLabel = Static<typeof LABEL>;
+export type PricedLabel = Static<typeof PRICED_LABEL>;
+export type Tracking = Static<typeof TRACKING>;
+
+export const readLabel = reader(TITLE, LABEL);
+export const readPricedLabel = reader(TITLE, PRICED_LABEL);
+export const readTracking = reader(TITLE, TRACKING);
+const readPage = reader(
+  TITLE,
+  object("LabelList", { labels: Type.Array(LABEL), total: Whole, pages: Whole }),
+);
 
 /** One page of the labels created since a moment (ISO 8601), the one modified last first. */
-export type LabelListPage = { labels: SaidFields[]; total: number; isLast: boolean };
+export type LabelListPage = { labels: ShipStationLabel[]; total: number; isLast: boolean };
 
-/**
- * Asks ShipStation's API V2, 200 requests a minute. `url` null = ShipStation itself. Throws as `getJson`, and
- * `SourceFailed` for answers of another form.
- */
+/** Asks ShipStation's API V2, 200 requests a minute. Throws as `getJson`, and `SourceFailed` for answers of another form. */
 export type ShipStationClient = {
   listLabels(createdSince: string, page: number): Promise<LabelListPage>;
   /** What the carrier reported of one label. */
-  track(labelId: string): Promise<SaidFields>;
+  track(labelId: string): Promise<Tracking>;
 };
 
-export function openShipStation(
-  place: { url: unknown; apiKey: string | undefined; signal: AbortSignal },
-  options: ShipStationOptions,
-): ShipStationClient {
-  const source: JsonSource = {
-    title: TITLE,
-    keyPlace: "Settings → API Settings",
-    baseUrl: readBaseUrl(place.url, HOSTS, TITLE),
-    headers: { "api-key": readApiKey(place.apiKey, TITLE) },
-    signal: place.signal,
-    patience: options.patience,
-  };
+export function openShipStation(source: JsonSource, pageSize: number): ShipStationClient {
   return {
     listLabels: async (createdSince, page) => {
       const url = new URL("v2/labels", source.baseUrl);
@@ -45,32 +79,18 @@ export function openShipStation(
         sort_by: "modified_at",
         sort_dir: "desc",
         page: String(page),
-        page_size: String(options.pageSize),
+        page_size: String(pageSize),
       }).toString();
-      const answer = readFields(await getJson(source, url), TITLE, "a page of labels");
-      const labels = answer.list("labels");
-      const pages = answer.count("pages");
+      const { labels, ...answer } = readPage(await getJson(source, url));
+      const pages = Number(answer.pages);
       if (labels.length === 0 && page < pages) {
         throw new SourceFailed(`${TITLE} sent an empty page ${page} of ${pages}.`);
       }
-      return { labels, total: answer.count("total"), isLast: page >= pages };
+      return { labels, total: Number(answer.total), isLast: page >= pages };
     },
     track: async (labelId) => {
       const url = new URL(`v2/labels/${encodeURIComponent(labelId)}/track`, source.baseUrl);
-      return readFields(await getJson(source, url), TITLE, "a tracking");
+      return readTracking(await getJson(source, url));
     },
   };
-}
-
-/** One small request with the credentials. Throws `SourceRefused` or `SourceFailed` when labels cannot be read. */
-export async function checkShipStation(place: {
-  url?: unknown;
-  apiKey: string;
-  signal: AbortSignal;
-}): Promise<void> {
-  const client = openShipStation(
-    { url: place.url, apiKey: place.apiKey, signal: place.signal },
-    { pageSize: 1, patience: CHECK_PATIENCE },
-  );
-  await client.listLabels("2000-01-01T00:00:00.000Z", 1);
 }

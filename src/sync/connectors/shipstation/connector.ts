@@ -1,13 +1,11 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
-import type { Connector, SyncContext } from "../../connector.ts";
-import { runLabelSync } from "../label-run.ts";
-import type { LabelPage, LabelReader, SaidRecord } from "../label-run.ts";
-import type { SaidFields } from "../said-fields.ts";
-import { openShipStation, SHIPSTATION_OPTIONS, TITLE } from "./client.ts";
-import type { ShipStationClient, ShipStationOptions } from "./client.ts";
+import type { SyncContext } from "../../connector.ts";
+import type { LabelPage, LabelSource, SourceRecord } from "../kit/label-run.ts";
+import { openShipStation, TITLE } from "./client.ts";
+import type { ShipStationClient, ShipStationLabel } from "./client.ts";
 import { extendHead, headEntry, isSettled, settle, UNSETTLED } from "./list-head.ts";
 import type { ListHead, Settling } from "./list-head.ts";
-import { readLabel } from "./read-label.ts";
+import { mapLabel } from "./map-label.ts";
 
 const SOURCE = "shipstation";
 const BEGINNING = "2000-01-01T00:00:00.000Z";
@@ -35,34 +33,32 @@ type Position = Settling & {
  * Return labels of ShipStation V2. The first run reads every label since the shop's first order; later ones read the
  * list, which begins with what was modified last, until it has not changed; once a day all young labels.
  */
-export function createShipStationConnector(options: Partial<ShipStationOptions> = {}): Connector {
-  return {
-    source: SOURCE,
-    kind: "label_cost",
-    sync: async (context) => {
-      const { apiKey } = await context.credentials.read();
-      const place = { url: context.settings["url"], apiKey, signal: context.signal };
-      const client = openShipStation(place, { ...SHIPSTATION_OPTIONS, ...options });
-      return runLabelSync(context, createReader(client));
-    },
-  };
-}
+export const SHIPSTATION: LabelSource<Cursor, Position> = {
+  source: SOURCE,
+  title: TITLE,
+  summary: "Label costs of ShipStation (API V2).",
+  address: "https://api.shipstation.com",
+  keyPlace: "Settings → API Settings",
+  keyHeader: "api-key",
+  pageSize: 100,
+  open: (source, pageSize) => {
+    const client = openShipStation(source, pageSize);
+    return {
+      begin,
+      resume: (position) => position,
+      readPage: (position, cursor, context) => readPage(client, position, cursor, context),
+      cursorOf,
+    };
+  },
+  check: (source) => openShipStation(source, 1).listLabels(BEGINNING, 1),
+};
 
-function createReader(client: ShipStationClient): LabelReader<Cursor, Position> {
-  return {
-    source: SOURCE,
-    title: TITLE,
-    begin,
-    resume: (position) => position,
-    readPage: (position, cursor, context) => readPage(client, position, cursor, context),
-    cursorOf: (position, cursor) => {
-      // A list of young labels only leaves out old ones between them: it is no head to compare with.
-      if (position.scope === "recent" && cursor !== null) return { ...cursor, rereadAt: position.beganAt };
-      const { since, beganAt } = position;
-      const head = extendHead(position.head, position.scope === "new" ? (cursor?.head ?? []) : []);
-      return { since, head, rereadAt: position.scope === "new" && cursor ? cursor.rereadAt : beganAt };
-    },
-  };
+function cursorOf(position: Position, cursor: Cursor | null): Cursor {
+  // A list of young labels only leaves out old ones between them: it is no head to compare with.
+  if (position.scope === "recent" && cursor !== null) return { ...cursor, rereadAt: position.beganAt };
+  const { since, beganAt } = position;
+  const head = extendHead(position.head, position.scope === "new" ? (cursor?.head ?? []) : []);
+  return { since, head, rereadAt: position.scope === "new" && cursor ? cursor.rereadAt : beganAt };
 }
 
 function begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position {
@@ -108,14 +104,14 @@ async function readPage(
 
 async function readRecords(
   client: ShipStationClient,
-  labels: readonly SaidFields[],
+  labels: readonly ShipStationLabel[],
   { database, shopKey }: SyncContext,
-): Promise<SaidRecord[]> {
-  const ids = labels.map((label) => label.text("label_id"));
+): Promise<SourceRecord[]> {
+  const ids = labels.map((label) => label.label_id);
   const stored = await findLabels(database, shopKey, SOURCE, ids);
-  const records: SaidRecord[] = [];
+  const records: SourceRecord[] = [];
   for (const label of labels) {
-    const record = await readLabel(label, stored, (labelId) => client.track(labelId));
+    const record = await mapLabel(label, stored, (labelId) => client.track(labelId));
     if (record !== null) records.push(record);
   }
   return records;

@@ -1,4 +1,5 @@
-import type { SaidFields } from "../said-fields.ts";
+import { cleanLabel } from "../kit/text.ts";
+import type { ShipStationLabel } from "./client.ts";
 
 /**
  * The beginning of the list of labels, the one modified last first: label ids with what can change of them. Labels do
@@ -16,13 +17,13 @@ export type Settling = { settled: number; place: number };
 export const UNSETTLED: Settling = { settled: 0, place: -1 };
 
 /** One entry of a head. */
-export function headEntry(label: SaidFields): string {
+export function headEntry(label: ShipStationLabel): string {
   const states = [
-    label.text("label_id"),
-    label.text("status"),
-    label.optionalText("tracking_status"),
-    label.flag("voided"),
-    label.optionalFields("shipment_cost")?.raw("amount"),
+    label.label_id,
+    label.status,
+    cleanLabel(label.tracking_status ?? null),
+    label.voided ?? false,
+    label.shipment_cost?.amount,
   ];
   return states.join("|");
 }

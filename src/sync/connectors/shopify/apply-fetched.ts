@@ -11,28 +11,25 @@ import type { SourceOrder, SourceOrders } from "../../documents.ts";
 import { publishStoreRun } from "../../publish.ts";
 import type { WarningCounts } from "../../project.ts";
 import { readStored } from "../../stored-document.ts";
-import { openFetchedOrders, openFetchedProducts } from "./assemble.ts";
-import type { FetchedOrder } from "./assemble.ts";
+import { openFetchedOrders, openFetchedProducts } from "./map/assemble.ts";
+import type { FetchedOrder } from "./map/assemble.ts";
 import type { ShopifyCursor } from "./cursor.ts";
-import { limitAfter, surelyVisibleFrom } from "./history.ts";
-import { mapOrder } from "./map-order.ts";
-import type { MappedOrder, OrderAnomalies } from "./map-order.ts";
-import { mapProduct } from "./map-product.ts";
-import type { MappedProduct } from "./map-product.ts";
+import { limitAfter, surelyVisibleFrom } from "./fetch/history.ts";
+import { mapOrder, NO_ANOMALIES } from "./map/map-order.ts";
+import type { MappedOrder, OrderAnomalies } from "./map/map-order.ts";
+import { mapProduct } from "./map/map-product.ts";
+import type { MappedProduct } from "./map/map-product.ts";
 import { SHOPIFY } from "./run.ts";
 import type { ShopifyRun } from "./run.ts";
 
-export type AppliedCounts = {
-  orders: number;
-  changed_orders: number;
-  order_lines: number;
-  returns: number;
-  refunds: number;
-  products: number;
-  variants: number;
-};
+/** What a run has applied. */
+const NO_COUNTS = { orders: 0, order_lines: 0, returns: 0, refunds: 0, products: 0, variants: 0 };
 
-export type Applied = { counts: AppliedCounts; anomalies: OrderAnomalies; warnings: WarningCounts };
+export type Applied = {
+  counts: typeof NO_COUNTS & { changed_orders: number };
+  anomalies: OrderAnomalies;
+  warnings: WarningCounts;
+};
 
 /**
  * Applies and publishes all that was fetched, in one transaction with the cursor that says so. The shop's as-of becomes
@@ -51,7 +48,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
       const visibleFrom = backfill.hasAllOrders ? null : surelyVisibleFrom(asOf);
       await addGoneOrders(connection, shopKey, SHOPIFY, visibleFrom);
     }
-    const tally = newTally();
+    const tally: Tally = { counts: { ...NO_COUNTS }, anomalies: { ...NO_ANOMALIES } };
     await stageProducts(run, connection, tally);
     const { changes, merged } = await applyStage({
       connection,
@@ -78,22 +75,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
   return applied;
 }
 
-type Tally = { counts: AppliedCounts; anomalies: OrderAnomalies };
-
-function newTally(): Tally {
-  return {
-    counts: {
-      orders: 0,
-      changed_orders: 0,
-      order_lines: 0,
-      returns: 0,
-      refunds: 0,
-      products: 0,
-      variants: 0,
-    },
-    anomalies: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
-  };
-}
+type Tally = { counts: typeof NO_COUNTS; anomalies: OrderAnomalies };
 
 async function stageProducts(run: ShopifyRun, connection: Connection, { counts }: Tally): Promise<void> {
   const next = await openFetchedProducts(connection, run.shopKey, SHOPIFY);
@@ -172,17 +154,12 @@ function isBefore({ order }: FetchedOrder, historyFrom: string | null): boolean 
 }
 
 /** An order without lines is one that the platform no longer has. */
-const GONE: MappedOrder = {
-  part: { lines: [], returns: [], refunds: [] },
-  anomalies: { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 },
-};
+const GONE: MappedOrder = { part: { lines: [], returns: [], refunds: [] }, anomalies: NO_ANOMALIES };
 
 function count({ counts, anomalies }: Tally, { part, anomalies: found }: MappedOrder): void {
   counts.orders += 1;
   counts.order_lines += part.lines.length;
   counts.returns += part.returns.length;
   counts.refunds += part.refunds.length;
-  anomalies.unverifiedReturnLines += found.unverifiedReturnLines;
-  anomalies.undatedClosedReturns += found.undatedClosedReturns;
-  anomalies.foreignOrders += found.foreignOrders;
+  for (const [name, units] of Object.entries(found)) anomalies[name as keyof OrderAnomalies] += units;
 }

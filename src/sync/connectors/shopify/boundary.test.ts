@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { openBudget } from "./budget.ts";
-import { named, UnreadableAnswer } from "./json.ts";
-import { minorOf, splitMinor } from "./money.ts";
-import { DownloadBroken, largestFileBytes, readLines } from "./read-lines.ts";
-import { readLine, readReturnLine, readSale } from "./read-order.ts";
-import { cleanKey, cleanLabel, compareGids } from "./text.ts";
+import { openBudget } from "./api/budget.ts";
+import { minorOf, splitMinor } from "../kit/money.ts";
+import { DownloadBroken, largestFileBytes, readLines } from "./api/read-lines.ts";
+import * as downloads from "./fetch/downloads.ts";
+import { toLine, toReturnLine, toSale } from "./map/records.ts";
+import { cleanKey, cleanLabel, compareGids } from "../kit/text.ts";
+
+const CHILD = { __parentId: "p" };
+const readLine = (node: object) => toLine(downloads.readLine({ ...CHILD, ...node }));
+const readReturnLine = (node: object, returnId: string) =>
+  toReturnLine(downloads.readReturnLine({ ...CHILD, ...node }), returnId);
+const readSale = (node: object, agreementId: string) =>
+  toSale(downloads.readSale({ ...CHILD, ...node }), agreementId);
 
 const LINE = {
   id: "gid://shopify/LineItem/1",
@@ -23,13 +30,16 @@ const LINE = {
 test("a value of another type than the schema's is one clear sentence", () => {
   const refused = (values: object, message: string) =>
     assert.throws(() => readLine({ ...LINE, ...values }), { name: "SourceFailed", message });
-  const cannot = "Shopify's answer cannot be read:";
-  refused({ quantity: "two" }, `${cannot} LineItem.quantity should be a whole number.`);
-  refused({ quantity: 1.5 }, `${cannot} LineItem.quantity should be a whole number.`);
-  refused({ title: null }, `${cannot} LineItem.title should be text.`);
-  refused({ isGiftCard: "no" }, `${cannot} LineItem.isGiftCard should be true or false.`);
-  refused({ product: "p1" }, `${cannot} LineItem.product should be an object or null.`);
-  refused({ originalUnitPriceSet: {} }, `${cannot} MoneyBag.shopMoney should be an object.`);
+  const cannot = "Shopify's answer about gid://shopify/LineItem/1 of p cannot be read:";
+  refused({ quantity: "two" }, `${cannot} LineItem.quantity should be a whole number, and is text.`);
+  refused({ quantity: 1.5 }, `${cannot} LineItem.quantity should be a whole number, and is 1.5.`);
+  refused({ quantity: 1e300 }, `${cannot} LineItem.quantity should be a whole number, and is 1e+300.`);
+  refused({ quantity: undefined }, `${cannot} LineItem.quantity should be a whole number, and is missing.`);
+  refused({ title: null }, `${cannot} LineItem.title should be text, and is null.`);
+  refused({ isGiftCard: "no" }, `${cannot} LineItem.isGiftCard should be true or false, and is text.`);
+  refused({ product: "p1" }, `${cannot} LineItem.product should be an object or null, and is text.`);
+  refused({ originalUnitPriceSet: {} }, `${cannot} MoneyBag.shopMoney should be an object, and is missing.`);
+  assert.equal(readLine({ ...LINE, quantity: "3", unknown: true }).quantity, 3);
   assert.equal(readLine(LINE).unitPrice, "10.0");
 });
 
@@ -159,34 +169,28 @@ function cost(requested: number, available: number): object {
   return { cost: { requestedQueryCost: requested, throttleStatus } };
 }
 
-test("a request waits until the points it needs have come back", () => {
-  const budget = openBudget();
-  assert.equal(budget.waitMs("orders", 0), 0);
-  budget.learn("orders", cost(300, 400), 0);
-  assert.equal(budget.waitMs("orders", 0), 0);
-  budget.spend("orders");
-  assert.equal(budget.waitMs("orders", 0), 4000);
-  assert.equal(budget.waitMs("orders", 3000), 1000);
-  assert.equal(budget.waitMs("orders", 9000), 0);
-  assert.equal(budget.waitMs("shop", 0), 0);
+test("a request waits until the points it needs have come back", async () => {
+  let nowMs = 0;
+  const budget = openBudget(() => nowMs);
+  const { signal } = new AbortController();
+  assert.equal(budget.waitMs("orders"), 0);
+  budget.learn("orders", cost(300, 400));
+  assert.equal(budget.waitMs("orders"), 0);
+  await budget.spend("orders", signal);
+  for (const [atMs, waitMs] of [
+    [0, 4000],
+    [3000, 1000],
+    [9000, 0],
+  ] as const) {
+    nowMs = atMs;
+    assert.equal(budget.waitMs("orders"), waitMs);
+  }
+  nowMs = 0;
+  assert.equal(budget.waitMs("shop"), 0);
 });
 
 test("after a refusal the wait is what is missing by the rate at which it comes back", () => {
   const budget = openBudget();
   assert.equal(budget.throttledMs(cost(300, 100)), 4000);
   assert.equal(budget.throttledMs({}), 1000);
-});
-
-test("what cannot be read is told with its record, in a bulk file with its parent's too", () => {
-  const unreadable = new UnreadableAnswer("LineItem.title should be text");
-  assert.equal(unreadable.message, "Shopify's answer cannot be read: LineItem.title should be text.");
-  const told = named(unreadable, { id: "gid://shopify/LineItem/2", __parentId: "gid://shopify/Order/1" });
-  assert.ok(told instanceof UnreadableAnswer);
-  assert.equal(
-    told.message,
-    "Shopify's answer about gid://shopify/LineItem/2 of gid://shopify/Order/1 cannot be read: LineItem.title should be text.",
-  );
-  assert.equal(named(unreadable, {}), unreadable);
-  const other = new Error("other");
-  assert.equal(named(other, { id: "gid://shopify/Order/1" }), other);
 });

@@ -1,55 +1,86 @@
 import { findConnection } from "../../../store/queries/data-source.ts";
 import { requestRun } from "../../../store/queries/sync-request.ts";
-import type { Connector, SyncContext, SyncOutcome } from "../../connector.ts";
+import { SourceFailed } from "../../connector.ts";
+import type { Connector, Source, SourcePlace, SyncContext, SyncOutcome } from "../../connector.ts";
 import { applyFetched } from "./apply-fetched.ts";
 import type { Applied } from "./apply-fetched.ts";
-import { fetchEverything, giveUpBackfill } from "./backfill.ts";
-import { checkShop } from "./check-shop.ts";
-import { openClient } from "./client.ts";
-import type { TokenSource } from "./client.ts";
+import { fetchEverything, giveUpBackfill } from "./fetch/backfill.ts";
+import { ALL_ORDERS_SCOPE, checkShop, openTokenClient, readShopAccess } from "./install/access.ts";
+import { createTokenSource } from "./install/token.ts";
+import type { TokenOptions } from "./install/token.ts";
+import { registerWebhooks } from "./install/webhook-registration.ts";
+import { openClient, SHOPIFY_RETRY_POLICY } from "./api/client.ts";
+import type { ShopifyClient, ShopifyRetryPolicy } from "./api/client.ts";
+import { TITLE } from "./api/objects.ts";
 import { readCursor } from "./cursor.ts";
-import { fetchOrders } from "./fetch-orders.ts";
-import { fetchProducts } from "./fetch-products.ts";
-import { listChanges, listOpenReturns } from "./listing.ts";
+import { fetchOrders } from "./fetch/orders.ts";
+import { fetchProducts } from "./fetch/products.ts";
+import { listChanges, listOpenReturns } from "./fetch/listing.ts";
 import { limitNotes, notesOf } from "./notes.ts";
-import { PACING } from "./pacing.ts";
-import type { Pacing } from "./pacing.ts";
 import { SHOPIFY, step } from "./run.ts";
 import type { ShopifyRun } from "./run.ts";
-import { readSettings } from "./settings.ts";
-import { settleWebhooks } from "./webhook-settle.ts";
+import { readSettings, SETTING_OPTIONS } from "./settings.ts";
+import { settleWebhooks } from "./webhooks/settle.ts";
 
-export type ShopifyConnectorOptions = {
-  /** The access tokens of one run; `url` is the shop's base address. */
-  tokenSource(context: SyncContext, url: string): TokenSource;
-  /** The retry policy; the default unless given. */
-  pacing?: Partial<Pacing>;
+export type ShopifyConnectorOptions = Pick<TokenOptions, "clientId" | "clientSecret"> & {
+  /** Replaces parts of the usual one. */
+  retryPolicy?: Partial<ShopifyRetryPolicy>;
 };
 
 /** An older list of changes is read again rather than continued. */
 const FRESH_LIST_MS = 10 * 60_000;
 
+export const SHOPIFY_SOURCE: Source = {
+  source: SHOPIFY,
+  title: TITLE,
+  summary: "Orders, returns, refunds and products of a Shopify shop.",
+  kind: "store",
+  address: null,
+  key: { secret: "accessToken", title: "token" },
+  // The secret of the shop's own app outlives its token.
+  keptSecrets: ["clientSecret"],
+  options: SETTING_OPTIONS,
+  checkSettings: readSettings,
+  check: async (place) => {
+    const {
+      shop: account,
+      currencyCode,
+      missingScopes,
+      hasAllOrders,
+    } = await readShopAccess(clientAt(place));
+    if (missingScopes.length > 0) {
+      throw new SourceFailed(
+        `The token may not read everything: give the app the scopes ${missingScopes.join(", ")}.`,
+      );
+    }
+    const note = `Without the scope ${ALL_ORDERS_SCOPE} Shopify shows the orders of the last 60 days only.`;
+    return { account, currencyCode, notes: hasAllOrders ? [] : [note] };
+  },
+  registerWebhooks: (place, publicUrl) => registerWebhooks(clientAt(place), `${publicUrl}/webhooks/shopify`),
+};
+
+/** For a few requests with secrets that are not stored yet. */
+function clientAt({ url, secrets, signal }: SourcePlace): ShopifyClient {
+  return openTokenClient(url, secrets["accessToken"] ?? "", signal);
+}
+
 /**
  * The store source Shopify. Until a first backfill is finished every run continues or begins one, whatever kind it is;
- * later the other kinds leave an unfinished one behind. Secrets are the token source's; settings are those of
- * `readSettings`.
+ * later the other kinds leave an unfinished one behind. Settings are those of `readSettings`.
  */
-export function createShopifyConnector(options: ShopifyConnectorOptions): Connector {
-  return {
-    source: SHOPIFY,
-    kind: "store",
-    sync: (context) => sync(options, context),
-  };
+export function createShopifyConnector(options: ShopifyConnectorOptions): Connector & Source {
+  return { ...SHOPIFY_SOURCE, sync: (context) => sync(options, context) };
 }
 
 async function sync(options: ShopifyConnectorOptions, context: SyncContext): Promise<SyncOutcome> {
-  const { database, shopKey, signal, currencyCode } = context;
+  const { credentials, database, shopKey, signal, currencyCode } = context;
+  const { retryPolicy, ...app } = options;
   const shop = readSettings(context.settings);
   const client = openClient({
     url: shop.url,
-    tokens: options.tokenSource(context, shop.url),
+    tokens: createTokenSource({ credentials, url: shop.url, ...app, now: () => context.now() }),
     signal,
-    pacing: { ...PACING, ...options.pacing },
+    retryPolicy: { ...SHOPIFY_RETRY_POLICY, ...retryPolicy },
   });
   const access = await checkShop(client, currencyCode);
   await settleWebhooks(database, { shopKey, source: SHOPIFY }, client);

@@ -1,17 +1,9 @@
 import { monthOfDate, monthToText } from "../../../lib/month.ts";
+import { WARNING_TEXTS } from "../kit/warnings.ts";
 import type { WarningCounts } from "../../project.ts";
-import type { ShopAccess } from "./check-shop.ts";
+import type { OrderAccess } from "./install/access.ts";
 import type { HistoryLimit } from "./cursor.ts";
-import type { OrderAnomalies } from "./map-order.ts";
-
-const WARNINGS = {
-  refund_exceeds_line: "refunds claim more units than their line has left; the rest counts as money only",
-  return_exceeds_line: "returns claim more units than their line has left; the rest is not counted",
-  negative_lag: "returns or refunds lie before their order; they count on the day of the order",
-  unknown_line: "returns or refunds name lines that their order does not have",
-  unusable_image:
-    "products have an image address that does not begin with http:// or https://; it is left out",
-} as const;
+import type { OrderAnomalies } from "./map/map-order.ts";
 
 /** What the operator should know of a run that succeeded. */
 export function notesOf(anomalies: OrderAnomalies, warnings: WarningCounts): string[] {
@@ -26,12 +18,12 @@ export function notesOf(anomalies: OrderAnomalies, warnings: WarningCounts): str
   if (foreignOrders > 0) {
     notes.push(`${foreignOrders} orders are in an earlier currency of the shop; their money is left out.`);
   }
-  for (const [kind, count] of warnings) notes.push(`${count} ${WARNINGS[kind]}.`);
+  for (const [kind, count] of warnings) notes.push(`${count} ${WARNING_TEXTS[kind]}.`);
   return notes;
 }
 
 /** What of the shop's history is not there, and why. */
-export function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: ShopAccess): string[] {
+export function limitNotes(limit: HistoryLimit | null, { hasAllOrders }: OrderAccess): string[] {
   if (limit === null) return [];
   if (hasAllOrders) {
     return [

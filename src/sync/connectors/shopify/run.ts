@@ -1,8 +1,8 @@
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
 import type { SyncContext } from "../../connector.ts";
-import type { ShopAccess } from "./check-shop.ts";
-import type { ShopifyClient } from "./client.ts";
+import type { OrderAccess } from "./install/access.ts";
+import type { ShopifyClient } from "./api/client.ts";
 import type { ShopifyCursor } from "./cursor.ts";
 import type { ShopifySettings } from "./settings.ts";
 
@@ -13,7 +13,7 @@ export const SHOPIFY = "shopify";
 export type ShopifyRun = SyncContext & {
   client: ShopifyClient;
   shop: ShopifySettings;
-  access: ShopAccess;
+  access: OrderAccess;
   /** As it is stored; replaced whenever it is written. */
   cursor: ShopifyCursor;
 };

@@ -1,6 +1,6 @@
 import { SourceFailed } from "../../connector.ts";
-import type { MetafieldName } from "./documents.ts";
-import { isShopUrl } from "./hosts.ts";
+import type { MetafieldName } from "./api/documents.ts";
+import { isShopUrl } from "./api/hosts.ts";
 
 /** What the operator chose for a connection. */
 export type ShopifySettings = {
@@ -14,6 +14,30 @@ export type ShopifySettings = {
   /** Its values that mean used, in lower case. */
   usedConditions: ReadonlySet<string>;
 };
+
+/** How an operator chooses them. */
+export const SETTING_OPTIONS = [
+  {
+    setting: "familyMetafield",
+    flags: "--family-metafield <namespace.key>",
+    description: "the products' metafield that names their family",
+  },
+  {
+    setting: "familyTagPrefix",
+    flags: "--family-tag-prefix <prefix>",
+    description: "or the beginning of a tag that does (default: their type)",
+  },
+  {
+    setting: "conditionOption",
+    flags: "--condition-option <name>",
+    description: "the option that marks used variants (default: Condition)",
+  },
+  {
+    setting: "usedConditions",
+    flags: "--used-condition <value...>",
+    description: "its values that mean used",
+  },
+] as const;
 
 const USED_CONDITIONS = ["Used", "Pre-owned", "Refurbished", "Open box"];
 const METAFIELD = /^([\w$:-]+)\.([\w$:-]+)$/;

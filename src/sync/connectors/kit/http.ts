@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isLoopbackHost } from "../../../lib/loopback.ts";
+import { SourceFailed } from "../../connector.ts";
+
+/** How a client waits, and how often it sends a request again. */
+export type RetryPolicy = {
+  /** Tries of one request, the first included. */
+  tries: number;
+  /** Before the second try; it doubles with every further one up to `maxDelayMs`, a random half of it taken off. */
+  firstDelayMs: number;
+  maxDelayMs: number;
+  /** How long one answer may take; null = a body may take as long as it comes. */
+  timeoutMs: number | null;
+  /** How often a source may ask for a pause, which is no try, and the longest pause it may ask for. */
+  slowdowns: number;
+  maxSlowdownMs: number;
+};
+
+export const RETRY_POLICY: RetryPolicy = {
+  tries: 8,
+  firstDelayMs: 500,
+  maxDelayMs: 30_000,
+  timeoutMs: 60_000,
+  slowdowns: 20,
+  maxSlowdownMs: 120_000,
+};
+
+/** For a few requests while somebody waits. */
+export const CHECK_POLICY: RetryPolicy = {
+  ...RETRY_POLICY,
+  tries: 3,
+  slowdowns: 1,
+  timeoutMs: 10_000,
+  maxSlowdownMs: 10_000,
+};
+
+/** A source that is asked over HTTP. */
+export type HttpSource = {
+  /** What people call it: "ShipStation". */
+  title: string;
+  /** Where it is, for sentences about a source that each customer has at another address. */
+  address?: string;
+  signal: AbortSignal;
+  retryPolicy: RetryPolicy;
+};
+
+export type HttpRequest = {
+  url: URL | string;
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+};
+
+export type HttpAnswer<Body> = { status: number; body: Body };
+
+/** What an answer comes to. `again`: why another try may help, with the pause the source asks for (null = none). */
+export type Outcome<Value> = { value: Value } | Again;
+type Again = { again: string; delayMs: number | null };
+
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Sends a request until `read` makes a value of an answer. Failures that a retry may fix (5xx, 408, cut connections,
+ * silence, what `read` names) are sent again after a growing delay, 429 after the pause it names. `prepare` runs before
+ * each try. Throws `SourceFailed` when the retry policy is used up, what `read` throws, and the signal's reason.
+ */
+export async function ask<Value>(
+  source: HttpSource,
+  prepare: () => Promise<HttpRequest> | HttpRequest,
+  read: (answer: HttpAnswer<string>) => Promise<Outcome<Value>> | Outcome<Value>,
+): Promise<Value> {
+  return retry(source, async () => {
+    const answer = await send(source, await prepare(), (response) => readText(source, response));
+    return "again" in answer ? answer : read(answer);
+  });
+}
+
+/** The body of a 200, unread. `refuse` makes the error of a 4xx. Throws as `ask`. */
+export async function download(
+  source: HttpSource,
+  url: URL,
+  refuse: (status: number) => Error,
+): Promise<ReadableStream<Uint8Array>> {
+  return retry(source, async () => {
+    const answer = await send(source, { url }, async (response) => response.body);
+    if ("again" in answer) return answer;
+    if (answer.status === 200 && answer.body !== null) return { value: answer.body };
+    await answer.body?.cancel();
+    if (answer.status >= 400) throw refuse(answer.status);
+    return { again: `status ${answer.status}`, delayMs: null };
+  });
+}
+
+async function retry<Value>(source: HttpSource, attempt: () => Promise<Outcome<Value>>): Promise<Value> {
+  const { retryPolicy, signal, title, address } = source;
+  let slowdowns = 0;
+  for (let tries = 1; ;) {
+    signal.throwIfAborted();
+    const outcome = await attempt();
+    signal.throwIfAborted();
+    if ("value" in outcome) return outcome.value;
+    if (outcome.delayMs !== null && slowdowns < retryPolicy.slowdowns) {
+      slowdowns += 1;
+      await pause(Math.min(outcome.delayMs, retryPolicy.maxSlowdownMs), signal);
+      continue;
+    }
+    if (tries >= retryPolicy.tries) {
+      const where = address === undefined ? title : `${title} at ${address}`;
+      const often = tries === 1 ? ":" : ` in ${tries} tries, the last one:`;
+      throw new SourceFailed(`${where} did not answer${often} ${outcome.again}.`);
+    }
+    const delayMs = Math.min(retryPolicy.maxDelayMs, retryPolicy.firstDelayMs * 2 ** (tries - 1));
+    await pause(delayMs * (1 - Math.random() / 2), signal);
+    tries += 1;
+  }
+}
+
+async function send<Body>(
+  { signal, retryPolicy: { timeoutMs } }: HttpSource,
+  { url, ...request }: HttpRequest,
+  receive: (response: Response) => Promise<Body>,
+): Promise<HttpAnswer<Body> | Again> {
+  const timeout = timeoutMs === null ? signal : AbortSignal.timeout(timeoutMs);
+  let isAnswering = false;
+  try {
+    // A redirect would carry the key to wherever it leads.
+    const response = await fetch(url, {
+      ...request,
+      redirect: "manual",
+      signal: AbortSignal.any([signal, timeout]),
+    });
+    isAnswering = true;
+    const { status } = response;
+    if (status !== 429 && status !== 408 && status < 500) return { status, body: await receive(response) };
+    await response.body?.cancel();
+    return { again: `status ${status}`, delayMs: status === 429 ? retryAfterMs(response) : null };
+  } catch (error) {
+    if (error instanceof SourceFailed) throw error;
+    const cut = isAnswering ? "the connection broke off" : "no connection";
+    return { again: timeout.aborted ? "no answer in time" : cut, delayMs: null };
+  }
+}
+
+/** Retry-After is seconds or a date; null = there is none. */
+function retryAfterMs(response: Response): number | null {
+  const text = response.headers.get("retry-after") ?? "";
+  if (/^\d+(?:\.\d+)?$/u.test(text)) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
+}
+
+async function readText({ title }: HttpSource, response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk as Uint8Array);
+    bytes += (chunk as Uint8Array).byteLength;
+    if (bytes > MAX_ANSWER_BYTES) throw new SourceFailed(`An answer of ${title} is longer than any can be.`);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** The JSON of an answer; what is cut off or garbled is asked for again. */
+export function readJson(body: string): Outcome<unknown> {
+  try {
+    return { value: JSON.parse(body) as unknown };
+  } catch {
+    return { again: "the answer was no complete JSON", delayMs: null };
+  }
+}
+
+/** Throws the signal's reason as soon as it aborts. */
+export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(durationMs, undefined, { signal }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
+}
+
+/** Whether keys may go to an address: over https to a source's own host, else to this machine itself alone. */
+export function isOwnUrl(url: URL, isOwnHost: (host: string) => boolean): boolean {
+  if (url.username !== "") return false;
+  if (isLoopbackHost(url.hostname)) return /^https?:$/u.test(url.protocol);
+  return url.protocol === "https:" && url.port === "" && isOwnHost(url.hostname);
+}

@@ -1,0 +1,235 @@
+import { currencyExponent, decimalText } from "../../../metrics/money.ts";
+import type { Connection } from "../../../store/database.ts";
+import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
+import { analyzeStage, createStage, lockShop } from "../../../store/queries/import-stage.ts";
+import {
+  clearRecords,
+  countLabels,
+  findFirstMonth,
+  findProgress,
+  insertRecords,
+  putProgress,
+  removeUnnamedLabels,
+  stageRecords,
+} from "../../../store/queries/label-record.ts";
+import type { LabelTotals } from "../../../store/queries/label-record.ts";
+import { applyStage } from "../../apply.ts";
+import type { Connector, Secrets, Source, SyncContext, SyncOutcome } from "../../connector.ts";
+import { publishLabelRun } from "../../publish.ts";
+import { CHECK_POLICY, RETRY_POLICY } from "./http.ts";
+import type { RetryPolicy } from "./http.ts";
+import { readApiKey, readBaseUrl } from "./json-source.ts";
+import type { JsonSource } from "./json-source.ts";
+
+/** A label that was charged, as its source names it. Times are ISO 8601. */
+export type SourceLabel = {
+  labelId: string;
+  orderId: string | null;
+  returnId: string | null;
+  orderName: string | null;
+  trackingNumber: string | null;
+  chargedAt: string;
+  amountMinor: number;
+  currencyCode: string;
+  voidedAt: string | null;
+};
+
+/**
+ * What a source reports for one of its records: every charged label there is. The label's id is the record's, or begins
+ * with it and a colon: stored labels of the record that are not named any more are removed.
+ */
+export type SourceRecord = { recordId: string; labels: SourceLabel[] };
+
+/** Where a run stands between two pages. `scope` says what it reads: only a run of the same scope continues it. */
+export type LabelPosition = { scope: string };
+
+export type LabelPage<Position> = {
+  records: SourceRecord[];
+  /** Where the next page begins; after the last page, where the run ended. */
+  position: Position;
+  isLast: boolean;
+  /** Labels or records read so far and in all, for progress; total null = unknown. */
+  done: number;
+  total: number | null;
+};
+
+/** The differences between label sources. `Cursor` is the stored state of the last successful run. */
+export type LabelReader<Cursor, Position extends LabelPosition> = {
+  /** `firstMonth`: first day of the shop's first order month, null without orders; cursor null before the first run. */
+  begin(cursor: Cursor | null, firstMonth: string | null, context: SyncContext): Position;
+  /** Where a run that was interrupted at this position continues. */
+  resume(position: Position): Position;
+  readPage(position: Position, cursor: Cursor | null, context: SyncContext): Promise<LabelPage<Position>>;
+  cursorOf(position: Position, cursor: Cursor | null, context: SyncContext): Cursor;
+};
+
+/** A source of label costs that is asked for pages of JSON with an API key. */
+export type LabelSource<Cursor, Position extends LabelPosition> = {
+  source: string;
+  title: string;
+  summary: string;
+  address: string;
+  /** Where its API keys are made: "Settings → API Settings". */
+  keyPlace: string;
+  keyHeader: string;
+  pageSize: number;
+  open(source: JsonSource, pageSize: number): LabelReader<Cursor, Position>;
+  /** One small request. */
+  check(source: JsonSource): Promise<unknown>;
+};
+
+export type LabelOptions = { pageSize: number; retryPolicy: RetryPolicy };
+
+/** The connector of a label source; `options` replace the usual ones. */
+export function labelConnector<Cursor, Position extends LabelPosition>(
+  definition: LabelSource<Cursor, Position>,
+  options: Partial<LabelOptions> = {},
+): Connector & Source {
+  const { source, title, summary, address, pageSize } = definition;
+  const { retryPolicy = RETRY_POLICY } = options;
+  return {
+    source,
+    title,
+    summary,
+    address,
+    kind: "label_cost",
+    key: { secret: "apiKey", title: "API key" },
+    keptSecrets: [],
+    options: [],
+    checkSettings: () => {},
+    registerWebhooks: null,
+    check: async ({ url, secrets, signal }) => {
+      await definition.check(openJson(definition, { url, secrets, signal }, CHECK_POLICY));
+      return { account: null, currencyCode: null, notes: [] };
+    },
+    sync: async (context) => {
+      const place = { url: context.settings["url"], secrets: await context.credentials.read() };
+      const json = openJson(definition, { ...place, signal: context.signal }, retryPolicy);
+      const reader = definition.open(json, options.pageSize ?? pageSize);
+      return runLabelSync(context, { source, title, ...reader });
+    },
+  };
+}
+
+/** `url` undefined = the source's own address. Throws when the key may not go there, or is none. */
+export function openJson(
+  definition: Pick<LabelSource<never, never>, "title" | "address" | "keyPlace" | "keyHeader">,
+  { url, secrets, signal }: { url: unknown; secrets: Secrets; signal: AbortSignal },
+  retryPolicy: RetryPolicy,
+): JsonSource {
+  const { title, address, keyPlace, keyHeader } = definition;
+  const baseUrl = readBaseUrl(url, address, title);
+  const headers = { [keyHeader]: readApiKey(secrets["apiKey"], title) };
+  return { title, keyPlace, baseUrl, headers, signal, retryPolicy };
+}
+
+/**
+ * A run of a label source: page by page into sync_record, then, in one last transaction, from there to what is served,
+ * with the source's as-of and cursor. A run that was cut off continues at the page it had not stored; until the end
+ * nothing that is served changes. The store's as-of stays (M5).
+ */
+async function runLabelSync<Cursor, Position extends LabelPosition>(
+  context: SyncContext,
+  reader: NamedReader<Cursor, Position>,
+): Promise<SyncOutcome> {
+  const { database, shopKey, signal } = context;
+  const { source } = reader;
+  const before = await findConnection(database, shopKey, source);
+  const cursor = (before?.cursor ?? null) as Cursor | null;
+  const start = await findStart(context, reader, cursor);
+  let position = start.position;
+  for (let isLast = start.isLast; !isLast;) {
+    signal.throwIfAborted();
+    const page = await reader.readPage(position, cursor, context);
+    ({ position, isLast } = page);
+    await database.transaction(async (connection) => {
+      await insertRecords(connection, shopKey, source, page.records);
+      await putProgress(connection, shopKey, source, { ...start, position, isLast });
+    }, signal);
+    context.progress({ stage: "labels", done: page.done, total: page.total });
+  }
+  const next = reader.cursorOf(position, cursor, context);
+  const asOf = new Date(start.startedAt);
+  const applied = await database.transaction(
+    (connection) => applyRecords(connection, context, { source, asOf, cursor: next }),
+    signal,
+  );
+  return outcomeOf(applied, context.currencyCode, reader.title);
+}
+
+type NamedReader<Cursor, Position extends LabelPosition> = LabelReader<Cursor, Position> & {
+  source: string;
+  title: string;
+};
+
+type Start<Position> = { startedAt: string; position: Position; isLast: boolean };
+
+/** Where the run that was cut off stopped, when it read the same; else the beginning. */
+async function findStart<Cursor, Position extends LabelPosition>(
+  context: SyncContext,
+  reader: NamedReader<Cursor, Position>,
+  cursor: Cursor | null,
+): Promise<Start<Position>> {
+  const { database, shopKey } = context;
+  const firstMonth = await findFirstMonth(database, shopKey);
+  const position = reader.begin(cursor, firstMonth, context);
+  const left = (await findProgress(database, shopKey, reader.source)) as Start<Position> | null;
+  if (left !== null && left.position.scope === position.scope) {
+    return { ...left, position: reader.resume(left.position) };
+  }
+  await clearRecords(database, shopKey, reader.source);
+  return { startedAt: context.now().toISOString(), position, isLast: false };
+}
+
+type AppliedLabels = LabelTotals & { changed: number };
+
+async function applyRecords(
+  connection: Connection,
+  context: SyncContext,
+  end: { source: string; asOf: Date; cursor: unknown },
+): Promise<AppliedLabels> {
+  const { shopKey, currencyCode } = context;
+  const { source, asOf } = end;
+  await lockShop(connection, shopKey);
+  const before = await findConnection(connection, shopKey, source);
+  await createStage(connection);
+  await stageRecords(connection, shopKey, source);
+  await analyzeStage(connection);
+  const removed = await removeUnnamedLabels(connection, shopKey, source);
+  const applied = await applyStage({
+    connection,
+    shopKey,
+    currencyCode,
+    labelSource: source,
+    orders: null,
+    onProgress: (stage, done) => context.progress({ stage, done, total: null }),
+  });
+  const totals = await countLabels(connection, shopKey, source, currencyCode);
+  const changed = applied.changes + removed;
+  // Whether the source is usable is part of every answer, labels or not.
+  const isFirst = (before?.last_synced_at ?? null) === null;
+  const isOtherCurrency = before?.currency_code !== (totals.foreign_currency_code ?? currencyCode);
+  const isChanged = changed > 0 || isFirst || isOtherCurrency;
+  await publishLabelRun(connection, { shopKey, source, asOf, currencyCode, isChanged });
+  await setCursor(connection, shopKey, source, end.cursor);
+  await clearRecords(connection, shopKey, source);
+  return { ...totals, changed };
+}
+
+/** labels: read by this run; changed_labels: new, different or gone; the others: of all that the source has stored. */
+function outcomeOf(applied: AppliedLabels, currencyCode: string, title: string): SyncOutcome {
+  const { staged, changed, voided, unmatched, foreign } = applied;
+  const notes: string[] = [];
+  if (applied.foreign_currency_code !== null) {
+    notes.push(
+      `${title} has labels in ${applied.foreign_currency_code} and the shop's currency is ${currencyCode}: its label costs are not counted.`,
+    );
+  }
+  if (unmatched > 0) {
+    const amount = decimalText(applied.unmatched_minor, currencyExponent(currencyCode));
+    const labels =
+      unmatched === 1 ? `1 label of ${title} that belongs` : `${unmatched} labels of ${title} that belong`;
+    notes.push(`Unmatched spend: ${amount} ${currencyCode}, ${labels} to no returned line we know.`);
+  }
+  return { counts: { labels: staged, changed_labels: changed, voided, unmatched, foreign }, notes };
+}

@@ -1,0 +1,90 @@
+import type { StoredLabel } from "../../../store/queries/label-record.ts";
+import { UnreadableAnswer } from "../kit/foreign.ts";
+import type { SourceLabel, SourceRecord } from "../kit/label-run.ts";
+import { minorOf } from "../kit/money.ts";
+import { cleanLabel, readCurrency, timeOf } from "../kit/text.ts";
+import { readPricedLabel, TITLE } from "./client.ts";
+import type { PricedLabel, ShipStationLabel, Tracking } from "./client.ts";
+
+/** What the carrier reported of a label, asked for only where it decides. */
+export type Track = (labelId: string) => Promise<Tracking>;
+
+/** Of a tracking event: accepted, in transit, at a service point, delivery attempted, delivered. */
+const SCANS = new Set(["AC", "IT", "SP", "AT", "DE"]);
+
+/**
+ * A return label as the record it is; null for other labels. M10: charged when it was created, or, charged on the
+ * carrier's acceptance, at its first scan, and until then not at all. A label that is stored keeps its moments.
+ */
+export async function mapLabel(
+  listed: ShipStationLabel,
+  stored: ReadonlyMap<string, StoredLabel>,
+  track: Track,
+): Promise<SourceRecord | null> {
+  if (listed.is_return_label !== true) return null;
+  const { label_id: labelId } = listed;
+  if (!hasCost(listed)) return { recordId: labelId, labels: [] };
+  const label = readPricedLabel(listed);
+  const known = stored.get(labelId) ?? null;
+  const chargedAt = await findChargedAt(label, known, track);
+  if (chargedAt === null) return { recordId: labelId, labels: [] };
+  const { currency, amount } = label.shipment_cost;
+  const currencyCode = readCurrency(currency) ?? "";
+  const storedVoid = known?.voided_at?.toISOString() ?? null;
+  const voidedAt = label.voided_at ? timeOf(label.voided_at) : (storedVoid ?? chargedAt);
+  return {
+    recordId: labelId,
+    labels: [
+      {
+        labelId,
+        ...referencesOf(cleanLabel(label.rma_number ?? null)),
+        trackingNumber: cleanLabel(label.tracking_number ?? null),
+        chargedAt,
+        amountMinor: minorOf(amount, currencyCode),
+        currencyCode,
+        voidedAt: label.voided === true ? voidedAt : null,
+      },
+    ],
+  };
+}
+
+/** A label under way or one that failed has no price yet, and one for testing never has. */
+function hasCost({ status, test_label: isTest }: ShipStationLabel): boolean {
+  return status !== "processing" && status !== "error" && isTest !== true;
+}
+
+async function findChargedAt(
+  label: PricedLabel,
+  known: StoredLabel | null,
+  track: Track,
+): Promise<string | null> {
+  const createdAt = timeOf(label.created_at);
+  if (cleanLabel(label.charge_event ?? null) !== "on_carrier_acceptance") return createdAt;
+  if (known !== null) return known.charged_at.toISOString();
+  const trackingStatus = cleanLabel(label.tracking_status ?? null) ?? "unknown";
+  if (trackingStatus === "unknown" || label.voided === true) return null;
+  const tracking = await track(label.label_id);
+  const scans = (tracking.events ?? [])
+    .filter((event) => SCANS.has(event.status_code ?? ""))
+    .map((event) => timeOfScan(event.occurred_at, label.label_id))
+    .toSorted();
+  const isMoving = trackingStatus === "in_transit" || trackingStatus === "delivered";
+  return scans[0] ?? (isMoving ? timeOf(tracking.shipped_date || createdAt) : null);
+}
+
+function timeOfScan(occurredAt: string | null | undefined, labelId: string): string {
+  if (occurredAt) return timeOf(occurredAt);
+  const anomaly = { field: "TrackingEvent.occurred_at", expected: "a time", found: "missing" };
+  throw new UnreadableAnswer(TITLE, anomaly, labelId);
+}
+
+type References = Pick<SourceLabel, "orderId" | "returnId" | "orderName">;
+
+/** The RMA number is free text: a platform's id, a return's name (#1001-R1) or an order's. */
+function referencesOf(rma: string | null): References {
+  const none: References = { orderId: null, returnId: null, orderName: null };
+  if (rma === null) return none;
+  if (/^gid:\/\/shopify\/Return\/\d+$/u.test(rma)) return { ...none, returnId: rma };
+  if (/^gid:\/\/shopify\/Order\/\d+$/u.test(rma)) return { ...none, orderId: rma };
+  return { ...none, orderName: rma.replace(/-R\d+$/u, "") };
+}

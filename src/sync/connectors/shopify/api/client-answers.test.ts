@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import { openClient, SHOPIFY_RETRY_POLICY } from "./client.ts";
+import { exchangeCode } from "../install/token-endpoint.ts";
+
+async function serve(context: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  context.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const clientOf = (url: string) =>
+  openClient({
+    url,
+    tokens: { accessToken: async () => "token", refreshed: async () => "token" },
+    signal: AbortSignal.timeout(30_000),
+    retryPolicy: { ...SHOPIFY_RETRY_POLICY, tries: 2, firstDelayMs: 1 },
+  });
+
+const DOCUMENT = { name: "shop", text: "query shop { shop { id } }", read: (answer: unknown) => answer };
+
+/** Answers with bytes without end. */
+const endless: RequestListener = (_request, response) => {
+  const piece = Buffer.alloc(1_048_576, 0x20);
+  const write = (): void => {
+    while (response.write(piece));
+  };
+  response.on("drain", write);
+  write();
+};
+
+test("an answer that does not end is given up", async (context) => {
+  const url = await serve(context, endless);
+  const tooLong = { name: "SourceFailed", message: "An answer of Shopify is longer than any can be." };
+  await assert.rejects(clientOf(url).query(DOCUMENT, {}), tooLong);
+  await assert.rejects(
+    exchangeCode(url, { clientId: "id", clientSecret: "secret" }, "code", new Date()),
+    tooLong,
+  );
+});
+
+test("no redirect is followed, with or without a token", async (context) => {
+  const asked: string[] = [];
+  const elsewhere = await serve(context, (request, response) => {
+    asked.push(request.url ?? "");
+    response.end("{}");
+  });
+  const url = await serve(context, (_request, response) => {
+    response.writeHead(302, { location: `${elsewhere}/taken` }).end();
+  });
+  await assert.rejects(clientOf(url).query(DOCUMENT, {}), /with status 302/u);
+  await assert.rejects(clientOf(url).download(`${url}/bulk/1`), { name: "SourceFailed" });
+  await assert.rejects(
+    exchangeCode(url, { clientId: "id", clientSecret: "secret" }, "code", new Date()),
+    /status 302/u,
+  );
+  assert.deepEqual(asked, []);
+});
+
+test("a file on another host is not asked for", async () => {
+  const files = ["http://127.0.0.1:5432/", "https://files.example/1", "not an address"];
+  for (const file of files) {
+    const download = clientOf("https://my-store.myshopify.com").download(file);
+    await assert.rejects(download, /named the file of a bulk operation on .*, which is not asked\./u);
+  }
+});

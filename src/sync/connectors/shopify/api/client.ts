@@ -1,0 +1,155 @@
+import Type from "typebox";
+import { SourceFailed, SourceRefused } from "../../../connector.ts";
+import { isObject, nullable, object, reader, Text } from "../../kit/foreign.ts";
+import type { Json } from "../../kit/foreign.ts";
+import { ask, download, readJson, RETRY_POLICY } from "../../kit/http.ts";
+import type { HttpAnswer, HttpSource, Outcome, RetryPolicy } from "../../kit/http.ts";
+import { openBudget } from "./budget.ts";
+import type { Budget } from "./budget.ts";
+import type { Document } from "./documents.ts";
+import { isFileUrl } from "./hosts.ts";
+import { TITLE } from "./objects.ts";
+
+export const API_VERSION = "2026-10";
+
+export type ShopifyRetryPolicy = RetryPolicy & {
+  /** Between two looks at bulk operations. */
+  pollMs: number;
+  /** A bulk operation that has found nothing more for so long is given up. */
+  stallMs: number;
+};
+
+/** A throttled request costs nothing and is bound to get through, but not for ever. */
+export const SHOPIFY_RETRY_POLICY: ShopifyRetryPolicy = {
+  ...RETRY_POLICY,
+  slowdowns: 1000,
+  pollMs: 1000,
+  stallMs: 60 * 60_000,
+};
+
+/** Where access tokens come from; both throw SourceRefused when there is none to be had. */
+export type TokenSource = {
+  accessToken(): Promise<string>;
+  /** A token that is not `staleToken`, which the platform has refused. */
+  refreshed(staleToken: string): Promise<string>;
+};
+
+export type ShopifyClient = {
+  /**
+   * Asks, and waits and asks again where that helps. Throws CostExceeded for a request that is too large, SourceRefused
+   * when the token is not taken, SourceFailed for anything else, and the signal's reason once it aborts.
+   */
+  query<Answer>(document: Document<Answer>, variables: Record<string, unknown>): Promise<Answer>;
+  /** The lines of a bulk operation's result, which needs no token. */
+  download(url: string): Promise<ReadableStream<Uint8Array>>;
+  retryPolicy: ShopifyRetryPolicy;
+};
+
+export type ClientOptions = {
+  url: string;
+  tokens: TokenSource;
+  signal: AbortSignal;
+  retryPolicy: ShopifyRetryPolicy;
+};
+
+/** One request asks for more than the platform prices any request at: ask for less at once. */
+export class CostExceeded extends Error {
+  override name = "CostExceeded";
+}
+
+/** The file of a bulk operation is not there any more. */
+export class DownloadGone extends Error {
+  override name = "DownloadGone";
+}
+
+export function openClient(options: ClientOptions): ShopifyClient {
+  const { signal, retryPolicy, url } = options;
+  const source = { title: TITLE, address: url, signal, retryPolicy };
+  const budget = openBudget();
+  return {
+    retryPolicy,
+    query: (document, variables) => query({ source, budget, options }, document, variables),
+    download: (fileUrl) => downloadFile(source, url, fileUrl),
+  };
+}
+
+type Place = { source: HttpSource; budget: Budget; options: ClientOptions };
+
+async function query<Answer>(
+  { source, budget, options }: Place,
+  document: Document<Answer>,
+  variables: Record<string, unknown>,
+): Promise<Answer> {
+  const { tokens, url } = options;
+  const body = JSON.stringify({ query: document.text, variables });
+  let token: string | null = null;
+  let isRefreshed = false;
+  const data = await ask<Json>(
+    source,
+    async () => {
+      await budget.spend(document.name, source.signal);
+      token ??= await tokens.accessToken();
+      const headers = { "content-type": "application/json", accept: "application/json" };
+      return {
+        url: `${url}/admin/api/${API_VERSION}/graphql.json`,
+        method: "POST",
+        headers: { ...headers, "x-shopify-access-token": token },
+        body,
+      };
+    },
+    async (answer) => {
+      if (answer.status !== 401 && answer.status !== 403) return readAnswer(budget, document, answer);
+      if (token === null || isRefreshed) throw new SourceRefused(REFUSED);
+      isRefreshed = true;
+      token = await tokens.refreshed(token);
+      return { again: REFUSED, delayMs: 0 };
+    },
+  );
+  return document.read(data);
+}
+
+const REFUSED = "Shopify no longer takes the access token of this app: connect the shop again.";
+
+const readErrors = reader(
+  TITLE,
+  Type.Array(
+    object("Error", { message: Text, extensions: nullable(object("Extensions", { code: nullable(Text) })) }),
+  ),
+);
+
+/** Status 200 carries errors too. */
+function readAnswer(budget: Budget, { name }: Document, { status, body }: HttpAnswer<string>): Outcome<Json> {
+  if (status !== 200) throw new SourceFailed(`Shopify answered ${name} with status ${status}.`);
+  const json = readJson(body);
+  if ("again" in json) return json;
+  const { data, errors = null, extensions } = isObject(json.value) ? json.value : {};
+  budget.learn(name, extensions);
+  // Some refusals are no list of errors but an object of messages.
+  if (errors !== null && !Array.isArray(errors)) {
+    throw new SourceFailed(`Shopify refused ${name}: ${JSON.stringify(errors)}.`);
+  }
+  const found = readErrors(errors ?? []);
+  const codes = new Set(found.map((error) => error.extensions?.code));
+  if (codes.has("THROTTLED"))
+    return { again: "it throttles this app", delayMs: budget.throttledMs(extensions) };
+  if (codes.has("MAX_COST_EXCEEDED")) throw new CostExceeded(name);
+  const messages = found.map(({ message }) => message.replace(/\.$/u, "")).join("; ");
+  if (codes.has("INTERNAL_SERVER_ERROR")) return { again: messages, delayMs: null };
+  if (found.length > 0) throw new SourceFailed(`Shopify refused ${name}: ${messages}.`);
+  if (isObject(data)) return { value: data };
+  throw new SourceFailed(`Shopify answered ${name} without data.`);
+}
+
+async function downloadFile(
+  source: HttpSource,
+  shopUrl: string,
+  url: string,
+): Promise<ReadableStream<Uint8Array>> {
+  const file = URL.parse(url);
+  if (file === null || !isFileUrl(file, new URL(shopUrl))) {
+    const host = file?.host ?? "no host";
+    throw new SourceFailed(`Shopify named the file of a bulk operation on ${host}, which is not asked.`);
+  }
+  const retryPolicy = { ...source.retryPolicy, timeoutMs: null };
+  return download({ ...source, retryPolicy }, file, () => new DownloadGone());
+}

@@ -1,0 +1,262 @@
+import Type from "typebox";
+import type { Static, TObject, TProperties, TSchema } from "typebox";
+import { nullable, object, reader, Text, Time, Whole, withoutNull } from "../../kit/foreign.ts";
+import type { Reader } from "../../kit/foreign.ts";
+import {
+  AGREEMENT,
+  connection,
+  id,
+  LINE,
+  ORDER,
+  PRODUCT,
+  REFUND,
+  REFUND_LINE,
+  RETURN,
+  RETURN_LINE,
+  REVERSE_DELIVERY,
+  SALE,
+  TITLE,
+  VARIANT,
+} from "./objects.ts";
+
+/** A GraphQL document and the reader of its answer's data, both made of one schema; errors name the document. */
+export type Document<Answer = unknown> = { name: string; text: string; read: Reader<Answer> };
+
+/** `declaration`: the variables, as "($id: ID!)". */
+function document<Answer extends TProperties>(
+  name: string,
+  declaration: string,
+  answer: Answer,
+  operation = "query",
+): Document<Static<TObject<Answer>>> {
+  const schema = object("QueryRoot", answer);
+  const text = `${operation} ${name}${declaration} { ${selectionOf(schema)} }`;
+  return { name, text, read: reader(TITLE, schema) };
+}
+
+/**
+ * The fields that a schema's members stand for. Options of a member: `field` = its name at the platform where the member
+ * has another; `args` = what follows the name; `cast` = the field's type is an interface or union, of which the object
+ * is one type; `on` = the types that have it.
+ */
+function selectionOf(schema: TSchema): string {
+  const { properties = {} } = schema as { properties?: TProperties };
+  return Object.entries(properties)
+    .map(([name, member]) => fieldOf(name, withoutNull(member)))
+    .join(" ");
+}
+
+type Asked = { field?: string; args?: string; cast?: true; on?: readonly string[]; title?: string };
+
+function fieldOf(name: string, member: TSchema): string {
+  const { items } = member as { items?: TSchema };
+  const inner = withoutNull(items ?? member);
+  const { field, args = "", on, cast, title } = { ...inner, ...member } as Asked;
+  const selection = selectionOf(inner);
+  const set = cast === true ? `... on ${title} { ${selection} }` : selection;
+  const text = `${field === undefined ? name : `${name}: ${field}`}${args}${set === "" ? "" : ` { ${set} }`}`;
+  return on === undefined ? text : on.map((type) => `... on ${type} { ${text} }`).join(" ");
+}
+
+/** Objects by their ids; null = gone. */
+function nodes<Properties extends TProperties>(name: string, node: TObject<Properties>) {
+  const list = Type.Array(Type.Union([node, Type.Null()]), { args: "(ids: $ids)", cast: true });
+  return document(name, "($ids: [ID!]!)", { nodes: list });
+}
+
+/** A further page of a connection of one object. */
+function further<Item extends TSchema>(
+  name: string,
+  type: string,
+  field: string,
+  item: Item,
+  { first = 100, itemField = "nodes" } = {},
+) {
+  const page = connection(item, `(first: ${first}, after: $after)`, { field, itemField });
+  return document(name, "($id: ID!, $after: String)", {
+    parent: object(type, { page }, { field: "node", args: "(id: $id)", cast: true }),
+  });
+}
+
+/** Records by when they were updated. */
+function changed(name: string, field: string) {
+  const args = "(first: 250, after: $after, query: $query, sortKey: UPDATED_AT)";
+  const item = object("Record", { id: Text, updatedAt: Time });
+  return document(name, "($query: String, $after: String)", { page: connection(item, args, { field }) });
+}
+
+/** A field with what follows its name. */
+function called<Schema extends TSchema>(args: string, schema: Schema): Schema {
+  return { ...schema, args };
+}
+
+const OPERATION = id("BulkOperation");
+const OPERATION_STATE = object("BulkOperation", {
+  id: Text,
+  status: Text,
+  errorCode: nullable(Text),
+  objectCount: Whole,
+  url: nullable(Text),
+});
+const OPERATION_STARTED = object("BulkOperationRunQueryPayload", {
+  bulkOperation: nullable(OPERATION),
+  userErrors: Type.Array(object("BulkOperationUserError", { code: nullable(Text), message: Text })),
+});
+const OPERATION_CANCELLED = object("BulkOperationCancelPayload", { bulkOperation: nullable(OPERATION) });
+const SUBSCRIPTION = object("WebhookSubscription", { topic: Text, uri: Text });
+const SUBSCRIBED = object("WebhookSubscriptionCreatePayload", {
+  userErrors: Type.Array(object("UserError", { message: Text })),
+});
+/** An agreement with the cursor that leads to its successor. */
+const AGREEMENT_EDGE = object("SalesAgreementEdge", {
+  cursor: Text,
+  node: object("SalesAgreement", { ...AGREEMENT, sales: connection(SALE, "(first: 15)") }),
+});
+const AGREEMENT_SALES = object("SalesAgreementConnection", {
+  nodes: Type.Array(object("SalesAgreement", { sales: connection(SALE, "(first: 100, after: $after)") })),
+});
+const RETURN_NODE = object("Return", { ...RETURN, returnLineItems: connection(RETURN_LINE, "(first: 10)") });
+const REFUNDS = Type.Array(
+  object("Refund", { ...REFUND, refundLineItems: connection(REFUND_LINE, "(first: 50)") }),
+);
+const ORDER_NODE = object("Order", {
+  ...ORDER,
+  lineItems: connection(LINE, "(first: 10)"),
+  returns: connection(RETURN_NODE, "(first: 3)"),
+  refunds: REFUNDS,
+  agreements: connection(AGREEMENT_EDGE, "(first: 5)", { itemField: "edges" }),
+});
+const REVERSE_ORDER = object("ReverseFulfillmentOrder", {
+  id: Text,
+  reverseDeliveries: connection(REVERSE_DELIVERY, "(first: 5)"),
+});
+const TRACKED_RETURN = object("Return", {
+  id: Text,
+  reverseFulfillmentOrders: connection(REVERSE_ORDER, "(first: 5)"),
+});
+
+export const DOCUMENTS = {
+  shop: document("Shop", "", {
+    shop: object("Shop", { myshopifyDomain: Text, currencyCode: Text }),
+    currentAppInstallation: object("AppInstallation", {
+      accessScopes: Type.Array(object("AccessScope", { handle: Text })),
+    }),
+  }),
+  subscription: document("Subscription", "", {
+    currentAppInstallation: object("AppInstallation", {
+      activeSubscriptions: Type.Array(object("AppSubscription", { id: Text, status: Text })),
+    }),
+  }),
+  webhookList: document("WebhookList", "($after: String)", {
+    page: connection(SUBSCRIPTION, "(first: 100, after: $after)", { field: "webhookSubscriptions" }),
+  }),
+  webhookCreate: document(
+    "WebhookCreate",
+    "($topic: WebhookSubscriptionTopic!, $subscription: WebhookSubscriptionInput!)",
+    {
+      webhookSubscriptionCreate: called("(topic: $topic, webhookSubscription: $subscription)", SUBSCRIBED),
+    },
+    "mutation",
+  ),
+  bulkRun: document(
+    "BulkRun",
+    "($query: String!)",
+    { bulkOperationRunQuery: called("(query: $query, groupObjects: false)", OPERATION_STARTED) },
+    "mutation",
+  ),
+  bulkPoll: document("BulkPoll", "($id: ID!)", {
+    bulkOperation: nullable(called("(id: $id)", OPERATION_STATE)),
+  }),
+  bulkCancel: document(
+    "BulkCancel",
+    "($id: ID!)",
+    { bulkOperationCancel: called("(id: $id)", OPERATION_CANCELLED) },
+    "mutation",
+  ),
+  changedOrders: changed("ChangedOrders", "orders"),
+  changedProducts: changed("ChangedProducts", "products"),
+  returnOrders: nodes("ReturnOrders", object("Return", { id: Text, order: id("Order") })),
+  productVariants: further("ProductVariants", "Product", "variants", VARIANT),
+  orders: nodes("Orders", ORDER_NODE),
+  orderLines: further("OrderLines", "Order", "lineItems", LINE),
+  orderReturns: further("OrderReturns", "Order", "returns", RETURN_NODE, { first: 25 }),
+  returnLines: further("ReturnLines", "Return", "returnLineItems", RETURN_LINE),
+  orderAgreements: further("OrderAgreements", "Order", "agreements", AGREEMENT_EDGE, {
+    first: 10,
+    itemField: "edges",
+  }),
+  // An agreement is no node of its own: it is found as the first one after its predecessor's cursor.
+  agreementSales: document("AgreementSales", "($id: ID!, $previous: String, $after: String)", {
+    order: called(
+      "(id: $id)",
+      object("Order", { agreements: called("(first: 1, after: $previous)", AGREEMENT_SALES) }),
+    ),
+  }),
+  refunds: nodes("Refunds", object("Order", { id: Text, refunds: REFUNDS })),
+  refundLines: further("RefundLines", "Refund", "refundLineItems", REFUND_LINE),
+  trackings: nodes("Trackings", TRACKED_RETURN),
+  reverseOrders: further("ReverseOrders", "Return", "reverseFulfillmentOrders", REVERSE_ORDER, { first: 25 }),
+  reverseDeliveries: further(
+    "ReverseDeliveries",
+    "ReverseFulfillmentOrder",
+    "reverseDeliveries",
+    REVERSE_DELIVERY,
+  ),
+} as const;
+
+/** A connection of a bulk operation, which brings all its pages. */
+function bulk(type: string, properties: TProperties): TSchema {
+  const edge = object(`${type}Edge`, { node: object(type, properties) });
+  return object(`${type}Connection`, { edges: Type.Array(edge) });
+}
+
+/** What bulk operations are given; these take no variables. */
+export const BULK_DOCUMENTS = {
+  orders: document("BulkOrders", "", {
+    orders: bulk("Order", {
+      ...ORDER,
+      refunds: Type.Array(id("Refund")),
+      lineItems: bulk("LineItem", LINE.properties),
+    }),
+  }),
+  returns: document("BulkReturns", "", {
+    orders: bulk("Order", {
+      id: Text,
+      returns: bulk("Return", {
+        ...RETURN,
+        returnLineItems: bulk("ReturnLineItemType", RETURN_LINE.properties),
+      }),
+    }),
+  }),
+  ledger: document("BulkLedger", "", {
+    orders: bulk("Order", {
+      id: Text,
+      agreements: bulk("SalesAgreement", { ...AGREEMENT, sales: bulk("Sale", SALE.properties) }),
+    }),
+  }),
+} as const;
+
+/** A metafield of products; both names hold letters, digits, `_`, `-`, `$` and `:` only. */
+export type MetafieldName = { namespace: string; key: string };
+
+/** Products by their ids, with the metafield that names their family, if any does. */
+export function productsDocument(metafield: MetafieldName | null) {
+  const product = { ...productOf(metafield), variants: connection(VARIANT, "(first: 25)") };
+  return nodes("Products", object("Product", product));
+}
+
+/** The bulk document of all products, with that metafield. */
+export function bulkProductsDocument(metafield: MetafieldName | null): Document {
+  const product = { ...productOf(metafield), variants: bulk("ProductVariant", VARIANT.properties) };
+  return document("BulkProducts", "", { products: bulk("Product", product) });
+}
+
+function productOf(metafield: MetafieldName | null): typeof PRODUCT {
+  const { metafield: value, ...product } = PRODUCT;
+  if (metafield === null) return product as typeof PRODUCT;
+  const args = `(namespace: ${JSON.stringify(metafield.namespace)}, key: ${JSON.stringify(metafield.key)})`;
+  return {
+    ...product,
+    metafield: { ...value, anyOf: [{ ...withoutNull(value), args }, Type.Null()] } as never,
+  };
+}

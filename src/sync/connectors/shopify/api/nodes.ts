@@ -1,0 +1,91 @@
+import { SourceFailed } from "../../../connector.ts";
+import { UnreadableAnswer } from "../../kit/foreign.ts";
+import { CostExceeded } from "./client.ts";
+import type { ShopifyClient } from "./client.ts";
+import type { Document } from "./documents.ts";
+import { TITLE } from "./objects.ts";
+
+/** Requests under way at a time. */
+const CONCURRENT_REQUESTS = 3;
+
+/** Fetches nodes by their ids, as many at a time as one request may cost. */
+export type NodeReader<Node> = {
+  /** So many ids are worth fetching together. */
+  portion: () => number;
+  /** One node or null (gone) for each id, in their order. */
+  read: (ids: readonly string[]) => Promise<(Node | null)[]>;
+};
+
+/** `idsPerRequest` is the most; it is halved whenever the platform finds a request too expensive. */
+export function openNodeReader<Node>(
+  client: ShopifyClient,
+  document: Document<{ nodes: (Node | null)[] }>,
+  idsPerRequest: number,
+): NodeReader<Node> {
+  let size = idsPerRequest;
+  const readPage = async (ids: readonly string[]): Promise<(Node | null)[]> => {
+    try {
+      const { nodes } = await client.query(document, { ids });
+      if (nodes.length === ids.length) return nodes;
+      const found = `${nodes.length} for ${ids.length}`;
+      const anomaly = { field: "QueryRoot.nodes", expected: "one node for each id", found };
+      throw new UnreadableAnswer(TITLE, anomaly, null);
+    } catch (error) {
+      if (!(error instanceof CostExceeded)) throw error;
+      if (ids.length === 1)
+        throw new SourceFailed(`Shopify finds even one node of ${document.name} too much.`);
+      size = Math.min(size, Math.ceil(ids.length / 2));
+      const nodes = await readPage(ids.slice(0, size));
+      return [...nodes, ...(await readPage(ids.slice(size)))];
+    }
+  };
+  return {
+    portion: () => size * CONCURRENT_REQUESTS,
+    read: async (ids) => {
+      const pages: (readonly string[])[] = [];
+      for (let from = 0; from < ids.length; from += size) pages.push(ids.slice(from, from + size));
+      return (await allOf(pages.map(readPage))).flat();
+    },
+  };
+}
+
+/** Settles all before it throws: a request that is left behind would outlive its run. */
+export async function allOf<Value>(promises: readonly Promise<Value>[]): Promise<Value[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+/** A page of items, and where the next one begins. */
+export type Page<Item> = {
+  nodes: Item[];
+  pageInfo: { hasNextPage: boolean; endCursor?: string | null };
+};
+
+/** The cursor of the page behind one; null = there is none. */
+export function nextOf({ pageInfo }: Page<unknown>): string | null {
+  return pageInfo.hasNextPage ? (pageInfo.endCursor ?? null) : null;
+}
+
+/** The items of a first page and of all that follow it; `read` fetches the page after a cursor. */
+export async function allPages<Item>(
+  first: Page<Item>,
+  read: (after: string) => Promise<Page<Item> | undefined>,
+): Promise<Item[]> {
+  const items = [...first.nodes];
+  for (let after = nextOf(first); after !== null;) {
+    const page = await read(after);
+    items.push(...(page?.nodes ?? []));
+    after = page === undefined ? null : nextOf(page);
+  }
+  return items;
+}
+
+/** The same for a connection of one object, by the document of its further pages. */
+export async function allNodes<Item>(
+  client: ShopifyClient,
+  first: Page<Item>,
+  further: Document<{ parent: { page: Page<Item> } }>,
+  id: string,
+): Promise<Item[]> {
+  return allPages(first, async (after) => (await client.query(further, { id, after })).parent.page);
+}

@@ -1,0 +1,197 @@
+import { clearPending } from "../../../../store/queries/pending-record.ts";
+import { askAboutGoneOrders } from "../../../../store/queries/shopify-record.ts";
+import { clearRecords } from "../../../../store/queries/sync-record.ts";
+import { SourceFailed } from "../../../connector.ts";
+import { cancelOperation, pollOperation, startOperation } from "../api/bulk-operation.ts";
+import type { OperationState } from "../api/bulk-operation.ts";
+import { DownloadGone } from "../api/client.ts";
+import { DOWNLOAD_NAMES, newBackfill, withDownload } from "../cursor.ts";
+import type { BackfillState, DownloadName, DownloadState } from "../cursor.ts";
+import type { MetafieldName } from "../api/documents.ts";
+import { documentOf, storeDownload } from "./downloads.ts";
+import { fetchRefunds, fetchTrackings } from "./order-parts.ts";
+import { historyFromOf, isOutdated } from "./history.ts";
+import { pause } from "../../kit/http.ts";
+import { DownloadBroken } from "../api/read-lines.ts";
+import { SHOPIFY, step } from "../run.ts";
+import type { ShopifyRun } from "../run.ts";
+import { DELETED_ORDER } from "../webhooks/topics.ts";
+
+/** Tries of one bulk operation, and downloads of one file, before a run gives up. */
+const MAX_FAILURES = 4;
+
+/**
+ * Fetches everything the shop has into `sync_record`, or what an earlier run has left of it: bulk operations side by
+ * side, then by pages what they cannot hold. Every download and every page is remembered with what it brought.
+ */
+export async function fetchEverything(run: ShopifyRun): Promise<void> {
+  const { cursor, access } = run;
+  const familyMetafield = nameOf(run.shop.familyMetafield);
+  if (cursor.backfill === null || isOutdated(cursor.backfill, { access, familyMetafield, now: run.now() })) {
+    await begin(run, familyMetafield);
+  }
+  const seen: BulkWatch = { watched: new Map(), failures: new Map() };
+  let idleSinceMs = performance.now();
+  while (unstored(run).length > 0) {
+    await startMissing(run);
+    if (await storeCompleted(run, seen)) continue;
+    if (unstored(run).some((name) => stateOf(run, name).operationId !== null))
+      idleSinceMs = performance.now();
+    if (performance.now() - idleSinceMs > run.client.retryPolicy.stallMs) {
+      throw new SourceFailed("Shopify runs other bulk operations of this app and does not take ours.");
+    }
+    await pause(run.client.retryPolicy.pollMs, run.signal);
+  }
+  await fetchRefunds(run);
+  await fetchTrackings(run);
+}
+
+/** What this run has seen of its bulk operations. */
+type BulkWatch = {
+  /** How many objects each running operation had found, and since when it has not found more. */
+  watched: Map<string, { objects: number; sinceMs: number }>;
+  /** How often each download has failed in this run. */
+  failures: Map<DownloadName, number>;
+};
+
+/**
+ * Forgets what an earlier run has fetched and not applied: the backfill reads all of it again, except deletions, which
+ * are asked about again.
+ */
+async function begin(run: ShopifyRun, familyMetafield: string | null): Promise<void> {
+  const { access, cursor } = run;
+  await cancelUnfinished(run);
+  const now = run.now();
+  const historyFrom = historyFromOf(cursor, access, now);
+  const backfill = newBackfill(now, { hasAllOrders: access.hasAllOrders, familyMetafield, historyFrom });
+  await replaceBackfill(run, backfill);
+}
+
+/** Leaves an unfinished backfill behind, with all that it has fetched. */
+export async function giveUpBackfill(run: ShopifyRun): Promise<void> {
+  await cancelUnfinished(run);
+  await replaceBackfill(run, null);
+}
+
+async function replaceBackfill(run: ShopifyRun, backfill: BackfillState | null): Promise<void> {
+  const { cursor, shopKey } = run;
+  await step(run, async (connection) => {
+    await askAboutGoneOrders(connection, shopKey, SHOPIFY, DELETED_ORDER);
+    await clearRecords(connection, shopKey, SHOPIFY);
+    await clearPending(connection, shopKey, SHOPIFY, ["refunds", "tracking"]);
+    return { ...cursor, listedAt: null, backfill };
+  });
+}
+
+/** The platform runs few bulk operations at a time: those of a backfill that is given up make room. */
+async function cancelUnfinished({ client, cursor }: ShopifyRun): Promise<void> {
+  for (const { operationId, isStored } of Object.values(cursor.backfill?.downloads ?? {})) {
+    if (operationId === null || isStored) continue;
+    const { is } = await pollOperation(client, operationId);
+    if (is === "running") await cancelOperation(client, operationId);
+  }
+}
+
+function nameOf(metafield: MetafieldName | null): string | null {
+  return metafield === null ? null : `${metafield.namespace}.${metafield.key}`;
+}
+
+function unstored(run: ShopifyRun): DownloadName[] {
+  return DOWNLOAD_NAMES.filter((name) => !stateOf(run, name).isStored);
+}
+
+function stateOf(run: ShopifyRun, name: DownloadName): DownloadState {
+  return backfillOf(run).downloads[name];
+}
+
+function backfillOf(run: ShopifyRun): BackfillState {
+  if (run.cursor.backfill === null) throw new Error("no backfill is under way");
+  return run.cursor.backfill;
+}
+
+/** Starts the operations that do not run yet, as far as the platform lets it. */
+async function startMissing(run: ShopifyRun): Promise<void> {
+  for (const name of unstored(run)) {
+    if (stateOf(run, name).operationId !== null) continue;
+    run.signal.throwIfAborted();
+    const operationId = await startOperation(run.client, documentOf(name, run.shop.familyMetafield));
+    if (operationId === null) return;
+    await remember(run, name, { operationId });
+  }
+}
+
+/** Stores what has completed since the last look; whether anything was. */
+async function storeCompleted(run: ShopifyRun, seen: BulkWatch): Promise<boolean> {
+  let stored = false;
+  for (const name of unstored(run)) {
+    const { operationId } = stateOf(run, name);
+    if (operationId === null) continue;
+    const state = await pollOperation(run.client, operationId);
+    if (state.is === "running") await watch(run, name, operationId, state.objects, seen);
+    else if (state.is === "lost") await fail(run, name, state.why, seen);
+    else stored = (await store(run, name, state, seen)) || stored;
+  }
+  return stored;
+}
+
+async function watch(
+  run: ShopifyRun,
+  name: DownloadName,
+  operationId: string,
+  objects: number,
+  seen: BulkWatch,
+): Promise<void> {
+  run.progress({ stage: name, done: objects, total: null });
+  const nowMs = performance.now();
+  const before = seen.watched.get(operationId);
+  if (before?.objects !== objects) {
+    seen.watched.set(operationId, { objects, sinceMs: nowMs });
+  } else if (nowMs - before.sinceMs > run.client.retryPolicy.stallMs) {
+    await cancelOperation(run.client, operationId);
+    await fail(run, name, "it came to no end", seen);
+  }
+}
+
+/** Downloads and stores one file; a file that breaks off is downloaded again, one that is gone is made again. */
+async function store(
+  run: ShopifyRun,
+  name: DownloadName,
+  state: OperationState & { is: "completed" },
+  seen: BulkWatch,
+): Promise<boolean> {
+  for (let attempt = 1; attempt <= MAX_FAILURES; attempt += 1) {
+    try {
+      await step(run, async (connection) => {
+        await storeDownload(run, connection, name, state);
+        return { ...run.cursor, backfill: withDownload(backfillOf(run), name, { isStored: true }) };
+      });
+      return true;
+    } catch (error) {
+      run.signal.throwIfAborted();
+      if (error instanceof DownloadGone) break;
+      if (!(error instanceof DownloadBroken)) throw error;
+    }
+  }
+  await fail(run, name, "its file is gone or incomplete", seen);
+  return false;
+}
+
+/** The next check restarts the operation, unless it has failed too often in this run. */
+async function fail(
+  run: ShopifyRun,
+  name: DownloadName,
+  why: string,
+  { failures }: BulkWatch,
+): Promise<void> {
+  await remember(run, name, { operationId: null });
+  const count = (failures.get(name) ?? 0) + 1;
+  failures.set(name, count);
+  if (count < MAX_FAILURES) return;
+  throw new SourceFailed(
+    `Shopify's bulk operation of ${name} failed ${count} times, at last because ${why}.`,
+  );
+}
+
+async function remember(run: ShopifyRun, name: DownloadName, state: Partial<DownloadState>): Promise<void> {
+  await step(run, async () => ({ ...run.cursor, backfill: withDownload(backfillOf(run), name, state) }));
+}

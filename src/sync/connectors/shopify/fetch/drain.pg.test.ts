@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startImportShop } from "../../../../../tests/support/import-shop.ts";
+import type { ImportShop } from "../../../../../tests/support/import-shop.ts";
+import { addPending, listPending } from "../../../../store/queries/pending-record.ts";
+import { drainPending } from "./drain.ts";
+import type { ShopifyRun } from "../run.ts";
+
+let shop: ImportShop;
+before(async () => {
+  shop = await startImportShop();
+});
+after(() => shop.stop());
+
+test("M5: an order that is asked for again while others are fetched is fetched in this run; one whose fetching had begun stays asked for", async () => {
+  const shopKey = await shop.open();
+  const ids = ["o0", "o1", "o2", "o3", "o4", "o5"];
+  const ask = (asked: readonly string[]): Promise<void> =>
+    addPending(shop.database, shopKey, "shopify", "order", asked);
+  await ask(ids);
+  const { signal } = new AbortController();
+  const run = { database: shop.database, shopKey, signal, progress: () => {} } as unknown as ShopifyRun;
+  const fetched: string[] = [];
+  await drainPending(
+    run,
+    "order",
+    () => 2,
+    async (portion) => {
+      if (fetched.length === 0) await ask(["o0", "o5", "o6"]);
+      fetched.push(...portion);
+      return [];
+    },
+  );
+  assert.deepEqual(fetched, ids);
+  const left = await listPending(shop.database, shopKey, "shopify", "order", {
+    after: "",
+    last: "o9",
+    limit: 10,
+  });
+  assert.deepEqual(
+    left.map((row) => row.record_id),
+    ["o0", "o6"],
+  );
+});

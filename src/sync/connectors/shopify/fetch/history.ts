@@ -1,0 +1,55 @@
+import type { OrderAccess } from "../install/access.ts";
+import type { BackfillState, HistoryLimit, ShopifyCursor } from "../cursor.ts";
+
+const DAY_MS = 86_400_000;
+/**
+ * Without read_all_orders the platform shows the orders of the last 60 days. Two days less are sure: what is judged by
+ * this may be read a day later.
+ */
+const SURELY_VISIBLE_DAYS = 58;
+/** A backfill of 60 days that is older looks at other 60 days than it began with. */
+const LONGEST_LIMITED_MS = DAY_MS;
+
+/** The first day, as YYYY-MM-DD, of which the platform surely shows the orders, whatever the app may read. */
+export function surelyVisibleFrom(now: Date): string {
+  return dayOf(new Date(now.getTime() - SURELY_VISIBLE_DAYS * DAY_MS));
+}
+
+/** M5: the first day of the first month that is shown whole; a month seen in part would be served as if complete. */
+export function firstWholeMonth(now: Date): string {
+  const first = new Date(surelyVisibleFrom(now));
+  const nextMonth = first.getUTCDate() === 1 ? 0 : 1;
+  return dayOf(new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + nextMonth, 1)));
+}
+
+/** Whether what an unfinished backfill has fetched does not fit what a new one would fetch. */
+export function isOutdated(
+  backfill: BackfillState,
+  { access, familyMetafield, now }: { access: OrderAccess; familyMetafield: string | null; now: Date },
+): boolean {
+  if (backfill.hasAllOrders !== access.hasAllOrders || backfill.familyMetafield !== familyMetafield)
+    return true;
+  return !access.hasAllOrders && now.getTime() - Date.parse(backfill.startedAt) > LONGEST_LIMITED_MS;
+}
+
+/** Where a backfill's orders begin; null = with the first one, or wherever those begin that are stored already. */
+export function historyFromOf(cursor: ShopifyCursor, access: OrderAccess, now: Date): string | null {
+  if (access.hasAllOrders) return null;
+  return cursor.watermark === null ? firstWholeMonth(now) : (cursor.limit?.historyFrom ?? null);
+}
+
+/** What the figures lack once a run as of `asOf` is applied; null = nothing. */
+export function limitAfter(cursor: ShopifyCursor, access: OrderAccess, asOf: Date): HistoryLimit | null {
+  const { backfill, limit, watermark } = cursor;
+  if (access.hasAllOrders) return backfill === null ? limit : null;
+  const historyFrom = backfill === null ? (limit?.historyFrom ?? null) : backfill.historyFrom;
+  const visibleFrom = surelyVisibleFrom(asOf);
+  const isGap = watermark !== null && watermark < visibleFrom;
+  const earlier = limit?.unread ?? null;
+  const unread = isGap ? { from: earlier?.from ?? dayOf(new Date(watermark)), until: visibleFrom } : earlier;
+  return { historyFrom, unread };
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}

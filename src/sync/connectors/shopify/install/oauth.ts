@@ -1,0 +1,54 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { ALL_ORDERS_SCOPE, NEEDED_SCOPES } from "./access.ts";
+
+/** Where the platform sends the merchant back to; the path of the service's own address. */
+export const CALLBACK_PATH = "/connect/shopify/callback";
+
+const SIGNATURE = /^[0-9a-f]{64}$/u;
+
+/** Where the merchant approves what the app may read. */
+export function authorizeAddress(
+  url: string,
+  request: { clientId: string; publicUrl: string; state: string },
+): string {
+  const address = new URL(`${url}/admin/oauth/authorize`);
+  address.search = new URLSearchParams({
+    client_id: request.clientId,
+    scope: [...NEEDED_SCOPES, ALL_ORDERS_SCOPE].join(","),
+    redirect_uri: `${request.publicUrl}${CALLBACK_PATH}`,
+    state: request.state,
+  }).toString();
+  return address.href;
+}
+
+/** A query that the platform has signed is good for so long: it stands in histories and logs. */
+const LONGEST_AGE_MS = 10 * 60_000;
+const SECONDS = /^\d{1,12}$/u;
+
+/** Whether a signed query is of about now, by its `timestamp`; clocks may differ by as much either way. */
+export function isFreshQuery(query: URLSearchParams, now: Date): boolean {
+  const timestamp = query.get("timestamp") ?? "";
+  return SECONDS.test(timestamp) && Math.abs(now.getTime() - Number(timestamp) * 1000) <= LONGEST_AGE_MS;
+}
+
+/**
+ * Whether a query comes from the platform: its `hmac` is HMAC-SHA-256, in hex, of the other parameters in the order of
+ * their names. The platform's documents join the values as they are, its libraries as they are encoded; the two differ
+ * for few characters, and both need the secret. A query with a repeated parameter is invalid.
+ */
+export function isSignedQuery(query: URLSearchParams, clientSecret: string): boolean {
+  const given = query.get("hmac") ?? "";
+  const names = [...query.keys()];
+  if (!SIGNATURE.test(given) || new Set(names).size < names.length) return false;
+  const pairs = [...query]
+    .filter(([name]) => name !== "hmac")
+    .toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const messages = [
+    pairs.map(([name, value]) => `${name}=${value}`).join("&"),
+    new URLSearchParams(pairs).toString(),
+  ];
+  const signature = Buffer.from(given, "hex");
+  return messages.some((message) =>
+    timingSafeEqual(createHmac("sha256", clientSecret).update(message).digest(), signature),
+  );
+}

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { mapProduct } from "./map-product.ts";
+import type { ShopifyProduct, VariantRecord } from "./records.ts";
+import { readSettings } from "../settings.ts";
+
+const SETTINGS = { url: "https://shop.myshopify.com" };
+
+function variant(position: number, sku: string | null, options: Record<string, string>): VariantRecord {
+  return {
+    id: `gid://shopify/ProductVariant/${position}`,
+    sku,
+    title: Object.values(options).join(" / "),
+    position,
+    options: Object.entries(options).map(([name, value]) => ({ name, value })),
+    unitCost: { amount: "4.25", currencyCode: "EUR" },
+  };
+}
+
+function product(variants: VariantRecord[], own: Partial<ShopifyProduct["product"]> = {}): ShopifyProduct {
+  return {
+    product: {
+      id: "gid://shopify/Product/1",
+      title: " Wrap Dress ",
+      handle: "wrap-dress",
+      vendor: "Quay",
+      productType: "Dresses",
+      tags: ["sale", "family:Zeta", "family:Alpha"],
+      category: "Apparel > Dresses",
+      imageUrl: "https://images.example/1.png",
+      imageAlt: null,
+      metafield: "Wraps",
+      ...own,
+    },
+    variants,
+  };
+}
+
+test("a product's family is its type unless the settings name a metafield or a tag", () => {
+  const familyBy = (settings: Record<string, string>, own = {}) =>
+    mapProduct(product([], own), readSettings({ ...SETTINGS, ...settings }), "EUR").family;
+  assert.equal(familyBy({}), "Dresses");
+  assert.equal(familyBy({}, { productType: " " }), null);
+  assert.equal(familyBy({ familyMetafield: "custom.family" }), "Wraps");
+  assert.equal(familyBy({ familyMetafield: "custom.family" }, { metafield: null }), null);
+  assert.equal(familyBy({ familyTagPrefix: "family:" }), "Alpha");
+  assert.equal(familyBy({ familyTagPrefix: "group:" }), null);
+});
+
+test("a product keeps its title, category and image", () => {
+  const { variants: _, ...mapped } = mapProduct(product([]), readSettings(SETTINGS), "EUR");
+  assert.deepEqual(mapped, {
+    productGid: "gid://shopify/Product/1",
+    title: "Wrap Dress",
+    handle: "wrap-dress",
+    vendor: "Quay",
+    family: "Dresses",
+    analyticsCategory: "Apparel > Dresses",
+    imageUrl: "https://images.example/1.png",
+    imageAlt: null,
+  });
+});
+
+test("M14: a used variant names the new one with the same other options, the first by position", () => {
+  const variants = [
+    variant(4, "S-LIKE-NEW", { Size: "S", Condition: "Like new" }),
+    variant(3, "M-USED", { Size: "M", Condition: "Pre-Owned" }),
+    variant(2, "S-USED", { Size: "S", Condition: "used " }),
+    variant(1, "S", { Size: "S", Condition: "New" }),
+  ];
+  const mapped = mapProduct(product(variants), readSettings(SETTINGS), "EUR").variants;
+  assert.deepEqual(
+    mapped.map(({ sku, used, counterpartSku }) => [sku, used, counterpartSku]),
+    [
+      ["S", false, null],
+      ["S-USED", true, "S"],
+      ["M-USED", true, null],
+      ["S-LIKE-NEW", false, null],
+    ],
+  );
+});
+
+test("M14: the settings name the option and the words that mean used", () => {
+  const variants = [
+    variant(1, "A", { Zustand: "Neu" }),
+    variant(2, "B", { Zustand: "Gebraucht" }),
+    variant(3, "C", { Zustand: "Used" }),
+  ];
+  const settings = readSettings({ ...SETTINGS, conditionOption: "Zustand", usedConditions: ["gebraucht"] });
+  const mapped = mapProduct(product(variants), settings, "EUR").variants;
+  assert.deepEqual(
+    mapped.map(({ used }) => used),
+    [false, true, false],
+  );
+  assert.equal(mapped[1]?.counterpartSku, "A");
+});
+
+test("a unit cost counts in the shop's currency only", () => {
+  const settings = readSettings(SETTINGS);
+  const said = product([variant(1, "A", {}), { ...variant(2, "B", {}), unitCost: null }]);
+  const costs = (currencyCode: string) =>
+    mapProduct(said, settings, currencyCode).variants.map((row) => row.unitCostMinor);
+  assert.deepEqual(costs("EUR"), [425, null]);
+  assert.deepEqual(costs("USD"), [null, null]);
+});
+
+test("settings that cannot be used are one sentence", () => {
+  const refused = (settings: Record<string, unknown>, message: RegExp) =>
+    assert.throws(() => readSettings(settings), { name: "SourceFailed", message });
+  refused({}, /has no address/);
+  refused({ url: "ftp://shop.example" }, /has no address/);
+  refused({ ...SETTINGS, familyMetafield: 'custom".x' }, /familyMetafield .* is not namespace\.key/);
+  refused({ ...SETTINGS, familyTagPrefix: 3 }, /familyTagPrefix .* is no text/);
+  refused({ ...SETTINGS, usedConditions: "used" }, /usedConditions .* is no list of texts/);
+});

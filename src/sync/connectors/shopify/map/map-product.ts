@@ -1,0 +1,94 @@
+import { minorOf } from "../../kit/money.ts";
+import type { ShopifyProduct, VariantRecord } from "./records.ts";
+import type { ShopifySettings } from "../settings.ts";
+import { cleanGroup, cleanKey, cleanLabel, cleanLongText } from "../../kit/text.ts";
+
+export type MappedProduct = {
+  productGid: string;
+  title: string;
+  handle: string | null;
+  vendor: string | null;
+  family: string | null;
+  analyticsCategory: string | null;
+  imageUrl: string | null;
+  imageAlt: string | null;
+  variants: MappedVariant[];
+};
+
+export type MappedVariant = {
+  variantId: string;
+  sku: string | null;
+  title: string | null;
+  used: boolean;
+  counterpartSku: string | null;
+  unitCostMinor: number | null;
+};
+
+/** The catalogue rows of a product; `currencyCode` is the shop's. */
+export function mapProduct(
+  { product, variants }: ShopifyProduct,
+  settings: ShopifySettings,
+  currencyCode: string,
+): MappedProduct {
+  const inOrder = variants.toSorted((left, right) => left.position - right.position);
+  return {
+    productGid: product.id,
+    title: cleanLabel(product.title) ?? product.id,
+    handle: cleanLabel(product.handle),
+    vendor: cleanLabel(product.vendor),
+    family: familyOf(product, settings),
+    analyticsCategory: cleanGroup(product.category),
+    imageUrl: cleanLongText(product.imageUrl),
+    imageAlt: cleanLongText(product.imageAlt),
+    variants: inOrder.map((variant) => mapVariant(variant, inOrder, settings, currencyCode)),
+  };
+}
+
+/** The named metafield, else the first tag with the prefix, else the product's type. */
+function familyOf(
+  product: ShopifyProduct["product"],
+  { familyMetafield, familyTagPrefix }: ShopifySettings,
+): string | null {
+  if (familyMetafield !== null) return cleanGroup(product.metafield);
+  if (familyTagPrefix === null) return cleanGroup(product.productType);
+  const tag = product.tags.toSorted().find((text) => text.startsWith(familyTagPrefix));
+  return tag === undefined ? null : cleanGroup(tag.slice(familyTagPrefix.length));
+}
+
+/** M14: a used variant names the new one that has the same other options. */
+function mapVariant(
+  variant: VariantRecord,
+  all: readonly VariantRecord[],
+  settings: ShopifySettings,
+  currencyCode: string,
+): MappedVariant {
+  const used = isUsed(variant, settings);
+  const others = otherOptions(variant, settings);
+  const counterpart = used
+    ? all.find((other) => !isUsed(other, settings) && otherOptions(other, settings) === others)
+    : undefined;
+  const cost = variant.unitCost;
+  return {
+    variantId: variant.id,
+    sku: cleanKey(variant.sku),
+    title: cleanLabel(variant.title),
+    used,
+    counterpartSku: cleanKey(counterpart?.sku ?? null),
+    unitCostMinor: cost?.currencyCode === currencyCode ? minorOf(cost.amount, currencyCode) : null,
+  };
+}
+
+function isUsed({ options }: VariantRecord, { conditionOption, usedConditions }: ShopifySettings): boolean {
+  const condition = options.find(({ name }) => foldName(name) === conditionOption);
+  return condition !== undefined && usedConditions.has(foldName(condition.value));
+}
+
+function otherOptions({ options }: VariantRecord, { conditionOption }: ShopifySettings): string {
+  const others = options.filter(({ name }) => foldName(name) !== conditionOption);
+  return JSON.stringify(others.map(({ name, value }) => [name, value]));
+}
+
+/** Names of options and conditions are compared without case and surrounding blanks. */
+function foldName(name: string): string {
+  return name.trim().toLowerCase();
+}

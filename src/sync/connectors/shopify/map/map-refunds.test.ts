@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RestockType } from "../../../../metrics/order.ts";
+import { mapRefunds } from "./map-refunds.ts";
+import type { RefundLineRecord, SaleRecord, ShopifyOrder } from "./records.ts";
+
+const REFUND_ID = "gid://shopify/Refund/1";
+const LINE_ID = "gid://shopify/LineItem/1";
+const EUR = { currencyCode: "EUR", taxesIncluded: false };
+
+function line(
+  id: number,
+  restockType: RestockType,
+  quantity: number,
+  subtotal: string,
+  tax = "0.0",
+): RefundLineRecord {
+  return { id: `gid://shopify/RefundLineItem/${id}`, lineId: LINE_ID, quantity, restockType, subtotal, tax };
+}
+
+function order(lines: RefundLineRecord[], sales: Partial<SaleRecord>[] = []): ShopifyOrder {
+  return {
+    refunds: [
+      { id: REFUND_ID, refundedAt: "2026-02-01T00:00:00.000Z", returnId: "gid://shopify/Return/1", lines },
+    ],
+    agreements: [
+      { id: "refund", refundId: REFUND_ID },
+      { id: "other", refundId: "gid://shopify/Refund/2" },
+      { id: "edit", refundId: null },
+    ],
+    sales: sales.map((values, index) => ({
+      id: `gid://shopify/Sale/${index}`,
+      agreementId: "refund",
+      lineId: LINE_ID,
+      isReturn: true,
+      quantity: -1,
+      amount: "0.0",
+      tax: "0.0",
+      ...values,
+    })),
+  } as Partial<ShopifyOrder> as ShopifyOrder;
+}
+
+function subtotals(said: ShopifyOrder, money: Parameters<typeof mapRefunds>[1]): number[] {
+  return mapRefunds(said, money).map((row) => row.subtotalMinor);
+}
+
+test("a refund line keeps its refund's time and return", () => {
+  assert.deepEqual(mapRefunds(order([line(1, "RETURN", 2, "20.0")]), EUR), [
+    {
+      refundId: REFUND_ID,
+      lineId: LINE_ID,
+      refundedAt: "2026-02-01T00:00:00.000Z",
+      units: 2,
+      subtotalMinor: 2000,
+      restockType: "RETURN",
+      returnId: "gid://shopify/Return/1",
+    },
+  ]);
+});
+
+test("M9: the ledger's amount without tax comes before the refund line's own", () => {
+  const said = order(
+    [line(1, "RETURN", 2, "99.0")],
+    [
+      { amount: "-11.9", tax: "-1.9" },
+      { amount: "-5.95", tax: "-0.95" },
+      { agreementId: "other", amount: "-1000.0" },
+      { agreementId: "edit", amount: "-1000.0" },
+      { isReturn: false, amount: "-1000.0" },
+      { lineId: "gid://shopify/LineItem/2", amount: "-1000.0" },
+    ],
+  );
+  assert.deepEqual(subtotals(said, EUR), [1500]);
+  assert.deepEqual(subtotals(said, { ...EUR, taxesIncluded: true }), [1500]);
+});
+
+test("M9: without the ledger the refund line counts, less its tax when the order's prices include it", () => {
+  const said = order([line(1, "RETURN", 1, "11.9", "1.9")]);
+  assert.deepEqual(subtotals(said, EUR), [1190]);
+  assert.deepEqual(subtotals(said, { ...EUR, taxesIncluded: true }), [1000]);
+});
+
+test("refund items of one line and restock type add up", () => {
+  const rows = mapRefunds(order([line(1, "RETURN", 1, "10.0"), line(2, "RETURN", 2, "20.0")]), EUR);
+  assert.deepEqual(
+    rows.map((row) => [row.refundId, row.units, row.subtotalMinor]),
+    [[REFUND_ID, 3, 3000]],
+  );
+});
+
+test("refund items of one line with several restock types all stay, under ids of their own", () => {
+  const lines = [line(10, "CANCEL", 1, "10.0"), line(9, "RETURN", 2, "20.0"), line(11, "CANCEL", 1, "10.0")];
+  const rows = mapRefunds(order(lines), EUR);
+  assert.deepEqual(
+    rows.map((row) => [row.refundId, row.restockType, row.units, row.subtotalMinor, row.returnId]),
+    [
+      [REFUND_ID, "RETURN", 2, 2000, "gid://shopify/Return/1"],
+      [`${REFUND_ID}#CANCEL`, "CANCEL", 2, 2000, "gid://shopify/Return/1"],
+    ],
+  );
+  assert.deepEqual(mapRefunds(order(lines.toReversed()), EUR), rows);
+});
+
+test("M9: the ledger's amount of a line with several restock types is split to the cent", () => {
+  const lines = [line(1, "RETURN", 1, "10.0"), line(2, "NO_RESTOCK", 2, "20.0")];
+  assert.deepEqual(subtotals(order(lines, [{ amount: "-10.0" }]), EUR), [333, 667]);
+});
+
+test("a refund of money only keeps its amount and has no units", () => {
+  const rows = mapRefunds(order([line(1, "NO_RESTOCK", 0, "4.5")]), EUR);
+  assert.deepEqual(
+    rows.map((row) => [row.units, row.subtotalMinor]),
+    [[0, 450]],
+  );
+});

@@ -1,0 +1,84 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { isObject } from "../../kit/foreign.ts";
+import type { Json } from "../../kit/foreign.ts";
+import { isSentOnce } from "./topics.ts";
+import type { Meaning } from "./topics.ts";
+
+/** A delivery as it arrived; `body` is what its signature is over. */
+export type Delivery = {
+  topic: string;
+  /** The shop it says it is of. */
+  shop: string;
+  webhookId: string;
+  /** When it was triggered, as the platform writes it; null = it does not say. */
+  triggeredAt: string | null;
+  signature: string;
+  body: Buffer;
+};
+
+/** The platform's headers, whose names arrive in lower case. What is missing is empty, and then nothing is signed. */
+export function readDelivery(received: {
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+}): Delivery {
+  const { headers, body } = received;
+  const header = (name: string): string => headers[`x-shopify-${name}`] ?? "";
+  return {
+    topic: header("topic"),
+    shop: header("shop-domain").toLowerCase(),
+    webhookId: header("webhook-id"),
+    triggeredAt: headers["x-shopify-triggered-at"] ?? null,
+    signature: header("hmac-sha256"),
+    body,
+  };
+}
+
+/** HMAC-SHA-256 over the raw body, base64, compared in constant time. */
+export function isSigned({ body, signature }: Delivery, clientSecret: string): boolean {
+  const expected = createHmac("sha256", clientSecret).update(body).digest();
+  const given = Buffer.from(signature, "base64");
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** The body as an object; null for anything else. */
+export function readPayload(body: Buffer): Json | null {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Whether a delivery may mean what it does for the shop in its header. Topic and shop are not signed: a payload that
+ * names a shop must name this one, and what ends a connection or removes data must name it.
+ */
+export function isOfItsShop({ topic, shop }: Delivery, payload: Json, meaning: Meaning): boolean {
+  const named = shopOfPayload(topic, payload);
+  const isHarmless = meaning.act === "refresh" || meaning.act === "nothing";
+  return named === null ? isHarmless : named === shop;
+}
+
+function shopOfPayload(topic: string, payload: Json): string | null {
+  const name = topic === "app/uninstalled" ? payload["myshopify_domain"] : payload["shop_domain"];
+  return typeof name === "string" ? name.toLowerCase() : null;
+}
+
+/** Deliveries are repeated for days: one of before the shop was connected again must not end that connection. */
+export function isOfEarlierConnection(
+  triggeredAt: string | null,
+  settings: Readonly<Record<string, unknown>> | null,
+): boolean {
+  const connectedAt = settings?.["connectedAt"];
+  if (triggeredAt === null || typeof connectedAt !== "string") return false;
+  return Date.parse(triggeredAt) < Date.parse(connectedAt);
+}
+
+/**
+ * What a repetition of a delivery has in common with it. Webhook ids are not signed, so that a body which is sent once
+ * is known by its digest. Two changes of a record tell the same: they are known by their ids, and only ask the platform.
+ */
+export function replayKeyOf({ topic, webhookId, body }: Delivery): string {
+  return isSentOnce(topic) ? `body ${createHash("sha256").update(body).digest("hex")}` : `id ${webhookId}`;
+}

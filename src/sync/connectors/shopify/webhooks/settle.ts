@@ -1,0 +1,72 @@
+import type { Connection, Database } from "../../../../store/database.ts";
+import { setBilling } from "../../../../store/queries/data-source.ts";
+import {
+  addPending,
+  countPending,
+  listPending,
+  removePending,
+} from "../../../../store/queries/pending-record.ts";
+import type { PendingRecord } from "../../../../store/queries/pending-record.ts";
+import type { ShopifyClient } from "../api/client.ts";
+import { openNodeReader } from "../api/nodes.ts";
+import { RETURN, SUBSCRIPTION } from "./topics.ts";
+import { DOCUMENTS } from "../api/documents.ts";
+
+type Place = { shopKey: number; source: string };
+
+/** As many nodes as one request may name. */
+const MOST_NODES = 250;
+
+/**
+ * Asks the platform about what webhooks told without telling all: changed returns become orders to fetch again, and a
+ * changed subscription becomes the workspace's billing. What is told again meanwhile waits for the next call too, and
+ * without anything told nothing is asked. Throws as the client, and then nothing is lost.
+ */
+export async function settleWebhooks(database: Database, place: Place, client: ShopifyClient): Promise<void> {
+  await settle(database, place, RETURN, async (returns) => {
+    const orderIds = await readOrdersOf(client, returns);
+    return (connection) => addPending(connection, place.shopKey, place.source, "order", orderIds);
+  });
+  await settle(database, place, SUBSCRIPTION, async () => {
+    const billing = await readBilling(client);
+    return (connection) => setBilling(connection, place.shopKey, billing);
+  });
+}
+
+/** Batch by batch: `ask` is given records and returns what to write together with their removal. */
+async function settle(
+  database: Database,
+  { shopKey, source }: Place,
+  kind: string,
+  ask: (records: readonly PendingRecord[]) => Promise<(connection: Connection) => Promise<void>>,
+): Promise<void> {
+  const { last } = await countPending(database, shopKey, source, kind);
+  for (let after = ""; ;) {
+    const records = await listPending(database, shopKey, source, kind, { after, last, limit: MOST_NODES });
+    if (records.length === 0) return;
+    after = records.at(-1)?.record_id ?? "";
+    const write = await ask(records);
+    await database.transaction(async (connection) => {
+      await write(connection);
+      await removePending(connection, shopKey, source, kind, records);
+    });
+  }
+}
+
+/** A return that is not there any more has left its order changed, which the next look at changed orders finds. */
+async function readOrdersOf(client: ShopifyClient, returns: readonly PendingRecord[]): Promise<string[]> {
+  const reader = openNodeReader(client, DOCUMENTS.returnOrders, MOST_NODES);
+  const nodes = await reader.read(returns.map((row) => row.record_id));
+  return nodes.flatMap((node) => (node === null ? [] : [node.order.id]));
+}
+
+/**
+ * Where the shop's subscription stands now. Deliveries come in any order, and a changed plan ends one subscription and
+ * begins another: no single delivery has the current state, so it is requested. Only ACTIVE pays: ACCEPTED, PENDING,
+ * DECLINED, EXPIRED, FROZEN and CANCELLED do not.
+ */
+async function readBilling(client: ShopifyClient): Promise<"active" | "inactive"> {
+  const { currentAppInstallation: installation } = await client.query(DOCUMENTS.subscription, {});
+  const isPaid = installation.activeSubscriptions.some(({ status }) => status === "ACTIVE");
+  return isPaid ? "active" : "inactive";
+}

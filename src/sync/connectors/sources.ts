@@ -1,0 +1,19 @@
+import type { Connector, Source } from "../connector.ts";
+import { labelConnector } from "./kit/label-run.ts";
+import { LOOP } from "./loop/connector.ts";
+import { SHIPSTATION } from "./shipstation/connector.ts";
+import { createShopifyConnector, SHOPIFY_SOURCE } from "./shopify/connector.ts";
+
+const LABEL_CONNECTORS = [labelConnector(SHIPSTATION), labelConnector(LOOP)];
+
+/** Every source that a workspace can be connected to. */
+export const SOURCES: readonly Source[] = [SHOPIFY_SOURCE, ...LABEL_CONNECTORS];
+
+/** What the worker reads them with. The app is the store platform's; null = this installation has none. */
+export function createConnectors(app: {
+  shopifyClientId: string | null;
+  shopifyClientSecret: string | null;
+}): Connector[] {
+  const { shopifyClientId: clientId, shopifyClientSecret: clientSecret } = app;
+  return [createShopifyConnector({ clientId, clientSecret }), ...LABEL_CONNECTORS];
+}
