@@ -56,3 +56,8 @@ export function isLabelSourceUsable(source: LabelSource | null, shopCurrency: st
     source.currency === shopCurrency
   );
 }
+
+/** M10: whether label costs are included: there is a label source, and every one of them is usable. */
+export function areLabelCostsIncluded(sources: readonly LabelSource[], shopCurrency: string): boolean {
+  return sources.length > 0 && sources.every((source) => isLabelSourceUsable(source, shopCurrency));
+}

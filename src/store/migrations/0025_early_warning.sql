@@ -1,0 +1,17 @@
+-- Up Migration
+
+-- The newest episode of early warnings of an entity (M17): it ends when 45 as-of days pass without one.
+create table warning_episode (
+  shop_key bigint not null references workspace on delete cascade,
+  entity_kind text collate "C" not null,
+  entity_key text collate "C" not null,
+  started_on date not null,
+  latest_on date not null,
+  -- false: named as part of another entity's warning, or explained by a narrower one.
+  is_announced boolean not null,
+  primary key (shop_key, entity_kind, entity_key)
+);
+
+-- The as-of day and data version that early warnings were last looked for at.
+alter table workspace add column warned_on date;
+alter table workspace add column warned_version bigint;
