@@ -23,6 +23,27 @@ const rateChange = Type.Number({ minimum: -1, maximum: 1, description: "Differen
 const DAY_PATTERN = "^\\d{4}-\\d{2}-\\d{2}$";
 const day = Type.String({ pattern: DAY_PATTERN });
 
+const outlook = orNull(
+  closed(
+    {
+      return_rate: rate,
+      low: rate,
+      high: rate,
+      level: Type.Number({ description: "Chance that the rate will lie from low to high." }),
+      share_observed: Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: "The part of the expected returns that is old enough to have happened.",
+      }),
+    },
+    {
+      description:
+        "Estimate of the rate when the window of what was sold so far has closed; in no figure. null without open " +
+        "months, for lifetime, and when the store's history is too short.",
+    },
+  ),
+);
+
 const summary = closed({
   sold_units: units,
   returned_units: units,
@@ -41,6 +62,7 @@ const summary = closed({
   ),
   median_days_to_return: orNull(Type.Number({ minimum: 0 })),
   ...monthCoverage,
+  outlook,
 });
 
 const comparison = orNull(
@@ -73,6 +95,7 @@ const trend = Type.Array(
     refunded_amount: amount,
     return_label_cost: amount,
     returns_cost: amount,
+    outlook,
   }),
 );
 
@@ -245,6 +268,7 @@ const data = closed({
 
 /** The report's data: the first four members and those of sale events always, the others as the section asks. */
 export type ReportData = Static<typeof data>;
+export type ReportOutlook = Exclude<Static<typeof outlook>, null>;
 export type ReportBreakdown = Static<typeof breakdown>;
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 

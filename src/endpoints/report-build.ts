@@ -13,6 +13,8 @@ import { cohortMonths, comparedRange, coverageOf } from "./cohort-months.ts";
 import type { MonthRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
+import { loadOutlooks } from "./report-outlook.ts";
+import type { ReportOutlooks } from "./report-outlook.ts";
 import {
   presentComparison,
   presentCosts,
@@ -48,8 +50,13 @@ export async function buildReport(
 ): Promise<BuiltReport> {
   const { selector, selection } = requestSelection(input, input.vendor ?? null);
   const before = comparedRange(workspace, input);
-  const [figures, breakdown] = await Promise.all([
+  const [figures, outlooks, breakdown] = await Promise.all([
     loadFigures(database, workspace, { input, selection, section, before }),
+    loadOutlooks(database, workspace, {
+      range: input,
+      selection,
+      windowDays: daysOfWindow(workspace, input),
+    }),
     breakdownBy === null
       ? null
       : requestBreakdown(database, workspace, {
@@ -68,20 +75,21 @@ export async function buildReport(
   return {
     selector: selectorEcho(selector, figures.skus),
     breakdown,
-    data: presentReport(workspace, input, { before, figures, saleEvent }),
+    data: presentReport(workspace, input, { before, figures, outlooks, saleEvent }),
   };
 }
 
 type LoadedReport = {
   before: MonthRange | null;
   figures: ReportFigures;
+  outlooks: ReportOutlooks;
   saleEvent: ReportData["sale_event"];
 };
 
 function presentReport(
   workspace: Workspace,
   input: ReportInput,
-  { before, figures, saleEvent }: LoadedReport,
+  { before, figures, outlooks, saleEvent }: LoadedReport,
 ): WholeReport {
   const months = cohortMonths(workspace, input, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
@@ -90,6 +98,7 @@ function presentReport(
     months,
     totals,
     figures,
+    outlooks,
     labelCostsIncluded: labelCostsIncluded(workspace),
     currencyExponent: currencyExponent(workspace.currencyCode),
   };

@@ -12,6 +12,7 @@ import {
 import type { Totals } from "../metrics/totals.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
 import type { CohortMonth, MonthRange, coverageOf } from "./cohort-months.ts";
+import type { ReportOutlooks } from "./report-outlook.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
@@ -22,6 +23,7 @@ export type ReportBasis = {
   figures: Omit<ReportFigures, "found" | "vendor_found" | "skus" | "months" | "sale_events">;
   labelCostsIncluded: boolean;
   currencyExponent: number;
+  outlooks: ReportOutlooks;
 };
 
 type Part<Name extends keyof ReportData> = Exclude<ReportData[Name], undefined>;
@@ -42,6 +44,7 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
     ),
     median_days_to_return: medianDays(unitsByLag(basis)),
     ...basis.coverage,
+    outlook: basis.outlooks.ofRange,
   };
 }
 
@@ -76,6 +79,7 @@ export function presentTrend(basis: ReportBasis): Part<"trend"> {
     is_complete: isComplete,
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
+    outlook: basis.outlooks.ofMonth(month),
   }));
 }
 

@@ -15,3 +15,11 @@ create table warning_episode (
 -- The as-of day and data version that early warnings were last looked for at.
 alter table workspace add column warned_on date;
 alter table workspace add column warned_version bigint;
+
+-- Order lines beside units, for outlooks (M18): a line comes back once, when the first of its units does.
+delete from group_day;
+alter table group_day add column sold_lines bigint not null;
+alter table group_day add column returned_lines bigint[];
+insert into dirty_cohort (shop_key, cohort_month)
+select shop_key, cohort_month from cohort where entity_kind = 'workspace'
+on conflict do nothing;
