@@ -153,6 +153,7 @@ async function report(params: Record<string, string | boolean>): Promise<Body> {
   const answer = await service.call("/api/v1/report", {
     token: tenant.token,
     params: { ...range, ...params },
+    isUnlimited: true,
   });
   return answer.json().data as unknown as Body;
 }
