@@ -100,12 +100,14 @@ test("M16: the 20 SKUs with the most returned units are watched unasked", async 
   const alerts = await told(tenant, "return_rate_watchlist");
   assert.deepEqual(new Set(alerts.map((alert) => alert.metadata["sku"])), new Set(SPIKING.slice(0, 20)));
   assert.deepEqual(alerts.find((alert) => alert.metadata["sku"] === HOSTILE)?.metadata, {
+    kind: "month",
     sku: HOSTILE,
     cohort_month: NEWEST,
     sold_units: 100,
     returned_units: 58,
     return_rate: 0.58,
     baseline_rate: 0.05,
+    early_warning_on: null,
   });
 });
 

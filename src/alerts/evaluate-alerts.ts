@@ -1,13 +1,15 @@
 import { randomUUIDv7 } from "node:crypto";
 import { latestCompleteMonth } from "../metrics/completeness.ts";
-import { dayOfInstant, monthFromText, monthOfDate } from "../lib/month.ts";
+import { dayOfInstant, dayToText, monthFromText, monthOfDate } from "../lib/month.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store/queries/alert-load.ts";
 import type { AlertSettingsRow, MonthUnitsRow } from "../store/queries/alert-load.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
+import { markWarned } from "../store/queries/warning-episode.ts";
 import type { AlertDraft } from "./alert-draft.ts";
+import { alertsOfEarlyWarnings, loadWarnedDays } from "./early-warnings.ts";
 import { reportAlerts } from "./report-alert.ts";
 import { SPIKE_MONTHS, spikeAlert } from "./spike-alert.ts";
 import { staleAlert } from "./stale-alert.ts";
@@ -28,24 +30,32 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
   return database.transaction(async (connection) => {
     await lockShop(connection, shopKey);
     const settings = await loadAlertSettings(connection, shopKey);
+    const asOfDay = settings.data_as_of === null ? null : dayOfInstant(settings.data_as_of.getTime());
+    const isWarningDue = asOfDay !== null && isUnseen(settings, asOfDay);
     const drafts = [
-      ...(await alertsOfMonths(connection, shopKey, settings)),
+      ...(isWarningDue ? await alertsOfEarlyWarnings(connection, shopKey, settings, asOfDay) : []),
+      ...(await alertsOfMonths(connection, shopKey, { settings, asOfDay })),
       ...alertsOfSources(settings, now),
     ];
     const alerts = drafts.map((draft) => ({ ...draft, alertId: randomUUIDv7() }));
     const written = await insertAlerts(connection, shopKey, alerts);
     if (written > 0) await raiseDataVersion(connection, shopKey);
+    if (isWarningDue) await markWarned(connection, shopKey, dayToText(asOfDay));
     return { written };
   });
+}
+
+/** Whether early warnings were not looked for yet at this as-of day and data version: it reads months of lines. */
+function isUnseen(settings: AlertSettingsRow, asOfDay: number): boolean {
+  return settings.warned_on !== dayToText(asOfDay) || settings.warned_version !== settings.data_version;
 }
 
 async function alertsOfMonths(
   connection: Connection,
   shopKey: number,
-  settings: AlertSettingsRow,
+  { settings, asOfDay }: { settings: AlertSettingsRow; asOfDay: number | null },
 ): Promise<AlertDraft[]> {
-  const { data_as_of: asOf, min_sold_units: minSoldUnits, primary_window_days: primaryWindowDays } = settings;
-  const asOfDay = asOf === null ? null : dayOfInstant(asOf.getTime());
+  const { min_sold_units: minSoldUnits, primary_window_days: primaryWindowDays } = settings;
   const newestMonth = latestCompleteMonth(primaryWindowDays, asOfDay);
   if (newestMonth === null) return [];
   const soldMonths = (await loadSoldMonths(connection, shopKey))
@@ -60,6 +70,7 @@ async function alertsOfMonths(
     firstRankedMonth: startOf(RANKED_MONTHS),
     rankedSkus: RANKED_SKUS,
   });
+  const warnedDayOf = await loadWarnedDays(connection, shopKey);
   const spikeSettings = { newestMonth, firstMonth, minSoldUnits, primaryWindowDays };
   const spikes = watched.map((row) =>
     spikeAlert(
@@ -67,6 +78,7 @@ async function alertsOfMonths(
         kind: row.entity_kind,
         key: row.entity_key,
         title: row.product_title,
+        warnedDay: warnedDayOf(row.entity_kind, row.entity_key),
         months: row.months.map(monthOf),
       },
       spikeSettings,

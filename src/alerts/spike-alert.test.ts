@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { monthFromText } from "../lib/month.ts";
+import { dayFromText, monthFromText } from "../lib/month.ts";
 import { spikeAlert } from "./spike-alert.ts";
 import type { WatchedEntity } from "./spike-alert.ts";
 
@@ -18,7 +18,11 @@ function entity(
     soldUnits,
     returnedUnits,
   });
-  return { ...named, months: [...[6, 5, 4, 3, 2, 1].map((back) => month(back, before)), month(0, newest)] };
+  return {
+    ...named,
+    warnedDay: null,
+    months: [...[6, 5, 4, 3, 2, 1].map((back) => month(back, before)), month(0, newest)],
+  };
 }
 
 test("M16: a spike is told once per entity and month, with its numbers", () => {
@@ -29,14 +33,30 @@ test("M16: a spike is told once per entity and month, with its numbers", () => {
     title: "Return rate of LMP53-BRASS jumped to 57.1 % in 2026-05",
     body: "40 of 70 units sold in 2026-05 came back within 30 days. In the six months before it was 10 % of 600 units.",
     metadata: {
+      kind: "month",
       sku: "LMP53-BRASS",
       cohort_month: "2026-05",
       sold_units: 70,
       returned_units: 40,
       return_rate: 0.571429,
       baseline_rate: 0.1,
+      early_warning_on: null,
     },
   });
+});
+
+test("M17: the spike names the early warning of its month, and none of another one", () => {
+  const spikeAfter = (warnedOn: string) => {
+    const alert = spikeAlert(
+      { ...entity([10, 100], [40, 70]), warnedDay: dayFromText(warnedOn) as number },
+      settings,
+    );
+    return [alert?.metadata["early_warning_on"], alert?.body?.split("600 units.")[1]];
+  };
+  assert.deepEqual(spikeAfter("2026-05-01"), ["2026-05-01", " An early warning was given on 2026-05-01."]);
+  assert.deepEqual(spikeAfter("2026-06-30")[0], "2026-06-30");
+  assert.deepEqual(spikeAfter("2026-04-30"), [null, ""]);
+  assert.deepEqual(spikeAfter("2026-07-01"), [null, ""]);
 });
 
 test("M16: a rate as it was before, or too few units, gives no alert", () => {
@@ -70,8 +90,9 @@ test("M16: only the newest complete month of the workspace is judged, whenever t
 test("the metadata holds the selector of what came back, the title its name", () => {
   const told = (named: Pick<WatchedEntity, "kind" | "key" | "title">) => {
     const alert = spikeAlert(entity([10, 100], [40, 70], named), settings);
-    const { cohort_month, sold_units, returned_units, return_rate, baseline_rate, ...selector } =
+    const { cohort_month, sold_units, returned_units, return_rate, baseline_rate, ...rest } =
       alert?.metadata ?? {};
+    const { kind: _kind, early_warning_on: _warnedOn, ...selector } = rest;
     assert.deepEqual(
       [cohort_month, sold_units, returned_units, return_rate, baseline_rate],
       ["2026-05", 70, 40, 0.571429, 0.1],

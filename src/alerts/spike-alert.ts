@@ -1,15 +1,15 @@
-import { monthsBetween, monthToText } from "../lib/month.ts";
+import { dayToText, firstDayOfMonth, lastDayOfMonth, monthsBetween, monthToText } from "../lib/month.ts";
 import { compareRates } from "../metrics/rate.ts";
 import { findSpike } from "../metrics/spike.ts";
 import type { Spike } from "../metrics/spike.ts";
 import type { AlertDraft } from "./alert-draft.ts";
-import { daysText, percentText, readableName, unitsText } from "./wording.ts";
+import { nameOf, selectorOf } from "./warned-entity.ts";
+import type { WarnedEntity } from "./warned-entity.ts";
+import { daysText, percentText, unitsText } from "./wording.ts";
 
-export type WatchedEntity = {
-  kind: "sku" | "product" | "family" | "analytics_category";
-  key: string;
-  /** What a product is called; null for other kinds. */
-  title: string | null;
+export type WatchedEntity = WarnedEntity & {
+  /** M17: the first day of its newest episode of early warnings; null = it was never warned of. */
+  warnedDay: number | null;
   /** Months that sold something, in the primary window, in any order. */
   months: readonly { cohortMonth: number; soldUnits: number; returnedUnits: number }[];
 };
@@ -45,6 +45,7 @@ export function spikeAlert(entity: WatchedEntity, settings: SpikeSettings): Aler
   );
   if (spike === null) return null;
   const month = monthToText(spike.cohortMonth);
+  const warnedOn = earlyWarningOf(entity, spike.cohortMonth, primaryWindowDays);
   return {
     eventKey: `spike:${entity.kind}:${entity.key}:${month}`,
     category: "return_rate_watchlist",
@@ -53,16 +54,29 @@ export function spikeAlert(entity: WatchedEntity, settings: SpikeSettings): Aler
     body:
       `${spike.returnedUnits.toLocaleString("en")} of ${unitsText(spike.soldUnits)} sold in ${month} came back ` +
       `within ${daysText(primaryWindowDays)}. In the six months before it was ` +
-      `${percentText(spike.baselineRate)} of ${unitsText(spike.baselineSoldUnits)}.`,
+      `${percentText(spike.baselineRate)} of ${unitsText(spike.baselineSoldUnits)}.` +
+      (warnedOn === null ? "" : ` An early warning was given on ${warnedOn}.`),
     metadata: {
+      kind: "month",
       ...selectorOf(entity),
       cohort_month: month,
       sold_units: spike.soldUnits,
       returned_units: spike.returnedUnits,
       return_rate: spike.returnRate,
       baseline_rate: spike.baselineRate,
+      early_warning_on: warnedOn,
     },
   };
+}
+
+/** The day of an early warning about what was sold in the month; null when there was none before the month's window closed. */
+function earlyWarningOf(
+  { warnedDay }: WatchedEntity,
+  cohortMonth: number,
+  windowDays: number,
+): string | null {
+  if (warnedDay === null || warnedDay < firstDayOfMonth(cohortMonth)) return null;
+  return warnedDay <= lastDayOfMonth(cohortMonth) + windowDays ? dayToText(warnedDay) : null;
 }
 
 function isCritical(spike: Spike): boolean {
@@ -70,30 +84,4 @@ function isCritical(spike: Spike): boolean {
   // Twice the baseline is compared exactly, as half the rate.
   const isDouble = compareRates(returnedUnits, soldUnits * 2, baselineReturnedUnits, baselineSoldUnits) >= 0;
   return isDouble && returnedUnits >= CRITICAL_RETURNED_UNITS;
-}
-
-function nameOf({ kind, key, title }: WatchedEntity): string {
-  switch (kind) {
-    case "sku":
-      return readableName(key);
-    case "product":
-      return readableName(title ?? key);
-    case "family":
-      return `the family ${readableName(key)}`;
-    case "analytics_category":
-      return `the category ${readableName(key)}`;
-  }
-}
-
-/** The members are parameters of every endpoint that takes a selector. */
-function selectorOf({ kind, key }: WatchedEntity): Record<string, string> {
-  switch (kind) {
-    case "sku":
-      return { sku: key };
-    case "product":
-      return { product_gid: key };
-    case "family":
-    case "analytics_category":
-      return { product_group_type: kind, product_group_key: key };
-  }
 }

@@ -19,6 +19,11 @@ export function percentText(rate: number): string {
   return `${(rate * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
 }
 
+/** 1,234. */
+export function countText(count: number): string {
+  return count.toLocaleString("en");
+}
+
 /** 1 unit, 2 units, 1,234 units. */
 export function unitsText(units: number): string {
   return `${units.toLocaleString("en")} ${units === 1 ? "unit" : "units"}`;

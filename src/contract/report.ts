@@ -29,6 +29,28 @@ const amount = Type.Number({ description: "Decimal number in currency_code." });
 const costAmounts = { refunded_amount: amount, return_label_cost: amount, returns_cost: amount };
 const share = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction of the returned units." });
 
+const outlook = orNull(
+  closed(
+    {
+      return_rate: rate,
+      low: rate,
+      high: rate,
+      level: Type.Number({ description: "Chance that the rate will lie from low to high." }),
+      share_observed: Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: "The part of the expected returns that is old enough to have happened.",
+      }),
+    },
+    {
+      description:
+        "Estimate of the rate when the window of what was sold so far has closed; in no figure. null without open " +
+        "months, for lifetime, and when the store's history is too short.",
+      component: "ReportOutlook",
+    },
+  ),
+);
+
 const summary = closed(
   {
     ...figures,
@@ -52,6 +74,7 @@ const summary = closed(
       }),
     ),
     ...monthCoverage,
+    outlook,
   },
   { component: "ReportSummary" },
 );
@@ -81,6 +104,7 @@ const trendRow = closed(
     is_complete: orNull(Type.Boolean({ description: "null for the open-ended lifetime window." })),
     refunded_units: units,
     ...costAmounts,
+    outlook,
   },
   { component: "ReportTrendRow" },
 );
@@ -218,6 +242,7 @@ const data = closed(
 
 /** The report's data: the first four members and those of sale events always, the others as the section asks. */
 export type ReportData = Static<typeof data>;
+export type ReportOutlook = Exclude<Static<typeof outlook>, null>;
 export type ReportBreakdown = Static<typeof breakdown>;
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 

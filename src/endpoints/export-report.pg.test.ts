@@ -52,14 +52,18 @@ function expectedCells(data: Required<ReportData>): Map<string, string> {
       cells.set(name, value === null ? "" : typeof value === "string" ? guarded(value) : String(value));
     }
   };
-  const { return_rate_interval: interval, excluded_months, ...summary } = data.summary;
+  const { return_rate_interval: interval, excluded_months, outlook, ...summary } = data.summary;
   const { currency_code, window_days, label_costs_included } = data;
   put(["summary", "", "", ""], { currency_code, window_days, label_costs_included, ...summary });
   put(["summary", "", "", ""], { excluded_months: excluded_months.join(" ") });
   if (summary.months_included === 0) put(["summary", "", "", ""], { note: NOTE });
   put(["summary", "", "return_rate_interval", ""], interval ?? { low: null, high: null });
+  put(["summary", "", "outlook", ""], outlook ?? {});
   put(["summary", "", "comparison", ""], data.comparison ?? {});
-  for (const { cohort_month: month, ...figures } of data.trend) put(["trend", month, "", ""], figures);
+  for (const { cohort_month: month, outlook: ofMonth, ...figures } of data.trend) {
+    put(["trend", month, "", ""], figures);
+    put(["trend", month, "outlook", ""], ofMonth ?? {});
+  }
   for (const { reason, label, ...figures } of data.return_reasons) {
     const readsAsNone = figures.kind === "stated" && ["refund_only", "unspecified"].includes(reason);
     put(["return_reason", "", readsAsNone ? ` ${reason}` : reason, label], figures);

@@ -12,6 +12,8 @@ import { cohortMonths, comparedRange, coverageOf, requestRange } from "./cohort-
 import type { CohortRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
+import { loadOutlooks } from "./report-outlook.ts";
+import type { ReportOutlooks } from "./report-outlook.ts";
 import {
   presentComparison,
   presentCosts,
@@ -51,6 +53,7 @@ export async function buildReport(
   const before = comparedRange(range);
   const figures = await loadFigures(database, workspace, { input, range, selection, section, before });
   requireFound(selection, figures);
+  const outlooks = await loadOutlooks(database, workspace, { range, selection });
   const breakdown =
     breakdownBy === null
       ? null
@@ -70,7 +73,7 @@ export async function buildReport(
     selection,
     skus: figures.skus,
     breakdown,
-    data: presentReport(workspace, input, { range, before, figures, saleEvent }),
+    data: presentReport(workspace, input, { range, before, figures, outlooks, saleEvent }),
   };
 }
 
@@ -78,13 +81,14 @@ type LoadedReport = {
   range: CohortRange;
   before: CohortRange | null;
   figures: ReportFigures;
+  outlooks: ReportOutlooks;
   saleEvent: ReportData["sale_event"];
 };
 
 function presentReport(
   workspace: Workspace,
   input: ReportInput,
-  { range, before, figures, saleEvent }: LoadedReport,
+  { range, before, figures, outlooks, saleEvent }: LoadedReport,
 ): WholeReport {
   const months = cohortMonths(range, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
@@ -93,6 +97,7 @@ function presentReport(
     months,
     totals,
     figures,
+    outlooks,
     labelCostsIncluded: labelCostsIncluded(workspace),
     currencyExponent: currencyExponent(workspace.currencyCode),
   };

@@ -21,6 +21,7 @@ const basisOf = (totals: Partial<Totals>, change: Partial<ReportBasis> = {}): Re
   },
   labelCostsIncluded: true,
   currencyExponent: 2,
+  outlooks: { ofMonth: () => null, ofRange: null },
   ...change,
 });
 

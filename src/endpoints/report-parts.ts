@@ -13,6 +13,7 @@ import {
 import type { Totals } from "../metrics/totals.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
 import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
+import type { ReportOutlooks } from "./report-outlook.ts";
 import { compareReasons, presentReason } from "./report-reason.ts";
 
 /** What every part of a report is made of: the counted months, their sum, and the facts behind them. */
@@ -23,6 +24,7 @@ export type ReportBasis = {
   figures: Omit<ReportFigures, "found" | "vendor_found" | "skus" | "months" | "sale_events">;
   labelCostsIncluded: boolean;
   currencyExponent: number;
+  outlooks: ReportOutlooks;
 };
 
 type Part<Name extends keyof ReportData> = Exclude<ReportData[Name], undefined>;
@@ -43,6 +45,7 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
     ),
     median_days_to_return: medianDays(unitsByLag(basis)),
     ...basis.coverage,
+    outlook: basis.outlooks.ofRange,
   };
 }
 
@@ -77,6 +80,7 @@ export function presentTrend(basis: ReportBasis): Part<"trend"> {
     is_complete: isComplete,
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
+    outlook: basis.outlooks.ofMonth(month),
   }));
 }
 

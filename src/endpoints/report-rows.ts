@@ -30,15 +30,16 @@ type Figures = Record<string, string | number | boolean | null>;
 
 /**
  * Every figure of a report once, section by section: `metric` is the JSON member, `key` distinguishes members of one
- * name. A null is a row without value; a null comparison or sale event has no rows of its own.
+ * name. A null is a row without value; a null comparison, outlook or sale event has no rows of its own.
  */
 export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | null): Generator<ReportRow[]> {
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
   const { refunded_amount: refundedAmount, ...otherCosts } = report.costs;
 
   yield [...summaryRows(report, rowsOf)];
-  for (const { cohort_month: cohortMonth, ...figures } of report.trend) {
+  for (const { cohort_month: cohortMonth, outlook, ...figures } of report.trend) {
     yield rowsOf({ section: "trend", cohortMonth }, figures);
+    if (outlook !== null) yield rowsOf({ section: "trend", cohortMonth, key: "outlook" }, outlook);
   }
   for (const { reason, label, ...figures } of report.return_reasons) {
     yield rowsOf({ section: "return_reason", key: reasonKey(reason, figures.kind), label }, figures);
@@ -75,7 +76,12 @@ const NOTHING_INCLUDED =
 type RowsOf = (place: Place, figures: Figures) => ReportRow[];
 
 function* summaryRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow> {
-  const { return_rate_interval: interval, excluded_months: excludedMonths, ...figures } = report.summary;
+  const {
+    return_rate_interval: interval,
+    excluded_months: excludedMonths,
+    outlook,
+    ...figures
+  } = report.summary;
   yield* rowsOf(
     { section: "summary" },
     {
@@ -91,6 +97,7 @@ function* summaryRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow>
     { section: "summary", key: "return_rate_interval" },
     { low: interval?.low ?? null, high: interval?.high ?? null },
   );
+  if (outlook !== null) yield* rowsOf({ section: "summary", key: "outlook" }, outlook);
   if (report.comparison !== null) yield* rowsOf({ section: "summary", key: "comparison" }, report.comparison);
 }
 
@@ -128,7 +135,7 @@ function figureRows(place: Place, figures: Figures, currencyCode: string): Repor
 const UNITS: readonly [metric: RegExp, unit: string | null][] = [
   [/_units$/u, "units"],
   [/_(?:amount|cost|impact)$|^cost_per_returned_unit$/u, null],
-  [/^return_rate|share|^(?:low|high)$/u, "ratio"],
+  [/^return_rate|share|^(?:low|high|level)$/u, "ratio"],
   [/^days$|_days$|_day$|^median_days_to_return$/u, "days"],
   [/^cogs_coverage$/u, "percent"],
   [/_on$/u, "date"],

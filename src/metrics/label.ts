@@ -36,3 +36,34 @@ export function allocateLabel(
     }),
   );
 }
+
+/** A source of a shop, as far as label costs depend on it. */
+export type LabelSourceState = {
+  kind: string;
+  status: string | null;
+  /** The one currency of its labels; null when unknown or mixed. */
+  currencyCode: string | null;
+  /** null = it never synced. */
+  lastSyncedAt: unknown;
+};
+
+/**
+ * M10: whether label costs are included: there is a label source, and every one of them is connected, has synced once,
+ * has not failed and charges in the shop's currency.
+ */
+export function areLabelCostsIncluded(
+  sources: readonly LabelSourceState[],
+  shopCurrency: string | null,
+): boolean {
+  const labelSources = sources.filter((source) => source.kind === "label_cost");
+  return (
+    labelSources.length > 0 &&
+    labelSources.every(
+      (source) =>
+        source.status !== "disconnected" &&
+        source.status !== "failed" &&
+        source.lastSyncedAt !== null &&
+        source.currencyCode === shopCurrency,
+    )
+  );
+}

@@ -77,6 +77,11 @@ export function wholePercent(part: number, whole: number): number {
   return whole === 0 ? 0 : Number(roundedQuotient(BigInt(part) * 100n, BigInt(whole)));
 }
 
+/** An estimated fraction, held between 0 and 1 and rounded to 6 decimals. */
+export function fractionInMillionths(fraction: number): number {
+  return sixDecimals(Math.min(1, Math.max(0, fraction)));
+}
+
 function millionths(part: bigint, whole: bigint): number {
   // An integer divided by a power of ten is the nearest double of that decimal.
   return Number(roundedQuotient(part * 1_000_000n, whole)) / 1_000_000;

@@ -110,6 +110,23 @@ export interface ReportSummaryReturnRateInterval {
   high: number;
 }
 
+/**
+ * Estimate of the rate when the window of what was sold so far has closed; in no figure. null without
+ * open months, for lifetime, and when the store's history is too short.
+ */
+export interface ReportSummaryOutlook {
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
+  /** Chance that the rate will lie from low to high. */
+  level: number;
+  /** The part of the expected returns that is old enough to have happened. */
+  share_observed: number;
+}
+
 export interface ReportSummary extends MonthCoverage {
   sold_units: number;
   returned_units: number;
@@ -128,6 +145,11 @@ export interface ReportSummary extends MonthCoverage {
   cost_per_returned_unit: number | null;
   /** Median days from order to return; null when nothing came back. */
   median_days_to_return: number | null;
+  /**
+   * Estimate of the rate when the window of what was sold so far has closed; in no figure. null without
+   * open months, for lifetime, and when the store's history is too short.
+   */
+  outlook: ReportSummaryOutlook | null;
 }
 
 /**
@@ -148,6 +170,23 @@ export interface ReportComparison {
   return_rate_change: number | null;
 }
 
+/**
+ * Estimate of the rate when the window of what was sold so far has closed; in no figure. null without
+ * open months, for lifetime, and when the store's history is too short.
+ */
+export interface ReportTrendRowOutlook {
+  /** 0–1 fraction, 6 decimals. */
+  return_rate: number;
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
+  /** Chance that the rate will lie from low to high. */
+  level: number;
+  /** The part of the expected returns that is old enough to have happened. */
+  share_observed: number;
+}
+
 export interface ReportTrendRow {
   /** YYYY-MM-01. */
   cohort_month: string;
@@ -164,6 +203,11 @@ export interface ReportTrendRow {
   return_label_cost: number;
   /** Decimal number in currency_code. */
   returns_cost: number;
+  /**
+   * Estimate of the rate when the window of what was sold so far has closed; in no figure. null without
+   * open months, for lifetime, and when the store's history is too short.
+   */
+  outlook: ReportTrendRowOutlook | null;
 }
 
 export interface ReportReturnReason {

@@ -8,13 +8,20 @@ import type { WatchedKind } from "./watchlist-write.ts";
 export type AlertSettingsRow = {
   primary_window_days: number;
   min_sold_units: number;
+  currency_code: string;
   data_as_of: Date | null;
+  data_version: number;
+  /** The as-of day and data version that early warnings were last looked for at; null = never. */
+  warned_on: string | null;
+  warned_version: number | null;
   /** YYYY-MM: the newest month that a report_ready alert was written for. */
   newest_report_month: string | null;
   sources: {
     source: string;
     kind: "store" | "label_cost";
     is_connection: boolean;
+    status: string;
+    currency_code: string | null;
     last_synced_at: string | null;
     created_at: string;
   }[];
@@ -22,12 +29,14 @@ export type AlertSettingsRow = {
 
 const LOAD_ALERT_SETTINGS = defineStatement({
   name: "load_alert_settings",
-  text: `select w.primary_window_days, w.min_sold_units, w.data_as_of,
+  text: `select w.primary_window_days, w.min_sold_units, w.currency_code, w.data_as_of, w.data_version, w.warned_on,
+                w.warned_version,
                 (select right(max(a.event_key), 7) from alert a
                   where a.shop_key = $1
                     and a.event_key >= 'report_ready:' and a.event_key < 'report_ready;') as newest_report_month,
                 (select coalesce(json_agg(json_build_object(
                           'source', s.source, 'kind', s.kind, 'is_connection', s.is_connection,
+                          'status', s.status, 'currency_code', s.currency_code,
                           'last_synced_at', s.last_synced_at, 'created_at', s.created_at) order by s.source), '[]')
                    from data_source s where s.shop_key = $1) as sources
            from workspace w where w.shop_key = $1`,

@@ -172,36 +172,47 @@ const DELETE_GROUP_DAYS = defineStatement({
 
 const INSERT_GROUP_DAYS = defineStatement({
   name: "insert_group_days",
-  text: `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, lag_days, returned_units)
+  text: `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, sold_lines, lag_days,
+                                 returned_units, returned_lines)
   with line as materialized (
     select l.order_id, l.line_id, l.ordered_on, l.sold_units, p.family, p.analytics_category,
            coalesce(p.vendor, ${LINE_VENDOR}) as vendor
       from order_line l left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
   ), sold as (
-    select g.kind, g.key, c.ordered_on, sum(c.sold_units) as sold_units
-      from (select ordered_on, family, analytics_category, vendor, sum(sold_units)::integer as sold_units
+    select g.kind, g.key, c.ordered_on, sum(c.sold_units) as sold_units, sum(c.sold_lines) as sold_lines
+      from (select ordered_on, family, analytics_category, vendor, sum(sold_units)::integer as sold_units,
+                   count(*)::integer as sold_lines
               from line group by ordered_on, family, analytics_category, vendor) c
      cross join lateral (values ${GROUPS}) g (kind, key)
      where g.key is not null group by g.kind, g.key, c.ordered_on
+  ), event as (
+    select e.order_id, e.line_id, e.lag_days, e.returned_units, 0 as returned_lines
+      from return_event e where e.shop_key = $1 and e.cohort_month = $2 and e.returned_units > 0
+    union all
+    select e.order_id, e.line_id, min(e.lag_days), 0, 1
+      from return_event e where e.shop_key = $1 and e.cohort_month = $2 and e.returned_units > 0
+     group by e.order_id, e.line_id
   ), step as (
-    select g.kind, g.key, c.ordered_on, c.lag_days, sum(c.returned_units)::integer as returned_units
+    select g.kind, g.key, c.ordered_on, c.lag_days, sum(c.returned_units)::integer as returned_units,
+           sum(c.returned_lines)::integer as returned_lines
       from (select l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days,
-                   sum(e.returned_units)::integer as returned_units
-              from return_event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
-             where e.shop_key = $1 and e.cohort_month = $2 and e.returned_units > 0
+                   sum(e.returned_units)::integer as returned_units, sum(e.returned_lines)::integer as returned_lines
+              from event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
              group by l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days) c
      cross join lateral (values ${GROUPS}) g (kind, key)
      where g.key is not null group by g.kind, g.key, c.ordered_on, c.lag_days
   ), curve as (
     select kind, key, ordered_on, array_agg(lag_days order by lag_days) as lag_days,
-           array_agg(returned_units order by lag_days) as returned_units
-      from (select kind, key, ordered_on, lag_days,
-                   sum(returned_units) over (partition by kind, key, ordered_on order by lag_days) as returned_units
-              from step) c
+           array_agg(returned_units order by lag_days) as returned_units,
+           array_agg(returned_lines order by lag_days) as returned_lines
+      from (select kind, key, ordered_on, lag_days, sum(returned_units) over so_far as returned_units,
+                   sum(returned_lines) over so_far as returned_lines
+              from step window so_far as (partition by kind, key, ordered_on order by lag_days)) c
      group by kind, key, ordered_on
   )
-  select w.shop_key, s.kind, s.key, s.ordered_on, s.sold_units, c.lag_days, c.returned_units
+  select w.shop_key, s.kind, s.key, s.ordered_on, s.sold_units, s.sold_lines, c.lag_days, c.returned_units,
+         c.returned_lines
     from workspace w
     cross join sold s
     left join curve c on c.kind = s.kind and c.key = s.key and c.ordered_on = s.ordered_on

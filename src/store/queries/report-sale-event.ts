@@ -1,9 +1,8 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import type { Workspace } from "../workspace.ts";
-import { LISTING_ID } from "./listing.ts";
 import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
-import { CHOSEN, cohortOfChosen, selectionValues } from "./selection.ts";
+import { CHOSEN, cohortOfChosen, hasGroupDays, linesOfEntities, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
 
 export type SalePeriod = "event" | "baseline";
@@ -58,25 +57,10 @@ const LOAD_GROUP_SALE_FIGURES = defineStatement({
    group by d.period`,
 });
 
-/** Lines of the days of `entity`'s rows that meet a condition. */
-const linesOf = (condition: string) => `select d.period, l.order_id, l.line_id, l.sold_units
-      from entity e
-     cross join days d
-      join order_line l on l.shop_key = $1 and l.cohort_month = d.cohort_month
-       and l.ordered_on between d.starts_on and d.ends_on and ${condition}
-     where not d.is_whole and l.sold_units > 0`;
-
 const LOAD_LINE_SALE_FIGURES = defineStatement({
   name: "load_line_sale_figures",
   text: `with ${ENTITIES}, line as materialized (
-    ${linesOf("l.sku = e.entity_key")} and e.entity_kind = 'sku'
-       and (e.listing_id is null or ${LISTING_ID} = e.listing_id)
-    union all
-    ${linesOf(`l.counterpart_sku = $3 and l.sku is null and ${LISTING_ID} = e.listing_id`)}
-       and e.entity_kind = 'sku' and e.entity_key = ''
-    union all
-    ${linesOf("l.product_gid = e.entity_key and l.used = (e.entity_kind = 'product_used')")}
-       and e.entity_kind in ('product', 'product_used')
+    ${linesOfEntities("d.period, l.order_id, l.line_id, l.sold_units", "not d.is_whole")}
   ), part as (
     select l.period, l.sold_units, 0 as returned_units from line l
     union all
@@ -117,15 +101,9 @@ export async function loadSaleFigures(
     days.map((row) => row.isWhole),
     scope.kind === "skus" ? scope.skus : [],
   ];
-  return hasDays(scope)
+  return scope.kind !== "skus" && hasGroupDays(scope)
     ? database.rows<SaleFiguresRow>(LOAD_GROUP_SALE_FIGURES, values)
     : database.rows<SaleFiguresRow>(LOAD_LINE_SALE_FIGURES, values);
 }
 
 const LISTED_SKUS = { kind: "skus", key: "", includeUsed: false, vendor: null } as const;
-
-/** Whether group_day has the days of a scope: a vendor's part of a group is the sum of products, which keep none. */
-function hasDays(scope: SaleFiguresRange["scope"]): boolean {
-  if (scope.kind === "workspace") return true;
-  return (scope.kind === "family" || scope.kind === "analytics_category") && scope.vendor === null;
-}

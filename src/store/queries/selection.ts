@@ -1,3 +1,4 @@
+import { LISTING_ID } from "./listing.ts";
 import { placeInside } from "./return-curve.ts";
 
 /**
@@ -72,6 +73,33 @@ export function cohortOfChosen(columns: string, months: string, windowDays: stri
            and (e.listing_id is null or c.listing_id = e.listing_id) and ${months}
         offset 0
       ) m`;
+}
+
+/**
+ * Columns of the lines `l` that sold something, of the rows `e` of `entity` (as `chosen`; of SKUs and products) on the days
+ * from starts_on to ends_on of the rows `d` of `days`, whose cohort_month they lie in. By order_line_by_sku,
+ * order_line_by_product or order_line_by_counterpart.
+ */
+export function linesOfEntities(columns: string, days: string): string {
+  const linesOf = (condition: string): string => `select ${columns}
+      from entity e
+     cross join days d
+      join order_line l on l.shop_key = $1 and l.cohort_month = d.cohort_month
+       and l.ordered_on between d.starts_on and d.ends_on and ${condition}
+     where ${days} and l.sold_units > 0`;
+  return `${linesOf("l.sku = e.entity_key")} and e.entity_kind = 'sku'
+       and (e.listing_id is null or ${LISTING_ID} = e.listing_id)
+    union all
+    ${linesOf(`l.counterpart_sku = $3 and l.sku is null and ${LISTING_ID} = e.listing_id`)}
+       and e.entity_kind = 'sku' and e.entity_key = ''
+    union all
+    ${linesOf("l.product_gid = e.entity_key and l.used = (e.entity_kind = 'product_used')")}
+       and e.entity_kind in ('product', 'product_used')`;
+}
+
+/** Whether group_day has the days of a selection: a vendor's part of a group is the sum of products, which keep none. */
+export function hasGroupDays({ kind, vendor }: Pick<Selection, "vendor"> & { kind: string }): boolean {
+  return kind === "workspace" || ((kind === "family" || kind === "analytics_category") && vendor === null);
 }
 
 /** The SKUs that a SKU or product selection counts, by code point; null for groups and the workspace. After `CHOSEN`. */

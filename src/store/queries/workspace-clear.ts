@@ -28,6 +28,7 @@ export const CLEARED_TABLES = [
   "sync_run",
   "unmatched_label",
   "variant",
+  "warning_episode",
   "watchlist_entry",
   "webhook_delivery",
 ];

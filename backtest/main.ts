@@ -1,0 +1,148 @@
+/**
+ * Replays stores day by day: npm run backtest [-- <import folder>…]
+ * Prints when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) would have been.
+ */
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { withContext } from "../bench/context.ts";
+import type { BenchContext } from "../bench/context.ts";
+import { writeDemoFolder } from "../src/control/demo.ts";
+import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { dayOfInstant, dayToText } from "../src/lib/month.ts";
+import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
+import { BAD_SKUS, makeStore } from "./made-store.ts";
+import type { BadBatches } from "./made-store.ts";
+import { scoreOutlooks } from "./outlooks.ts";
+import { loadStoreLines } from "./store-lines.ts";
+import type { StoreLine } from "./store-lines.ts";
+import { replayWarnings } from "./warnings.ts";
+
+const REAL_YEAR = resolve(import.meta.dirname, "../../shared/data/online-retail");
+const LAST_DEMO_DAY = "2026-11-22";
+/** A base period needs 60 days that are 60 days old. */
+const FIRST_JUDGED_DAYS = 120;
+const WITHOUT_INCIDENTS_DAYS = 180;
+const BATCH_DAYS = 75;
+const BATCHES: readonly BadBatches[] = [
+  { linesPerDay: 4, rate: 0.15, factor: 4 },
+  { linesPerDay: 4, rate: 0.05, factor: 6 },
+  { linesPerDay: 15, rate: 0.15, factor: 4 },
+  { linesPerDay: 15, rate: 0.05, factor: 6 },
+  { linesPerDay: 15, rate: 0.15, factor: 2 },
+];
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const folders = process.argv.slice(2);
+if (folders.length === 0) replayMadeStores();
+await withContext({ whaleLines: 0, tell }, async (context) => {
+  for (const folder of folders.length > 0 ? folders : await ownFolders(context)) {
+    replayStore(basename(folder), await importedLines(context, folder));
+  }
+});
+
+/** The demo store, and a real year where one lies beside the project. */
+async function ownFolders(context: BenchContext): Promise<string[]> {
+  const demo = join(context.folder, "demo-store");
+  await writeDemoFolder(demo, { today: LAST_DEMO_DAY, onProgress: () => {} });
+  return [demo, ...(existsSync(join(REAL_YEAR, "order_lines.csv.gz")) ? [REAL_YEAR] : [])];
+}
+
+async function importedLines(context: BenchContext, folder: string): Promise<StoreLine[]> {
+  const { database } = context.installation;
+  const domain = `${basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/gu, "-")}.example.com`;
+  await createWorkspace(database, { domain, currency: "USD", plan: "bench" });
+  const workspace = await requireWorkspace(database, domain);
+  const now = new Date();
+  tell(`Importing ${folder}.`);
+  await importFolder({
+    database,
+    shopKey: workspace.shop_key,
+    currencyCode: workspace.currency_code,
+    folder,
+    asOf: now,
+    now,
+    skipInvalid: true,
+  });
+  return loadStoreLines(database, workspace.shop_key);
+}
+
+function replayStore(name: string, lines: StoreLine[]): void {
+  const firstDay = lines[0]?.ordered_day ?? dayOfInstant(Date.now());
+  const lastDay = lines.reduce((last, line) => Math.max(last, line.ordered_day), firstDay);
+  tell(`Replaying ${name}.`);
+  const replay = replayWarnings(lines, { fromDay: firstDay + FIRST_JUDGED_DAYS, toDay: lastDay });
+  print(
+    `\n## ${name}: ${lines.length} lines, ${replay.days} days, ${Math.round(replay.entityMonths)} entity-months`,
+  );
+  print("\n| Warned (M17) | Spike (M16) | Entity | Days | Lines | Returned | Expected | p |");
+  print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |");
+  for (const warning of replay.announced) {
+    const spike = warning.spikeDay === null ? "none" : dayToText(warning.spikeDay);
+    const { asOfDay, kind, key, windowDays, returnedLines, expectedLines, p } = warning;
+    print(
+      `| ${dayToText(asOfDay)} | ${spike} | ${kind} ${key} | ${windowDays} | ${warning.lines} | ${returnedLines} | ` +
+        `${expectedLines.toFixed(2)} | ${p.toExponential(0)} |`,
+    );
+  }
+  print("\n| Outlook of | Window | Age | Months | Error ÷ as is | Held by 80 % | Held by 95 % |");
+  print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const score of scoreOutlooks(lines)) {
+    print(
+      `| ${score.scope} | ${score.windowDays} | ${score.ageDays} | ${score.months} | ${score.errorRatio.toFixed(2)} | ` +
+        `${percent(score.heldBy80)} | ${percent(score.heldBy95)} |`,
+    );
+  }
+}
+
+/** A store of 500 SKUs without an incident, and with batches that go bad. */
+function replayMadeStores(): void {
+  tell("Replaying a made-up store without incidents.");
+  const quiet = makeStore({ seed: 1, days: WITHOUT_INCIDENTS_DAYS, batches: null });
+  const { announced, entityMonths } = replayWarnings(quiet.lines, {
+    fromDay: quiet.batchDay,
+    toDay: quiet.lastDay,
+  });
+  print("## Made-up store of 500 SKUs, without incidents");
+  print(`\n${announced.length} false warnings in ${Math.round(entityMonths)} entity-months.`);
+  print("\n## The same store, every tenth SKU with a bad batch\n");
+  print(
+    "| Lines a day | Rate | Times | Median days to the warning | 90 % within | Never in 75 days | False |",
+  );
+  print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+  for (const batches of BATCHES) {
+    tell(`Replaying bad batches of ${batches.linesPerDay} lines a day, ${batches.rate} × ${batches.factor}.`);
+    const store = makeStore({ seed: 2, days: BATCH_DAYS, batches });
+    const replay = replayWarnings(store.lines, { fromDay: store.batchDay, toDay: store.lastDay });
+    print(batchRow(batches, store.batchDay, replay.announced));
+  }
+}
+
+type Announced = ReturnType<typeof replayWarnings>["announced"];
+
+/** A batch counts as found on the day of the first warning about its SKU or what it is the largest part of. */
+function batchRow({ linesPerDay, rate, factor }: BadBatches, batchDay: number, announced: Announced): string {
+  const namesOf = ({ kind, key, parts }: Announced[number]): string[] => [
+    ...(kind === "sku" ? [key] : []),
+    ...parts.filter((part) => part.kind === "sku").map((part) => part.key),
+  ];
+  const days = BAD_SKUS.map((sku) => announced.find((warning) => namesOf(warning).includes(sku))?.asOfDay)
+    .map((day) => (day === undefined ? Infinity : day - batchDay))
+    .toSorted((left, right) => left - right);
+  const at = (part: number): string => {
+    const day = days[Math.floor(days.length * part)] ?? Infinity;
+    return day === Infinity ? "–" : String(day);
+  };
+  const isTrue = (warning: Announced[number]): boolean =>
+    namesOf(warning).some((sku) => BAD_SKUS.includes(sku));
+  const never = days.filter((day) => day === Infinity).length;
+  const falseWarnings = announced.filter((warning) => !isTrue(warning)).length;
+  return `| ${linesPerDay} | ${percent(rate)} | ${factor} | ${at(0.5)} | ${at(0.9)} | ${never} | ${falseWarnings} |`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

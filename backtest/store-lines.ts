@@ -1,0 +1,38 @@
+import { defineStatement } from "../src/store/database.ts";
+import type { Queryable } from "../src/store/database.ts";
+
+/** One order line that sold something; days are counted from 1970-01-01. */
+export type StoreLine = {
+  order_id: string;
+  sku: string | null;
+  product_gid: string | null;
+  used: boolean;
+  family: string | null;
+  analytics_category: string | null;
+  ordered_day: number;
+  sold_units: number;
+  /** Returned units by days after the order, ascending. */
+  lag_days: number[];
+  returned_units: number[];
+};
+
+const LOAD_STORE_LINES = defineStatement({
+  name: "backtest_load_store_lines",
+  text: `select l.order_id, l.sku, l.product_gid, l.used, p.family, p.analytics_category,
+                l.ordered_on - date '1970-01-01' as ordered_day, l.sold_units,
+                coalesce(r.lag_days, '{}') as lag_days, coalesce(r.returned_units, '{}') as returned_units
+           from order_line l
+           left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
+           left join (
+             select e.order_id, e.line_id, array_agg(e.lag_days order by e.lag_days) as lag_days,
+                    array_agg(e.returned_units order by e.lag_days) as returned_units
+               from return_event e where e.shop_key = $1 and e.returned_units > 0
+              group by e.order_id, e.line_id) r on r.order_id = l.order_id and r.line_id = l.line_id
+          where l.shop_key = $1 and l.sold_units > 0
+          order by l.ordered_on`,
+});
+
+/** Every line of a shop that sold something, oldest first. */
+export async function loadStoreLines(database: Queryable, shopKey: number): Promise<StoreLine[]> {
+  return database.rows(LOAD_STORE_LINES, [shopKey]);
+}

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EarlyWarning } from "../metrics/early-warning.ts";
+import { dayFromText } from "../lib/month.ts";
+import { REFUND_ONLY } from "../metrics/returned-units.ts";
+import { earlyWarningAlert } from "./early-warning-alert.ts";
+import type { WarningDetails } from "./early-warning-alert.ts";
+
+const WARNING: EarlyWarning = {
+  kind: "product",
+  key: "gid://import/Product/700053",
+  windowDays: 14,
+  lines: 36,
+  returnedLines: 6,
+  expectedLines: 0.3749,
+  p: 0.000_701_234,
+  parts: [{ kind: "sku", key: "LMP53-BRASS", excessLines: 5.676 }],
+};
+const DETAILS: WarningDetails = {
+  productTitle: "Brass lamp",
+  orderedFrom: "2026-08-29",
+  orderedTo: "2026-09-09",
+  soldUnits: 40,
+  returnedUnits: 8,
+  refundMinor: 40_000,
+  labelMinor: 2_550,
+  reasons: [
+    { reason: REFUND_ONLY, returnedUnits: 5 },
+    { reason: "DEFECTIVE", returnedUnits: 3 },
+  ],
+};
+const SETTINGS = { asOfDay: dayFromText("2026-09-09") as number, currencyCode: "USD" };
+
+test("M17: the alert says what, since when, how many against how many, why, what it cost and where to look", () => {
+  assert.deepEqual(earlyWarningAlert(WARNING, DETAILS, SETTINGS), {
+    eventKey: "early_warning:product:gid://import/Product/700053:2026-09-09",
+    category: "return_rate_watchlist",
+    severity: "warning",
+    title:
+      "Brass lamp comes back more than before: 6 of 36 order lines ordered since 2026-08-29, 0.4 expected by now",
+    body:
+      "6 of 36 order lines (40 units) ordered from 2026-08-29 to 2026-09-09 have already come back; 0.4 would have by " +
+      "this age at the usual rate. Most of it: LMP53-BRASS. The reason given most: DEFECTIVE (37.5 % of the returned " +
+      "units). Refunds and labels so far: 425.50 USD. Next: request the report with " +
+      "product_gid=gid://import/Product/700053, start_month=2026-08, end_month=2026-09, include_incomplete=true, " +
+      "reportSection=reasons.",
+    metadata: {
+      kind: "early_warning",
+      product_gid: "gid://import/Product/700053",
+      as_of: "2026-09-09",
+      ordered_from: "2026-08-29",
+      ordered_to: "2026-09-09",
+      sold_units: 40,
+      returned_units: 8,
+      sold_lines: 36,
+      returned_lines: 6,
+      expected_lines: 0.37,
+      p: 0.000_701,
+      excess_cost: 398.91,
+      currency_code: "USD",
+      top_reason: { reason: "DEFECTIVE", share: 0.375 },
+      parts: [{ sku: "LMP53-BRASS", excess_lines: 5.68 }],
+    },
+  });
+});
+
+test("M17: critical from three times the expected lines and ten more on", () => {
+  const severity = (returnedLines: number, expectedLines: number) =>
+    earlyWarningAlert({ ...WARNING, returnedLines, expectedLines }, DETAILS, SETTINGS).severity;
+  assert.equal(severity(15, 5), "critical");
+  assert.equal(severity(14, 4.5), "warning");
+  assert.equal(severity(29, 10), "warning");
+});
+
+test("M17: without a stated reason none is told, and groups are named as such", () => {
+  const alert = earlyWarningAlert(
+    { ...WARNING, kind: "family", key: "Lighting", parts: [] },
+    { ...DETAILS, productTitle: null, reasons: [{ reason: REFUND_ONLY, returnedUnits: 8 }] },
+    SETTINGS,
+  );
+  assert.equal(alert.metadata["top_reason"], null);
+  assert.match(alert.title, /^The family Lighting comes back more/u);
+  assert.doesNotMatch(alert.body ?? "", /reason given most|Most of it/u);
+  assert.deepEqual(
+    [alert.metadata["product_group_type"], alert.metadata["product_group_key"]],
+    ["family", "Lighting"],
+  );
+});

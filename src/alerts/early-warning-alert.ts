@@ -1,0 +1,137 @@
+import { excessLines } from "../metrics/early-warning.ts";
+import type { EarlyWarning } from "../metrics/early-warning.ts";
+import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
+import { dayToText } from "../lib/month.ts";
+import { rate } from "../metrics/rate.ts";
+import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
+import type { AlertDraft } from "./alert-draft.ts";
+import { nameOf, selectorOf } from "./warned-entity.ts";
+import { countText, percentText, readableName, unitsText } from "./wording.ts";
+
+/** What was sold on the order days of a warning, and what of it came back by the as-of day; money in minor units. */
+export type WarningDetails = {
+  /** What a product, or the product of a SKU, is called; null for groups and where it is not known. */
+  productTitle: string | null;
+  /** First and last order day that sold something, YYYY-MM-DD. */
+  orderedFrom: string;
+  orderedTo: string;
+  soldUnits: number;
+  returnedUnits: number;
+  refundMinor: number;
+  /** 0 when label costs are not included (M10). */
+  labelMinor: number;
+  /** Returned units by reason or by a key of metrics/returned-units.ts, most first. */
+  reasons: readonly { reason: string; returnedUnits: number }[];
+};
+
+const CRITICAL_RATIO = 3;
+const CRITICAL_EXCESS_LINES = 10;
+
+/** M17: the alert for an announced early warning. */
+export function earlyWarningAlert(
+  warning: EarlyWarning,
+  details: WarningDetails,
+  { asOfDay, currencyCode }: { asOfDay: number; currencyCode: string },
+): AlertDraft {
+  const exponent = currencyExponent(currencyCode);
+  const costMinor = details.refundMinor + details.labelMinor;
+  const excessCostMinor = Math.round((costMinor * excessLines(warning)) / warning.returnedLines);
+  const topReason = topReasonOf(details);
+  const entity = { kind: warning.kind, key: warning.key, title: details.productTitle };
+  const selector = selectorOf(warning);
+  return {
+    eventKey: `early_warning:${warning.kind}:${warning.key}:${dayToText(asOfDay)}`,
+    category: "return_rate_watchlist",
+    severity: isCritical(warning) ? "critical" : "warning",
+    title:
+      `${capitalized(nameOf(entity))} comes back more than before: ${countText(warning.returnedLines)} of ` +
+      `${linesText(warning.lines)} ordered since ${details.orderedFrom}, ${expectedText(warning)} expected by now`,
+    body: [
+      `${countText(warning.returnedLines)} of ${linesText(warning.lines)} (${unitsText(details.soldUnits)}) ordered from ` +
+        `${details.orderedFrom} to ${details.orderedTo} ${warning.returnedLines === 1 ? "has" : "have"} already come ` +
+        `back; ${expectedText(warning)} would have by this age at the usual rate.`,
+      partsText(warning),
+      topReason === null
+        ? ""
+        : `The reason given most: ${readableName(topReason.reason)} (${percentText(topReason.share)} of the returned units).`,
+      `Refunds and labels so far: ${moneyText(costMinor, exponent, currencyCode)}.`,
+      `Next: request the report with ${requestText(selector, details)}.`,
+    ]
+      .filter((sentence) => sentence !== "")
+      .join(" "),
+    metadata: {
+      kind: "early_warning",
+      ...selector,
+      as_of: dayToText(asOfDay),
+      ordered_from: details.orderedFrom,
+      ordered_to: details.orderedTo,
+      sold_units: details.soldUnits,
+      returned_units: details.returnedUnits,
+      sold_lines: warning.lines,
+      returned_lines: warning.returnedLines,
+      expected_lines: rounded(warning.expectedLines, 2),
+      p: Number(warning.p.toPrecision(3)),
+      excess_cost: decimalFromMinor(excessCostMinor, exponent),
+      currency_code: currencyCode,
+      top_reason: topReason === null ? null : { ...topReason, share: topReason.share },
+      parts: warning.parts.map((part) => ({
+        ...selectorOf(part),
+        excess_lines: rounded(part.excessLines, 2),
+      })),
+    },
+  };
+}
+
+function isCritical(warning: EarlyWarning): boolean {
+  const { returnedLines, expectedLines } = warning;
+  return returnedLines >= CRITICAL_RATIO * expectedLines && excessLines(warning) >= CRITICAL_EXCESS_LINES;
+}
+
+/** The stated reason of most units; null when none is stated. */
+function topReasonOf({ reasons, returnedUnits }: WarningDetails): { reason: string; share: number } | null {
+  const stated = reasons.find(({ reason }) => reason !== REFUND_ONLY && reason !== UNSPECIFIED);
+  return stated === undefined
+    ? null
+    : { reason: stated.reason, share: rate(stated.returnedUnits, returnedUnits) };
+}
+
+/** The report's parameters: whole months, the young ones included. */
+function requestText(selector: Record<string, string>, { orderedFrom, orderedTo }: WarningDetails): string {
+  const parameters = {
+    ...selector,
+    start_month: orderedFrom.slice(0, 7),
+    end_month: orderedTo.slice(0, 7),
+    include_incomplete: "true",
+    reportSection: "reasons",
+  };
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name}=${readableName(value)}`)
+    .join(", ");
+}
+
+function partsText({ parts }: EarlyWarning): string {
+  if (parts.length === 0) return "";
+  const names = parts.slice(0, 3).map((part) => nameOf({ ...part, title: null }));
+  return `Most of it: ${names.join(", ")}.`;
+}
+
+function linesText(lines: number): string {
+  return `${countText(lines)} order ${lines === 1 ? "line" : "lines"}`;
+}
+
+function expectedText({ expectedLines }: EarlyWarning): string {
+  return expectedLines < 10 ? expectedLines.toFixed(1) : countText(Math.round(expectedLines));
+}
+
+function moneyText(minor: number, exponent: number, currencyCode: string): string {
+  const digits = { minimumFractionDigits: exponent, maximumFractionDigits: exponent };
+  return `${decimalFromMinor(minor, exponent).toLocaleString("en", digits)} ${currencyCode}`;
+}
+
+function capitalized(text: string): string {
+  return text.startsWith("the ") ? `T${text.slice(1)}` : text;
+}
+
+function rounded(value: number, decimals: number): number {
+  return Number(value.toFixed(decimals));
+}

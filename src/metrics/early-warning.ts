@@ -1,0 +1,237 @@
+import { ageCurve, shareAt } from "./age-curve.ts";
+import type { AgeCurve, BaseLines } from "./age-curve.ts";
+import { tailProbability } from "./negative-binomial.ts";
+
+/** From the narrowest to the broadest. A product has its lines in new condition (M14). */
+export const WARNED_KINDS = ["sku", "product", "family", "analytics_category"] as const;
+export type WarnedKind = (typeof WARNED_KINDS)[number];
+
+/** What belongs to one SKU and product in one condition, in order lines; ages are days at the as-of day. */
+export type ListingLines = {
+  sku: string | null;
+  productGid: string | null;
+  used: boolean;
+  family: string | null;
+  category: string | null;
+  base: BaseLines;
+  recent: {
+    /** Order days that sold something, and how many lines. */
+    ageDays: readonly number[];
+    lines: readonly number[];
+    /** One place for each line that has come back: the age of its order, and which order it is. */
+    returnedAgeDays: readonly number[];
+    returnedOrders: readonly string[];
+  };
+};
+
+/** Ages of the order days that are judged together: below 7, 14, 28, 56 days. */
+export const WINDOWS_DAYS = [7, 14, 28, 56] as const;
+export const RECENT_DAYS = 56;
+const FEWEST_BASE_DAYS = 60;
+const FEWEST_RETURNED_LINES = 5;
+const FEWEST_CATEGORY_LINES = 200;
+const PRIOR_LINES = 5;
+const LEAST_RATIO = 1.5;
+const LARGEST_P = 0.001;
+/** The part of an entity's excess from which a narrower one is named as part of it. */
+const PART_OF_EXCESS = 0.2;
+
+/** Lines sold in a window; those that came back, of one order only one; and how many should have by now. */
+export type WindowLines = { windowDays: number; lines: number; returnedLines: number; expectedLines: number };
+
+/** An entity of which clearly more has come back than had, at the same age, of what was sold before. */
+export type EarlyWarning = WindowLines & {
+  kind: WarnedKind;
+  key: string;
+  /** Chance of so many or more if nothing had changed, over the four windows and all entities of the kind. */
+  p: number;
+  /** Narrower entities with a fifth or more of the excess, the largest first. */
+  parts: { kind: WarnedKind; key: string; excessLines: number }[];
+};
+
+/** Returned lines beyond the expected ones. */
+export function excessLines({ returnedLines, expectedLines }: WindowLines): number {
+  return returnedLines - expectedLines;
+}
+
+/** What a store had sold and taken back by an as-of day. */
+export type StoreEvidence = {
+  listings: readonly ListingLines[];
+  /** Days of the base period on which anything was sold. */
+  baseSoldDays: number;
+};
+
+/**
+ * M17: every entity that calls for a warning. None when the store sold on fewer than 60 days of the base period, and
+ * when nothing of it came back.
+ */
+export function findEarlyWarnings(evidence: StoreEvidence, horizonDays: number): EarlyWarning[] {
+  const { listings, baseSoldDays } = evidence;
+  if (baseSoldDays < FEWEST_BASE_DAYS) return [];
+  const curveOf = curvesByCategory(listings, horizonDays);
+  if (curveOf === null) return [];
+  const entities = entitiesOf(listings, curveOf);
+  const sellers = new Map<WarnedKind, number>();
+  for (const { kind, recentLines } of entities.values()) {
+    if (recentLines > 0) sellers.set(kind, (sellers.get(kind) ?? 0) + 1);
+  }
+  return [...entities.values()].flatMap((entity) => {
+    const found = mostUnlikelyWindow(entity, sellers.get(entity.kind) ?? 0);
+    if (found === null) return [];
+    return { kind: entity.kind, key: entity.key, ...found, parts: partsOf(entity, found, entities) };
+  });
+}
+
+/** An entity's listings, each with the curve that it is measured by. */
+type Entity = {
+  kind: WarnedKind;
+  key: string;
+  members: { listing: ListingLines; curve: AgeCurve }[];
+  recentLines: number;
+  returnedLines: number;
+};
+
+function idOf(kind: WarnedKind, key: string): string {
+  return `${kind}:${key}`;
+}
+
+/** The curve of a category with enough returned lines, else the store's; null when the store has none. */
+function curvesByCategory(listings: readonly ListingLines[], horizonDays: number) {
+  const store = ageCurve(
+    listings.map(({ base }) => base),
+    horizonDays,
+  );
+  if (store === null) return null;
+  const curves = new Map<string | null, AgeCurve>();
+  for (const [category, members] of Map.groupBy(listings, (listing) => listing.category)) {
+    const own = ageCurve(
+      members.map(({ base }) => base),
+      horizonDays,
+    );
+    const isEnough = category !== null && own !== null && own.returnedLines >= FEWEST_CATEGORY_LINES;
+    curves.set(category, isEnough ? own : store);
+  }
+  return (category: string | null): AgeCurve => curves.get(category) ?? store;
+}
+
+function entitiesOf(
+  listings: readonly ListingLines[],
+  curveOf: (category: string | null) => AgeCurve,
+): Map<string, Entity> {
+  const entities = new Map<string, Entity>();
+  for (const listing of listings) {
+    const member = { listing, curve: curveOf(listing.category) };
+    const recentLines = sum(listing.recent.lines);
+    const returnedLines = listing.recent.returnedOrders.length;
+    for (const [kind, key] of entityKeys(listing)) {
+      const entity = entities.get(idOf(kind, key)) ?? {
+        kind,
+        key,
+        members: [],
+        recentLines: 0,
+        returnedLines: 0,
+      };
+      entities.set(idOf(kind, key), entity);
+      entity.members.push(member);
+      entity.recentLines += recentLines;
+      entity.returnedLines += returnedLines;
+    }
+  }
+  return entities;
+}
+
+function* entityKeys({
+  sku,
+  productGid,
+  used,
+  family,
+  category,
+}: ListingLines): Generator<[WarnedKind, string]> {
+  if (sku !== null) yield ["sku", sku];
+  if (productGid !== null && !used) yield ["product", productGid];
+  if (family !== null) yield ["family", family];
+  if (category !== null) yield ["analytics_category", category];
+}
+
+/** The window with the smallest p, when that calls for a warning. */
+function mostUnlikelyWindow(entity: Entity, sellers: number): (WindowLines & { p: number }) | null {
+  if (entity.returnedLines < FEWEST_RETURNED_LINES) return null;
+  const rate = rateOf(entity);
+  let found: (WindowLines & { p: number }) | null = null;
+  for (const windowDays of WINDOWS_DAYS) {
+    const counts = countWindow(entity, windowDays);
+    const expectedLines = (counts.exposure * rate.shape) / rate.weight;
+    if (counts.returnedLines < Math.max(FEWEST_RETURNED_LINES, LEAST_RATIO * expectedLines)) continue;
+    const p = WINDOWS_DAYS.length * sellers * tailProbability(counts.returnedLines, rate, counts.exposure);
+    if (p > LARGEST_P || p >= (found?.p ?? Infinity)) continue;
+    found = { windowDays, lines: counts.lines, returnedLines: counts.returnedLines, expectedLines, p };
+  }
+  return found;
+}
+
+/** The rate per line: the entity's own in the base period, held weakly to that of its categories or store. */
+function rateOf({ members }: Entity) {
+  let lines = 0;
+  let returnedLines = 0;
+  let weighed = 0;
+  let guessed = 0;
+  for (const { listing, curve } of members) {
+    const { base, recent } = listing;
+    const weight = base.lines + sum(recent.lines);
+    weighed += weight;
+    guessed += (weight * curve.returnedLines) / curve.lines;
+    lines += base.lines;
+    for (const [place, lag] of base.lagDays.entries()) {
+      if (lag < curve.shareByAge.length) returnedLines += base.returnedLines[place] as number;
+    }
+  }
+  return { shape: returnedLines + PRIOR_LINES, weight: lines + (PRIOR_LINES * weighed) / guessed };
+}
+
+/** Lines of one order count once: they come back for one reason, in one parcel. */
+function countWindow({ members }: Entity, windowDays: number) {
+  let lines = 0;
+  let exposure = 0;
+  const orders = new Set<string>();
+  for (const { listing, curve } of members) {
+    const { recent } = listing;
+    for (const [place, age] of recent.ageDays.entries()) {
+      if (age >= windowDays) continue;
+      lines += recent.lines[place] as number;
+      exposure += (recent.lines[place] as number) * shareAt(curve, age);
+    }
+    for (const [place, order] of recent.returnedOrders.entries()) {
+      if ((recent.returnedAgeDays[place] as number) < windowDays) orders.add(order);
+    }
+  }
+  return { lines, exposure, returnedLines: orders.size };
+}
+
+function partsOf(
+  entity: Entity,
+  found: WindowLines,
+  entities: ReadonlyMap<string, Entity>,
+): EarlyWarning["parts"] {
+  const narrower = new Map<string, Entity>();
+  for (const { listing } of entity.members) {
+    for (const [kind, key] of entityKeys(listing)) {
+      if (WARNED_KINDS.indexOf(kind) < WARNED_KINDS.indexOf(entity.kind)) {
+        narrower.set(idOf(kind, key), entities.get(idOf(kind, key)) as Entity);
+      }
+    }
+  }
+  return [...narrower.values()]
+    .filter((part) => part.returnedLines > 0)
+    .map((part) => {
+      const counts = countWindow(part, found.windowDays);
+      const rate = rateOf(part);
+      const expectedLines = (counts.exposure * rate.shape) / rate.weight;
+      return { kind: part.kind, key: part.key, excessLines: counts.returnedLines - expectedLines };
+    })
+    .filter((part) => part.excessLines >= PART_OF_EXCESS * excessLines(found))
+    .toSorted((left, right) => right.excessLines - left.excessLines);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

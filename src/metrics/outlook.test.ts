@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { curveDaysOf, outlookModel, outlookOf } from "./outlook.ts";
+import type { DayCurve, OutlookBasis } from "./outlook.ts";
+import { dayFromText, monthOfDay } from "../lib/month.ts";
+
+const AS_OF_DAY = dayFromText("2026-06-15") as number;
+const LEVELS = [0.8, 0.95];
+const close = (actual: number | undefined, expected: number, within = 1e-9): void =>
+  assert.ok(Math.abs((actual ?? NaN) - expected) <= within, `${actual} ≠ ${expected}`);
+
+/** A day of 100 lines of two units: 5 come back after 5 days, 3 after 20, 2 after 50; of later days what is old enough. */
+function day(age: number, factor = 1): DayCurve {
+  const lagDays = [5, 20, 50].filter((lag) => lag <= age);
+  const returnedLines = [5, 8, 10].slice(0, lagDays.length).map((lines) => lines * factor);
+  return {
+    day: AS_OF_DAY - age,
+    soldUnits: 200,
+    soldLines: 100,
+    lagDays,
+    returnedLines,
+    returnedUnits: returnedLines.map((lines) => lines * 2),
+  };
+}
+const days = (fromAge: number, toAge: number, factor = 1): DayCurve[] =>
+  Array.from({ length: fromAge - toAge + 1 }, (_, place) => day(fromAge - place, factor));
+
+const basis = (change: Partial<OutlookBasis> = {}): OutlookBasis => ({
+  asOfDay: AS_OF_DAY,
+  horizonDays: 60,
+  windowDays: 30,
+  curveDays: days(300, 61),
+  ownDays: days(300, 0),
+  ...change,
+});
+const outlookAt = (own: DayCurve[], change: Partial<OutlookBasis> = {}) => {
+  const model = outlookModel(basis(change));
+  return model === null ? null : outlookOf(model, own, LEVELS);
+};
+
+test("M18: what came back, and at the usual rate what is still to come inside the window", () => {
+  const outlook = outlookAt(days(14, 0));
+  // Ten days are old enough for the first five lines; all of it is 15 days × 8 lines × 2 units.
+  close(outlook?.returnedUnits, 240, 0.5);
+  close(outlook?.shareObserved, (10 * 5) / (15 * 8));
+});
+
+test("M18: a cohort whose window has closed is what it is", () => {
+  const outlook = outlookAt(days(50, 31));
+  close(outlook?.returnedUnits, 320);
+  assert.deepEqual(
+    outlook?.intervals.map(({ low, high }) => [low, high]),
+    [
+      [320, 320],
+      [320, 320],
+    ],
+  );
+  assert.equal(outlook?.shareObserved, 1);
+});
+
+test("M18: intervals hold the estimate, the wider the surer, and never less than what came back", () => {
+  const own = days(14, 0);
+  const outlook = outlookAt(own);
+  const [eighty, ninetyFive] = outlook?.intervals ?? [];
+  const estimate = outlook?.returnedUnits ?? NaN;
+  assert.ok((eighty?.low ?? NaN) < estimate && estimate < (eighty?.high ?? NaN));
+  assert.ok(
+    (ninetyFive?.low ?? NaN) <= (eighty?.low ?? NaN) && (ninetyFive?.high ?? NaN) >= (eighty?.high ?? NaN),
+  );
+  assert.ok((ninetyFive?.low ?? NaN) >= 100);
+});
+
+test("M18: a cohort that comes back more than usual is expected to go on so, as far as it is known", () => {
+  const usual = outlookAt(days(14, 0))?.returnedUnits ?? NaN;
+  const more = outlookAt(days(14, 0, 2))?.returnedUnits ?? NaN;
+  // 100 units more came back already; the rest rises too, by less than twice.
+  assert.ok(more > usual + 100 + 10 && more < 2 * usual, String(more));
+});
+
+test("M18: months that differ by more than chance make the interval wider", () => {
+  const width = (ownDays: DayCurve[]) => {
+    const [eighty] = outlookAt(days(14, 0), { ownDays })?.intervals ?? [];
+    return (eighty?.high ?? NaN) - (eighty?.low ?? NaN);
+  };
+  const even = days(300, 0);
+  const uneven = even.map((own) => day(AS_OF_DAY - own.day, monthOfDay(own.day) % 2 === 0 ? 0.5 : 1.5));
+  assert.ok(width(uneven) > 1.2 * width(even), `${width(uneven)} ${width(even)}`);
+});
+
+test("M18: a few days with many units per line do not count as usual lines", () => {
+  const curveDays = days(300, 61).map((own, place) =>
+    place % 60 === 0 ? { ...own, returnedUnits: own.returnedUnits.map((units) => units * 1000) } : own,
+  );
+  close(
+    outlookAt(days(14, 0), { curveDays, ownDays: [...curveDays, ...days(60, 0)] })?.returnedUnits,
+    240,
+    1,
+  );
+});
+
+test("M18: no outlook without 60 days that sold, or when nothing came back", () => {
+  assert.equal(outlookAt(days(14, 0), { curveDays: days(119, 61) }), null);
+  assert.notEqual(outlookAt(days(14, 0), { curveDays: days(120, 61) }), null);
+  assert.equal(outlookAt(days(14, 0), { curveDays: days(300, 61, 0) }), null);
+});
+
+test("M18: what has no history follows the store's rate", () => {
+  close(outlookAt(days(14, 0), { ownDays: [] })?.returnedUnits, 240, 3);
+});
+
+test("M18: the category's curve is followed from 200 returned lines on", () => {
+  const store = days(300, 61);
+  assert.equal(curveDaysOf(days(80, 61), store, 60).length, 20);
+  assert.equal(curveDaysOf(days(79, 61), store, 60), store);
+});
