@@ -45,6 +45,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   returned: "Rows in this answer.",
   next_cursor: "Pass it back as cursor for the next page; null when there is none.",
 
+  outlook: "Estimate of the rate when the window has closed; null where there is none.",
+
   rows: "The rows, in order.",
   cohort_month: "Order-cohort month, YYYY-MM-01.",
   sold_units: "Units sold in the cohort months: the denominator.",
