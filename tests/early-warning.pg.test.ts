@@ -189,12 +189,12 @@ test("an as-of day and data version are looked at once", async () => {
   };
   const day = dayFromText("2026-04-20") as number;
   await evaluateAt(day);
-  const before = await lookedAt();
-  assert.equal(before?.warned_on, "2026-04-20");
+  const noted = await lookedAt();
+  assert.equal(noted?.warned_on, "2026-04-20");
   await service.database.query("update warning_episode set latest_on = '2020-01-01' where shop_key = $1", [
     tenant.shopKey,
   ]);
   assert.deepEqual(await evaluateAt(day), { written: 0 });
-  assert.deepEqual(await lookedAt(), before);
+  assert.deepEqual(await lookedAt(), noted);
   assert.notDeepEqual(await evaluateAt(day + 1), { written: 0 });
 });

@@ -197,10 +197,7 @@ test("M18: every kind of selection has an outlook; a store with a short history 
     { product_group_type: "family", product_group_key: "Chairs", vendor: "Birch" },
     { vendor: "Ash" },
   ]) {
-    const { summary } = await report({ include_incomplete: true, ...params } as Record<
-      string,
-      string | boolean
-    >);
+    const { summary } = await report({ include_incomplete: true, ...params });
     assert.ok(summary.outlook !== null, JSON.stringify(params));
   }
   const young = await createStoreTenant(service, SETTINGS);

@@ -47,10 +47,7 @@ test("M16: a spike is told once per entity and month, with its numbers", () => {
 
 test("M17: the spike names the early warning of its month, and none of another one", () => {
   const spikeAfter = (warnedOn: string) => {
-    const alert = spikeAlert(
-      { ...entity([10, 100], [40, 70]), warnedDay: dayFromText(warnedOn) as number },
-      settings,
-    );
+    const alert = spikeAlert({ ...entity([10, 100], [40, 70]), warnedDay: dayFromText(warnedOn) }, settings);
     return [alert?.metadata["early_warning_on"], alert?.body?.split("600 units.")[1]];
   };
   assert.deepEqual(spikeAfter("2026-05-01"), ["2026-05-01", " An early warning was given on 2026-05-01."]);

@@ -43,10 +43,8 @@ export function quantiles(
   for (let count = 0; ; count += 1) {
     below += Math.exp(logProbability);
     // Rounding may keep the sum below a level near 1: what is left past ten times the mean is nothing.
-    const isExhausted = count > 100 + (10 * shape * exposure) / weight;
-    while (found.length < levels.length && (below >= (levels[found.length] as number) || isExhausted)) {
-      found.push(count);
-    }
+    const reached = count > 100 + (10 * shape * exposure) / weight ? 1 : below;
+    while (found.length < levels.length && reached >= (levels[found.length] as number)) found.push(count);
     if (found.length === levels.length) return found;
     logProbability += Math.log(((shape + count) / (count + 1)) * odds);
   }
