@@ -29,7 +29,7 @@ export const INSTRUCTIONS = [
   "A month is final once its window has closed for all its orders. Until then it looks too good and is left out, unless include_incomplete is true.",
   "list_entities turns names into selectors; no selector means the whole store.",
   "get_summary: one rate. get_timeseries: by month, and whether each is final. get_report: why, how fast, cost per month, sale events. " +
-    "get_return_rate_leaderboard, get_return_cost_leaderboard: worst SKUs. list_alerts: what changed.",
+    "get_return_rate_leaderboard, get_return_cost_leaderboard: worst SKUs. list_alerts: what changed, and what goes wrong right now.",
   "No tool exports: CSV is GET /api/v1/export/report.csv with a token of scope read:exports, where the plan has data_export.",
   "meta.freshness tells the data's age. Each tools/call counts against a daily quota (UTC). An error names every bad argument and what is allowed.",
 ].join("\n");
@@ -130,7 +130,8 @@ const TEXTS: Readonly<Record<string, ToolText>> = {
   list_alerts: {
     title: "List alerts",
     lines: [
-      "Returns the workspace's alerts, newest first: return-rate spikes, finished imports, stale connections, ready reports.",
+      "Returns the workspace's alerts, newest first: early warnings and spikes of return rates, finished imports, stale connections, ready reports.",
+      "Is anything going wrong with returns right now? category return_rate_watchlist: metadata.kind early_warning is a batch of recent orders, month a whole order month; the body says how many, why, and which report to request.",
       "Use it to see what changed; to look into one, take the selector in its metadata to get_report or get_timeseries.",
       "since is an inclusive floor on created_at (with Z or an offset). Default limit 50 (1 to 100); older ones follow meta.next_cursor.",
       'Example: {"since": "2026-06-01T00:00:00Z", "category": "return_rate_watchlist"}',
