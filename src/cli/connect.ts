@@ -17,7 +17,7 @@ import type { CommandContext, Session } from "./session.ts";
 export function addConnectCommands(program: Command, context: CommandContext): void {
   const group = program
     .command("connect")
-    .description("Connect a workspace to a source, which the worker then keeps up with.")
+    .description("Connect a workspace to a source; the worker then keeps it in sync.")
     .addHelpText(
       "before",
       "Examples:\n" +
@@ -27,7 +27,9 @@ export function addConnectCommands(program: Command, context: CommandContext): v
     );
   group.on("command:*", ([word]: string[]) => {
     const known = ["shopify", ...LABEL_SOURCES].join(", ");
-    throw invalid(`${quoted(word ?? "")} is no source: there are ${known}. Data of any other is imported.`);
+    throw invalid(
+      `${quoted(word ?? "")} is not a source: use ${known}. For any other source, import a folder.`,
+    );
   });
   addShopify(group, context);
   for (const source of LABEL_SOURCES) addLabelSource(group, context, source);
@@ -95,7 +97,9 @@ async function printLink(session: Session, options: ShopifyOptions): Promise<voi
   const { shop, url } = options;
   const link = createInstallationLink(environment, workspace, { shop, url, choices: choicesOf(options) });
   terminal.print({ address: link }, `${link}\n`);
-  terminal.hint("The merchant opens it, signed in to the shop, within seven days. Whoever has it can do so.");
+  terminal.hint(
+    "The merchant opens it within seven days, signed in to the shop. Anyone who has it and may install apps there can use it.",
+  );
 }
 
 type LabelOptions = SecretOptions & { workspace: string; url?: string };

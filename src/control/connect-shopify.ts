@@ -163,7 +163,7 @@ async function requireFree(
   const others = await listAccountWorkspaces(database, SHOPIFY, shop);
   const other = others.find((row) => row.sealed_credentials !== null && row.shop_key !== shopKey);
   if (other === undefined) return;
-  throw impossible(`The shop ${shop} is connected to the workspace ${other.shop_domain} already.`);
+  throw impossible(`The shop ${shop} is already connected to the workspace ${other.shop_domain}.`);
 }
 
 function settingsOf(
@@ -181,7 +181,7 @@ function settingsOf(
   return settings;
 }
 
-/** The secret of the shop's own app outlives its token. */
+/** The secret of the shop's own app is kept when its token is replaced. */
 function keptSecret(
   { sealingKey }: ShopifyEnvironment,
   { shop_key: shopKey }: WorkspaceRow,

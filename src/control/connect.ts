@@ -19,7 +19,7 @@ export type ConnectEnvironment = {
   now: () => Date;
 };
 
-/** A new connection; `notes` are sentences that whoever connected should read. */
+/** A new connection; `notes` are sentences for the operator. */
 export type Connected = {
   source: string;
   workspace: string;
@@ -69,7 +69,7 @@ export async function connectLabelSource(
 export function readKey(name: string, value: string): string {
   const key = value.trim();
   if (KEY.test(key)) return key;
-  throw invalid(`${name} must be one word of letters, digits and signs; its file holds nothing else.`);
+  throw invalid(`${name} must be one word of letters, digits and signs; its file must contain nothing else.`);
 }
 
 export type ConnectionToStore = {

@@ -8,9 +8,9 @@ import { impossible, invalid } from "./refusal.ts";
 
 export type ImportRequest = {
   folder: string;
-  /** M5: the moment that the files are a picture of. */
+  /** M5: the moment up to which the files are complete. */
   asOf: Date;
-  /** The present moment, which neither the as-of nor, by more than a day, an order may lie after. */
+  /** The present moment: the as-of must not be later, an order at most a day later. */
   now: Date;
   /** Leave out rows that cannot be used, instead of refusing everything. */
   skipInvalid: boolean;
@@ -56,7 +56,7 @@ export async function importIntoWorkspace(
   const { folder, asOf, now, skipInvalid, signal, onProgress, onWait } = request;
   if (asOf > now) {
     throw invalid(
-      `The as-of ${asOf.toISOString()} lies in the future: it may be ${now.toISOString()}, which is now, at the latest.`,
+      `The as-of ${asOf.toISOString()} is in the future: it may be at most ${now.toISOString()}, which is now.`,
     );
   }
   try {

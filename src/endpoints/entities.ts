@@ -27,7 +27,7 @@ const STATEMENT_CANCELED = "57014";
 
 /**
  * The catalogue as selectors: by pages without q, best matches on one page with q. Two searches of a workspace run at
- * once, and no more than half of the connections: the rest is for the others' requests.
+ * once, on at most half of the connections; the others stay free for other requests.
  */
 export function createEntities(
   tools: Tools,

@@ -46,7 +46,7 @@ export function leaderboardMonths(
 
 /**
  * M12: ranks one row per SKU. Without full leaderboards only the first `visibleCardSize` rows of the
- * unfiltered ranking can be seen, and the filters take away from those.
+ * unfiltered ranking are visible, and the filters apply to those.
  */
 export function rankReturnRate<Row extends ReturnRateRow>(
   rows: readonly Row[],

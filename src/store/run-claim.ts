@@ -23,8 +23,8 @@ const CLAIM_KEY = "hashtextextended('run of ' || $2::text, $1::bigint)";
 const SERVER_OPTIONS = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3";
 
 /**
- * Takes the claim, or returns null when another run has it. It belongs to a connection of its own, so that it ends with
- * the process however that ends. Throws when the database does not answer.
+ * Takes the claim, or returns null when another run has it. It is a lock of a separate connection, so it ends when the
+ * process ends, however that happens. Throws when the database does not answer.
  */
 export async function claimRun(
   databaseUrl: string,

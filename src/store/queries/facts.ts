@@ -57,8 +57,8 @@ const MARK_CHANGED_ORDERS = defineStatement({
 });
 
 /**
- * Marks what hangs on the facts of the orders in changed_order as they are now: months, products, SKUs and labels.
- * Belongs before and after the facts are replaced. Primary keys of order_line, return_request, label_share,
+ * Marks what depends on the present facts of the orders in changed_order: months, products, SKUs and labels. Call it
+ * before and after the facts are replaced. Primary keys of order_line, return_request, label_share,
  * return_tracking and order_reference; the indexes of return_label.
  */
 export async function markChangedOrders(connection: Connection, shopKey: number): Promise<void> {
