@@ -29,7 +29,7 @@ export function sendRefusal(
     .send(jsonText(errorBody(code, message)));
 }
 
-// What the HTTP layer itself refuses before a handler runs: Fastify's codes, said in our words.
+// What the HTTP layer itself refuses before a handler runs: Fastify's codes, in the API's words.
 const TRANSPORT_REFUSALS: Record<string, { status: number; message: string }> = {
   FST_ERR_BAD_URL: { status: 400, message: "The path of the URL must be percent-encoded UTF-8." },
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, message: "The request body is too large." },
