@@ -11,17 +11,21 @@ const MIGRATIONS_TABLE = "schema_migration";
  */
 const BEFORE_RELEASE_FOLDER = new URL("./migrations/before-release/", import.meta.url);
 
-/** From the end of that folder to the four migrations that make the same schema: no row but their names is written. */
-const ADOPT = `
-  begin;
-  alter table return_label rename column said_order_id to source_order_id;
-  alter table return_label rename column said_return_id to source_return_id;
-  alter table return_label rename column said_order_name to source_order_name;
-  delete from ${MIGRATIONS_TABLE};
-  insert into ${MIGRATIONS_TABLE} (name, run_on) values
+/**
+ * From the end of that folder to the four migrations that make the same schema: no row but their names is written. One
+ * by one, since Citus refuses several changes of distributed tables in one message.
+ */
+const ADOPT = [
+  "begin",
+  "alter table return_label rename column said_order_id to source_order_id",
+  "alter table return_label rename column said_return_id to source_return_id",
+  "alter table return_label rename column said_order_name to source_order_name",
+  `delete from ${MIGRATIONS_TABLE}`,
+  `insert into ${MIGRATIONS_TABLE} (name, run_on) values
     ('0001_workspaces', now()), ('0002_catalogue_and_facts', now()),
-    ('0003_rollups_and_alerts', now()), ('0004_sync', now());
-  commit`;
+    ('0003_rollups_and_alerts', now()), ('0004_sync', now())`,
+  "commit",
+];
 
 /**
  * Brings the database's schema to this version: forward only, each file in a transaction, under an advisory lock so
@@ -55,7 +59,7 @@ export async function migrate(options: { url: string; log?: (line: string) => vo
     await requireMigratable(client, applied);
     if (await isBeforeRelease(applied)) {
       await run(BEFORE_RELEASE_FOLDER);
-      await client.query(ADOPT);
+      for (const statement of ADOPT) await client.query(statement);
     }
     await run(MIGRATIONS_FOLDER);
   } finally {
