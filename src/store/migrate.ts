@@ -33,7 +33,7 @@ const ADOPT = [
  * own error, with its SQLSTATE, when nothing can be created there.
  */
 export async function migrate(options: { url: string; log?: (line: string) => void }): Promise<void> {
-  // It brings a compiler along, which a server that has nothing to migrate need not hold in memory.
+  // Loaded only when needed: it loads a compiler, which takes memory.
   const { PG_MIGRATE_LOCK_ID, runner } = await import("node-pg-migrate");
   const log = options.log ?? (() => {});
   const client = new pg.Client({ connectionString: options.url, connectionTimeoutMillis: 10_000 });
