@@ -180,7 +180,7 @@ for (const { question, answer, expected } of QUESTIONS) {
   test(question, async (t) => {
     const tools: string[] = [];
     let bytes = 0;
-    const said = await answer(async (tool, values) => {
+    const answered = await answer(async (tool, values) => {
       const { text, isError } = toolText(
         await post(service.address, toolCall(tool, values), { token: demo.token.token }),
       );
@@ -191,8 +191,8 @@ for (const { question, answer, expected } of QUESTIONS) {
     });
     const calls = tools.map((tool) => `\`${tool}\``).join(", ") || "none";
     t.diagnostic(`| ${question} | ${calls} | ${tools.length} | ${bytes.toLocaleString("en")} |`);
-    t.diagnostic(said);
-    assert.match(said, expected);
+    t.diagnostic(answered);
+    assert.match(answered, expected);
     const row = GUIDE.split("\n").find((line) => line.startsWith(`| ${question} |`)) ?? "";
     const [, , named, count, most] = row.split("|").map((cell) => cell.trim());
     assert.deepEqual([named, count], [calls, String(tools.length)], "docs/mcp.md says so");

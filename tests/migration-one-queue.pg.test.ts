@@ -1,34 +1,15 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { test } from "node:test";
-import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { migrate } from "../src/store/migrate.ts";
-import { execute, urlOfDatabase } from "./support/database.ts";
-
-const FOLDER = fileURLToPath(new URL("../src/store/migrations/", import.meta.url));
-const MIGRATION = "0019_one_queue.sql";
+import { createDatabaseBeforeRelease } from "./support/before-release.ts";
 
 /** Migrates a database of the version before, with these queues in the schema pgboss; what it then has. */
 async function migratedWith(queues: readonly string[]): Promise<Record<string, unknown>> {
-  const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"] ?? "";
-  const name = `test_queue_${randomBytes(6).toString("hex")}`;
-  const url = urlOfDatabase(serverUrl, name);
-  await execute(serverUrl, `create database ${name}`);
+  const old = await createDatabaseBeforeRelease("0018_return_curve");
+  const { url } = old;
   const client = new pg.Client({ connectionString: url });
   try {
-    const count = readdirSync(FOLDER).toSorted().indexOf(MIGRATION);
-    assert.ok(count > 0);
-    await runner({
-      databaseUrl: url,
-      dir: FOLDER,
-      direction: "up",
-      count,
-      migrationsTable: "schema_migration",
-      log: () => {},
-    });
     await client.connect();
     await client.query("create schema pgboss");
     await client.query("create table pgboss.queue (name text)");
@@ -43,7 +24,7 @@ async function migratedWith(queues: readonly string[]): Promise<Record<string, u
     return rows[0] ?? {};
   } finally {
     await client.end().catch(() => {});
-    await execute(serverUrl, `drop database if exists ${name} with (force)`);
+    await old.drop();
   }
 }
 

@@ -15,7 +15,10 @@ before(async () => {
 after(() => service.stop());
 
 /** What the migration does to rows that are there already. */
-const STATEMENTS = readFileSync(join(import.meta.dirname, "../src/store/migrations/0014_trust.sql"), "utf8")
+const STATEMENTS = readFileSync(
+  join(import.meta.dirname, "../src/store/migrations/before-release/0014_trust.sql"),
+  "utf8",
+)
   .replaceAll(/^--.*$/gmu, "")
   .split(/;$/mu)
   .map((text) => text.trim())

@@ -31,7 +31,9 @@ async function look(address = service.address): Promise<Map<string, number>> {
   );
 }
 
-const MIGRATIONS = readdirSync(join(import.meta.dirname, "../src/store/migrations")).length;
+const MIGRATIONS = readdirSync(join(import.meta.dirname, "../src/store/migrations")).filter((name) =>
+  name.endsWith(".sql"),
+).length;
 
 test("the metrics tell the version, the schema's level, and the pools", async () => {
   const samples = await look();

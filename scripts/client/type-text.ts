@@ -166,15 +166,17 @@ function wrapped(line: string): string[] {
 /** What the schema says beside the type, in words. */
 function memberDoc(schema: Schema): string {
   const inner = schema.anyOf?.find((variant) => variant.type !== "null") ?? schema;
-  const said = schema.description ?? inner.description ?? "";
-  return [said, formText(inner, said), defaultText(schema)].filter((text) => text !== "").join(" ");
+  const description = schema.description ?? inner.description ?? "";
+  return [description, formText(inner, description), defaultText(schema)]
+    .filter((text) => text !== "")
+    .join(" ");
 }
 
-function formText(schema: Schema, said: string): string {
+function formText(schema: Schema, description: string): string {
   if (schema.format === "date-time") return "ISO 8601, such as 2026-01-31T00:00:00Z.";
   if (schema.pattern?.endsWith("-\\d{2}-\\d{2}$") === true) return "YYYY-MM-DD.";
   if (schema.pattern?.endsWith("-01$") === true) return "YYYY-MM-01.";
-  if (schema.pattern !== undefined && !said.includes("YYYY-MM")) return "YYYY-MM.";
+  if (schema.pattern !== undefined && !description.includes("YYYY-MM")) return "YYYY-MM.";
   return "";
 }
 

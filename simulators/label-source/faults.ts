@@ -24,7 +24,7 @@ export type FaultKind =
   /** Numbers where text was, text where lists were. */
   | "changed_types"
   | "redirect"
-  /** The next page is said to be on another host. */
+  /** The next page is given on another host. */
   | "foreign_next_page";
 
 export const FAULT_KINDS: readonly FaultKind[] = [

@@ -3,7 +3,7 @@ export interface ShipStationLabel {
   labelId: string;
   isReturnLabel: boolean;
   createdAt: string;
-  /** Never said by the API; the list is sorted by it. */
+  /** Never returned by the API; the list is sorted by it. */
   modifiedAt: string;
   amount: number;
   /** As the API writes it: lower-case. */

@@ -85,7 +85,7 @@ function describeTool({ name, title, lines, ...options }: ToolText, parameters: 
   };
 }
 
-/** A parameter's schema without what providers differ on; its bounds and default are said in words too. */
+/** A parameter's schema without what providers differ on; its bounds and default are stated in words too. */
 function argumentSchema(schema: ParameterSchema): Record<string, unknown> {
   const { format, minimum, pattern, "x-tool-enum": toolValues, description = "" } = schema;
   const values = schema.enum ?? toolValues;

@@ -13,7 +13,7 @@ after(() => control.stop());
 const set = (plan: string, words: Record<string, string>) =>
   setPlan(control.database, plan, new Map(Object.entries(words)));
 
-test("a new plan is as the default plan where nothing else is said", async () => {
+test("a new plan is as the default plan where nothing else is stated", async () => {
   const plan = await set("partner", { entitlements: "data_export,api_access" });
   assert.deepEqual(plan, { plan: "partner", entitlements: ["api_access", "data_export"], daily_quota: 1000 });
 });

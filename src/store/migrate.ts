@@ -6,31 +6,74 @@ const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
 
 /**
+ * The migrations of the versions before the first release. They run only on a database that one of those versions made,
+ * which then continues with the migrations above. This folder and ADOPT go with version 1.0.
+ */
+const BEFORE_RELEASE_FOLDER = new URL("./migrations/before-release/", import.meta.url);
+
+/**
+ * From the end of that folder to the four migrations that make the same schema: no row but their names is written. One
+ * by one, since Citus refuses several changes of distributed tables in one message.
+ */
+const ADOPT = [
+  "begin",
+  "alter table return_label rename column said_order_id to source_order_id",
+  "alter table return_label rename column said_return_id to source_return_id",
+  "alter table return_label rename column said_order_name to source_order_name",
+  `delete from ${MIGRATIONS_TABLE}`,
+  `insert into ${MIGRATIONS_TABLE} (name, run_on) values
+    ('0001_workspaces', now()), ('0002_catalogue_and_facts', now()),
+    ('0003_rollups_and_alerts', now()), ('0004_sync', now())`,
+  "commit",
+];
+
+/**
  * Brings the database's schema to this version: forward only, each file in a transaction, under an advisory lock so
  * that two at once are harmless. Throws when the database's schema is newer than this version knows, and the database's
  * own error, with its SQLSTATE, when nothing can be created there.
  */
 export async function migrate(options: { url: string; log?: (line: string) => void }): Promise<void> {
-  await requireMigratable(options.url);
-  const log = options.log ?? (() => {});
   // Loaded only when needed: it loads a compiler, which takes memory.
-  const { runner } = await import("node-pg-migrate");
-  await runner({
-    databaseUrl: options.url,
-    dir: fileURLToPath(MIGRATIONS_FOLDER),
-    direction: "up",
-    migrationsTable: MIGRATIONS_TABLE,
-    checkOrder: true,
-    advisoryLockMode: "wait",
-    singleTransaction: false,
-    log: () => {},
-    logger: { debug: () => {}, info: () => {}, warn: log, error: log },
-  });
+  const { PG_MIGRATE_LOCK_ID, runner } = await import("node-pg-migrate");
+  const log = options.log ?? (() => {});
+  const client = new pg.Client({ connectionString: options.url, connectionTimeoutMillis: 10_000 });
+  // A lost connection fails the statement under way.
+  client.on("error", () => {});
+  const run = (folder: URL) =>
+    runner({
+      dbClient: client,
+      dir: fileURLToPath(folder),
+      direction: "up",
+      migrationsTable: MIGRATIONS_TABLE,
+      checkOrder: true,
+      noLock: true,
+      singleTransaction: false,
+      log: () => {},
+      logger: { debug: () => {}, info: () => {}, warn: log, error: log },
+    });
+  await client.connect();
+  try {
+    // The end of the connection releases it.
+    await client.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`);
+    const applied = await readApplied(client);
+    await requireMigratable(client, applied);
+    if (await isBeforeRelease(applied)) {
+      await run(BEFORE_RELEASE_FOLDER);
+      for (const statement of ADOPT) await client.query(statement);
+    }
+    await run(MIGRATIONS_FOLDER);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Names of the migrations this version brings, oldest first. */
-export async function knownMigrations(): Promise<string[]> {
-  const files = await readdir(MIGRATIONS_FOLDER);
+export function knownMigrations(): Promise<string[]> {
+  return listMigrations(MIGRATIONS_FOLDER);
+}
+
+async function listMigrations(folder: URL): Promise<string[]> {
+  const files = await readdir(folder);
   return files
     .filter((file) => file.endsWith(".sql"))
     .map((file) => file.slice(0, -".sql".length))
@@ -41,33 +84,39 @@ export type SchemaLevel = "current" | "behind" | "newer";
 
 /** Compares the migrations a database has run with those this version knows. */
 export async function schemaLevel(applied: readonly string[]): Promise<SchemaLevel> {
+  if (await isBeforeRelease(applied)) return "behind";
   const known = await knownMigrations();
   if (applied.some((name) => !known.includes(name))) return "newer";
   return known.every((name) => applied.includes(name)) ? "current" : "behind";
 }
 
+/** Whether the database has run migrations of before the first release, and no others. */
+async function isBeforeRelease(applied: readonly string[]): Promise<boolean> {
+  if (applied.length === 0) return false;
+  const earlier = await listMigrations(BEFORE_RELEASE_FOLDER);
+  return applied.every((name) => earlier.includes(name));
+}
+
+async function readApplied(client: pg.Client): Promise<string[]> {
+  try {
+    const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE}`);
+    return rows.map((row) => row.name);
+  } catch (error) {
+    if ((error as pg.DatabaseError).code === UNDEFINED_TABLE) return [];
+    throw error;
+  }
+}
+
+const UNDEFINED_TABLE = "42P01";
 /** What a user without rights, a replica or a full disk refuses: the migrating library would keep its SQLSTATE to itself. */
 const TRY_TO_CREATE = `begin; create table ${MIGRATIONS_TABLE}_attempt (id integer); rollback`;
 
-async function requireMigratable(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  await client.connect();
-  try {
-    const applied = await client
-      .query<{ name: string }>(`select name from ${MIGRATIONS_TABLE}`)
-      .then((result) => result.rows.map((row) => row.name))
-      .catch((error: pg.DatabaseError) => {
-        if (error.code === "42P01") return [];
-        throw error;
-      });
-    const level = await schemaLevel(applied);
-    if (level === "newer") {
-      throw new Error(
-        "The database's schema is newer than this version of the service knows; install the newer version.",
-      );
-    }
-    if (level === "behind") await client.query(TRY_TO_CREATE);
-  } finally {
-    await client.end();
+async function requireMigratable(client: pg.Client, applied: readonly string[]): Promise<void> {
+  const level = await schemaLevel(applied);
+  if (level === "newer") {
+    throw new Error(
+      "The database's schema is newer than this version of the service knows; install the newer version.",
+    );
   }
+  if (level === "behind") await client.query(TRY_TO_CREATE);
 }

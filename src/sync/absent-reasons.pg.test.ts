@@ -5,7 +5,7 @@ import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { ImportShop } from "../../tests/support/import-shop.ts";
 import { rebuildWorkspace } from "./rebuild.ts";
 
-const MIGRATION = new URL("../store/migrations/0013_absent_reasons.sql", import.meta.url);
+const MIGRATION = new URL("../store/migrations/before-release/0013_absent_reasons.sql", import.meta.url);
 
 const RETURNS_HEADER = "return_id,order_id,line_id,status,units,closed_at,reason";
 const STORE = {

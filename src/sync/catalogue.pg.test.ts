@@ -29,7 +29,7 @@ test("products and SKUs that only lines name carry title and vendor of the lates
   ]);
 });
 
-test("a product that is described later takes the place of what lines said, and moves to its vendor", async () => {
+test("a product that is described later replaces what lines state, and moves to its vendor", async () => {
   const shopKey = await openWith({ "order_lines.csv": LINES });
   const files = { "products.csv": csv("product_id,title,vendor", "p1,Fedora,Hatter") };
   const result = await shop.import(shopKey, { ...NO_LINES, ...files });

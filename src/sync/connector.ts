@@ -13,7 +13,7 @@ export type Connector = {
   source: string;
   kind: SourceKind;
   /**
-   * Reads the source, applies what it said, and publishes it together with the source's new as-of, all in the last
+   * Reads the source, applies what it states, and publishes it together with the source's new as-of, all in the last
    * transaction. Whatever way it ends, a later run continues from what it has stored. Throws `SourceRefused` or
    * `SourceFailed`; any other error is a fault of ours.
    */

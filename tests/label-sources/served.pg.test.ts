@@ -181,7 +181,7 @@ test("M10: labels in another currency that were voided leave the source usable, 
   }
 });
 
-test("a source whose key was revoked keeps its labels served until it is said to have failed", async () => {
+test("a source whose key was revoked keeps its labels served until it is reported as failed", async () => {
   const { tenant, simulator } = await openServed("eur");
   const { database } = service.installation;
   const connector = labelConnector(SHIPSTATION, QUICK);

@@ -120,7 +120,7 @@ for (const tool of TOOLS) {
       }
     });
 
-    test("bounds and defaults are said in words too", () => {
+    test("bounds and defaults are stated in words too", () => {
       for (const [name, { description, ...schema }] of properties) {
         for (const keyword of ["minimum", "maximum", "default"]) {
           if (keyword in schema) assert.ok(String(description).includes(String(schema[keyword])), name);

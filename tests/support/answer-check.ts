@@ -16,7 +16,7 @@ export type AnswerExpectation = {
   requestId: string | undefined;
 };
 
-// Said again here rather than imported: what the specification promises, whatever the code says.
+// Repeated here rather than imported: what the specification promises, whatever the code says.
 const API_VERSION = "2026-07-05";
 const COMMON_HEADERS = {
   "cache-control": "private, no-store, no-cache, max-age=0, must-revalidate",

@@ -17,7 +17,7 @@ export type RpcOptions = { token?: string; headers?: Record<string, string> };
 
 export const MCP_PATH = "/api/v1/mcp";
 
-// Said again here rather than imported: what every response of the service carries.
+// Repeated here rather than imported: what every response of the service carries.
 const COMMON_HEADERS = {
   "cache-control": "private, no-store, no-cache, max-age=0, must-revalidate",
   "cdn-cache-control": "no-store",

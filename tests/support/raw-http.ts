@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 
-/** What a server said on a connection, as it was sent. */
+/** What a server sent on a connection, unchanged. */
 export type RawAnswer = { status: number; headers: string; body: string };
 
 /** One connection, for what no HTTP client would send. */

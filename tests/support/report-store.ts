@@ -61,7 +61,7 @@ export type ReportStore = {
 
 export const primaryWindowDays = 45;
 
-/** An admitted workspace with the given key; label costs are usable unless said otherwise. */
+/** An admitted workspace with the given key; label costs are usable unless stated otherwise. */
 export function reportWorkspace(shopKey: number, asOf: string, change: Partial<Workspace> = {}): Workspace {
   const lastSyncedAt = new Date(asOf);
   return {

@@ -64,7 +64,7 @@ const TOUCH_LABELS = defineStatement({
          union
          select l.source, l.label_id from order_reference n
            join changed_order c on c.order_id = n.order_id
-           join return_label l on l.shop_key = $1 and l.said_order_name = n.order_name
+           join return_label l on l.shop_key = $1 and l.source_order_name = n.order_name
           where n.shop_key = $1
          on conflict do nothing`,
 });

@@ -41,7 +41,7 @@ const INSERT_RECORDS = defineStatement({
 /** One record of a source: all labels it names now, as a JSON list. */
 export type LabelRecord = { recordId: string; labels: readonly unknown[] };
 
-/** Keeps what a source said of its records until the run applies it. */
+/** Keeps what a source states of its records until the run applies it. */
 export async function insertRecords(
   connection: Connection,
   shopKey: number,

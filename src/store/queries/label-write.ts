@@ -9,7 +9,7 @@ const PUT_LABELS = defineStatement({
              from staged_label s
              left join return_label l on l.shop_key = $1 and l.source = $2 and l.label_id = s.label_id
             where not s.deleted and (l.label_id is null
-               or (l.said_order_id, l.said_return_id, l.said_order_name, l.tracking_number, l.charged_at,
+               or (l.source_order_id, l.source_return_id, l.source_order_name, l.tracking_number, l.charged_at,
                    l.amount_minor, l.currency_code, l.voided_at)
                   is distinct from
                   (s.order_id, s.return_id, s.order_name, s.tracking_number, s.charged_at, s.amount_minor,
@@ -17,14 +17,14 @@ const PUT_LABELS = defineStatement({
          ), touched as (
            insert into touched_label (source, label_id) select $2, label_id from changed on conflict do nothing
          ), put as (
-           insert into return_label (shop_key, source, label_id, said_order_id, said_return_id, said_order_name,
+           insert into return_label (shop_key, source, label_id, source_order_id, source_return_id, source_order_name,
                                      tracking_number, charged_at, amount_minor, currency_code, voided_at)
            select $1, $2, label_id, order_id, return_id, order_name, tracking_number, charged_at, amount_minor,
                   currency_code, voided_at
              from changed
            on conflict (shop_key, source, label_id) do update
-              set said_order_id = excluded.said_order_id, said_return_id = excluded.said_return_id,
-                  said_order_name = excluded.said_order_name, tracking_number = excluded.tracking_number,
+              set source_order_id = excluded.source_order_id, source_return_id = excluded.source_return_id,
+                  source_order_name = excluded.source_order_name, tracking_number = excluded.tracking_number,
                   charged_at = excluded.charged_at, amount_minor = excluded.amount_minor,
                   currency_code = excluded.currency_code, voided_at = excluded.voided_at
            returning 1
@@ -71,8 +71,8 @@ const MATCH_LABELS = defineStatement({
   name: "match_labels",
   text: `with matched as (
            select l.source, l.label_id,
-                  coalesce(l.said_return_id, tracked.return_id) as return_id,
-                  coalesce(tracked.order_id, l.said_order_id, named.order_id) as order_id
+                  coalesce(l.source_return_id, tracked.return_id) as return_id,
+                  coalesce(tracked.order_id, l.source_order_id, named.order_id) as order_id
              from touched_label t
              join return_label l on l.shop_key = $1 and l.source = t.source and l.label_id = t.label_id
              left join lateral (
@@ -81,7 +81,7 @@ const MATCH_LABELS = defineStatement({
              ) tracked on true
              left join lateral (
                select min(n.order_id) as order_id from order_reference n
-                where n.shop_key = $1 and n.order_name = l.said_order_name having count(*) = 1
+                where n.shop_key = $1 and n.order_name = l.source_order_name having count(*) = 1
              ) named on true
          )
          update return_label l set order_id = m.order_id, return_id = m.return_id

@@ -24,8 +24,8 @@ export async function putSaleEvents(connection: Connection, shopKey: number): Pr
 const REMOVE_SALE_EVENTS = defineStatement({
   name: "remove_sale_events",
   text: `with gone as (
-           delete from sale_event e using (select s.slug from staged_sale_event s where s.deleted) said
-            where e.shop_key = $1 and e.slug = said.slug
+           delete from sale_event e using (select s.slug from staged_sale_event s where s.deleted) source_event
+            where e.shop_key = $1 and e.slug = source_event.slug
            returning 1
          ) select count(*) as removed from gone`,
 });
@@ -51,9 +51,9 @@ export async function findNewestOrderDay(connection: Connection, shopKey: number
 
 const COUNT_UNKNOWN_SALE_SKUS = defineStatement({
   name: "count_unknown_sale_skus",
-  text: `with said as materialized (select distinct s.sku from staged_sale_event e, unnest(e.skus) s (sku))
+  text: `with source_sku as materialized (select distinct s.sku from staged_sale_event e, unnest(e.skus) s (sku))
          select count(*) as unknown
-           from said s where not exists (select from sku k where k.shop_key = $1 and k.sku = s.sku)`,
+           from source_sku s where not exists (select from sku k where k.shop_key = $1 and k.sku = s.sku)`,
 });
 
 /** How many SKUs the staged sale events name that the workspace has never had. Primary key of sku. */

@@ -12,7 +12,7 @@ const ADD_REDACTED = defineStatement({
 const REDACT_LABELS = defineStatement({
   name: "redact_labels",
   text: `update return_label l
-            set said_order_id = l.order_id, said_return_id = l.return_id, said_order_name = null,
+            set source_order_id = l.order_id, source_return_id = l.return_id, source_order_name = null,
                 tracking_number = null
           where l.shop_key = $1
             and (l.order_id = any($2)
@@ -59,13 +59,13 @@ export type RedactedLabel = { label_id: string; order_id: string | null; return_
 
 const LIST_REDACTED_LABELS = defineStatement({
   name: "list_redacted_labels",
-  text: `select l.label_id, l.said_order_id as order_id, l.said_return_id as return_id
+  text: `select l.label_id, l.source_order_id as order_id, l.source_return_id as return_id
            from return_label l
-          where l.shop_key = $1 and l.source = $2 and l.tracking_number is null and l.said_order_name is null
-            and (exists (select from redacted_order r where r.shop_key = $1 and r.order_id = l.said_order_id)
+          where l.shop_key = $1 and l.source = $2 and l.tracking_number is null and l.source_order_name is null
+            and (exists (select from redacted_order r where r.shop_key = $1 and r.order_id = l.source_order_id)
                  or exists (select from return_request q
                               join redacted_order r on r.shop_key = $1 and r.order_id = q.order_id
-                             where q.shop_key = $1 and q.return_id = l.said_return_id))`,
+                             where q.shop_key = $1 and q.return_id = l.source_return_id))`,
 });
 
 /** The labels of redacted orders: a scan of the source's labels where there are such orders. */

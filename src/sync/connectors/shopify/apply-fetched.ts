@@ -88,8 +88,8 @@ async function stageProducts(run: ShopifyRun, connection: Connection, { counts }
     "staged_variant (line_number, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor)",
   );
   for (let portion = await next(); portion.length > 0; portion = await next()) {
-    for (const said of portion) {
-      const product = mapProduct(said, run.shop, run.currencyCode);
+    for (const sourceProduct of portion) {
+      const product = mapProduct(sourceProduct, run.shop, run.currencyCode);
       products.add([(counts.products += 1), ...productRow(product)]);
       for (const variant of product.variants) {
         variants.add([
@@ -123,7 +123,7 @@ function productRow(product: MappedProduct): (string | null)[] {
   ];
 }
 
-/** The platform tells whole orders: what is not said is gone. Orders of before `historyFrom` are left out. */
+/** The platform sends whole orders: what one leaves out is gone. Orders of before `historyFrom` are left out. */
 async function sourceOrders(
   run: ShopifyRun,
   connection: Connection,

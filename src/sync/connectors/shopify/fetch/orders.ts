@@ -16,7 +16,7 @@ const ORDERS_PER_REQUEST = 10;
 
 /**
  * All orders that were asked for, each whole; an order that is gone becomes a record without content. One that the app
- * may just not see any more is left as it is stored, unless the platform has said that it is deleted.
+ * may just not see any more is left as it is stored, unless the platform has reported that it is deleted.
  */
 export async function fetchOrders(run: ShopifyRun): Promise<void> {
   const reader = openOrderReader(run.client);

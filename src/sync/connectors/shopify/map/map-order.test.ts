@@ -16,7 +16,7 @@ const LINE: LineRecord = {
 };
 
 function order(
-  said: Partial<Omit<ShopifyOrder, "order">> = {},
+  sourceOrder: Partial<Omit<ShopifyOrder, "order">> = {},
   own: Partial<ShopifyOrder["order"]> = {},
 ): ShopifyOrder {
   return {
@@ -38,7 +38,7 @@ function order(
     sales: [],
     tipLineIds: [],
     trackings: [],
-    ...said,
+    ...sourceOrder,
   };
 }
 
@@ -165,8 +165,8 @@ test("M2: processed units are unknown only when no item of the line has any", ()
 test("M2: of a return that is not closed the platform's count of processed units says nothing", () => {
   const returnLines = [returnLine(1, { quantity: 2, processedQuantity: 0 })];
   for (const status of ["REQUESTED", "OPEN", "DECLINED", "CANCELED"] as const) {
-    const said = order({ returns: [{ ...RETURN, status }], returnLines });
-    const [row] = mapOrder(said, "EUR").part.returns;
+    const sourceOrder = order({ returns: [{ ...RETURN, status }], returnLines });
+    const [row] = mapOrder(sourceOrder, "EUR").part.returns;
     assert.deepEqual([row?.units, row?.processedUnits], [2, null], status);
   }
 });

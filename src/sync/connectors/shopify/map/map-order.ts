@@ -24,19 +24,19 @@ export const NO_ANOMALIES: OrderAnomalies = {
 };
 
 /** The canonical document of an order; `currencyCode` is the shop's. */
-export function mapOrder(said: ShopifyOrder, currencyCode: string): MappedOrder {
-  const { order, returnLines, returns } = said;
+export function mapOrder(sourceOrder: ShopifyOrder, currencyCode: string): MappedOrder {
+  const { order, returnLines, returns } = sourceOrder;
   const isForeign = order.currencyCode !== currencyCode;
   const money = isForeign ? null : { currencyCode, taxesIncluded: order.taxesIncluded };
-  const trackings = said.trackings.flatMap(({ returnId, trackingNumbers }) =>
+  const trackings = sourceOrder.trackings.flatMap(({ returnId, trackingNumbers }) =>
     trackingNumbers.map((trackingNumber) => ({ returnId, trackingNumber })),
   );
   return {
     part: {
       orderName: order.name === "" ? null : order.name,
-      lines: mapLines(said, isForeign ? null : currencyCode),
+      lines: mapLines(sourceOrder, isForeign ? null : currencyCode),
       returns: mapReturns(returns, returnLines),
-      refunds: mapRefunds(said, money),
+      refunds: mapRefunds(sourceOrder, money),
       trackings,
     },
     anomalies: {
@@ -50,10 +50,10 @@ export function mapOrder(said: ShopifyOrder, currencyCode: string): MappedOrder 
 }
 
 /** M1: units include the removed ones; gift cards and tips are marked. */
-function mapLines(said: ShopifyOrder, currencyCode: string | null): DocumentLine[] {
-  const { order, lines } = said;
-  const removedUnits = removedUnitsByLine(said);
-  const tips = new Set(said.tipLineIds);
+function mapLines(sourceOrder: ShopifyOrder, currencyCode: string | null): DocumentLine[] {
+  const { order, lines } = sourceOrder;
+  const removedUnits = removedUnitsByLine(sourceOrder);
+  const tips = new Set(sourceOrder.tipLineIds);
   return lines.map((line) => ({
     lineId: line.id,
     orderedAt: order.processedAt,

@@ -97,9 +97,9 @@ test("M14: the settings name the option and the words that mean used", () => {
 
 test("a unit cost counts in the shop's currency only", () => {
   const settings = readSettings(SETTINGS);
-  const said = product([variant(1, "A", {}), { ...variant(2, "B", {}), unitCost: null }]);
+  const sourceProduct = product([variant(1, "A", {}), { ...variant(2, "B", {}), unitCost: null }]);
   const costs = (currencyCode: string) =>
-    mapProduct(said, settings, currencyCode).variants.map((row) => row.unitCostMinor);
+    mapProduct(sourceProduct, settings, currencyCode).variants.map((row) => row.unitCostMinor);
   assert.deepEqual(costs("EUR"), [425, null]);
   assert.deepEqual(costs("USD"), [null, null]);
 });

@@ -41,8 +41,8 @@ function order(lines: RefundLineRecord[], sales: Partial<SaleRecord>[] = []): Sh
   } as Partial<ShopifyOrder> as ShopifyOrder;
 }
 
-function subtotals(said: ShopifyOrder, money: Parameters<typeof mapRefunds>[1]): number[] {
-  return mapRefunds(said, money).map((row) => row.subtotalMinor);
+function subtotals(sourceOrder: ShopifyOrder, money: Parameters<typeof mapRefunds>[1]): number[] {
+  return mapRefunds(sourceOrder, money).map((row) => row.subtotalMinor);
 }
 
 test("a refund line keeps its refund's time and return", () => {
@@ -60,7 +60,7 @@ test("a refund line keeps its refund's time and return", () => {
 });
 
 test("M9: the ledger's amount without tax comes before the refund line's own", () => {
-  const said = order(
+  const sourceOrder = order(
     [line(1, "RETURN", 2, "99.0")],
     [
       { amount: "-11.9", tax: "-1.9" },
@@ -71,14 +71,14 @@ test("M9: the ledger's amount without tax comes before the refund line's own", (
       { lineId: "gid://shopify/LineItem/2", amount: "-1000.0" },
     ],
   );
-  assert.deepEqual(subtotals(said, EUR), [1500]);
-  assert.deepEqual(subtotals(said, { ...EUR, taxesIncluded: true }), [1500]);
+  assert.deepEqual(subtotals(sourceOrder, EUR), [1500]);
+  assert.deepEqual(subtotals(sourceOrder, { ...EUR, taxesIncluded: true }), [1500]);
 });
 
 test("M9: without the ledger the refund line counts, less its tax when the order's prices include it", () => {
-  const said = order([line(1, "RETURN", 1, "11.9", "1.9")]);
-  assert.deepEqual(subtotals(said, EUR), [1190]);
-  assert.deepEqual(subtotals(said, { ...EUR, taxesIncluded: true }), [1000]);
+  const sourceOrder = order([line(1, "RETURN", 1, "11.9", "1.9")]);
+  assert.deepEqual(subtotals(sourceOrder, EUR), [1190]);
+  assert.deepEqual(subtotals(sourceOrder, { ...EUR, taxesIncluded: true }), [1000]);
 });
 
 test("refund items of one line and restock type add up", () => {

@@ -10,9 +10,9 @@ export type OrderMoney = { currencyCode: string; taxesIncluded: boolean } | null
  * One row for each refund, line and restock type. The document knows a row by refund and line: of several restock
  * types the first keeps the refund's id, and the others get one of their own, so that nothing is lost.
  */
-export function mapRefunds(said: ShopifyOrder, money: OrderMoney): DocumentRefund[] {
-  const ledger = money === null ? null : ledgerSubtotals(said, money.currencyCode);
-  return said.refunds.flatMap((refund) =>
+export function mapRefunds(sourceOrder: ShopifyOrder, money: OrderMoney): DocumentRefund[] {
+  const ledger = money === null ? null : ledgerSubtotals(sourceOrder, money.currencyCode);
+  return sourceOrder.refunds.flatMap((refund) =>
     [...Map.groupBy(refund.lines, (line) => line.lineId)].flatMap(([lineId, lines]) => {
       const byRestock = Map.groupBy(lines.toSorted(compareRefundLines), (line) => line.restockType);
       const groups = [...byRestock.values()];

@@ -17,7 +17,7 @@ import type {
 } from "../api/objects.ts";
 
 /**
- * What the platform said, checked by its schema and reduced to what counts; how it waits in `sync_record` until it is
+ * What the platform states, checked by its schema and reduced to what counts; how it waits in `sync_record` until it is
  * applied. Times are ISO 8601 in UTC; amounts are decimal text in the shop's currency; ids are gids.
  */
 export type OrderRecord = ReturnType<typeof toOrder>;
@@ -46,7 +46,7 @@ export type SaleRecord = {
 /** The tracking numbers of what comes back with a return. */
 export type TrackingRecord = { returnId: string; trackingNumbers: string[] };
 
-/** Everything the platform said about one order. */
+/** Everything the platform states about one order. */
 export type ShopifyOrder = {
   order: OrderRecord;
   lines: LineRecord[];
@@ -63,13 +63,13 @@ export type ShopifyOrder = {
 export type ShopifyProduct = { product: ProductRecord; variants: VariantRecord[] };
 
 /** An object of a schema, or of the members that a document adds to. */
-type Said<Schema> = Schema extends TObject
+type SourceObject<Schema> = Schema extends TObject
   ? Static<Schema>
   : Schema extends TProperties
     ? Static<TObject<Schema>>
     : never;
 
-export function toOrder(order: Said<typeof ORDER>) {
+export function toOrder(order: SourceObject<typeof ORDER>) {
   return {
     id: order.id,
     name: cleanLabel(order.name) ?? "",
@@ -81,7 +81,7 @@ export function toOrder(order: Said<typeof ORDER>) {
   };
 }
 
-export function toLine(line: Said<typeof LINE>) {
+export function toLine(line: SourceObject<typeof LINE>) {
   return {
     id: line.id,
     sku: cleanKey(line.sku ?? null),
@@ -96,12 +96,12 @@ export function toLine(line: Said<typeof LINE>) {
   };
 }
 
-export function toReturn({ id, status, createdAt, closedAt }: Said<typeof RETURN>) {
+export function toReturn({ id, status, createdAt, closedAt }: SourceObject<typeof RETURN>) {
   return { id, status, createdAt: timeOf(createdAt), closedAt: timeOrNull(closedAt) };
 }
 
 /** `lineId` null: the platform does not know which line it is about. */
-export function toReturnLine(line: Said<typeof RETURN_LINE>, returnId: string) {
+export function toReturnLine(line: SourceObject<typeof RETURN_LINE>, returnId: string) {
   const { __typename: type } = line;
   return {
     id: line.id,
@@ -114,7 +114,10 @@ export function toReturnLine(line: Said<typeof RETURN_LINE>, returnId: string) {
 }
 
 /** A refund is dated by its processing, else by its creation. */
-export function toRefund(refund: Said<typeof REFUND>, lines: readonly Said<typeof REFUND_LINE>[]) {
+export function toRefund(
+  refund: SourceObject<typeof REFUND>,
+  lines: readonly SourceObject<typeof REFUND_LINE>[],
+) {
   return {
     id: refund.id,
     refundedAt: timeOf(refund.processedAt ?? refund.createdAt),
@@ -123,7 +126,7 @@ export function toRefund(refund: Said<typeof REFUND>, lines: readonly Said<typeo
   };
 }
 
-export function toRefundLine(line: Said<typeof REFUND_LINE>) {
+export function toRefundLine(line: SourceObject<typeof REFUND_LINE>) {
   return {
     id: line.id ?? null,
     lineId: line.lineItem.id,
@@ -139,14 +142,14 @@ export function toAgreement({
   __typename: type,
   id,
   refund,
-}: Said<typeof AGREEMENT>): AgreementRecord | null {
+}: SourceObject<typeof AGREEMENT>): AgreementRecord | null {
   if (refund !== undefined) return { id, refundId: refund.id };
   return type === "OrderEditAgreement" ? { id, refundId: null } : null;
 }
 
 /** A sale that takes units or money back, or one that marks a line as a tip; null for all others. */
 export function toSale(
-  sale: Said<typeof SALE>,
+  sale: SourceObject<typeof SALE>,
   agreementId: string,
 ): { sale: SaleRecord } | { tip: { id: string; lineId: string } } | null {
   const { __typename: type, id, lineType, totalAmount, totalTaxAmount } = sale;
@@ -161,11 +164,11 @@ export function toSale(
 }
 
 /** null when it has none. */
-export function toTrackingNumber({ deliverable }: Said<typeof REVERSE_DELIVERY>): string | null {
+export function toTrackingNumber({ deliverable }: SourceObject<typeof REVERSE_DELIVERY>): string | null {
   return cleanKey(deliverable?.tracking?.number ?? null);
 }
 
-export function toProduct(product: Said<typeof PRODUCT>) {
+export function toProduct(product: SourceObject<typeof PRODUCT>) {
   const { id, title, handle, vendor, productType, tags, featuredMedia } = product;
   return {
     id,
@@ -182,7 +185,7 @@ export function toProduct(product: Said<typeof PRODUCT>) {
   };
 }
 
-export function toVariant(variant: Said<typeof VARIANT>) {
+export function toVariant(variant: SourceObject<typeof VARIANT>) {
   const { id, title, inventoryItem, selectedOptions: options } = variant;
   const { unitCost = null } = inventoryItem;
   return { id, sku: variant.sku ?? null, title, position: Number(variant.position), options, unitCost };
