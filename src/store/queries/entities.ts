@@ -1,5 +1,6 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** One SKU (type_rank 1), product (2) or product group (3). */
@@ -22,32 +23,26 @@ export type EntityPosition = readonly [number, string, string, string];
 
 const COLUMNS = `type_rank, label, entity_key, product_group_type, subtitle, product_gid, sku, product_title, vendor`;
 
-const LIST_ENTITIES = defineStatement({
-  name: "list_entities",
-  text: `select ${COLUMNS}
+/** Up to `limit` entities after `position`, in catalogue order: a range scan of entity's primary key. */
+export const listEntities = query<
+  EntityRow,
+  [workspace: Workspace, filter: EntityFilter, position: EntityPosition, limit: number]
+>(
+  "list_entities",
+  `select ${COLUMNS}
            from entity
           where shop_key = $1 and type_rank between coalesce($2::smallint, 1) and coalesce($2, 3) and ($3::text is null or vendor = $3)
             and (type_rank, label, entity_key, product_group_type) > ($4::smallint, $5, $6, $7)
           order by type_rank, label, entity_key, product_group_type
           limit $8`,
-});
-
-/** Up to `limit` entities after `position`, in catalogue order: a range scan of entity's primary key. */
-export async function listEntities(
-  database: Queryable,
-  workspace: Workspace,
-  filter: EntityFilter,
-  position: EntityPosition,
-  limit: number,
-): Promise<EntityRow[]> {
-  return database.rows(LIST_ENTITIES, [
+  (workspace, filter, position, limit) => [
     workspace.shopKey,
     filter.typeRank,
     filter.vendor,
     ...position,
     limit,
-  ]);
-}
+  ],
+);
 
 const LIMIT_SEARCH = defineStatement({
   name: "limit_search",

@@ -1,5 +1,6 @@
 import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command } from "../query.ts";
 
 const FIND_DOCUMENTS = defineStatement({
   name: "find_documents",
@@ -18,32 +19,20 @@ export async function findDocuments(
 
 type StoredOrderRow = { order_id: string; document: unknown };
 
-const OPEN_STORED_ORDERS = defineStatement({
-  name: "open_stored_order",
-  text: `declare stored_order no scroll cursor for
-     select d.order_id, d.document from order_document d where d.shop_key = $1`,
-});
-
 /** Opens the cursor over every stored document of a shop: a range scan of order_document's primary key. */
-export async function openStoredOrders(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(OPEN_STORED_ORDERS, [shopKey]);
-}
+export const openStoredOrders = command<[shopKey: number], Connection>(
+  "open_stored_order",
+  `declare stored_order no scroll cursor for
+     select d.order_id, d.document from order_document d where d.shop_key = $1`,
+);
 
 /** The next stored documents; empty at the end. */
 export async function nextStoredOrders(connection: Connection, limit: number): Promise<StoredOrderRow[]> {
   return (await connection.client.query(`fetch ${limit} from stored_order`)).rows;
 }
 
-const REMOVE_DOCUMENTS = defineStatement({
-  name: "remove_documents",
-  text: "delete from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
-});
-
 /** Removes what is stored of some orders. Primary key of order_document. */
-export async function removeDocuments(
-  connection: Connection,
-  shopKey: number,
-  orderIds: readonly string[],
-): Promise<void> {
-  await connection.rows(REMOVE_DOCUMENTS, [shopKey, orderIds]);
-}
+export const removeDocuments = command<[shopKey: number, orderIds: readonly string[]], Connection>(
+  "remove_documents",
+  "delete from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
+);

@@ -1,5 +1,6 @@
 import { defineStatement } from "../database.ts";
-import type { Connection, Queryable, Statement } from "../database.ts";
+import type { Connection, Statement } from "../database.ts";
+import { command, queryColumn } from "../query.ts";
 
 /** The next rows of a cursor; empty at the end. */
 export type NextRows<Row> = () => Promise<Row[]>;
@@ -94,40 +95,35 @@ export async function openProductRecords(
   return openCursor(connection, opened, [shopKey, source]);
 }
 
-const ASK_FOR_REFUNDS = defineStatement({
-  name: "ask_for_shopify_refunds",
-  text: `insert into pending_record (shop_key, source, kind, record_id)
+/** Asks for the refunds of every fetched order that has some. */
+export const askForRefunds = command<[shopKey: number, source: string], Connection>(
+  "ask_for_shopify_refunds",
+  `insert into pending_record (shop_key, source, kind, record_id)
          select r.shop_key, r.source, 'refunds', r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'order' and r.record::json ->> 'hasRefunds' = 'true'
          on conflict do nothing`,
-});
+);
 
-/** Asks for the refunds of every fetched order that has some. */
-export async function askForRefunds(connection: Connection, shopKey: number, source: string): Promise<void> {
-  await connection.rows(ASK_FOR_REFUNDS, [shopKey, source]);
-}
-
-const ASK_FOR_TRACKINGS = defineStatement({
-  name: "ask_for_shopify_trackings",
-  text: `insert into pending_record (shop_key, source, kind, record_id)
+/** Asks for the tracking numbers of every fetched return whose parcel may be under way. */
+export const askForTrackings = command<[shopKey: number, source: string], Connection>(
+  "ask_for_shopify_trackings",
+  `insert into pending_record (shop_key, source, kind, record_id)
          select r.shop_key, r.source, 'tracking', r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'return'
             and r.record::json ->> 'status' in ('OPEN', 'CLOSED')
          on conflict do nothing`,
-});
+);
 
-/** Asks for the tracking numbers of every fetched return whose parcel may be under way. */
-export async function askForTrackings(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<void> {
-  await connection.rows(ASK_FOR_TRACKINGS, [shopKey, source]);
-}
-
-const ADD_GONE_ORDERS = defineStatement({
-  name: "add_gone_shopify_orders",
-  text: `insert into sync_record (shop_key, source, part, record_id, record)
+/**
+ * Adds a record without content for each stored order that a list of all orders does not name any more. `visibleFrom`
+ * (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
+ */
+export const addGoneOrders = command<
+  [shopKey: number, source: string, visibleFrom: string | null],
+  Connection
+>(
+  "add_gone_shopify_orders",
+  `insert into sync_record (shop_key, source, part, record_id, record)
          select d.shop_key, $2, 'whole_order', d.order_id, 'null' from order_document d
           where d.shop_key = $1 and d.order_id like 'gid://shopify/Order/%'
             and not exists (select from sync_record r
@@ -136,74 +132,36 @@ const ADD_GONE_ORDERS = defineStatement({
             and not exists (select from order_line l
                              where l.shop_key = d.shop_key and l.order_id = d.order_id
                                and l.ordered_on < coalesce($3::date, '-infinity'))`,
-});
+);
 
-/**
- * Adds a record without content for each stored order that a list of all orders does not name any more. `visibleFrom`
- * (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
- */
-export async function addGoneOrders(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-  visibleFrom: string | null,
-): Promise<void> {
-  await connection.rows(ADD_GONE_ORDERS, [shopKey, source, visibleFrom]);
-}
-
-const ASK_ABOUT_GONE_ORDERS = defineStatement({
-  name: "ask_about_gone_shopify_orders",
-  text: `insert into pending_record (shop_key, source, kind, record_id)
+/** Asks again about every order that was found gone and is not removed yet, under the kind of deleted ones. */
+export const askAboutGoneOrders = command<[shopKey: number, source: string, kind: string], Connection>(
+  "ask_about_gone_shopify_orders",
+  `insert into pending_record (shop_key, source, kind, record_id)
          select r.shop_key, r.source, $3, r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'whole_order' and r.record = 'null'
          on conflict do nothing`,
-});
-
-/** Asks again about every order that was found gone and is not removed yet, under the kind of deleted ones. */
-export async function askAboutGoneOrders(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-  kind: string,
-): Promise<void> {
-  await connection.rows(ASK_ABOUT_GONE_ORDERS, [shopKey, source, kind]);
-}
-
-const LIST_ORDERS_SINCE = defineStatement({
-  name: "list_stored_orders_since",
-  text: `select l.order_id from order_line l
-          where l.shop_key = $1 and l.order_id = any($2)
-          group by l.order_id having min(l.ordered_on) >= $3::date`,
-});
+);
 
 /** Those of some orders that are stored and were placed on a day (YYYY-MM-DD) or later. Primary key. */
-export async function listOrdersSince(
-  database: Queryable,
-  shopKey: number,
-  orderIds: readonly string[],
-  day: string,
-): Promise<string[]> {
-  const rows = await database.rows<{ order_id: string }>(LIST_ORDERS_SINCE, [shopKey, orderIds, day]);
-  return rows.map((row) => row.order_id);
-}
+export const listOrdersSince = queryColumn<
+  string,
+  [shopKey: number, orderIds: readonly string[], day: string]
+>(
+  "list_stored_orders_since",
+  `select l.order_id from order_line l
+          where l.shop_key = $1 and l.order_id = any($2)
+          group by l.order_id having min(l.ordered_on) >= $3::date`,
+);
 
-const ASK_FOR_OPEN_RETURNS = defineStatement({
-  name: "ask_for_stored_open_returns",
+/** Asks for every order of which a return is stored as under way: a scan of the shop's return requests. */
+export const askForOpenReturns = command<[shopKey: number, source: string, kind: string]>(
+  "ask_for_stored_open_returns",
   // The distinct rows by themselves: to those of the insert Citus adds their times.
-  text: `insert into pending_record (shop_key, source, kind, record_id)
+  `insert into pending_record (shop_key, source, kind, record_id)
          select o.shop_key, $2, $3, o.order_id
            from (select distinct q.shop_key, q.order_id from return_request q
                   where q.shop_key = $1 and q.status in ('REQUESTED', 'OPEN')
                     and q.order_id like 'gid://shopify/Order/%') o
          on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
-});
-
-/** Asks for every order of which a return is stored as under way: a scan of the shop's return requests. */
-export async function askForOpenReturns(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-  kind: string,
-): Promise<void> {
-  await database.rows(ASK_FOR_OPEN_RETURNS, [shopKey, source, kind]);
-}
+);

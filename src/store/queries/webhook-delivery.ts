@@ -1,5 +1,6 @@
 import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { command, query, requireValue } from "../query.ts";
 
 /** A record that a delivery names, to be fetched again. */
 export type NamedRecord = { kind: string; recordId: string };
@@ -53,65 +54,40 @@ export async function recordDelivery(
   return row?.taken === 1;
 }
 
-const HAS_DELIVERY = defineStatement({
-  name: "has_webhook_delivery",
-  text: `select exists (select from webhook_delivery d
-                         where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
-});
-
 /** Whether a delivery was taken in. Primary key. */
-export async function hasDelivery(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-  webhookId: string,
-): Promise<boolean> {
-  const [row] = await database.rows<{ has_delivery: boolean }>(HAS_DELIVERY, [shopKey, source, webhookId]);
-  return row?.has_delivery === true;
-}
-
-const FORGET_DELIVERY = defineStatement({
-  name: "forget_webhook_delivery",
-  text: "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",
-});
+export const hasDelivery = requireValue<boolean, [shopKey: number, source: string, webhookId: string]>(
+  "has_webhook_delivery",
+  `select exists (select from webhook_delivery d
+                         where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
+);
 
 /** Lets a delivery that came to nothing come again. Primary key. */
-export async function forgetDelivery(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-  webhookId: string,
-): Promise<void> {
-  await database.rows(FORGET_DELIVERY, [shopKey, source, webhookId]);
-}
-
-const IS_RECORDED = defineStatement({
-  name: "is_webhook_recorded",
-  text: `select exists (select from audit_event a
-                         where a.shop_key = $1 and a.action = $2
-                           and (a.detail ->> 'webhook_id' = $3
-                                or (a.detail ->> 'replay_key' = $4 and a.happened_at > $5))) as is_recorded`,
-});
+export const forgetDelivery = command<[shopKey: number, source: string, webhookId: string]>(
+  "forget_webhook_delivery",
+  "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",
+);
 
 /**
  * Whether the history has a delivery, by its webhook id or within a day by its replay key: it outlives the
  * workspace that the delivery erased. audit_event_time.
  */
-export async function isRecorded(
-  database: Queryable,
-  shopKey: number,
-  action: string,
-  { webhookId, replayKey }: { webhookId: string; replayKey: string },
-): Promise<boolean> {
-  const [row] = await database.rows<{ is_recorded: boolean }>(IS_RECORDED, [
+export const isRecorded = requireValue<
+  boolean,
+  [shopKey: number, action: string, input: { webhookId: string; replayKey: string }]
+>(
+  "is_webhook_recorded",
+  `select exists (select from audit_event a
+                         where a.shop_key = $1 and a.action = $2
+                           and (a.detail ->> 'webhook_id' = $3
+                                or (a.detail ->> 'replay_key' = $4 and a.happened_at > $5))) as is_recorded`,
+  (shopKey, action, { webhookId, replayKey }) => [
     shopKey,
     action,
     webhookId,
     replayKey,
     new Date(Date.now() - REPLAY_MS),
-  ]);
-  return row?.is_recorded === true;
-}
+  ],
+);
 
 /** A workspace that belongs to an account at a source. */
 export type AccountRow = {
@@ -123,9 +99,13 @@ export type AccountRow = {
   status: string | null;
 };
 
-const LIST_ACCOUNT_WORKSPACES = defineStatement({
-  name: "list_account_workspaces",
-  text: `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
+/**
+ * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
+ * first; also the one whose own domain it is. Index data_source_by_shop, over all workspaces.
+ */
+export const listAccountWorkspaces = query<AccountRow, [source: string, account: string]>(
+  "list_account_workspaces",
+  `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
            from workspace w
            left join data_source s on s.shop_key = w.shop_key and s.source = $1 and s.is_connection
           where w.shop_key in (
@@ -135,16 +115,4 @@ const LIST_ACCOUNT_WORKSPACES = defineStatement({
                   select d.shop_key from shop_directory d where d.shop_domain = $2)
             and coalesce(s.settings ->> 'shop', $2) = $2
           order by s.sealed_credentials is null, s.settings is null, w.shop_key`,
-});
-
-/**
- * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
- * first; also the one whose own domain it is. Index data_source_by_shop, over all workspaces.
- */
-export async function listAccountWorkspaces(
-  database: Queryable,
-  source: string,
-  account: string,
-): Promise<AccountRow[]> {
-  return database.rows(LIST_ACCOUNT_WORKSPACES, [source, account]);
-}
+);

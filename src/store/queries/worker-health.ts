@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { query } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 import type { SyncKindName } from "./sync-request.ts";
 import type { RunStatus } from "./sync-run.ts";
@@ -22,9 +21,10 @@ export type ConnectionHealthRow = {
   waiting: { kind: SyncKindName; failures: number; run_after: string }[];
 };
 
-const CONNECTION_HEALTH = defineStatement({
-  name: "connection_health",
-  text: `select w.shop_domain, s.source, s.kind, s.status,
+/** One row per connection of the installation, with its last run and what waits: sync_run_by_start. */
+export const connectionHealth = query<ConnectionHealthRow>(
+  "connection_health",
+  `select w.shop_domain, s.source, s.kind, s.status,
                 case when s.kind = 'label_cost' and s.currency_code <> w.currency_code
                      then s.currency_code end as foreign_currency_code,
                 s.last_synced_at, s.created_at as connected_at, s.last_error,
@@ -41,9 +41,4 @@ const CONNECTION_HEALTH = defineStatement({
            from data_source s join workspace w on w.shop_key = s.shop_key
           where s.is_connection
           order by w.shop_domain, s.source`,
-});
-
-/** One row per connection of the installation, with its last run and what waits: sync_run_by_start. */
-export async function connectionHealth(database: Queryable): Promise<ConnectionHealthRow[]> {
-  return database.rows(CONNECTION_HEALTH, []);
-}
+);
