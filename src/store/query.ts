@@ -1,5 +1,5 @@
 import { defineStatement } from "./database.ts";
-import type { Queryable } from "./database.ts";
+import type { Connection, Queryable } from "./database.ts";
 
 /**
  * A statement as the function that runs it: what it takes after the connection are its values, in their order, unless
@@ -105,6 +105,29 @@ export function inOrder<Inputs extends readonly unknown[], Result, On extends Qu
     const result = await first(database, ...inputs);
     for (const other of others) await other(database, ...inputs);
     return result;
+  };
+}
+
+/** The next rows of a cursor; empty at the end. */
+export type NextRows<Row> = () => Promise<Row[]>;
+
+/** Opens a cursor over what `select` finds, for portions of so many rows; it is closed when it has no more. */
+export function cursor<Row extends object, Inputs extends readonly unknown[] = []>(
+  name: string,
+  rowsPerFetch: number,
+  select: string,
+): Query<Inputs, NextRows<Row>, Connection> {
+  const open = command<Inputs, Connection>(`open_${name}`, `declare ${name} no scroll cursor for ${select}`);
+  return async (connection, ...inputs) => {
+    await open(connection, ...inputs);
+    let isOpen = true;
+    return async () => {
+      if (!isOpen) return [];
+      const { rows } = await connection.client.query<Row>(`fetch ${rowsPerFetch} from ${name}`);
+      isOpen = rows.length > 0;
+      if (!isOpen) await connection.client.query(`close ${name}`);
+      return rows;
+    };
   };
 }
 

@@ -87,13 +87,6 @@ export const putConnection = command<
   ],
 );
 
-/** The credentials as they are now, the row locked to the end of the transaction; null when there are none. */
-export const lockCredentials = queryValue<Buffer, [shopKey: number, source: string], Connection>(
-  "lock_credentials",
-  `select s.sealed_credentials from data_source s
-          where s.shop_key = $1 and s.source = $2 and s.is_connection for update`,
-);
-
 /** Replaces (null: deletes) the credentials of a connection. */
 export const setCredentials = command<[shopKey: number, source: string, sealedCredentials: Buffer | null]>(
   "set_credentials",
@@ -121,9 +114,4 @@ export const setSourceStatus = command<
 export const setReadiness = command<[shopKey: number, from: readonly string[], to: string]>(
   "set_readiness",
   "update workspace set readiness = $3 where shop_key = $1 and readiness = any($2)",
-);
-
-export const setBilling = command<[shopKey: number, billingStatus: "active" | "inactive"]>(
-  "set_billing",
-  "update workspace set billing_status = $2 where shop_key = $1",
 );

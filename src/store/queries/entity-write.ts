@@ -1,5 +1,6 @@
 import type { Connection } from "../database.ts";
-import { command } from "../query.ts";
+import { command, cursor } from "../query.ts";
+import type { EntityRow } from "./entities.ts";
 
 /** Removes the entities of touched SKUs and products, and all groups. Reads the shop's entities. */
 export const removeEntities = command<[shopKey: number], Connection>(
@@ -11,24 +12,11 @@ export const removeEntities = command<[shopKey: number], Connection>(
                  or e.type_rank = 2 and e.entity_key in (select product_gid from touched_product))`,
 );
 
-/** An entity without its search text. */
-export type NewEntityRow = {
-  type_rank: number;
-  label: string;
-  entity_key: string;
-  product_group_type: string;
-  subtitle: string | null;
-  product_gid: string | null;
-  sku: string | null;
-  product_title: string | null;
-  vendor: string | null;
-};
-
 /** Opens the cursor over the entities that belong in the place of the removed ones. */
-export const openNewEntities = command<[shopKey: number], Connection>(
-  "open_new_entity",
-  `declare new_entity no scroll cursor for
-     select 1 as type_rank, s.sku as label, s.sku as entity_key, '' as product_group_type,
+export const openNewEntities = cursor<EntityRow, [shopKey: number]>(
+  "new_entity",
+  2000,
+  `select 1 as type_rank, s.sku as label, s.sku as entity_key, '' as product_group_type,
             s.product_title as subtitle, s.product_gid, s.sku, s.product_title, s.vendor
        from sku s join touched_sku t on t.sku = s.sku where s.shop_key = $1
      union all
@@ -43,8 +31,3 @@ export const openNewEntities = command<[shopKey: number], Connection>(
           where shop_key = $1 and analytics_category is not null
        ) g (name, type, kind)`,
 );
-
-/** The next new entities, in no particular order; empty at the end. */
-export async function nextNewEntities(connection: Connection, limit: number): Promise<NewEntityRow[]> {
-  return (await connection.client.query<NewEntityRow>(`fetch ${limit} from new_entity`)).rows;
-}

@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, queryAny, requireRow, requireValue } from "../query.ts";
+import { command, cursor, queryAny, requireRow, requireValue } from "../query.ts";
 
 /**
  * The tables of one run, gone at its commit. Text is collated as in the tables it is joined with. staged_* hold what a
@@ -157,16 +157,11 @@ export const countStaged = requireRow<StagedCounts, [], Connection>(
 export type StagedOrderRow = { order_id: string; rows: string };
 
 /** Opens the cursor over all staged orders by id: a sort of the stage, so that they are written in key order. */
-export const openStagedOrders = command<[], Connection>(
-  "open_staged_order",
-  `declare staged_order no scroll cursor for
-     select s.order_id,
+export const openStagedOrders = cursor<StagedOrderRow>(
+  "staged_order",
+  200,
+  `select s.order_id,
             '[' || string_agg('[' || s.line_number || ',"' || s.kind || '",' || s.deleted || ',' || s.record || ']', ',') || ']'
               as rows
        from staged_order_row s group by s.order_id order by s.order_id`,
 );
-
-/** The next staged orders; empty at the end. */
-export async function nextStagedOrders(connection: Connection, limit: number): Promise<StagedOrderRow[]> {
-  return (await connection.client.query<StagedOrderRow>(`fetch ${limit} from staged_order`)).rows;
-}

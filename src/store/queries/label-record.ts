@@ -44,12 +44,6 @@ export const insertRecords = command<
   ],
 );
 
-/** Forgets records and progress of a run. A range of the primary key. */
-export const clearRecords = command<[shopKey: number, source: string]>(
-  "clear_label_records",
-  "delete from sync_record where shop_key = $1 and source = $2",
-);
-
 /** Moves the labels of the run's records to staged_label; of a record that came several times the last one counts. */
 export const stageRecords = command<[shopKey: number, source: string], Connection>(
   "stage_label_records",

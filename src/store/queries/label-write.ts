@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, inOrder, requireValue } from "../query.ts";
+import { command, cursor, inOrder, requireValue } from "../query.ts";
 
 /** Stores the staged labels that are new or different; returns how many. Primary key of return_label. */
 export const putLabels = requireValue<number, [shopKey: number, source: string], Connection>(
@@ -107,10 +107,10 @@ export type TouchedLabelRow = {
  * Opens the cursor over the touched labels: sets joined two at a time, since one that is taken for a single row would
  * be made again for each row of the others. return_request_by_return and the primary keys of return_label, order_line and return_event.
  */
-export const openTouchedLabels = command<[shopKey: number, currencyCode: string], Connection>(
-  "open_touched_label_row",
-  `declare touched_label_row no scroll cursor for
-     with label as materialized (
+export const openTouchedLabels = cursor<TouchedLabelRow, [shopKey: number, currencyCode: string]>(
+  "touched_label_row",
+  2000,
+  `with label as materialized (
        select l.source, l.label_id, l.amount_minor, l.voided_at is not null as is_voided,
               l.currency_code <> $2 as is_foreign, l.return_id, l.order_id,
               (l.charged_at at time zone 'UTC')::date as charged_on
@@ -146,11 +146,6 @@ function candidatesOf(units: string): string {
          join order_line o on o.shop_key = $1 and o.order_id = u.order_id and o.line_id = u.line_id
         where o.sold_units > 0
         group by u.source, u.label_id`;
-}
-
-/** The next touched labels, in no particular order; empty at the end. */
-export async function nextTouchedLabels(connection: Connection, limit: number): Promise<TouchedLabelRow[]> {
-  return (await connection.client.query<TouchedLabelRow>(`fetch ${limit} from touched_label_row`)).rows;
 }
 
 /** Marks the months that carry parts of touched labels. Index label_share_by_label. */

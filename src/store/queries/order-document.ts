@@ -1,6 +1,6 @@
 import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
-import { command } from "../query.ts";
+import { command, cursor } from "../query.ts";
 
 const FIND_DOCUMENTS = defineStatement({
   name: "find_documents",
@@ -20,16 +20,11 @@ export async function findDocuments(
 type StoredOrderRow = { order_id: string; document: unknown };
 
 /** Opens the cursor over every stored document of a shop: a range scan of order_document's primary key. */
-export const openStoredOrders = command<[shopKey: number], Connection>(
-  "open_stored_order",
-  `declare stored_order no scroll cursor for
-     select d.order_id, d.document from order_document d where d.shop_key = $1`,
+export const openStoredOrders = cursor<StoredOrderRow, [shopKey: number]>(
+  "stored_order",
+  200,
+  `select d.order_id, d.document from order_document d where d.shop_key = $1`,
 );
-
-/** The next stored documents; empty at the end. */
-export async function nextStoredOrders(connection: Connection, limit: number): Promise<StoredOrderRow[]> {
-  return (await connection.client.query(`fetch ${limit} from stored_order`)).rows;
-}
 
 /** Removes what is stored of some orders. Primary key of order_document. */
 export const removeDocuments = command<[shopKey: number, orderIds: readonly string[]], Connection>(

@@ -137,26 +137,6 @@ export type NewAlert = {
 };
 
 /**
- * An alert to the whole workspace; the same event is stored once. Dated by the clock: the start of a long transaction
- * would lie before what a client has polled already.
- */
-export const insertBroadcastAlert = command<[shopKey: number, alert: NewAlert], Connection>(
-  "insert_broadcast_alert",
-  `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, metadata, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp()) on conflict (shop_key, event_key) do nothing`,
-  (shopKey, alert) => [
-    shopKey,
-    alert.alertId,
-    alert.eventKey,
-    alert.category,
-    alert.severity,
-    alert.title,
-    alert.body,
-    JSON.stringify(alert.metadata),
-  ],
-);
-
-/**
  * Gives the planner the new sizes at once, where autovacuum would come to it later. Belongs outside a transaction: its
  * locks would keep other shops' runs waiting until the end of that.
  */

@@ -1,13 +1,5 @@
 import { query, queryAny, queryColumn, requireValue } from "../query.ts";
-
-/** Days as YYYY-MM-DD, both included; skus null = the whole workspace. */
-export type SaleEventRow = {
-  slug: string;
-  label: string;
-  starts_on: string;
-  ends_on: string;
-  skus: string[] | null;
-};
+import type { SaleEventRow } from "./report-figures.ts";
 
 /** Creates or replaces a sale event; true when it is new. */
 export const putSaleEvent = requireValue<boolean, [shopKey: number, event: SaleEventRow]>(

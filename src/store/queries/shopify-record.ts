@@ -1,28 +1,7 @@
-import { defineStatement } from "../database.ts";
-import type { Connection, Statement } from "../database.ts";
-import { command, queryColumn } from "../query.ts";
-
-/** The next rows of a cursor; empty at the end. */
-export type NextRows<Row> = () => Promise<Row[]>;
+import type { Connection } from "../database.ts";
+import { command, cursor, queryColumn } from "../query.ts";
 
 const ROWS_PER_FETCH = 2000;
-
-/** Opens the cursor that a statement declares; it is closed when it has no more rows. */
-async function openCursor<Row extends object>(
-  connection: Connection,
-  { statement, cursor }: { statement: Statement; cursor: string },
-  [shopKey, source]: [number, string],
-): Promise<NextRows<Row>> {
-  await connection.rows(statement, [shopKey, source]);
-  let isOpen = true;
-  return async () => {
-    if (!isOpen) return [];
-    const { rows } = await connection.client.query<Row>(`fetch ${ROWS_PER_FETCH} from ${cursor}`);
-    isOpen = rows.length > 0;
-    if (!isOpen) await connection.client.query(`close ${cursor}`);
-    return rows;
-  };
-}
 
 /** One fetched record of an order. `document` is what is stored of the order, on one of its rows at least. */
 export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
@@ -31,10 +10,15 @@ export type OrderRecordRow = { order_id: string; part: string; record: string; d
 const ORDER_PARTS = "'order', 'line', 'return', 'refund', 'agreement', 'whole_order'";
 const GRANDCHILD_PARTS = "'return_line', 'tracking', 'sale', 'tip'";
 
-const OPEN_ORDER_RECORDS = defineStatement({
-  name: "open_shopify_order_record",
-  text: `declare shopify_order_record no scroll cursor for
-     with mine as not materialized (
+/**
+ * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
+ * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
+ * source's records; one look-up in order_document's primary key for each order.
+ */
+export const openOrderRecords = cursor<OrderRecordRow, [shopKey: number, source: string]>(
+  "shopify_order_record",
+  ROWS_PER_FETCH,
+  `with mine as not materialized (
        select r.part, r.record_number, r.record_id, r.parent_id, r.record
          from sync_record r where r.shop_key = $1 and r.source = $2
      ), parent as (
@@ -57,43 +41,20 @@ const OPEN_ORDER_RECORDS = defineStatement({
               (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id)
             end as document
        from sorted s`,
-});
-
-/**
- * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
- * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
- * source's records; one look-up in order_document's primary key for each order.
- */
-export async function openOrderRecords(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<NextRows<OrderRecordRow>> {
-  const opened = { statement: OPEN_ORDER_RECORDS, cursor: "shopify_order_record" };
-  return openCursor(connection, opened, [shopKey, source]);
-}
+);
 
 /** One fetched record of a product. */
 export type ProductRecordRow = { product_id: string; part: string; record: string };
 
-const OPEN_PRODUCT_RECORDS = defineStatement({
-  name: "open_shopify_product_record",
-  text: `declare shopify_product_record no scroll cursor for
-     select coalesce(r.parent_id, r.record_id) as product_id, r.part, r.record
+/** Opens the cursor over all fetched records of products, those of one product together and in the order they came. */
+export const openProductRecords = cursor<ProductRecordRow, [shopKey: number, source: string]>(
+  "shopify_product_record",
+  ROWS_PER_FETCH,
+  `select coalesce(r.parent_id, r.record_id) as product_id, r.part, r.record
        from sync_record r
       where r.shop_key = $1 and r.source = $2 and r.part in ('product', 'variant', 'whole_product')
       order by 1, r.record_number`,
-});
-
-/** Opens the cursor over all fetched records of products, those of one product together and in the order they came. */
-export async function openProductRecords(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<NextRows<ProductRecordRow>> {
-  const opened = { statement: OPEN_PRODUCT_RECORDS, cursor: "shopify_product_record" };
-  return openCursor(connection, opened, [shopKey, source]);
-}
+);
 
 /** Asks for the refunds of every fetched order that has some. */
 export const askForRefunds = command<[shopKey: number, source: string], Connection>(

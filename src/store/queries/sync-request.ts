@@ -1,13 +1,17 @@
 import { command, query, queryAny, queryRow, queryValue } from "../query.ts";
 
-export type SyncKindName = "backfill" | "incremental" | "open_returns" | "refresh";
+/**
+ * Everything there is (backfill), what changed since the last run (incremental), orders whose returns are still under
+ * way (open_returns), or the records that webhooks named (refresh). A label source treats all of them alike.
+ */
+export type SyncKind = "backfill" | "incremental" | "open_returns" | "refresh";
 export type RequestedBy = "connect" | "schedule" | "webhook" | "operator";
 
 /** A request whose turn it is. */
 export type SyncRequestRow = {
   shop_key: number;
   source: string;
-  kind: SyncKindName;
+  kind: SyncKind;
   requested_by: RequestedBy;
   asked: number;
   attempt: number;
@@ -26,7 +30,7 @@ const delayOf = (requestedBy: string): string =>
  */
 export const requestRun = queryValue<
   Date,
-  [request: { shopKey: number; source: string; kind: SyncKindName; requestedBy: RequestedBy }]
+  [request: { shopKey: number; source: string; kind: SyncKind; requestedBy: RequestedBy }]
 >(
   "ask_for_run",
   `insert into sync_request as r (shop_key, source, kind, requested_by, run_after)
@@ -92,7 +96,7 @@ export type OpenRequestRow = {
 };
 
 /** The request for one kind of run of a source; null when there is none. Primary keys. */
-export const findRequest = queryRow<OpenRequestRow, [shopKey: number, source: string, kind: SyncKindName]>(
+export const findRequest = queryRow<OpenRequestRow, [shopKey: number, source: string, kind: SyncKind]>(
   "find_request",
   `select r.requested_at, r.attempt, r.failures, r.run_after, r.run_after <= clock_timestamp() as is_due,
                 s.last_error as error
@@ -131,7 +135,7 @@ export const postponeRequest = command<
 );
 
 /** Takes back what was asked for of a source, one kind or all (null); whether anything was. */
-export const dropRequests = queryAny<[shopKey: number, source: string, kind: SyncKindName | null]>(
+export const dropRequests = queryAny<[shopKey: number, source: string, kind: SyncKind | null]>(
   "drop_requests",
   `delete from sync_request r
           where r.shop_key = $1 and r.source = $2 and ($3::text is null or r.kind = $3)

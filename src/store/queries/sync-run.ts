@@ -1,5 +1,5 @@
 import { command, query, queryAny, queryRow } from "../query.ts";
-import type { RequestedBy, SyncKindName } from "./sync-request.ts";
+import type { RequestedBy, SyncKind } from "./sync-request.ts";
 
 export type RunStatus = "running" | "succeeded" | "failed" | "interrupted";
 
@@ -10,7 +10,7 @@ export const startRun = command<
       shopKey: number;
       runId: string;
       source: string;
-      kind: SyncKindName;
+      kind: SyncKind;
       requestedBy: RequestedBy;
       attempt: number;
     },
@@ -92,7 +92,7 @@ export type RunRow = {
   run_id: string;
   shop_domain: string;
   source: string;
-  kind: SyncKindName;
+  kind: SyncKind;
   requested_by: RequestedBy;
   status: RunStatus;
   attempt: number;
@@ -140,10 +140,7 @@ export const listRuns = query<
 );
 
 /** The newest run of a kind that began at or after a moment of the database's clock. sync_run_by_start. */
-export const findRunSince = queryRow<
-  RunRow,
-  [shopKey: number, source: string, kind: SyncKindName, since: Date]
->(
+export const findRunSince = queryRow<RunRow, [shopKey: number, source: string, kind: SyncKind, since: Date]>(
   "find_run_since",
   `select ${runColumns("r.notes")}
            from sync_run r join workspace w on w.shop_key = r.shop_key

@@ -1,6 +1,6 @@
 import { query } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
-import type { SyncKindName } from "./sync-request.ts";
+import type { SyncKind } from "./sync-request.ts";
 import type { RunStatus } from "./sync-run.ts";
 
 /** A connection as the health check sees it. */
@@ -14,11 +14,11 @@ export type ConnectionHealthRow = {
   last_synced_at: Date | null;
   connected_at: Date;
   last_error: string | null;
-  last_run: { kind: SyncKindName; status: RunStatus; started_at: string; attempt: number } | null;
+  last_run: { kind: SyncKind; status: RunStatus; started_at: string; attempt: number } | null;
   /** Of the last 24 hours. */
   interrupted_runs: number;
   /** What waits for a worker, and how often it has failed in a row. */
-  waiting: { kind: SyncKindName; failures: number; run_after: string }[];
+  waiting: { kind: SyncKind; failures: number; run_after: string }[];
 };
 
 /** One row per connection of the installation, with its last run and what waits: sync_run_by_start. */

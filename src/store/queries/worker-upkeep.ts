@@ -1,8 +1,8 @@
 import { command, requireValue } from "../query.ts";
-import type { SyncKindName } from "./sync-request.ts";
+import type { SyncKind } from "./sync-request.ts";
 
 /** Removes the history of one kind of runs that began before a moment, of all shops. sync_run_by_kind. */
-export const deleteOldRuns = command<[kind: SyncKindName, before: Date]>(
+export const deleteOldRuns = command<[kind: SyncKind, before: Date]>(
   "delete_old_runs",
   "delete from sync_run r where r.kind = $1 and r.started_at < $2 and r.status <> 'running'",
 );

@@ -30,7 +30,7 @@ export const insertWorkspace = command<[shopKey: number, workspace: NewWorkspace
   ],
 );
 
-/** null = as it is. */
+/** null = as it is, and so is what is left out. */
 export type WorkspaceChange = {
   planKey: string | null;
   billingStatus: string | null;
@@ -40,7 +40,7 @@ export type WorkspaceChange = {
 };
 
 /** Changes the settings that admission reads with each request. */
-export const updateWorkspace = command<[shopKey: number, change: WorkspaceChange]>(
+export const updateWorkspace = command<[shopKey: number, change: Partial<WorkspaceChange>]>(
   "update_workspace",
   `update workspace
             set plan_key = coalesce($2, plan_key), billing_status = coalesce($3, billing_status),
