@@ -1,7 +1,6 @@
 import { monthToDate } from "../../lib/month.ts";
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
-import { query } from "../query.ts";
+import { query, queryRow } from "../query.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
 import type { WatchedKind } from "./watchlist-write.ts";
 
@@ -21,9 +20,9 @@ export type AlertSettingsRow = {
   }[];
 };
 
-const LOAD_ALERT_SETTINGS = defineStatement({
-  name: "load_alert_settings",
-  text: `select w.primary_window_days, w.min_sold_units, w.data_as_of,
+const findAlertSettings = queryRow<AlertSettingsRow, [shopKey: number]>(
+  "load_alert_settings",
+  `select w.primary_window_days, w.min_sold_units, w.data_as_of,
                 (select right(max(a.event_key), 7) from alert a
                   where a.shop_key = $1
                     and a.event_key >= 'report_ready:' and a.event_key < 'report_ready;') as newest_report_month,
@@ -32,12 +31,12 @@ const LOAD_ALERT_SETTINGS = defineStatement({
                           'last_synced_at', s.last_synced_at, 'created_at', s.created_at) order by s.source), '[]')
                    from data_source s where s.shop_key = $1) as sources
            from workspace w where w.shop_key = $1`,
-});
+);
 
 /** One row, by primary keys and the unique index of event_key; throws when there is no such workspace. */
 export async function loadAlertSettings(database: Queryable, shopKey: number): Promise<AlertSettingsRow> {
-  const [row] = await database.rows<AlertSettingsRow>(LOAD_ALERT_SETTINGS, [shopKey]);
-  if (row === undefined) throw new Error("the workspace does not exist");
+  const row = await findAlertSettings(database, shopKey);
+  if (row === null) throw new Error("the workspace does not exist");
   return row;
 }
 

@@ -1,18 +1,12 @@
-import { defineStatement } from "../database.ts";
 import type { Connection, Queryable } from "../database.ts";
-import { command, queryValue, requireRow, requireValue } from "../query.ts";
-
-const FIND_PROGRESS = defineStatement({
-  name: "find_label_progress",
-  text: `select record from sync_record
-          where shop_key = $1 and source = $2 and part = 'progress' and record_number = 0`,
-});
+import { command, query, queryValue, requireRow, requireValue } from "../query.ts";
 
 /** How far an unfinished run of a label source came, in its own format; null = there is none. Primary key. */
-export async function findProgress(database: Queryable, shopKey: number, source: string): Promise<unknown> {
-  const [row] = await database.rows<{ record: string }>(FIND_PROGRESS, [shopKey, source]);
-  return row === undefined ? null : JSON.parse(row.record);
-}
+export const findProgress = queryValue<unknown, [shopKey: number, source: string]>(
+  "find_label_progress",
+  `select record::json from sync_record
+          where shop_key = $1 and source = $2 and part = 'progress' and record_number = 0`,
+);
 
 /** Remembers how far a run came, with the records it has read so far. */
 export const putProgress = command<[shopKey: number, source: string, progress: unknown], Connection>(
@@ -114,12 +108,12 @@ export async function removeUnnamedLabels(
 /** When a stored label was charged and, if it was, voided. */
 export type StoredLabel = { label_id: string; charged_at: Date; voided_at: Date | null };
 
-const FIND_LABELS = defineStatement({
-  name: "find_stored_labels",
-  text: `select l.label_id, l.charged_at, l.voided_at
+const listLabels = query<StoredLabel, [shopKey: number, source: string, labelIds: readonly string[]]>(
+  "find_stored_labels",
+  `select l.label_id, l.charged_at, l.voided_at
            from return_label l
           where l.shop_key = $1 and l.source = $2 and l.label_id = any($3)`,
-});
+);
 
 /** The stored ones of these labels by their id. Primary key. */
 export async function findLabels(
@@ -128,7 +122,7 @@ export async function findLabels(
   source: string,
   labelIds: readonly string[],
 ): Promise<Map<string, StoredLabel>> {
-  const rows = await database.rows<StoredLabel>(FIND_LABELS, [shopKey, source, labelIds]);
+  const rows = await listLabels(database, shopKey, source, labelIds);
   return new Map(rows.map((row) => [row.label_id, row]));
 }
 

@@ -1,11 +1,10 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
-import { command, cursor } from "../query.ts";
+import { command, cursor, query } from "../query.ts";
 
-const FIND_DOCUMENTS = defineStatement({
-  name: "find_documents",
-  text: "select d.order_id, d.document from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
-});
+const listDocuments = query<StoredOrderRow, [shopKey: number, orderIds: readonly string[]], Connection>(
+  "find_documents",
+  "select d.order_id, d.document from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
+);
 
 /** What is stored of some orders, as JSON values by order id. Primary key of order_document. */
 export async function findDocuments(
@@ -13,7 +12,7 @@ export async function findDocuments(
   shopKey: number,
   orderIds: readonly string[],
 ): Promise<Map<string, unknown>> {
-  const rows = await connection.rows<StoredOrderRow>(FIND_DOCUMENTS, [shopKey, orderIds]);
+  const rows = await listDocuments(connection, shopKey, orderIds);
   return new Map(rows.map((row) => [row.order_id, row.document]));
 }
 

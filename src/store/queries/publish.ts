@@ -1,4 +1,3 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
 import { command, queryValue, requireValue } from "../query.ts";
 
@@ -49,31 +48,21 @@ const IS_DISCONNECTED =
 const PUBLISHED_STATE = `status = case when ${IS_DISCONNECTED} then s.status else 'ok' end,
                 last_error = case when ${IS_DISCONNECTED} then s.last_error end`;
 
-const PUT_STORE_SOURCE = defineStatement({
-  name: "put_store_source",
-  text: `insert into data_source as s (shop_key, source, kind, status, last_synced_at) values ($1, $2, 'store', 'ok', $3)
-         on conflict (shop_key, source) do update
-            set kind = 'store', last_synced_at = excluded.last_synced_at, ${PUBLISHED_STATE}
-         returning s.status, s.is_connection`,
-});
-
 /**
  * Records a successful run of a store source; whether it is a connection that still holds. What was disconnected while
  * it was read stays so.
  */
-export async function putStoreSource(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-  asOf: Date,
-): Promise<boolean> {
-  const [row] = await connection.rows<{ status: string; is_connection: boolean }>(PUT_STORE_SOURCE, [
-    shopKey,
-    source,
-    asOf,
-  ]);
-  return row?.is_connection === true && row.status === "ok";
-}
+export const putStoreSource = requireValue<
+  boolean,
+  [shopKey: number, source: string, asOf: Date],
+  Connection
+>(
+  "put_store_source",
+  `insert into data_source as s (shop_key, source, kind, status, last_synced_at) values ($1, $2, 'store', 'ok', $3)
+         on conflict (shop_key, source) do update
+            set kind = 'store', last_synced_at = excluded.last_synced_at, ${PUBLISHED_STATE}
+         returning (s.is_connection and s.status = 'ok') is true as is_connected`,
+);
 
 /**
  * Records a successful run of a label source (M10): one label in a foreign currency makes it the source's, unless it

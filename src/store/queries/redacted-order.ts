@@ -1,6 +1,5 @@
-import { defineStatement } from "../database.ts";
-import type { Connection, Queryable } from "../database.ts";
-import { command, inOrder, query } from "../query.ts";
+import type { Connection } from "../database.ts";
+import { command, inOrder, query, queryColumn } from "../query.ts";
 
 /**
  * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay
@@ -34,16 +33,11 @@ export const redactOrders = inOrder<[shopKey: number, orderIds: readonly string[
   ),
 );
 
-const LIST_REDACTED = defineStatement({
-  name: "list_redacted_orders",
-  text: "select r.order_id from redacted_order r where r.shop_key = $1",
-});
-
 /** The orders whose names and tracking numbers are not to be stored. Primary key. */
-export async function listRedactedOrders(database: Queryable, shopKey: number): Promise<Set<string>> {
-  const rows = await database.rows<{ order_id: string }>(LIST_REDACTED, [shopKey]);
-  return new Set(rows.map((row) => row.order_id));
-}
+export const listRedactedOrders = queryColumn<string, [shopKey: number]>(
+  "list_redacted_orders",
+  "select r.order_id from redacted_order r where r.shop_key = $1",
+);
 
 /** What is stored of a label of a redacted order. */
 export type RedactedLabel = { label_id: string; order_id: string | null; return_id: string | null };

@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { LISTING_ID } from "./listing.ts";
 import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
@@ -41,9 +41,9 @@ const ENTITIES = `${CHOSEN}, entity as (
            d (period, month, starts_on, ends_on, is_whole)
   )`;
 
-const LOAD_GROUP_SALE_FIGURES = defineStatement({
-  name: "load_group_sale_figures",
-  text: `with ${ENTITIES}
+const loadGroupSaleFigures = query<SaleFiguresRow, unknown[]>(
+  "load_group_sale_figures",
+  `with ${ENTITIES}
   select d.period, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
     from entity e
    cross join days d
@@ -56,7 +56,7 @@ const LOAD_GROUP_SALE_FIGURES = defineStatement({
      offset 0
    ) m
    group by d.period`,
-});
+);
 
 /** Lines of the days of `entity`'s rows that meet a condition. */
 const linesOf = (condition: string) => `select d.period, l.order_id, l.line_id, l.sold_units
@@ -66,9 +66,9 @@ const linesOf = (condition: string) => `select d.period, l.order_id, l.line_id, 
        and l.ordered_on between d.starts_on and d.ends_on and ${condition}
      where not d.is_whole and l.sold_units > 0`;
 
-const LOAD_LINE_SALE_FIGURES = defineStatement({
-  name: "load_line_sale_figures",
-  text: `with ${ENTITIES}, line as materialized (
+const loadLineSaleFigures = query<SaleFiguresRow, unknown[]>(
+  "load_line_sale_figures",
+  `with ${ENTITIES}, line as materialized (
     ${linesOf("l.sku = e.entity_key")} and e.entity_kind = 'sku'
        and (e.listing_id is null or ${LISTING_ID} = e.listing_id)
     union all
@@ -93,7 +93,7 @@ const LOAD_LINE_SALE_FIGURES = defineStatement({
   )
   select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units
     from part p group by p.period`,
-});
+);
 
 /**
  * One row per period that sold something: units sold on its days, and those of them returned inside the window (M15).
@@ -117,9 +117,8 @@ export async function loadSaleFigures(
     days.map((row) => row.isWhole),
     scope.kind === "skus" ? scope.skus : [],
   ];
-  return hasDays(scope)
-    ? database.rows<SaleFiguresRow>(LOAD_GROUP_SALE_FIGURES, values)
-    : database.rows<SaleFiguresRow>(LOAD_LINE_SALE_FIGURES, values);
+  const load = hasDays(scope) ? loadGroupSaleFigures : loadLineSaleFigures;
+  return load(database, ...values);
 }
 
 const LISTED_SKUS = { kind: "skus", key: "", includeUsed: false, vendor: null } as const;

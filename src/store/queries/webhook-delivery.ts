@@ -1,13 +1,32 @@
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
 import { command, query, requireValue } from "../query.ts";
 
 /** A record that a delivery names, to be fetched again. */
 export type NamedRecord = { kind: string; recordId: string };
 
-const RECORD_DELIVERY = defineStatement({
-  name: "record_webhook_delivery",
-  text: `with taken as (
+/** A body that comes again after a day is a new delivery. */
+const REPLAY_MS = 24 * 3_600_000;
+
+/** A delivery and the records it names. */
+export type WebhookDelivery = {
+  shopKey: number;
+  source: string;
+  webhookId: string;
+  topic: string;
+  replayKey: string;
+  records: readonly NamedRecord[];
+};
+
+/** Whether a delivery was taken in. Primary key. */
+export const hasDelivery = requireValue<boolean, [shopKey: number, source: string, webhookId: string]>(
+  "has_webhook_delivery",
+  `select exists (select from webhook_delivery d
+                         where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
+);
+
+const takeDelivery = requireValue<boolean, [delivery: WebhookDelivery]>(
+  "record_webhook_delivery",
+  `with taken as (
            insert into webhook_delivery (shop_key, source, webhook_id, topic, replay_key) values ($1, $2, $3, $4, $7)
            on conflict (shop_key, source, replay_key) do update
               set webhook_id = excluded.webhook_id, topic = excluded.topic, received_at = excluded.received_at
@@ -19,29 +38,8 @@ const RECORD_DELIVERY = defineStatement({
              from taken, unnest($5::text[], $6::text[]) named (kind, record_id)
            on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at
          )
-         select count(*)::integer as taken from taken`,
-});
-
-/** A body that comes again after a day is a new delivery. */
-const REPLAY_MS = 24 * 3_600_000;
-
-/**
- * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, by its webhook id
- * or within a day by its replay key, and nothing changes. Primary keys and webhook_delivery_by_replay_key.
- */
-export async function recordDelivery(
-  database: Queryable,
-  delivery: {
-    shopKey: number;
-    source: string;
-    webhookId: string;
-    topic: string;
-    replayKey: string;
-    records: readonly NamedRecord[];
-  },
-): Promise<boolean> {
-  if (await hasDelivery(database, delivery.shopKey, delivery.source, delivery.webhookId)) return false;
-  const [row] = await database.rows<{ taken: number }>(RECORD_DELIVERY, [
+         select count(*) = 1 as is_taken from taken`,
+  (delivery) => [
     delivery.shopKey,
     delivery.source,
     delivery.webhookId,
@@ -50,16 +48,17 @@ export async function recordDelivery(
     delivery.records.map(({ recordId }) => recordId),
     delivery.replayKey,
     new Date(Date.now() - REPLAY_MS),
-  ]);
-  return row?.taken === 1;
-}
-
-/** Whether a delivery was taken in. Primary key. */
-export const hasDelivery = requireValue<boolean, [shopKey: number, source: string, webhookId: string]>(
-  "has_webhook_delivery",
-  `select exists (select from webhook_delivery d
-                         where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
+  ],
 );
+
+/**
+ * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, by its webhook id
+ * or within a day by its replay key, and nothing changes. Primary keys and webhook_delivery_by_replay_key.
+ */
+export async function recordDelivery(database: Queryable, delivery: WebhookDelivery): Promise<boolean> {
+  const { shopKey, source, webhookId } = delivery;
+  return !(await hasDelivery(database, shopKey, source, webhookId)) && takeDelivery(database, delivery);
+}
 
 /** Lets a delivery that came to nothing come again. Primary key. */
 export const forgetDelivery = command<[shopKey: number, source: string, webhookId: string]>(
