@@ -7,15 +7,7 @@ const clock = "No clock here: take the time as an argument.";
 const environment = "Only src/config.ts reads the environment.";
 
 /** Query modules of imports and runs alone, which no request reaches. */
-const runQueries = [
-  "distribute",
-  "entity-write",
-  "import-stage",
-  "label-write",
-  "order-document",
-  "ordered-import",
-  "shopify-record",
-].map((name) => `src/store/queries/${name}.ts`);
+const runQueries = ["distribute", "import-stage"].map((name) => `src/store/queries/${name}.ts`);
 
 export default defineConfig({
   plugins: ["eslint", "typescript", "unicorn", "oxc", "import", "promise"],

@@ -4,7 +4,7 @@
  */
 import { openDatabase } from "../src/store/database.ts";
 import { createShopifyConnector } from "../src/sync/connectors/shopify/connector.ts";
-import type { SyncKind } from "../src/sync/connector.ts";
+import type { SyncKind } from "../src/store/queries/sync-request.ts";
 
 export type BackfillRun = {
   databaseUrl: string;

@@ -6,7 +6,7 @@ import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { putConnection } from "../src/store/queries/data-source.ts";
-import type { SyncKind } from "../src/sync/connector.ts";
+import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import type { BackfillOutcome, BackfillRun } from "./backfill-run.ts";
 import type { BenchContext } from "./context.ts";
 import type { BenchRow } from "./table.ts";

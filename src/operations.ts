@@ -10,7 +10,7 @@ import type { DatabasePool, Queryable } from "./store/database.ts";
 import { knownMigrations } from "./store/migrate.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
 import { checkReadiness } from "./store/readiness.ts";
-import { dueRunsByKind, failedRunsByKind, syncAgeByKind } from "./store/queries/sync-metrics.ts";
+import { syncMetrics } from "./store/queries/sync-metrics.ts";
 
 /** The metrics of one process: its requests, its pools, and what each scrape reads from the database. */
 export type Metrics = HttpMetrics & {
@@ -111,20 +111,17 @@ function createDatabaseGauges(database: Queryable, gauge: MakeGauge): () => Prom
   return async () => {
     for (const shown of [...levels, age, due, failed]) shown.reset();
     try {
-      const [applied, ages, dueRuns, failedRuns] = await within(
+      const [applied, kinds] = await within(
         LOOK_TIMEOUT_MS,
-        Promise.all([
-          appliedMigrations(database),
-          syncAgeByKind(database),
-          dueRunsByKind(database),
-          failedRunsByKind(database),
-        ]),
+        Promise.all([appliedMigrations(database), syncMetrics(database)]),
       );
       levels[0].set(applied.length);
       levels[1].set((await knownMigrations()).length);
-      for (const row of ages) age.set({ source_kind: row.kind }, row.age_seconds);
-      for (const row of dueRuns) due.set({ source_kind: row.kind }, row.runs);
-      for (const row of failedRuns) failed.set({ source_kind: row.kind }, row.runs);
+      for (const { kind, age_seconds: ageSeconds, ...runs } of kinds) {
+        if (ageSeconds !== null) age.set({ source_kind: kind }, ageSeconds);
+        due.set({ source_kind: kind }, runs.due_runs);
+        failed.set({ source_kind: kind }, runs.failed_runs);
+      }
       up.set(1);
     } catch {
       up.set(0);

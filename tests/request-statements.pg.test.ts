@@ -72,7 +72,7 @@ test("every endpoint, with each selector, list and page", () =>
       const cursor = String(page.json().meta["next_cursor"]);
       await service.call(endpoint.path, { token: tenant.token, params: { limit: 1, cursor } });
     }
-  }, ["admit_many", "load_report_breakdown", "list_alerts"]));
+  }, ["admit_callers", "load_report_breakdown", "list_alerts"]));
 
 test("every MCP tool", () =>
   checkSurface(async () => {
@@ -82,7 +82,7 @@ test("every MCP tool", () =>
       const call = toolCall(endpoint.tool.name, leastParameters(endpoint));
       assert.equal((await post(service.address, call, { token: tenant.token })).status, 200);
     }
-  }, ["admit_many", "list_alerts"]));
+  }, ["admit_callers", "list_alerts"]));
 
 const SHOP = "own.myshopify.com";
 const named = { shop_id: 1, shop_domain: SHOP };
@@ -115,7 +115,7 @@ test("SQL beside the registry is found", async () => {
   const reading = openConnections(service.databaseUrl, { applicationName: "returns-reading" });
   statements.forget();
   await reading.transaction(({ client }) => client.query("select 'beside'"));
-  await reading.rows({ name: "admit_many", text: "select 'under a taken name'" }, []);
+  await reading.rows({ name: "admit_callers", text: "select 'under a taken name'" }, []);
   await reading.close();
   assert.deepEqual(statements.unregistered(), ["select 'beside'", "select 'under a taken name'"]);
 });

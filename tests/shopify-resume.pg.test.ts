@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { randomOf } from "../simulators/shopify/world/random.ts";
-import type { SyncKind } from "../src/sync/connector.ts";
+import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
 

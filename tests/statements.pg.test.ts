@@ -32,9 +32,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   delete_old_deliveries: "worker: upkeep",
   list_account_workspaces: "platform: from the shop that a webhook names to its workspace",
   list_due_sources: "worker: the schedule",
-  sync_age_by_kind: "operator: metrics",
-  due_runs_by_kind: "operator: metrics",
-  failed_runs_by_kind: "operator: metrics",
+  sync_metrics: "operator: metrics",
 };
 
 /** The tables that hold nothing of a workspace, and where they lie in a distributed installation. */

@@ -5,7 +5,7 @@ import { findConnection } from "../src/store/queries/data-source.ts";
 import { listRuns } from "../src/store/queries/sync-run.ts";
 import type { RunRow } from "../src/store/queries/sync-run.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
-import type { SyncKind } from "../src/sync/connector.ts";
+import type { SyncKind } from "../src/store/queries/sync-request.ts";
 import { startWorker } from "../src/worker/worker.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";

@@ -27,18 +27,8 @@ export type ImportRequest = {
 /** `label` names the step; `total` is in whatever the step counts. */
 export type ProgressListener = (label: string, done: number, total: number) => void;
 
-/** `imported` is false when rows that cannot be used kept everything out, or when there is no row to import. */
-export type ImportSummary = {
-  imported: boolean;
-  counts: ImportResult["counts"];
-  /** All rows that cannot be used; `invalid` lists the first of them. */
-  invalid_count: number;
-  invalid: ImportResult["invalid"];
-  warnings: ImportResult["warnings"];
-  /** Cohort months that changed, as YYYY-MM. */
-  changed_months: string[];
-  data_version: number;
-};
+/** What an import has done. */
+export type ImportSummary = ImportResult;
 
 const STEP_LABELS: Readonly<Record<string, string>> = {
   orders: "Merging orders",
@@ -81,20 +71,8 @@ export async function importIntoWorkspace(
       }
       await evaluateAlerts({ database, shopKey: workspace.shop_key, now: new Date() });
     }
-    return summaryOf(result);
+    return result;
   } catch (error) {
     throw error instanceof ImportError ? impossible(`${error.message}.`) : error;
   }
-}
-
-function summaryOf(result: ImportResult): ImportSummary {
-  return {
-    imported: result.imported,
-    counts: result.counts,
-    invalid_count: result.invalidCount,
-    invalid: result.invalid,
-    warnings: result.warnings,
-    changed_months: result.dirtyMonths,
-    data_version: result.dataVersion,
-  };
 }

@@ -5,7 +5,7 @@ import {
   putSaleEvent,
   unknownSkus,
 } from "../store/queries/sale-event-write.ts";
-import type { SaleEventRow } from "../store/queries/sale-event-write.ts";
+import type { SaleEventRow } from "../store/queries/report-figures.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { recordAction } from "./audit.ts";

@@ -7,7 +7,7 @@ import { findRunSince } from "../store/queries/sync-run.ts";
 import type { RunRow } from "../store/queries/sync-run.ts";
 import { hasWorker } from "../store/queries/worker-upkeep.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import type { SyncKind } from "../sync/connector.ts";
+import type { SyncKind } from "../store/queries/sync-request.ts";
 import { recordAction } from "./audit.ts";
 import { quoted } from "./input.ts";
 import { impossible } from "./refusal.ts";

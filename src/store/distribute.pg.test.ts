@@ -63,8 +63,8 @@ test("every table with a shop_key is distributed by it beside workspace, and a s
   const keys = await listForeignKeys(database);
   const tables = await listTenantTables(database);
   const made = await distributeInstallation(database);
-  assert.deepEqual(made.distributedTables, tables);
-  assert.deepEqual(made.referenceTables, ["plan"]);
+  assert.deepEqual(made.distributed_tables, tables);
+  assert.deepEqual(made.reference_tables, ["plan"]);
   assert.ok(made.functions.some((signature) => signature.startsWith("admit(")));
   const calls = await database.rows<{ name: string; object: string; colocate_with: string | null }>(
     { name: "list_calls", text: "select name, object, colocate_with from call order by number" },
@@ -84,12 +84,12 @@ test("every table with a shop_key is distributed by it beside workspace, and a s
   );
   assert.deepEqual(await listForeignKeys(database), keys);
   const again = await distributeInstallation(database);
-  assert.deepEqual([again.distributedTables, again.referenceTables], [[], []]);
+  assert.deepEqual([again.distributed_tables, again.reference_tables], [[], []]);
 });
 
 test("a table that a later migration brings joins the others", async () => {
   await run(
     "create table later (shop_key bigint references workspace on delete cascade, primary key (shop_key))",
   );
-  assert.deepEqual((await distributeInstallation(database)).distributedTables, ["later"]);
+  assert.deepEqual((await distributeInstallation(database)).distributed_tables, ["later"]);
 });

@@ -14,7 +14,7 @@ import {
 } from "./queries/distribute.ts";
 
 /** Tables that one call distributed (none when all were already), and the functions that run on their nodes. */
-export type Distribution = { distributedTables: string[]; referenceTables: string[]; functions: string[] };
+export type Distribution = { distributed_tables: string[]; reference_tables: string[]; functions: string[] };
 
 const FIRST_TABLE = "workspace";
 const REFERENCE_TABLES = ["plan"];
@@ -45,7 +45,7 @@ export async function distributeInstallation(database: Database): Promise<Distri
     for (const table of referenceTables) await makeReferenceTable(connection, table);
     await distributeTables(connection, tenantTables);
     const functions = await distributeFunctions(connection);
-    return { distributedTables: tenantTables, referenceTables, functions };
+    return { distributed_tables: tenantTables, reference_tables: referenceTables, functions };
   });
 }
 

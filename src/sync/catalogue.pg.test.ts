@@ -33,8 +33,8 @@ test("a product that is described later replaces what lines state, and moves to 
   const shopKey = await openWith({ "order_lines.csv": LINES });
   const files = { "products.csv": csv("product_id,title,vendor", "p1,Fedora,Hatter") };
   const result = await shop.import(shopKey, { ...NO_LINES, ...files });
-  assert.deepEqual(result.dirtyMonths, ["2026-01", "2026-02"]);
-  assert.equal(result.dataVersion, 2);
+  assert.deepEqual(result.changed_months, ["2026-01", "2026-02"]);
+  assert.equal(result.data_version, 2);
   assert.deepEqual(await products(shopKey), ["gid://import/Product/p1 Fedora Hatter described"]);
   assert.equal((await skus(shopKey))[0], "A gid://import/Product/p1 Fedora Hatter new from lines");
 });
@@ -57,7 +57,7 @@ test("M14: a variant that arrives later gives its lines SKU, product, condition 
     "v9,p9,LOOSE,,,1.25",
   );
   const result = await shop.import(shopKey, { ...NO_LINES, "variants.csv": variants });
-  assert.deepEqual(result.dirtyMonths, ["2026-03", "2026-04"]);
+  assert.deepEqual(result.changed_months, ["2026-03", "2026-04"]);
   const rows = await shop.rows(
     `select order_id, sku, product_gid, used, unit_cost_minor from order_line
       where shop_key = $1 and order_id in ('o3', 'o4') order by order_id`,
@@ -82,7 +82,7 @@ test("a product that moves to another family dirties the months it was sold in, 
   });
   const shopKey = await openWith({ "order_lines.csv": LINES, ...described("Summer ") });
   const result = await shop.import(shopKey, { ...NO_LINES, ...described("Winter") });
-  assert.deepEqual(result.dirtyMonths, ["2026-01", "2026-02"]);
+  assert.deepEqual(result.changed_months, ["2026-01", "2026-02"]);
   const families = await shop.rows(
     "select distinct entity_key from cohort where shop_key = $1 and entity_kind = 'family'",
     [shopKey],

@@ -9,11 +9,9 @@ import {
   touchProductsOfSkus,
   touchSkusOfProducts,
 } from "../store/queries/catalogue.ts";
-import { nextNewEntities, openNewEntities, removeEntities } from "../store/queries/entity-write.ts";
-import type { NewEntityRow } from "../store/queries/entity-write.ts";
+import { openNewEntities, removeEntities } from "../store/queries/entity-write.ts";
+import type { EntityRow } from "../store/queries/entities.ts";
 import { openCopyBuffer } from "./copy.ts";
-
-const ENTITIES_PER_FETCH = 2000;
 
 /** Stores the staged products and variants; returns how many are new or different. */
 export async function putCatalogue(connection: Connection, shopKey: number): Promise<number> {
@@ -39,9 +37,8 @@ async function deriveEntities(connection: Connection, shopKey: number): Promise<
              vendor, search_text)`,
   );
   await removeEntities(connection, shopKey);
-  await openNewEntities(connection, shopKey);
-  let rows = await nextNewEntities(connection, ENTITIES_PER_FETCH);
-  while (rows.length > 0) {
+  const next = await openNewEntities(connection, shopKey);
+  for (let rows = await next(); rows.length > 0; rows = await next()) {
     for (const row of rows) {
       buffer.add([
         shopKey,
@@ -58,12 +55,11 @@ async function deriveEntities(connection: Connection, shopKey: number): Promise<
       ]);
     }
     await buffer.send();
-    rows = await nextNewEntities(connection, ENTITIES_PER_FETCH);
   }
 }
 
 /** Label, SKU, product title and vendor, each once; the label first. */
-function searchTextOf(row: NewEntityRow): string {
+function searchTextOf(row: EntityRow): string {
   const texts = [row.label, row.sku, row.product_title, row.vendor].filter((text) => text !== null);
   return [...new Set(texts.map(fold))].join("\n");
 }

@@ -1,11 +1,6 @@
 import type { Database } from "../store/database.ts";
 import type { SourceKind } from "../store/queries/data-source.ts";
-
-/**
- * Everything there is (backfill), what changed since the last run (incremental), orders whose returns are still under
- * way (open_returns), or the records that webhooks named (refresh). A label source treats all of them alike.
- */
-export type SyncKind = "backfill" | "incremental" | "open_returns" | "refresh";
+import type { SyncKind } from "../store/queries/sync-request.ts";
 
 /** A source that the worker reads. */
 export type Connector = {

@@ -1,6 +1,6 @@
 import { seal, unseal } from "../lib/seal.ts";
 import type { Database } from "../store/database.ts";
-import { findConnection, lockCredentials, setCredentials } from "../store/queries/data-source.ts";
+import { findConnection, lockConnection, setCredentials } from "../store/queries/data-source.ts";
 import { SourceRefused } from "./connector.ts";
 import type { Credentials, Secrets } from "./connector.ts";
 
@@ -21,8 +21,8 @@ export function openCredentials(options: CredentialsPlace & { database: Database
     },
     change: (change) =>
       database.transaction(async (connection) => {
-        const sealed = await lockCredentials(connection, shopKey, source);
-        const before = unsealSecrets(options, sealed);
+        const locked = await lockConnection(connection, shopKey, source);
+        const before = unsealSecrets(options, locked?.sealed_credentials ?? null);
         const secrets = await change(before);
         if (secrets !== before) {
           await setCredentials(connection, shopKey, source, sealSecrets(options, secrets));

@@ -32,7 +32,7 @@ export async function mergeOrders(
   orders: SourceOrders,
   onOrders: (done: number) => void,
 ): Promise<MergedOrders> {
-  const redacted = await listRedactedOrders(connection, shopKey);
+  const redacted = new Set(await listRedactedOrders(connection, shopKey));
   const facts = openFactWriter(connection, shopKey);
   let changedOrders = 0;
   let unchangedOrders = 0;

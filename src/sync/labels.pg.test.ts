@@ -77,7 +77,7 @@ test("M10: a voided label is no spend, also when it is voided later", async () =
   assert.deepEqual(shares, ["o2 l1 b2 200 lag 0"]);
   const voided = csv(LABELS, `b2,,r2,${CHARGED},2.00,,2026-02-01T00:00:00Z`);
   const result = await shop.import(shopKey, { ...STORE, "return_labels.csv": voided });
-  assert.deepEqual(result.dirtyMonths, ["2026-02"]);
+  assert.deepEqual(result.changed_months, ["2026-02"]);
   assert.deepEqual(await readShares(shopKey), []);
   const [cost] = await shop.rows(
     `select sum(${inside("label_minor", "lifetime")}) as minor from cohort where shop_key = $1`,

@@ -4,7 +4,6 @@ import {
   insertShares,
   markLabelMonths,
   matchLabels,
-  nextTouchedLabels,
   openTouchedLabels,
   removeShares,
 } from "../store/queries/label-write.ts";
@@ -12,8 +11,6 @@ import type { LabelCandidate, TouchedLabelRow } from "../store/queries/label-wri
 import { refreshTouchedUnmatched } from "../store/queries/unmatched-label.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
-
-const LABELS_PER_FETCH = 2000;
 
 // Statistics know nothing of rows that this transaction wrote, and `analyze` here would keep the runs of all other
 // shops waiting until its end. The planner expects a single row of a new shop: no loop over it may follow from that.
@@ -52,16 +49,14 @@ async function replaceShares(
     connection,
     "fact_share (order_id, line_id, source, label_id, lag_days, label_minor)",
   );
-  await openTouchedLabels(connection, shopKey, currencyCode);
-  let rows = await nextTouchedLabels(connection, LABELS_PER_FETCH);
-  while (rows.length > 0) {
+  const next = await openTouchedLabels(connection, shopKey, currencyCode);
+  for (let rows = await next(); rows.length > 0; rows = await next()) {
     for (const row of rows) {
       if (row.is_voided) continue;
       if (row.is_foreign) counts.foreign += 1;
       else if (!addShares(shares, row)) counts.unmatched += 1;
     }
     await shares.send();
-    rows = await nextTouchedLabels(connection, LABELS_PER_FETCH);
   }
   await markLabelMonths(connection, shopKey);
   await removeShares(connection, shopKey);

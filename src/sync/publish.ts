@@ -1,13 +1,9 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Connection } from "../store/database.ts";
+import { insertAlerts } from "../store/queries/alert-write.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { setReadiness } from "../store/queries/data-source.ts";
-import {
-  insertBroadcastAlert,
-  publishImport,
-  putLabelSource,
-  putStoreSource,
-} from "../store/queries/publish.ts";
+import { publishImport, putLabelSource, putStoreSource } from "../store/queries/publish.ts";
 
 export type StoreRun = {
   shopKey: number;
@@ -48,15 +44,17 @@ export async function announce(
   connection: Connection,
   { shopKey, source, title, dataVersion, orders }: Announcement,
 ): Promise<void> {
-  await insertBroadcastAlert(connection, shopKey, {
-    alertId: randomUUIDv7(),
-    eventKey: `backfill:${source}:${dataVersion}`,
-    category: "backfill_completed",
-    severity: "info",
-    title,
-    body: changedOrdersSentence(orders),
-    metadata: { source, orders },
-  });
+  await insertAlerts(connection, shopKey, [
+    {
+      alertId: randomUUIDv7(),
+      eventKey: `backfill:${source}:${dataVersion}`,
+      category: "backfill_completed",
+      severity: "info",
+      title,
+      body: changedOrdersSentence(orders),
+      metadata: { source, orders },
+    },
+  ]);
 }
 
 /** For people: how many orders a run brought that are new or different. */

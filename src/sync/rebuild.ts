@@ -5,7 +5,7 @@ import { listCohortMonths, listDirtyMonths, listShopsToRebuild } from "../store/
 import { removeAllFacts } from "../store/queries/facts.ts";
 import { createStage, lockShop } from "../store/queries/import-stage.ts";
 import { touchAllLabels } from "../store/queries/label-write.ts";
-import { nextStoredOrders, openStoredOrders } from "../store/queries/order-document.ts";
+import { openStoredOrders } from "../store/queries/order-document.ts";
 import { findCurrency } from "../store/queries/publish.ts";
 import { deriveCatalogue } from "./catalogue.ts";
 import { rebuildCohorts, rebuildDirtyCohorts } from "./cohorts.ts";
@@ -13,8 +13,6 @@ import { splitLabels } from "./labels.ts";
 import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
 import { readStored } from "./stored-document.ts";
-
-const ORDERS_PER_FETCH = 200;
 
 /**
  * Recomputes everything after the order documents, labels and catalogue rows of a workspace, in the caller's
@@ -55,8 +53,7 @@ export async function rebuildMarkedShops(database: Database, log: (line: string)
 
 async function projectStoredOrders(connection: Connection, shopKey: number): Promise<void> {
   const facts = openFactWriter(connection, shopKey);
-  await openStoredOrders(connection, shopKey);
-  const next = () => nextStoredOrders(connection, ORDERS_PER_FETCH);
+  const next = await openStoredOrders(connection, shopKey);
   await inPortions(next, (rows) =>
     facts.project(rows.map((row) => ({ document: readStored(row.order_id, row.document), existed: false }))),
   );

@@ -7,7 +7,7 @@ import { listConnections } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
 import { listWorkspaces } from "../store/queries/workspace-directory.ts";
-import type { SyncKind } from "../sync/connector.ts";
+import type { SyncKind } from "../store/queries/sync-request.ts";
 import type { RunLog } from "../sync/runs.ts";
 
 export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };

@@ -8,7 +8,8 @@ import { putConnection } from "../../src/store/queries/data-source.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import { createShopifyConnector } from "../../src/sync/connectors/shopify/connector.ts";
 import type { ShopifyRetryPolicy } from "../../src/sync/connectors/shopify/api/client.ts";
-import type { Credentials, Secrets, SyncKind, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
+import type { Credentials, Secrets, SyncOutcome, SyncProgress } from "../../src/sync/connector.ts";
+import type { SyncKind } from "../../src/store/queries/sync-request.ts";
 import { startImportShop } from "./import-shop.ts";
 import type { ImportShop } from "./import-shop.ts";
 

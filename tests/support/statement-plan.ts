@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { STATEMENTS } from "../../src/store/database.ts";
 import type { Connection, Database, Statement } from "../../src/store/database.ts";
@@ -23,8 +23,8 @@ export type StatementDatabase = {
 export async function openStatementDatabase(): Promise<StatementDatabase> {
   const testDatabase = await createTestDatabase();
   const database = openConnections(testDatabase.url, { maxConnections: 2 });
-  for (const file of globSync(join(SOURCES, "**/*.ts"), { exclude: ["**/*.test.ts"] })) {
-    if (readFileSync(file, "utf8").includes("defineStatement({")) await import(file);
+  for (const file of globSync(join(SOURCES, "store/queries/*.ts"), { exclude: ["**/*.test.ts"] })) {
+    await import(file);
   }
   return {
     database,

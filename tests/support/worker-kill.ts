@@ -8,7 +8,7 @@ import { orderName } from "../../simulators/shopify/world/ids.ts";
 import { createRandom } from "../../src/demo/random.ts";
 import type { Random } from "../../src/demo/random.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
-import type { SyncKind } from "../../src/sync/connector.ts";
+import type { SyncKind } from "../../src/store/queries/sync-request.ts";
 import { requestRun } from "../../src/store/queries/sync-request.ts";
 import { startCommand } from "./command.ts";
 import type { RunningCommand } from "./command.ts";

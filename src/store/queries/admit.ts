@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { command, query } from "../query.ts";
 
 /** What the checks before the quota say of a caller; "locked" = ask again, waiting for the shop's rows. */
 export type Verdict =
@@ -63,24 +62,17 @@ export type AdmitOptions = {
   now: Date | null;
 };
 
-const ADMIT_CALLERS = defineStatement({
-  name: "admit_callers",
-  text: `select shop_key, verdict, missing, organization_id, shop_id, shop_domain, currency_code, entitlements, daily_quota,
-                used_requests, granted_requests, usage_day, readiness, primary_window_days, min_sold_units,
-                visible_card_size, data_version, data_as_of, sources
-           from admit_callers($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-});
-
 /**
  * Runs the whole order of checks for callers, sorted by shop, and counts their requests: all or none. One row each, in
  * their order; primary keys serve every look-up. Citus needs callers of one node.
  */
-export async function admitCallers(
-  database: Queryable,
-  callers: readonly Caller[],
-  { waits, now }: AdmitOptions,
-): Promise<AdmitRow[]> {
-  return database.rows<AdmitRow>(ADMIT_CALLERS, [
+export const admitCallers = query<AdmitRow, [callers: readonly Caller[], input: AdmitOptions]>(
+  "admit_callers",
+  `select shop_key, verdict, missing, organization_id, shop_id, shop_domain, currency_code, entitlements, daily_quota,
+                used_requests, granted_requests, usage_day, readiness, primary_window_days, min_sold_units,
+                visible_card_size, data_version, data_as_of, sources
+           from admit_callers($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  (callers, { waits, now }) => [
     callers[0]?.shopKey,
     callers.map((caller) => caller.shopKey),
     callers.map((caller) => caller.tokenId),
@@ -91,20 +83,11 @@ export async function admitCallers(
     callers.map((caller) => caller.requests),
     waits,
     now,
-  ]);
-}
-
-const GIVE_BACK = defineStatement({
-  name: "give_back_requests",
-  text: `update daily_usage set requests = requests - $3 where shop_key = $1 and day = $2 and requests >= $3`,
-});
+  ],
+);
 
 /** Takes back requests that were counted on `day` and then refused; by daily_usage's primary key. */
-export async function giveBackRequests(
-  database: Queryable,
-  shopKey: number,
-  day: string,
-  requests: number,
-): Promise<void> {
-  await database.rows(GIVE_BACK, [shopKey, day, requests]);
-}
+export const giveBackRequests = command<[shopKey: number, day: string, requests: number]>(
+  "give_back_requests",
+  `update daily_usage set requests = requests - $3 where shop_key = $1 and day = $2 and requests >= $3`,
+);

@@ -1,6 +1,6 @@
 import { monthToDate } from "../../lib/month.ts";
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { query, queryRow } from "../query.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
 import type { WatchedKind } from "./watchlist-write.ts";
 
@@ -27,9 +27,9 @@ export type AlertSettingsRow = {
   }[];
 };
 
-const LOAD_ALERT_SETTINGS = defineStatement({
-  name: "load_alert_settings",
-  text: `select w.primary_window_days, w.min_sold_units, w.currency_code, w.data_as_of, w.data_version, w.warned_on,
+const findAlertSettings = queryRow<AlertSettingsRow, [shopKey: number]>(
+  "load_alert_settings",
+  `select w.primary_window_days, w.min_sold_units, w.currency_code, w.data_as_of, w.data_version, w.warned_on,
                 w.warned_version,
                 (select right(max(a.event_key), 7) from alert a
                   where a.shop_key = $1
@@ -40,12 +40,12 @@ const LOAD_ALERT_SETTINGS = defineStatement({
                           'last_synced_at', s.last_synced_at, 'created_at', s.created_at) order by s.source), '[]')
                    from data_source s where s.shop_key = $1) as sources
            from workspace w where w.shop_key = $1`,
-});
+);
 
 /** One row, by primary keys and the unique index of event_key; throws when there is no such workspace. */
 export async function loadAlertSettings(database: Queryable, shopKey: number): Promise<AlertSettingsRow> {
-  const [row] = await database.rows<AlertSettingsRow>(LOAD_ALERT_SETTINGS, [shopKey]);
-  if (row === undefined) throw new Error("the workspace does not exist");
+  const row = await findAlertSettings(database, shopKey);
+  if (row === null) throw new Error("the workspace does not exist");
   return row;
 }
 
@@ -55,18 +55,14 @@ export type MonthUnitsRow = { cohort_month: string; sold_units: number; returned
 const UNITS = ["sold_units", "returned_units"];
 const PRIMARY_DAYS = "(select p.primary_window_days from workspace p where p.shop_key = $1)";
 
-const LOAD_SOLD_MONTHS = defineStatement({
-  name: "load_sold_months",
-  text: `select c.cohort_month, ${columnsInside("c", UNITS)}
+/** One row per month in which the workspace sold something, oldest first: a range of cohort's primary key. */
+export const loadSoldMonths = query<MonthUnitsRow, [shopKey: number]>(
+  "load_sold_months",
+  `select c.cohort_month, ${columnsInside("c", UNITS)}
            from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
           where c.shop_key = $1 and c.entity_kind = 'workspace' and c.entity_key = ''
           order by c.cohort_month`,
-});
-
-/** One row per month in which the workspace sold something, oldest first: a range of cohort's primary key. */
-export async function loadSoldMonths(database: Queryable, shopKey: number): Promise<MonthUnitsRow[]> {
-  return database.rows(LOAD_SOLD_MONTHS, [shopKey]);
-}
+);
 
 /** A watched entity with its months that sold something; `product_title` of products only. */
 export type WatchedEntityRow = {
@@ -85,9 +81,13 @@ export type WatchedRange = {
   rankedSkus: number;
 };
 
-const LOAD_WATCHED_ENTITIES = defineStatement({
-  name: "load_watched_entities",
-  text: `with ranked as (
+/**
+ * One row per entity of the watchlist and per SKU among those with the most returned units: a range and
+ * then look-ups of cohort's primary key.
+ */
+export const loadWatchedEntities = query<WatchedEntityRow, [shopKey: number, range: WatchedRange]>(
+  "load_watched_entities",
+  `with ranked as (
            select m.entity_key
              from (select c.entity_key, ${columnsInside("c", UNITS)}
                      from cohort c cross join lateral ${placeInside("c", PRIMARY_DAYS)}
@@ -111,22 +111,11 @@ const LOAD_WATCHED_ENTITIES = defineStatement({
            left join product p
              on w.entity_kind = 'product' and p.shop_key = $1 and p.product_gid = w.entity_key
           order by w.entity_kind collate "C", w.entity_key`,
-});
-
-/**
- * One row per entity of the watchlist and per SKU among those with the most returned units: a range and
- * then look-ups of cohort's primary key.
- */
-export async function loadWatchedEntities(
-  database: Queryable,
-  shopKey: number,
-  range: WatchedRange,
-): Promise<WatchedEntityRow[]> {
-  return database.rows(LOAD_WATCHED_ENTITIES, [
+  (shopKey, range) => [
     shopKey,
     monthToDate(range.firstMonth),
     monthToDate(range.lastMonth),
     monthToDate(range.firstRankedMonth),
     range.rankedSkus,
-  ]);
-}
+  ],
+);

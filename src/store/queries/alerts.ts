@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** One broadcast to the workspace; position is created_at at full precision, for the cursor. */
@@ -21,9 +20,13 @@ export type AlertFilter = { since: string | null; category: string | null };
 /** created_at and alert_id of the last row of the page before. */
 export type AlertPosition = readonly [string, string];
 
-const LIST_ALERTS = defineStatement({
-  name: "list_alerts",
-  text: `select alert_id, category, severity, title, body, link_url, link_label, metadata, created_at,
+/** Up to `limit` alerts before `position`, newest first: a range scan of alert_feed. */
+export const listAlerts = query<
+  AlertRow,
+  [workspace: Workspace, filter: AlertFilter, position: AlertPosition | null, limit: number]
+>(
+  "list_alerts",
+  `select alert_id, category, severity, title, body, link_url, link_label, metadata, created_at,
                 created_at::text as position
            from alert
           where shop_key = $1 and recipient is null
@@ -31,22 +34,12 @@ const LIST_ALERTS = defineStatement({
             and ($4::timestamptz is null or (created_at, alert_id) < ($4, $5))
           order by created_at desc, alert_id desc
           limit $6`,
-});
-
-/** Up to `limit` alerts before `position`, newest first: a range scan of alert_feed. */
-export async function listAlerts(
-  database: Queryable,
-  workspace: Workspace,
-  filter: AlertFilter,
-  position: AlertPosition | null,
-  limit: number,
-): Promise<AlertRow[]> {
-  return database.rows(LIST_ALERTS, [
+  (workspace, filter, position, limit) => [
     workspace.shopKey,
     filter.since,
     filter.category,
     position?.[0] ?? null,
     position?.[1] ?? null,
     limit,
-  ]);
-}
+  ],
+);

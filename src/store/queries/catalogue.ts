@@ -1,22 +1,21 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
-
-const DROP_UNUSABLE_IMAGES = defineStatement({
-  name: "drop_unusable_images",
-  text: `with dropped as (
-           update staged_product s set image_url = null where s.image_url !~* '^https?://[^/[:space:]]' returning 1
-         ) select count(*) as dropped from dropped`,
-});
+import { command, requireValue } from "../query.ts";
 
 /** Takes image addresses that are not http(s) from the staged products: pages show them. Returns how many. */
-export async function dropUnusableImages(connection: Connection): Promise<number> {
-  const [row] = await connection.rows<{ dropped: number }>(DROP_UNUSABLE_IMAGES, []);
-  return row?.dropped ?? 0;
-}
+export const dropUnusableImages = requireValue<number, [], Connection>(
+  "drop_unusable_images",
+  `with dropped as (
+           update staged_product s set image_url = null where s.image_url !~* '^https?://[^/[:space:]]' returning 1
+         ) select count(*) as dropped from dropped`,
+);
 
-const PUT_PRODUCTS = defineStatement({
-  name: "put_products",
-  text: `with changed as (
+/**
+ * Stores the staged products that are new or different, and marks the months of those that moved to another family,
+ * category or vendor. Returns how many. Primary key of product, order_line_by_product.
+ */
+export const putProducts = requireValue<number, [shopKey: number], Connection>(
+  "put_products",
+  `with changed as (
            select s.product_gid, s.title, s.handle, s.vendor, s.family, s.analytics_category, s.image_url, s.image_alt,
                   (p.family, p.analytics_category, p.vendor)
                   is distinct from (s.family, s.analytics_category, s.vendor) as is_regrouped
@@ -45,20 +44,12 @@ const PUT_PRODUCTS = defineStatement({
                   image_url = excluded.image_url, image_alt = excluded.image_alt, from_lines = false
            returning 1
          ) select count(*) as changed from put`,
-});
+);
 
-/**
- * Stores the staged products that are new or different, and marks the months of those that moved to another family,
- * category or vendor. Returns how many. Primary key of product, order_line_by_product.
- */
-export async function putProducts(connection: Connection, shopKey: number): Promise<number> {
-  const [row] = await connection.rows<{ changed: number }>(PUT_PRODUCTS, [shopKey]);
-  return row?.changed ?? 0;
-}
-
-const PUT_VARIANTS = defineStatement({
-  name: "put_variants",
-  text: `with changed as (
+/** Stores the staged variants that are new or different; returns how many. Primary key of variant. */
+export const putVariants = requireValue<number, [shopKey: number], Connection>(
+  "put_variants",
+  `with changed as (
            select s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor,
                   v.sku as old_sku, v.product_gid as old_product_gid
              from staged_variant s
@@ -87,17 +78,12 @@ const PUT_VARIANTS = defineStatement({
                   unit_cost_minor = excluded.unit_cost_minor
            returning 1
          ) select count(*) as changed from put`,
-});
+);
 
-/** Stores the staged variants that are new or different; returns how many. Primary key of variant. */
-export async function putVariants(connection: Connection, shopKey: number): Promise<number> {
-  const [row] = await connection.rows<{ changed: number }>(PUT_VARIANTS, [shopKey]);
-  return row?.changed ?? 0;
-}
-
-const TOUCH_WHOLE_CATALOGUE = defineStatement({
-  name: "touch_whole_catalogue",
-  text: `with product_touched as (
+/** Marks every product and SKU that anything names. Reads all lines of the shop. */
+export const touchWholeCatalogue = command<[shopKey: number], Connection>(
+  "touch_whole_catalogue",
+  `with product_touched as (
            insert into touched_product (product_gid)
            select product_gid from product where shop_key = $1
            union select product_gid from variant where shop_key = $1
@@ -109,31 +95,27 @@ const TOUCH_WHOLE_CATALOGUE = defineStatement({
          union select sku from variant where shop_key = $1 and sku is not null
          union select sku from order_line where shop_key = $1 and sku is not null
          on conflict do nothing`,
-});
-
-/** Marks every product and SKU that anything names. Reads all lines of the shop. */
-export async function touchWholeCatalogue(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(TOUCH_WHOLE_CATALOGUE, [shopKey]);
-}
-
-const TOUCH_PRODUCTS_OF_SKUS = defineStatement({
-  name: "touch_products_of_skus",
-  text: `insert into touched_product (product_gid)
-         select v.product_gid from variant v join touched_sku t on t.sku = v.sku where v.shop_key = $1
-         on conflict do nothing`,
-});
+);
 
 /** A product may owe its title to a variant that shares a touched SKU. Index variant_by_sku. */
-export async function touchProductsOfSkus(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(TOUCH_PRODUCTS_OF_SKUS, [shopKey]);
-}
+export const touchProductsOfSkus = command<[shopKey: number], Connection>(
+  "touch_products_of_skus",
+  `insert into touched_product (product_gid)
+         select v.product_gid from variant v join touched_sku t on t.sku = v.sku where v.shop_key = $1
+         on conflict do nothing`,
+);
 
 /** The latest first, served backwards by order_line_by_sku or order_line_by_product. */
 const LATEST = "order by l.cohort_month desc, l.ordered_on desc, l.order_id desc, l.line_id desc limit 1";
 
-const PUT_LINE_PRODUCTS = defineStatement({
-  name: "put_line_products",
-  text: `with fresh as materialized (
+/**
+ * Brings the touched products that no product row of a source describes to what order lines and variants say: title and
+ * vendor of the latest line that has one, else the title of its first variant, else its id. Removes those that nothing
+ * names any more, and marks the months of those whose vendor changed. Index order_line_by_product.
+ */
+export const putLineProducts = command<[shopKey: number], Connection>(
+  "put_line_products",
+  `with fresh as materialized (
            select t.product_gid, p.vendor as old_vendor, made.line_vendor as vendor,
                   coalesce(titled.line_title, v.title, regexp_replace(t.product_gid, '^gid://import/Product/', '')) as title,
                   v.product_gid is not null
@@ -168,42 +150,29 @@ const PUT_LINE_PRODUCTS = defineStatement({
          insert into product (shop_key, product_gid, title, vendor, from_lines)
          select $1, product_gid, title, vendor, true from fresh where is_named
          on conflict (shop_key, product_gid) do update set title = excluded.title, vendor = excluded.vendor`,
-});
-
-/**
- * Brings the touched products that no product row of a source describes to what order lines and variants say: title and
- * vendor of the latest line that has one, else the title of its first variant, else its id. Removes those that nothing
- * names any more, and marks the months of those whose vendor changed. Index order_line_by_product.
- */
-export async function putLineProducts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(PUT_LINE_PRODUCTS, [shopKey]);
-}
-
-const TOUCH_SKUS_OF_PRODUCTS = defineStatement({
-  name: "touch_skus_of_products",
-  text: `insert into touched_sku (sku)
-         select s.sku from sku s join touched_product t on t.product_gid = s.product_gid where s.shop_key = $1
-         on conflict do nothing`,
-});
+);
 
 /** SKUs carry title and vendor of their product. Index sku_by_product. */
-export async function touchSkusOfProducts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(TOUCH_SKUS_OF_PRODUCTS, [shopKey]);
-}
-
-const REMOVE_SKUS = defineStatement({
-  name: "remove_skus",
-  text: "delete from sku s using touched_sku t where s.shop_key = $1 and s.sku = t.sku",
-});
+export const touchSkusOfProducts = command<[shopKey: number], Connection>(
+  "touch_skus_of_products",
+  `insert into touched_sku (sku)
+         select s.sku from sku s join touched_product t on t.product_gid = s.product_gid where s.shop_key = $1
+         on conflict do nothing`,
+);
 
 /** Removes the touched SKUs: look-ups in sku's primary key. */
-export async function removeSkus(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_SKUS, [shopKey]);
-}
+export const removeSkus = command<[shopKey: number], Connection>(
+  "remove_skus",
+  "delete from sku s using touched_sku t where s.shop_key = $1 and s.sku = t.sku",
+);
 
-const INSERT_SKUS = defineStatement({
-  name: "insert_skus",
-  text: `insert into sku (shop_key, sku, product_gid, product_title, vendor, used, unit_cost_minor, from_lines)
+/**
+ * A row for each touched SKU that a variant or a line names: what its variant says (a new one before a used one),
+ * else its latest line. Primary key of product, order_line_by_sku.
+ */
+export const insertSkus = command<[shopKey: number], Connection>(
+  "insert_skus",
+  `insert into sku (shop_key, sku, product_gid, product_title, vendor, used, unit_cost_minor, from_lines)
          select $1, t.sku, p.product_gid, coalesce(p.title, titled.line_title),
                 case when p.product_gid is null then made.line_vendor else p.vendor end,
                 coalesce(v.used, latest.used),
@@ -232,12 +201,4 @@ const INSERT_SKUS = defineStatement({
               where p.product_gid is null and l.shop_key = $1 and l.sku = t.sku and l.line_vendor is not null ${LATEST}
            ) made on true
           where v.variant_id is not null or latest.used is not null`,
-});
-
-/**
- * A row for each touched SKU that a variant or a line names: what its variant says (a new one before a used one),
- * else its latest line. Primary key of product, order_line_by_sku.
- */
-export async function insertSkus(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(INSERT_SKUS, [shopKey]);
-}
+);

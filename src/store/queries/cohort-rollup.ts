@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command, inOrder } from "../query.ts";
 import { LINE_VENDOR, LISTING_ID, NO_LISTING } from "./listing.ts";
 
 /** The groups of a row `c`, and the workspace: kinds and keys. */
@@ -23,21 +23,24 @@ const ENTITY = `case when grouping(c.sku) = 0 then 'sku'
              when grouping(c.vendor) = 0 then c.vendor else '' end as key,
            coalesce(c.listing_id, ${NO_LISTING}) as listing_id`;
 
-const DELETE_COHORTS = defineStatement({
-  name: "delete_cohorts",
-  text: `delete from cohort where shop_key = $1 and cohort_month = $2 and entity_kind in
-           ('sku', 'product', 'product_used', 'family', 'analytics_category', 'vendor', 'workspace')`,
-});
-
 /**
- * `line`: the lines of cohort month $2 that sold something. `cell`: those lines by SKU and listing, with what each is
- * part of. `step`: what one event or label adds to each measure of its line (M2, M4, M10): a window of n days is the sum
- * of the steps of at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and
- * returned units of lines with a label. Their steps are the differences of what they are after each event.
+ * Replaces the cohort rows of a month (its first day) by what the facts say (M1–M4, M7–M11, M13). The month's listings
+ * have to be there. Indexes order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month;
+ * primary keys of cohort, listing and product.
  */
-const INSERT_COHORTS = defineStatement({
-  name: "insert_cohorts",
-  text: `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, costed_sold_units,
+export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Connection>(
+  command(
+    "delete_cohorts",
+    `delete from cohort where shop_key = $1 and cohort_month = $2 and entity_kind in
+           ('sku', 'product', 'product_used', 'family', 'analytics_category', 'vendor', 'workspace')`,
+  ),
+  // `line`: the lines of cohort month $2 that sold something. `cell`: those lines by SKU and listing, with what each is
+  // part of. `step`: what one event or label adds to each measure of its line (M2, M4, M10): a window of n days is the sum
+  // of the steps of at most n. Two measures do not add up over a line's events: units returned beyond those refunded, and
+  // returned units of lines with a label. Their steps are the differences of what they are after each event.
+  command(
+    "insert_cohorts",
+    `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, costed_sold_units,
     requested_units, open_units, closed_units, declined_units, canceled_units, lag_days, returned_units, refunded_units,
     restocked_units, restocked_cost_minor, costed_returned_units, refund_minor, label_minor, returned_not_refunded_units,
     labeled_returned_units, return_reasons, return_lag_days, return_units)
@@ -152,27 +155,22 @@ const INSERT_COHORTS = defineStatement({
     left join request q on q.key = s.key and q.kind = s.kind and q.listing_id = s.listing_id
    where w.shop_key = $1 and s.key is not null and s.sold_units > 0
    order by s.kind, s.key, s.listing_id`,
-});
+  ),
+);
 
 /**
- * Replaces the cohort rows of a month (its first day) by what the facts say (M1–M4, M7–M11, M13). The month's listings
- * have to be there. Indexes order_line_by_month, return_event_by_month, label_share_by_month, return_request_by_month;
- * primary keys of cohort, listing and product.
+ * Replaces the days of a month's groups and of the workspace (M15). Indexes order_line_by_month and
+ * return_event_by_month; primary keys of group_day and product.
  */
-export async function replaceCohorts(connection: Connection, shopKey: number, month: string): Promise<void> {
-  await connection.rows(DELETE_COHORTS, [shopKey, month]);
-  await connection.rows(INSERT_COHORTS, [shopKey, month]);
-}
-
-const DELETE_GROUP_DAYS = defineStatement({
-  name: "delete_group_days",
-  text: `delete from group_day
+export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, Connection>(
+  command(
+    "delete_group_days",
+    `delete from group_day
           where shop_key = $1 and sold_on >= $2::date and sold_on < ($2::date + interval '1 month')::date`,
-});
-
-const INSERT_GROUP_DAYS = defineStatement({
-  name: "insert_group_days",
-  text: `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, sold_lines, lag_days,
+  ),
+  command(
+    "insert_group_days",
+    `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, sold_lines, lag_days,
                                  returned_units, returned_lines)
   with line as materialized (
     select l.order_id, l.line_id, l.ordered_on, l.sold_units, p.family, p.analytics_category,
@@ -218,17 +216,5 @@ const INSERT_GROUP_DAYS = defineStatement({
     left join curve c on c.kind = s.kind and c.key = s.key and c.ordered_on = s.ordered_on
    where w.shop_key = $1
    order by s.kind, s.key, s.ordered_on`,
-});
-
-/**
- * Replaces the days of a month's groups and of the workspace (M15). Indexes order_line_by_month and
- * return_event_by_month; primary keys of group_day and product.
- */
-export async function replaceGroupDays(
-  connection: Connection,
-  shopKey: number,
-  month: string,
-): Promise<void> {
-  await connection.rows(DELETE_GROUP_DAYS, [shopKey, month]);
-  await connection.rows(INSERT_GROUP_DAYS, [shopKey, month]);
-}
+  ),
+);

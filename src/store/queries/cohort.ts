@@ -1,6 +1,5 @@
 import { monthToDate } from "../../lib/month.ts";
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { columnsInside, daysOrAll, monthsBetween } from "./return-curve.ts";
 import { CHOSEN, CHOSEN_SKUS, FOUND, cohortOfChosen, selectionValues } from "./selection.ts";
@@ -62,27 +61,18 @@ export const COHORT_MONTHS = `months as (
      group by m.cohort_month
   )`;
 
-const LOAD_COHORT = defineStatement({
-  name: "load_cohort",
-  text: `with ${CHOSEN},
+/** One row: the months of a selection that sold something, oldest first. Look-ups in cohort's primary key. */
+export const loadCohort = requireRow<CohortAnswer, [workspace: Workspace, range: CohortRange]>(
+  "load_cohort",
+  `with ${CHOSEN},
   ${COHORT_MONTHS}
   select ${FOUND},
          ${CHOSEN_SKUS} as skus,
          coalesce((select json_agg(m order by m.cohort_month) from months m), '[]') as months`,
-});
-
-/** One row: the months of a selection that sold something, oldest first. Look-ups in cohort's primary key. */
-export async function loadCohort(
-  database: Queryable,
-  workspace: Workspace,
-  range: CohortRange,
-): Promise<CohortAnswer> {
-  const rows = await database.rows<CohortAnswer>(LOAD_COHORT, [
+  (workspace, range) => [
     ...selectionValues(workspace.shopKey, range.selection),
     daysOrAll(range.windowDays),
     monthToDate(range.startMonth),
     monthToDate(range.endMonth),
-  ]);
-  if (rows[0] === undefined) throw new Error("load_cohort returned no row");
-  return rows[0];
-}
+  ],
+);

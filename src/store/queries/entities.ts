@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { command, query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** One SKU (type_rank 1), product (2) or product group (3). */
@@ -22,45 +22,39 @@ export type EntityPosition = readonly [number, string, string, string];
 
 const COLUMNS = `type_rank, label, entity_key, product_group_type, subtitle, product_gid, sku, product_title, vendor`;
 
-const LIST_ENTITIES = defineStatement({
-  name: "list_entities",
-  text: `select ${COLUMNS}
+/** Up to `limit` entities after `position`, in catalogue order: a range scan of entity's primary key. */
+export const listEntities = query<
+  EntityRow,
+  [workspace: Workspace, filter: EntityFilter, position: EntityPosition, limit: number]
+>(
+  "list_entities",
+  `select ${COLUMNS}
            from entity
           where shop_key = $1 and type_rank between coalesce($2::smallint, 1) and coalesce($2, 3) and ($3::text is null or vendor = $3)
             and (type_rank, label, entity_key, product_group_type) > ($4::smallint, $5, $6, $7)
           order by type_rank, label, entity_key, product_group_type
           limit $8`,
-});
-
-/** Up to `limit` entities after `position`, in catalogue order: a range scan of entity's primary key. */
-export async function listEntities(
-  database: Queryable,
-  workspace: Workspace,
-  filter: EntityFilter,
-  position: EntityPosition,
-  limit: number,
-): Promise<EntityRow[]> {
-  return database.rows(LIST_ENTITIES, [
+  (workspace, filter, position, limit) => [
     workspace.shopKey,
     filter.typeRank,
     filter.vendor,
     ...position,
     limit,
-  ]);
-}
+  ],
+);
 
-const LIMIT_SEARCH = defineStatement({
-  name: "limit_search",
-  text: "select set_config('statement_timeout', $1, true)",
-});
+const limitSearch = command<[milliseconds: string]>(
+  "limit_search",
+  "select set_config('statement_timeout', $1, true)",
+);
 
 const IS_CANDIDATE = `shop_key = $1 and ($2::smallint is null or type_rank = $2) and ($3::text is null or vendor = $3)`;
 
 // 0.45: a name with one or two wrong letters still matches, an unrelated one does not. The operator's threshold is a setting,
 // made here because Citus runs the statement on another node. Only where there is room for what is similar is it looked for.
-const SEARCH_ENTITIES = defineStatement({
-  name: "search_entities",
-  text: `with literal as materialized (
+const searchWithin = query<EntityRow, unknown[]>(
+  "search_entities",
+  `with literal as materialized (
            select ${COLUMNS}, search_text, split_part(search_text, E'\n', 1) as name
              from entity where ${IS_CANDIDATE} and $7::boolean and search_text like $6
            union all
@@ -90,7 +84,7 @@ const SEARCH_ENTITIES = defineStatement({
           order by match_rank, case when match_rank between 1 and 3 then type_rank end desc, similarity desc, type_rank, label,
                    entity_key, product_group_type
           limit $5`,
-});
+);
 
 /** Three letters or digits in a row: every database's locale takes them for a trigram. */
 const HAS_TRIGRAM = /[a-z0-9]{3}/u;
@@ -109,8 +103,9 @@ export async function searchEntities(
 ): Promise<EntityRow[]> {
   const { foldedText, limit, longestMs } = search;
   const pattern = `%${foldedText.replaceAll(/[\\%_]/gu, "\\$&")}%`;
-  await transaction.rows(LIMIT_SEARCH, [String(longestMs)]);
-  return transaction.rows<EntityRow>(SEARCH_ENTITIES, [
+  await limitSearch(transaction, String(longestMs));
+  return searchWithin(
+    transaction,
     workspace.shopKey,
     filter.typeRank,
     filter.vendor,
@@ -118,5 +113,5 @@ export async function searchEntities(
     limit,
     pattern,
     HAS_TRIGRAM.test(foldedText),
-  ]);
+  );
 }

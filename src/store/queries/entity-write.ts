@@ -1,37 +1,22 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command, cursor } from "../query.ts";
+import type { EntityRow } from "./entities.ts";
 
-const REMOVE_ENTITIES = defineStatement({
-  name: "remove_entities",
-  text: `delete from entity e
+/** Removes the entities of touched SKUs and products, and all groups. Reads the shop's entities. */
+export const removeEntities = command<[shopKey: number], Connection>(
+  "remove_entities",
+  `delete from entity e
           where e.shop_key = $1
             and (e.type_rank = 3
                  or e.type_rank = 1 and e.entity_key in (select sku from touched_sku)
                  or e.type_rank = 2 and e.entity_key in (select product_gid from touched_product))`,
-});
+);
 
-/** Removes the entities of touched SKUs and products, and all groups. Reads the shop's entities. */
-export async function removeEntities(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_ENTITIES, [shopKey]);
-}
-
-/** An entity without its search text. */
-export type NewEntityRow = {
-  type_rank: number;
-  label: string;
-  entity_key: string;
-  product_group_type: string;
-  subtitle: string | null;
-  product_gid: string | null;
-  sku: string | null;
-  product_title: string | null;
-  vendor: string | null;
-};
-
-const OPEN_NEW_ENTITIES = defineStatement({
-  name: "open_new_entity",
-  text: `declare new_entity no scroll cursor for
-     select 1 as type_rank, s.sku as label, s.sku as entity_key, '' as product_group_type,
+/** Opens the cursor over the entities that belong in the place of the removed ones. */
+export const openNewEntities = cursor<EntityRow, [shopKey: number]>(
+  "new_entity",
+  2000,
+  `select 1 as type_rank, s.sku as label, s.sku as entity_key, '' as product_group_type,
             s.product_title as subtitle, s.product_gid, s.sku, s.product_title, s.vendor
        from sku s join touched_sku t on t.sku = s.sku where s.shop_key = $1
      union all
@@ -45,14 +30,4 @@ const OPEN_NEW_ENTITIES = defineStatement({
          select distinct analytics_category, 'analytics_category', 'analytics category' from product
           where shop_key = $1 and analytics_category is not null
        ) g (name, type, kind)`,
-});
-
-/** Opens the cursor over the entities that belong in the place of the removed ones. */
-export async function openNewEntities(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(OPEN_NEW_ENTITIES, [shopKey]);
-}
-
-/** The next new entities, in no particular order; empty at the end. */
-export async function nextNewEntities(connection: Connection, limit: number): Promise<NewEntityRow[]> {
-  return (await connection.client.query<NewEntityRow>(`fetch ${limit} from new_entity`)).rows;
-}
+);

@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command, inOrder } from "../query.ts";
 
 /**
  * What a line is of, joined to rows `l` with product_gid, variant_id and sku as the line has them: its own values, else
@@ -17,20 +17,16 @@ export const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), 
   coalesce(v.used, s.used, false), case when coalesce(v.used, s.used) then coalesce(v.counterpart_sku, s.counterpart_sku) end,
   coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
 
-const REMOVE_ALL_FACTS = defineStatement({
-  name: "remove_all_facts",
-  text: `with event as (delete from return_event where shop_key = $1),
+/** Removes every fact of a shop. */
+export const removeAllFacts = command<[shopKey: number], Connection>(
+  "remove_all_facts",
+  `with event as (delete from return_event where shop_key = $1),
               request as (delete from return_request where shop_key = $1),
               share as (delete from label_share where shop_key = $1),
               name as (delete from order_reference where shop_key = $1),
               tracking as (delete from return_tracking where shop_key = $1)
          delete from order_line where shop_key = $1`,
-});
-
-/** Removes every fact of a shop. */
-export async function removeAllFacts(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_ALL_FACTS, [shopKey]);
-}
+);
 
 /** Marks the months, products and SKUs of the rows of a CTE `line`, as the last steps of a statement. */
 const MARK_LINES = `
@@ -43,9 +39,9 @@ const MARK_LINES = `
          insert into dirty_cohort (shop_key, cohort_month)
          select distinct $1::bigint, cohort_month from line on conflict do nothing`;
 
-const TOUCH_LABELS = defineStatement({
-  name: "touch_labels_of_orders",
-  text: `insert into touched_label (source, label_id)
+const touchLabels = command<[shopKey: number], Connection>(
+  "touch_labels_of_orders",
+  `insert into touched_label (source, label_id)
          select l.source, l.label_id from return_label l join changed_order c on c.order_id = l.order_id
           where l.shop_key = $1
          union
@@ -67,11 +63,11 @@ const TOUCH_LABELS = defineStatement({
            join return_label l on l.shop_key = $1 and l.source_order_name = n.order_name
           where n.shop_key = $1
          on conflict do nothing`,
-});
+);
 
-const REMOVE_FACTS = defineStatement({
-  name: "remove_facts",
-  text: `with event as (
+const removeFacts = command<[shopKey: number], Connection>(
+  "remove_facts",
+  `with event as (
            delete from return_event e using changed_order c
             where e.shop_key = $1 and e.order_id = c.order_id and c.existed
          ), request as (
@@ -88,11 +84,11 @@ const REMOVE_FACTS = defineStatement({
             where l.shop_key = $1 and l.order_id = c.order_id and c.existed
            returning l.cohort_month, l.product_gid, l.sku
          ), ${MARK_LINES}`,
-});
+);
 
-const INSERT_FACTS = defineStatement({
-  name: "insert_facts",
-  text: `with event as (
+const insertFacts = command<[shopKey: number], Connection>(
+  "insert_facts",
+  `with event as (
            insert into return_event (shop_key, order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason,
                                      returned_units, refunded_units, restocked_units, refund_minor)
            select $1, order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason,
@@ -116,22 +112,22 @@ const INSERT_FACTS = defineStatement({
              from fact_line l ${VARIANT_OF_LINE}
            returning cohort_month, product_gid, sku
          ), ${MARK_LINES}`,
-});
+);
 
 /**
  * Puts the projected facts, lines resolved with the catalogue, in the place of those the orders in changed_order had,
  * and marks the months, products, SKUs and labels that hang on either. Ranges of the primary keys; return_label's
  * indexes.
  */
-export async function replaceFacts(connection: Connection, shopKey: number): Promise<void> {
-  for (const statement of [TOUCH_LABELS, REMOVE_FACTS, INSERT_FACTS, TOUCH_LABELS]) {
-    await connection.rows(statement, [shopKey]);
-  }
-}
+export const replaceFacts = inOrder(touchLabels, removeFacts, insertFacts, touchLabels);
 
-const RESOLVE_LINES_AGAIN = defineStatement({
-  name: "resolve_lines_again",
-  text: `with line as materialized (
+/**
+ * Resolves the lines of touched variants and SKUs again and marks months, products and SKUs of those that come out
+ * different. Reads all lines of the shop.
+ */
+export const resolveLinesAgain = command<[shopKey: number], Connection>(
+  "resolve_lines_again",
+  `with line as materialized (
            select l.order_id, l.line_id, l.line_product_gid as product_gid, l.line_variant_id as variant_id,
                   l.line_sku as sku, l.product_gid as old_product_gid, l.sku as old_sku
              from order_line l
@@ -162,12 +158,4 @@ const RESOLVE_LINES_AGAIN = defineStatement({
          )
          insert into dirty_cohort (shop_key, cohort_month)
          select distinct $1::bigint, cohort_month from changed on conflict do nothing`,
-});
-
-/**
- * Resolves the lines of touched variants and SKUs again and marks months, products and SKUs of those that come out
- * different. Reads all lines of the shop.
- */
-export async function resolveLinesAgain(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(RESOLVE_LINES_AGAIN, [shopKey]);
-}
+);

@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command, cursor, queryAny, requireRow, requireValue } from "../query.ts";
 
 /**
  * The tables of one run, gone at its commit. Text is collated as in the tables it is joined with. staged_* hold what a
@@ -71,20 +71,20 @@ export class WorkspaceGone extends Error {
   override message = "the workspace does not exist";
 }
 
-const TRY_LOCK_SHOP = defineStatement({
-  name: "try_lock_shop",
-  text: "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked",
-});
+const tryLockShop = requireValue<boolean, [shopKey: number]>(
+  "try_lock_shop",
+  "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked",
+);
 
-const LOCK_SHOP = defineStatement({
-  name: "lock_shop",
-  text: "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked",
-});
+const waitForShop = command<[shopKey: number]>(
+  "lock_shop",
+  "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked",
+);
 
-const FIND_LOCKED_SHOP = defineStatement({
-  name: "find_locked_shop",
-  text: "select 1 as is_there from workspace where shop_key = $1",
-});
+const isShopThere = queryAny<[shopKey: number]>(
+  "find_locked_shop",
+  "select 1 as is_there from workspace where shop_key = $1",
+);
 
 /**
  * Waits until no other run writes this shop's data; held to the end of the transaction. `onWait` is called when there
@@ -95,13 +95,11 @@ export async function lockShop(
   shopKey: number,
   onWait: () => void = () => {},
 ): Promise<void> {
-  const [row] = await connection.rows<{ is_locked: boolean }>(TRY_LOCK_SHOP, [shopKey]);
-  if (row?.is_locked !== true) {
+  if (!(await tryLockShop(connection, shopKey))) {
     onWait();
-    await connection.rows(LOCK_SHOP, [shopKey]);
+    await waitForShop(connection, shopKey);
   }
-  const found = await connection.rows(FIND_LOCKED_SHOP, [shopKey]);
-  if (found.length === 0) throw new WorkspaceGone();
+  if (!(await isShopThere(connection, shopKey))) throw new WorkspaceGone();
 }
 
 /** The staged tables of one row each for a key, and the columns of that. */
@@ -144,40 +142,26 @@ export type StagedCounts = {
   deleted_sale_events: number;
 };
 
-const COUNT_STAGED = defineStatement({
-  name: "count_staged",
-  text: `select (select count(*) from staged_product) as products,
+/** Counts the staged rows but those of orders. */
+export const countStaged = requireRow<StagedCounts, [], Connection>(
+  "count_staged",
+  `select (select count(*) from staged_product) as products,
                 (select count(*) from staged_variant) as variants,
                 (select count(*) from staged_label where not deleted) as return_labels,
                 (select count(*) from staged_sale_event where not deleted) as sale_events,
                 (select count(*) from staged_label where deleted) as deleted_labels,
                 (select count(*) from staged_sale_event where deleted) as deleted_sale_events`,
-});
-
-/** Counts the staged rows but those of orders. */
-export async function countStaged(connection: Connection): Promise<StagedCounts> {
-  const [row] = await connection.rows<StagedCounts>(COUNT_STAGED, []);
-  return row as StagedCounts;
-}
+);
 
 /** One order of the stage; `rows` is JSON: an array of line number, kind, whether it is deleted, and record for each row. */
 export type StagedOrderRow = { order_id: string; rows: string };
 
-const OPEN_STAGED_ORDERS = defineStatement({
-  name: "open_staged_order",
-  text: `declare staged_order no scroll cursor for
-     select s.order_id,
+/** Opens the cursor over all staged orders by id: a sort of the stage, so that they are written in key order. */
+export const openStagedOrders = cursor<StagedOrderRow>(
+  "staged_order",
+  200,
+  `select s.order_id,
             '[' || string_agg('[' || s.line_number || ',"' || s.kind || '",' || s.deleted || ',' || s.record || ']', ',') || ']'
               as rows
        from staged_order_row s group by s.order_id order by s.order_id`,
-});
-
-/** Opens the cursor over all staged orders by id: a sort of the stage, so that they are written in key order. */
-export async function openStagedOrders(connection: Connection): Promise<void> {
-  await connection.rows(OPEN_STAGED_ORDERS, []);
-}
-
-/** The next staged orders; empty at the end. */
-export async function nextStagedOrders(connection: Connection, limit: number): Promise<StagedOrderRow[]> {
-  return (await connection.client.query<StagedOrderRow>(`fetch ${limit} from staged_order`)).rows;
-}
+);

@@ -1,74 +1,47 @@
-import { defineStatement } from "../database.ts";
 import type { Connection, Queryable } from "../database.ts";
-
-const FIND_PROGRESS = defineStatement({
-  name: "find_label_progress",
-  text: `select record from sync_record
-          where shop_key = $1 and source = $2 and part = 'progress' and record_number = 0`,
-});
+import { command, query, queryValue, requireRow, requireValue } from "../query.ts";
 
 /** How far an unfinished run of a label source came, in its own format; null = there is none. Primary key. */
-export async function findProgress(database: Queryable, shopKey: number, source: string): Promise<unknown> {
-  const [row] = await database.rows<{ record: string }>(FIND_PROGRESS, [shopKey, source]);
-  return row === undefined ? null : JSON.parse(row.record);
-}
-
-const PUT_PROGRESS = defineStatement({
-  name: "put_label_progress",
-  text: `insert into sync_record (shop_key, source, part, record_number, record)
-         values ($1, $2, 'progress', 0, $3)
-         on conflict (shop_key, source, part, record_number) do update set record = excluded.record`,
-});
+export const findProgress = queryValue<unknown, [shopKey: number, source: string]>(
+  "find_label_progress",
+  `select record::json from sync_record
+          where shop_key = $1 and source = $2 and part = 'progress' and record_number = 0`,
+);
 
 /** Remembers how far a run came, with the records it has read so far. */
-export async function putProgress(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-  progress: unknown,
-): Promise<void> {
-  await connection.rows(PUT_PROGRESS, [shopKey, source, JSON.stringify(progress)]);
-}
-
-const INSERT_RECORDS = defineStatement({
-  name: "insert_label_records",
-  text: `insert into sync_record (shop_key, source, part, record_id, record)
-         select $1, $2, 'labels', r.record_id, r.record
-           from unnest($3::text[], $4::text[]) with ordinality as r (record_id, record, place)
-          order by r.place`,
-});
+export const putProgress = command<[shopKey: number, source: string, progress: unknown], Connection>(
+  "put_label_progress",
+  `insert into sync_record (shop_key, source, part, record_number, record)
+         values ($1, $2, 'progress', 0, $3)
+         on conflict (shop_key, source, part, record_number) do update set record = excluded.record`,
+  (shopKey, source, progress) => [shopKey, source, JSON.stringify(progress)],
+);
 
 /** One record of a source: all labels it names now, as a JSON list. */
 export type LabelRecord = { recordId: string; labels: readonly unknown[] };
 
 /** Keeps what a source states of its records until the run applies it. */
-export async function insertRecords(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-  records: readonly LabelRecord[],
-): Promise<void> {
-  await connection.rows(INSERT_RECORDS, [
+export const insertRecords = command<
+  [shopKey: number, source: string, records: readonly LabelRecord[]],
+  Connection
+>(
+  "insert_label_records",
+  `insert into sync_record (shop_key, source, part, record_id, record)
+         select $1, $2, 'labels', r.record_id, r.record
+           from unnest($3::text[], $4::text[]) with ordinality as r (record_id, record, place)
+          order by r.place`,
+  (shopKey, source, records) => [
     shopKey,
     source,
     records.map(({ recordId }) => recordId),
     records.map(({ labels }) => JSON.stringify(labels)),
-  ]);
-}
+  ],
+);
 
-const CLEAR_RECORDS = defineStatement({
-  name: "clear_label_records",
-  text: "delete from sync_record where shop_key = $1 and source = $2",
-});
-
-/** Forgets records and progress of a run. A range of the primary key. */
-export async function clearRecords(database: Queryable, shopKey: number, source: string): Promise<void> {
-  await database.rows(CLEAR_RECORDS, [shopKey, source]);
-}
-
-const STAGE_RECORDS = defineStatement({
-  name: "stage_label_records",
-  text: `with last as (
+/** Moves the labels of the run's records to staged_label; of a record that came several times the last one counts. */
+export const stageRecords = command<[shopKey: number, source: string], Connection>(
+  "stage_label_records",
+  `with last as (
            select distinct on (r.record_id) r.record_id, r.record
              from sync_record r
             where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
@@ -82,16 +55,11 @@ const STAGE_RECORDS = defineStatement({
           cross join lateral jsonb_to_recordset(last.record::jsonb) as l (
                   "labelId" text, "orderId" text, "returnId" text, "orderName" text, "trackingNumber" text,
                   "chargedAt" timestamptz, "amountMinor" bigint, "currencyCode" text, "voidedAt" timestamptz)`,
-});
+);
 
-/** Moves the labels of the run's records to staged_label; of a record that came several times the last one counts. */
-export async function stageRecords(connection: Connection, shopKey: number, source: string): Promise<void> {
-  await connection.rows(STAGE_RECORDS, [shopKey, source]);
-}
-
-const FIND_UNNAMED_LABELS = defineStatement({
-  name: "find_unnamed_labels",
-  text: `insert into unnamed_label (label_id)
+const findUnnamedLabels = command<[shopKey: number, source: string], Connection>(
+  "find_unnamed_labels",
+  `insert into unnamed_label (label_id)
          with record as (
            select distinct r.record_id from sync_record r
             where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
@@ -109,18 +77,18 @@ const FIND_UNNAMED_LABELS = defineStatement({
          ), named as materialized (select s.label_id from staged_label s)
          select distinct l.label_id from stored l
           where not exists (select from named n where n.label_id = l.label_id)`,
-});
-const REMOVE_UNNAMED_LABELS = defineStatement({
-  name: "remove_unnamed_labels",
-  text: `delete from return_label b using (select u.label_id from unnamed_label u) gone
+);
+const deleteUnnamedLabels = command<[shopKey: number, source: string], Connection>(
+  "remove_unnamed_labels",
+  `delete from return_label b using (select u.label_id from unnamed_label u) gone
           where b.shop_key = $1 and b.source = $2 and b.label_id = gone.label_id`,
-});
-const TOUCH_UNNAMED_LABELS = defineStatement({
-  name: "touch_unnamed_labels",
-  text: `with gone as (delete from unnamed_label returning label_id), touched as (
+);
+const touchUnnamedLabels = requireValue<number, [source: string], Connection>(
+  "touch_unnamed_labels",
+  `with gone as (delete from unnamed_label returning label_id), touched as (
            insert into touched_label (source, label_id) select $1, label_id from gone on conflict do nothing
          ) select count(*) as removed from gone`,
-});
+);
 
 /**
  * Removes stored labels that the run's records no longer name: those whose id is the record's, or begins with it and a
@@ -132,21 +100,20 @@ export async function removeUnnamedLabels(
   shopKey: number,
   source: string,
 ): Promise<number> {
-  await connection.rows(FIND_UNNAMED_LABELS, [shopKey, source]);
-  await connection.rows(REMOVE_UNNAMED_LABELS, [shopKey, source]);
-  const [row] = await connection.rows<{ removed: number }>(TOUCH_UNNAMED_LABELS, [source]);
-  return row?.removed ?? 0;
+  await findUnnamedLabels(connection, shopKey, source);
+  await deleteUnnamedLabels(connection, shopKey, source);
+  return touchUnnamedLabels(connection, source);
 }
 
 /** When a stored label was charged and, if it was, voided. */
 export type StoredLabel = { label_id: string; charged_at: Date; voided_at: Date | null };
 
-const FIND_LABELS = defineStatement({
-  name: "find_stored_labels",
-  text: `select l.label_id, l.charged_at, l.voided_at
+const listLabels = query<StoredLabel, [shopKey: number, source: string, labelIds: readonly string[]]>(
+  "find_stored_labels",
+  `select l.label_id, l.charged_at, l.voided_at
            from return_label l
           where l.shop_key = $1 and l.source = $2 and l.label_id = any($3)`,
-});
+);
 
 /** The stored ones of these labels by their id. Primary key. */
 export async function findLabels(
@@ -155,20 +122,15 @@ export async function findLabels(
   source: string,
   labelIds: readonly string[],
 ): Promise<Map<string, StoredLabel>> {
-  const rows = await database.rows<StoredLabel>(FIND_LABELS, [shopKey, source, labelIds]);
+  const rows = await listLabels(database, shopKey, source, labelIds);
   return new Map(rows.map((row) => [row.label_id, row]));
 }
 
-const FIND_FIRST_MONTH = defineStatement({
-  name: "find_first_month",
-  text: "select min(cohort_month) as first_month from order_line where shop_key = $1",
-});
-
 /** The first day of the shop's first order month; null without orders. Index order_line_by_month. */
-export async function findFirstMonth(database: Queryable, shopKey: number): Promise<string | null> {
-  const [row] = await database.rows<{ first_month: string | null }>(FIND_FIRST_MONTH, [shopKey]);
-  return row?.first_month ?? null;
-}
+export const findFirstMonth = queryValue<string, [shopKey: number]>(
+  "find_first_month",
+  "select min(cohort_month) as first_month from order_line where shop_key = $1",
+);
 
 /** All stored labels of one source; unmatched_minor in the shop's currency, foreign ones are spend in another. */
 export type LabelTotals = {
@@ -180,9 +142,14 @@ export type LabelTotals = {
   unmatched_minor: number;
 };
 
-const COUNT_LABELS = defineStatement({
-  name: "count_labels",
-  text: `select (select count(*) from staged_label) as staged,
+/** Adds up a source's labels, after they were split. Primary key of return_label, index label_share_by_label. */
+export const countLabels = requireRow<
+  LabelTotals,
+  [shopKey: number, source: string, currencyCode: string],
+  Connection
+>(
+  "count_labels",
+  `select (select count(*) from staged_label) as staged,
                 count(*) filter (where l.voided_at is not null) as voided,
                 count(*) filter (where l.voided_at is null and l.currency_code <> $3) as foreign,
                 min(l.currency_code) filter (where l.voided_at is null and l.currency_code <> $3) as foreign_currency_code,
@@ -194,15 +161,4 @@ const COUNT_LABELS = defineStatement({
                      select from label_share s
                       where s.shop_key = $1 and s.source = l.source and s.label_id = l.label_id) as is_unmatched) m
           where l.shop_key = $1 and l.source = $2`,
-});
-
-/** Adds up a source's labels, after they were split. Primary key of return_label, index label_share_by_label. */
-export async function countLabels(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-  currencyCode: string,
-): Promise<LabelTotals> {
-  const [row] = await connection.rows<LabelTotals>(COUNT_LABELS, [shopKey, source, currencyCode]);
-  return row as LabelTotals;
-}
+);

@@ -1,9 +1,10 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command, cursor, inOrder, requireValue } from "../query.ts";
 
-const PUT_LABELS = defineStatement({
-  name: "put_labels",
-  text: `with changed as (
+/** Stores the staged labels that are new or different; returns how many. Primary key of return_label. */
+export const putLabels = requireValue<number, [shopKey: number, source: string], Connection>(
+  "put_labels",
+  `with changed as (
            select s.label_id, s.order_id, s.return_id, s.order_name, s.tracking_number, s.charged_at, s.amount_minor,
                   s.currency_code, s.voided_at
              from staged_label s
@@ -29,47 +30,38 @@ const PUT_LABELS = defineStatement({
                   currency_code = excluded.currency_code, voided_at = excluded.voided_at
            returning 1
          ) select count(*) as changed from put`,
-});
+);
 
-/** Stores the staged labels that are new or different; returns how many. Primary key of return_label. */
-export async function putLabels(connection: Connection, shopKey: number, source: string): Promise<number> {
-  const [row] = await connection.rows<{ changed: number }>(PUT_LABELS, [shopKey, source]);
-  return row?.changed ?? 0;
-}
-
-const TOUCH_DELETED_LABELS = defineStatement({
-  name: "touch_deleted_labels",
-  text: `with gone as materialized (
+/**
+ * Removes the stored labels that staged rows say are gone; returns how many. Their parts go when the labels are split.
+ * Primary key of return_label. In two statements: Citus refuses the one that would remove and note them at once.
+ */
+export const removeDeletedLabels = inOrder<[shopKey: number, source: string], number, Connection>(
+  requireValue(
+    "touch_deleted_labels",
+    `with gone as materialized (
            select b.label_id from staged_label s
              join return_label b on b.shop_key = $1 and b.source = $2 and b.label_id = s.label_id
             where s.deleted
          ), touched as (
            insert into touched_label (source, label_id) select $2, label_id from gone on conflict do nothing
          ) select count(*) as removed from gone`,
-});
-const DELETE_LABELS = defineStatement({
-  name: "delete_labels",
-  text: `delete from return_label b using (select s.label_id from staged_label s where s.deleted) gone
+  ),
+  command(
+    "delete_labels",
+    `delete from return_label b using (select s.label_id from staged_label s where s.deleted) gone
           where b.shop_key = $1 and b.source = $2 and b.label_id = gone.label_id`,
-});
+  ),
+);
 
 /**
- * Removes the stored labels that staged rows say are gone; returns how many. Their parts go when the labels are split.
- * Primary key of return_label. In two statements: Citus refuses the one that would remove and note them at once.
+ * M10: finds what the touched labels belong to: by a return its source names or its tracking number, else by the
+ * order id its source names, else by the order's name. What fits several fits none. Indexes return_tracking_by_number
+ * and order_reference_by_name.
  */
-export async function removeDeletedLabels(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<number> {
-  const [row] = await connection.rows<{ removed: number }>(TOUCH_DELETED_LABELS, [shopKey, source]);
-  await connection.rows(DELETE_LABELS, [shopKey, source]);
-  return row?.removed ?? 0;
-}
-
-const MATCH_LABELS = defineStatement({
-  name: "match_labels",
-  text: `with matched as (
+export const matchLabels = command<[shopKey: number], Connection>(
+  "match_labels",
+  `with matched as (
            select l.source, l.label_id,
                   coalesce(l.source_return_id, tracked.return_id) as return_id,
                   coalesce(tracked.order_id, l.source_order_id, named.order_id) as order_id
@@ -88,27 +80,14 @@ const MATCH_LABELS = defineStatement({
            from matched m
           where l.shop_key = $1 and l.source = m.source and l.label_id = m.label_id
             and (l.order_id, l.return_id) is distinct from (m.order_id, m.return_id)`,
-});
-
-/**
- * M10: finds what the touched labels belong to: by a return its source names or its tracking number, else by the
- * order id its source names, else by the order's name. What fits several fits none. Indexes return_tracking_by_number
- * and order_reference_by_name.
- */
-export async function matchLabels(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(MATCH_LABELS, [shopKey]);
-}
-
-const TOUCH_ALL_LABELS = defineStatement({
-  name: "touch_all_labels",
-  text: `insert into touched_label (source, label_id)
-         select source, label_id from return_label where shop_key = $1 on conflict do nothing`,
-});
+);
 
 /** Marks every label of a shop to be split again. */
-export async function touchAllLabels(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(TOUCH_ALL_LABELS, [shopKey]);
-}
+export const touchAllLabels = command<[shopKey: number], Connection>(
+  "touch_all_labels",
+  `insert into touched_label (source, label_id)
+         select source, label_id from return_label where shop_key = $1 on conflict do nothing`,
+);
 
 /** A line that may carry a part of a label: order id, line id, units, lag days. */
 export type LabelCandidate = [orderId: string, lineId: string, units: number, lagDays: number];
@@ -124,10 +103,14 @@ export type TouchedLabelRow = {
   by_order: LabelCandidate[] | null;
 };
 
-const OPEN_TOUCHED_LABELS = defineStatement({
-  name: "open_touched_label_row",
-  text: `declare touched_label_row no scroll cursor for
-     with label as materialized (
+/**
+ * Opens the cursor over the touched labels: sets joined two at a time, since one that is taken for a single row would
+ * be made again for each row of the others. return_request_by_return and the primary keys of return_label, order_line and return_event.
+ */
+export const openTouchedLabels = cursor<TouchedLabelRow, [shopKey: number, currencyCode: string]>(
+  "touched_label_row",
+  2000,
+  `with label as materialized (
        select l.source, l.label_id, l.amount_minor, l.voided_at is not null as is_voided,
               l.currency_code <> $2 as is_foreign, l.return_id, l.order_id,
               (l.charged_at at time zone 'UTC')::date as charged_on
@@ -151,19 +134,7 @@ const OPEN_TOUCHED_LABELS = defineStatement({
        from label b
        left join by_return r on r.source = b.source and r.label_id = b.label_id
        left join by_order o on o.source = b.source and o.label_id = b.label_id`,
-});
-
-/**
- * Opens the cursor over the touched labels: sets joined two at a time, since one that is taken for a single row would
- * be made again for each row of the others. return_request_by_return and the primary keys of return_label, order_line and return_event.
- */
-export async function openTouchedLabels(
-  connection: Connection,
-  shopKey: number,
-  currencyCode: string,
-): Promise<void> {
-  await connection.rows(OPEN_TOUCHED_LABELS, [shopKey, currencyCode]);
-}
+);
 
 /** One row per label: the lines of `units` that sold something, as `LabelCandidate`s. */
 function candidatesOf(units: string): string {
@@ -177,45 +148,28 @@ function candidatesOf(units: string): string {
         group by u.source, u.label_id`;
 }
 
-/** The next touched labels, in no particular order; empty at the end. */
-export async function nextTouchedLabels(connection: Connection, limit: number): Promise<TouchedLabelRow[]> {
-  return (await connection.client.query<TouchedLabelRow>(`fetch ${limit} from touched_label_row`)).rows;
-}
-
-const MARK_LABEL_MONTHS = defineStatement({
-  name: "mark_label_months",
-  text: `insert into dirty_cohort (shop_key, cohort_month)
+/** Marks the months that carry parts of touched labels. Index label_share_by_label. */
+export const markLabelMonths = command<[shopKey: number], Connection>(
+  "mark_label_months",
+  `insert into dirty_cohort (shop_key, cohort_month)
          select distinct h.shop_key, h.cohort_month
            from touched_label t
            join label_share h on h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id
          on conflict do nothing`,
-});
-
-/** Marks the months that carry parts of touched labels. Index label_share_by_label. */
-export async function markLabelMonths(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(MARK_LABEL_MONTHS, [shopKey]);
-}
-
-const REMOVE_SHARES = defineStatement({
-  name: "remove_shares",
-  text: `delete from label_share h using touched_label t
-          where h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id`,
-});
+);
 
 /** Removes the parts of touched labels. Index label_share_by_label. */
-export async function removeShares(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_SHARES, [shopKey]);
-}
+export const removeShares = command<[shopKey: number], Connection>(
+  "remove_shares",
+  `delete from label_share h using touched_label t
+          where h.shop_key = $1 and h.source = t.source and h.label_id = t.label_id`,
+);
 
-const INSERT_SHARES = defineStatement({
-  name: "insert_shares",
-  text: `insert into label_share (shop_key, order_id, line_id, source, label_id, cohort_month, lag_days, label_minor)
+/** Moves the new parts to their place. Primary key of order_line. */
+export const insertShares = command<[shopKey: number], Connection>(
+  "insert_shares",
+  `insert into label_share (shop_key, order_id, line_id, source, label_id, cohort_month, lag_days, label_minor)
          select l.shop_key, l.order_id, l.line_id, s.source, s.label_id, l.cohort_month, s.lag_days, s.label_minor
            from fact_share s
            join order_line l on l.shop_key = $1 and l.order_id = s.order_id and l.line_id = s.line_id`,
-});
-
-/** Moves the new parts to their place. Primary key of order_line. */
-export async function insertShares(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(INSERT_SHARES, [shopKey]);
-}
+);

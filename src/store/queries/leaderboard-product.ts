@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 
 /** What a leaderboard shows of one SKU's product. */
@@ -13,24 +12,16 @@ export type LeaderboardProductRow = {
   image_alt: string | null;
 };
 
-const LOAD_LEADERBOARD_PRODUCTS = defineStatement({
-  name: "load_leaderboard_products",
-  text: `select s.sku, p.product_gid, coalesce(p.title, s.product_title) as product_title, p.handle,
+/** One row per ranked SKU that the catalogue knows, with the product to show; primary keys of sku and product. */
+export const loadLeaderboardProducts = query<
+  LeaderboardProductRow,
+  [workspace: Workspace, rows: readonly { sku: string; product_gid: string | null }[]]
+>(
+  "load_leaderboard_products",
+  `select s.sku, p.product_gid, coalesce(p.title, s.product_title) as product_title, p.handle,
                 case when p.product_gid is null then s.vendor else p.vendor end as vendor, p.image_url, p.image_alt
            from unnest($2::text[], $3::text[]) r (sku, product_gid)
            join sku s on s.shop_key = $1 and s.sku = r.sku
            left join product p on p.shop_key = $1 and p.product_gid = r.product_gid`,
-});
-
-/** One row per ranked SKU that the catalogue knows, with the product to show; primary keys of sku and product. */
-export async function loadLeaderboardProducts(
-  database: Queryable,
-  workspace: Workspace,
-  rows: readonly { sku: string; product_gid: string | null }[],
-): Promise<LeaderboardProductRow[]> {
-  return database.rows(LOAD_LEADERBOARD_PRODUCTS, [
-    workspace.shopKey,
-    rows.map((row) => row.sku),
-    rows.map((row) => row.product_gid),
-  ]);
-}
+  (workspace, rows) => [workspace.shopKey, rows.map((row) => row.sku), rows.map((row) => row.product_gid)],
+);

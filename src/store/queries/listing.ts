@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command } from "../query.ts";
 
 /** `listing_id` of cohort rows that are not of a SKU. */
 export const NO_LISTING = "'00000000-0000-0000-0000-000000000000'::uuid";
@@ -11,39 +11,27 @@ export const LINE_VENDOR = "case when l.product_gid is null then l.line_vendor e
 export const LISTING_ID = `md5(concat_ws(chr(31), coalesce(l.product_gid, ''), l.used, coalesce(l.counterpart_sku, ''),
   coalesce(${LINE_VENDOR}, '')))::uuid`;
 
-const PUT_LISTINGS = defineStatement({
-  name: "put_listings",
-  text: `insert into listing (shop_key, sku, listing_id, product_gid, used, counterpart_sku, line_vendor)
+/** Adds the listings that sold something in the cohort months (first days). Index order_line_by_month. */
+export const putListings = command<[shopKey: number, months: readonly string[]], Connection>(
+  "put_listings",
+  `insert into listing (shop_key, sku, listing_id, product_gid, used, counterpart_sku, line_vendor)
          select l.shop_key, coalesce(l.sku, ''), ${LISTING_ID}, coalesce(l.product_gid, ''), l.used,
                 coalesce(l.counterpart_sku, ''), coalesce(${LINE_VENDOR}, '')
            from order_line l
           where l.shop_key = $1 and l.cohort_month = any($2::date[]) and l.sold_units > 0
           group by l.shop_key, l.sku, l.product_gid, l.used, l.counterpart_sku, ${LINE_VENDOR}
          on conflict do nothing`,
-});
-
-/** Adds the listings that sold something in the cohort months (first days). Index order_line_by_month. */
-export async function putListings(
-  connection: Connection,
-  shopKey: number,
-  months: readonly string[],
-): Promise<void> {
-  await connection.rows(PUT_LISTINGS, [shopKey, months]);
-}
-
-const REMOVE_UNSOLD_LISTINGS = defineStatement({
-  name: "remove_unsold_listings",
-  text: `delete from listing l
-          where l.shop_key = $1
-            and not exists (
-              select from sku_quarter q
-               where q.shop_key = $1 and q.sku = l.sku and q.listing_id = l.listing_id)`,
-});
+);
 
 /**
  * Removes the listings that have no quarter left. Reads the shop's listings and quarters. The statistics may not
  * include rows of this transaction, so call it while the planner is restricted to hash joins.
  */
-export async function removeUnsoldListings(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_UNSOLD_LISTINGS, [shopKey]);
-}
+export const removeUnsoldListings = command<[shopKey: number], Connection>(
+  "remove_unsold_listings",
+  `delete from listing l
+          where l.shop_key = $1
+            and not exists (
+              select from sku_quarter q
+               where q.shop_key = $1 and q.sku = l.sku and q.listing_id = l.listing_id)`,
+);

@@ -1,10 +1,10 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command, cursor, query } from "../query.ts";
 
-const FIND_DOCUMENTS = defineStatement({
-  name: "find_documents",
-  text: "select d.order_id, d.document from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
-});
+const listDocuments = query<StoredOrderRow, [shopKey: number, orderIds: readonly string[]], Connection>(
+  "find_documents",
+  "select d.order_id, d.document from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
+);
 
 /** What is stored of some orders, as JSON values by order id. Primary key of order_document. */
 export async function findDocuments(
@@ -12,38 +12,21 @@ export async function findDocuments(
   shopKey: number,
   orderIds: readonly string[],
 ): Promise<Map<string, unknown>> {
-  const rows = await connection.rows<StoredOrderRow>(FIND_DOCUMENTS, [shopKey, orderIds]);
+  const rows = await listDocuments(connection, shopKey, orderIds);
   return new Map(rows.map((row) => [row.order_id, row.document]));
 }
 
 type StoredOrderRow = { order_id: string; document: unknown };
 
-const OPEN_STORED_ORDERS = defineStatement({
-  name: "open_stored_order",
-  text: `declare stored_order no scroll cursor for
-     select d.order_id, d.document from order_document d where d.shop_key = $1`,
-});
-
 /** Opens the cursor over every stored document of a shop: a range scan of order_document's primary key. */
-export async function openStoredOrders(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(OPEN_STORED_ORDERS, [shopKey]);
-}
-
-/** The next stored documents; empty at the end. */
-export async function nextStoredOrders(connection: Connection, limit: number): Promise<StoredOrderRow[]> {
-  return (await connection.client.query(`fetch ${limit} from stored_order`)).rows;
-}
-
-const REMOVE_DOCUMENTS = defineStatement({
-  name: "remove_documents",
-  text: "delete from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
-});
+export const openStoredOrders = cursor<StoredOrderRow, [shopKey: number]>(
+  "stored_order",
+  200,
+  `select d.order_id, d.document from order_document d where d.shop_key = $1`,
+);
 
 /** Removes what is stored of some orders. Primary key of order_document. */
-export async function removeDocuments(
-  connection: Connection,
-  shopKey: number,
-  orderIds: readonly string[],
-): Promise<void> {
-  await connection.rows(REMOVE_DOCUMENTS, [shopKey, orderIds]);
-}
+export const removeDocuments = command<[shopKey: number, orderIds: readonly string[]], Connection>(
+  "remove_documents",
+  "delete from order_document d where d.shop_key = $1 and d.order_id = any($2::text[])",
+);

@@ -1,102 +1,73 @@
-import { defineStatement } from "../database.ts";
-import type { Connection, Queryable } from "../database.ts";
-
-const ADD_REDACTED = defineStatement({
-  name: "add_redacted_orders",
-  text: `insert into redacted_order (shop_key, order_id)
-         select w.shop_key, named.id from workspace w, unnest($2::text[]) named (id)
-          where w.shop_key = $1 group by 1, 2
-         on conflict (shop_key, order_id) do nothing`,
-});
-
-const REDACT_LABELS = defineStatement({
-  name: "redact_labels",
-  text: `update return_label l
-            set source_order_id = l.order_id, source_return_id = l.return_id, source_order_name = null,
-                tracking_number = null
-          where l.shop_key = $1
-            and (l.order_id = any($2)
-                 or l.return_id in (select r.return_id from return_request r
-                                     where r.shop_key = $1 and r.order_id = any($2)))`,
-});
-
-const REDACT_DOCUMENTS = defineStatement({
-  name: "redact_documents",
-  text: `with name as (delete from order_reference where shop_key = $1 and order_id = any($2)),
-              tracking as (delete from return_tracking where shop_key = $1 and order_id = any($2))
-         update order_document d set document = d.document - 'orderName' - 'trackings'
-          where d.shop_key = $1 and d.order_id = any($2) and d.document ?| array['orderName', 'trackings']`,
-});
+import type { Connection } from "../database.ts";
+import { command, inOrder, query, queryColumn } from "../query.ts";
 
 /**
  * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay
  * matched (M10), so that no figure changes. Needs `lockShop` earlier in the transaction. Primary keys and
  * return_label_by_order; a label that names only a return is found by a scan of the shop's labels.
  */
-export async function redactOrders(
-  connection: Connection,
-  shopKey: number,
-  orderIds: readonly string[],
-): Promise<void> {
-  await connection.rows(ADD_REDACTED, [shopKey, orderIds]);
-  await connection.rows(REDACT_LABELS, [shopKey, orderIds]);
-  await connection.rows(REDACT_DOCUMENTS, [shopKey, orderIds]);
-}
-
-const LIST_REDACTED = defineStatement({
-  name: "list_redacted_orders",
-  text: "select r.order_id from redacted_order r where r.shop_key = $1",
-});
+export const redactOrders = inOrder<[shopKey: number, orderIds: readonly string[]], void, Connection>(
+  command(
+    "add_redacted_orders",
+    `insert into redacted_order (shop_key, order_id)
+         select w.shop_key, named.id from workspace w, unnest($2::text[]) named (id)
+          where w.shop_key = $1 group by 1, 2
+         on conflict (shop_key, order_id) do nothing`,
+  ),
+  command(
+    "redact_labels",
+    `update return_label l
+            set source_order_id = l.order_id, source_return_id = l.return_id, source_order_name = null,
+                tracking_number = null
+          where l.shop_key = $1
+            and (l.order_id = any($2)
+                 or l.return_id in (select r.return_id from return_request r
+                                     where r.shop_key = $1 and r.order_id = any($2)))`,
+  ),
+  command(
+    "redact_documents",
+    `with name as (delete from order_reference where shop_key = $1 and order_id = any($2)),
+              tracking as (delete from return_tracking where shop_key = $1 and order_id = any($2))
+         update order_document d set document = d.document - 'orderName' - 'trackings'
+          where d.shop_key = $1 and d.order_id = any($2) and d.document ?| array['orderName', 'trackings']`,
+  ),
+);
 
 /** The orders whose names and tracking numbers are not to be stored. Primary key. */
-export async function listRedactedOrders(database: Queryable, shopKey: number): Promise<Set<string>> {
-  const rows = await database.rows<{ order_id: string }>(LIST_REDACTED, [shopKey]);
-  return new Set(rows.map((row) => row.order_id));
-}
+export const listRedactedOrders = queryColumn<string, [shopKey: number]>(
+  "list_redacted_orders",
+  "select r.order_id from redacted_order r where r.shop_key = $1",
+);
 
 /** What is stored of a label of a redacted order. */
 export type RedactedLabel = { label_id: string; order_id: string | null; return_id: string | null };
 
-const LIST_REDACTED_LABELS = defineStatement({
-  name: "list_redacted_labels",
-  text: `select l.label_id, l.source_order_id as order_id, l.source_return_id as return_id
+/** The labels of redacted orders: a scan of the source's labels where there are such orders. */
+export const listRedactedLabels = query<RedactedLabel, [shopKey: number, source: string], Connection>(
+  "list_redacted_labels",
+  `select l.label_id, l.source_order_id as order_id, l.source_return_id as return_id
            from return_label l
           where l.shop_key = $1 and l.source = $2 and l.tracking_number is null and l.source_order_name is null
             and (exists (select from redacted_order r where r.shop_key = $1 and r.order_id = l.source_order_id)
                  or exists (select from return_request q
                               join redacted_order r on r.shop_key = $1 and r.order_id = q.order_id
                              where q.shop_key = $1 and q.return_id = l.source_return_id))`,
-});
-
-/** The labels of redacted orders: a scan of the source's labels where there are such orders. */
-export async function listRedactedLabels(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<RedactedLabel[]> {
-  return connection.rows(LIST_REDACTED_LABELS, [shopKey, source]);
-}
-
-const REDACT_STAGED_LABELS = defineStatement({
-  name: "redact_staged_labels",
-  text: `update staged_label s
-            set order_id = r.order_id, return_id = r.return_id, order_name = null, tracking_number = null
-           from unnest($1::text[], $2::text[], $3::text[]) r (label_id, order_id, return_id)
-          where s.label_id = r.label_id
-            and (s.order_name is not null or s.tracking_number is not null or coalesce(s.order_id, s.return_id) is null)`,
-});
+);
 
 /**
  * Gives labels that a source sends again by an order name or a tracking number, or by nothing, their stored values. A label
  * that names ids alone holds nothing to remove, and may name another order than before.
  */
-export async function redactStagedLabels(
-  connection: Connection,
-  labels: readonly RedactedLabel[],
-): Promise<void> {
-  await connection.rows(REDACT_STAGED_LABELS, [
+export const redactStagedLabels = command<[labels: readonly RedactedLabel[]], Connection>(
+  "redact_staged_labels",
+  `update staged_label s
+            set order_id = r.order_id, return_id = r.return_id, order_name = null, tracking_number = null
+           from unnest($1::text[], $2::text[], $3::text[]) r (label_id, order_id, return_id)
+          where s.label_id = r.label_id
+            and (s.order_name is not null or s.tracking_number is not null or coalesce(s.order_id, s.return_id) is null)`,
+  (labels) => [
     labels.map((label) => label.label_id),
     labels.map((label) => label.order_id),
     labels.map((label) => label.return_id),
-  ]);
-}
+  ],
+);

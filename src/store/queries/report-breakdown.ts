@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { daysOrAll } from "./return-curve.ts";
 import { CANDIDATE, selectionValues } from "./selection.ts";
@@ -50,9 +50,9 @@ const STATEMENTS = {
 function statement(name: string, narrowing: Narrowing) {
   const wholeUnits = (row: string) =>
     MEASURES.map((measure) => `'${measure}', coalesce(${row}.${measure}, 0)::bigint`).join(", ");
-  return defineStatement({
+  return requireRow<BreakdownAnswer, unknown[]>(
     name,
-    text: `with ${CANDIDATE}, ${listingParts(MEASURES, narrowing)}, member as materialized (
+    `with ${CANDIDATE}, ${listingParts(MEASURES, narrowing)}, member as materialized (
     select case $9 when 'vendor' then k.vendor when 'product' then nullif(k.product_gid, '')
                    when 'sku' then nullif(k.sku, '') when 'family' then k.family
                    else k.analytics_category end collate "C" as key, ${exactSums("p", MEASURES)}
@@ -71,7 +71,7 @@ function statement(name: string, narrowing: Narrowing) {
                      from first f
                      left join product p on $9 = 'product' and p.shop_key = $1 and p.product_gid = f.key), '[]') as rows
     from total t`,
-  });
+  );
 }
 
 /**
@@ -86,7 +86,9 @@ export async function loadBreakdown(
   const { selection } = range;
   const blocks = quartersAndMonths(range.startMonth, range.endMonth);
   const isWhole = selection.kind === "workspace" && selection.vendor === null;
-  const rows = await database.rows<BreakdownAnswer>(isWhole ? STATEMENTS.whole : STATEMENTS.narrowed, [
+  const load = isWhole ? STATEMENTS.whole : STATEMENTS.narrowed;
+  return load(
+    database,
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,
     blocks.months,
@@ -94,7 +96,5 @@ export async function loadBreakdown(
     range.by,
     range.labelCostsIncluded,
     range.rows,
-  ]);
-  if (rows[0] === undefined) throw new Error("load_report_breakdown returned no row");
-  return rows[0];
+  );
 }

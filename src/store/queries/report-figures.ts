@@ -1,6 +1,5 @@
 import { monthToDate } from "../../lib/month.ts";
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { requireRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MONTHS } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
@@ -57,9 +56,13 @@ const REQUEST_STATES = ["requested", "open", "closed", "declined", "canceled"];
 const COUNTED_COLUMNS = `c.return_reasons, c.return_lag_days, c.return_units, ${columnsInside("c", COUNTED)},
            ${REQUEST_STATES.map((state) => `c.${state}_units`).join(", ")}`;
 
-const LOAD_REPORT_FIGURES = defineStatement({
-  name: "load_report_figures",
-  text: `with ${CHOSEN}, ${COHORT_MONTHS}, counted as materialized (
+/**
+ * One row: all figures of a report, of one moment. Look-ups in cohort's primary key; unmatched_label_by_day;
+ * sale_event's primary key.
+ */
+export const loadReportFigures = requireRow<ReportFigures, [workspace: Workspace, range: ReportRange]>(
+  "load_report_figures",
+  `with ${CHOSEN}, ${COHORT_MONTHS}, counted as materialized (
     select m.* from chosen e cross join ${cohortOfChosen(COUNTED_COLUMNS, "c.cohort_month = any($9::date[])", "$6")}
   ), returned as materialized (
     select u.reason, u.lag_days, sum(u.units) as returned_units
@@ -95,18 +98,7 @@ const LOAD_REPORT_FIGURES = defineStatement({
                                              'skus', case when v.slug = $12::text then v.skus end) order by v.slug)
              from sale_event v where v.shop_key = $1), '[]') as sale_events
     from total t`,
-});
-
-/**
- * One row: all figures of a report, of one moment. Look-ups in cohort's primary key; unmatched_label_by_day;
- * sale_event's primary key.
- */
-export async function loadReportFigures(
-  database: Queryable,
-  workspace: Workspace,
-  range: ReportRange,
-): Promise<ReportFigures> {
-  const rows = await database.rows<ReportFigures>(LOAD_REPORT_FIGURES, [
+  (workspace, range) => [
     ...selectionValues(workspace.shopKey, range.selection),
     daysOrAll(range.windowDays),
     monthToDate(range.startMonth),
@@ -115,7 +107,5 @@ export async function loadReportFigures(
     range.charged === null ? null : monthToDate(range.charged.startMonth),
     range.charged === null ? null : monthToDate(range.charged.endMonth),
     range.saleEvent,
-  ]);
-  if (rows[0] === undefined) throw new Error("load_report_figures returned no row");
-  return rows[0];
-}
+  ],
+);

@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { columnsInside, daysOrAll, placeInside } from "./return-curve.ts";
 import { CHOSEN, cohortOfChosen, hasGroupDays, linesOfEntities, selectionValues } from "./selection.ts";
@@ -40,9 +40,9 @@ const ENTITIES = `${CHOSEN}, entity as (
            d (period, month, starts_on, ends_on, is_whole)
   )`;
 
-const LOAD_GROUP_SALE_FIGURES = defineStatement({
-  name: "load_group_sale_figures",
-  text: `with ${ENTITIES}
+const loadGroupSaleFigures = query<SaleFiguresRow, unknown[]>(
+  "load_group_sale_figures",
+  `with ${ENTITIES}
   select d.period, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
     from entity e
    cross join days d
@@ -55,11 +55,11 @@ const LOAD_GROUP_SALE_FIGURES = defineStatement({
      offset 0
    ) m
    group by d.period`,
-});
+);
 
-const LOAD_LINE_SALE_FIGURES = defineStatement({
-  name: "load_line_sale_figures",
-  text: `with ${ENTITIES}, line as materialized (
+const loadLineSaleFigures = query<SaleFiguresRow, unknown[]>(
+  "load_line_sale_figures",
+  `with ${ENTITIES}, line as materialized (
     ${linesOfEntities("d.period, l.order_id, l.line_id, l.sold_units", "not d.is_whole")}
   ), part as (
     select l.period, l.sold_units, 0 as returned_units from line l
@@ -77,7 +77,7 @@ const LOAD_LINE_SALE_FIGURES = defineStatement({
   )
   select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units
     from part p group by p.period`,
-});
+);
 
 /**
  * One row per period that sold something: units sold on its days, and those of them returned inside the window (M15).
@@ -101,9 +101,8 @@ export async function loadSaleFigures(
     days.map((row) => row.isWhole),
     scope.kind === "skus" ? scope.skus : [],
   ];
-  return scope.kind !== "skus" && hasGroupDays(scope)
-    ? database.rows<SaleFiguresRow>(LOAD_GROUP_SALE_FIGURES, values)
-    : database.rows<SaleFiguresRow>(LOAD_LINE_SALE_FIGURES, values);
+  const load = scope.kind !== "skus" && hasGroupDays(scope) ? loadGroupSaleFigures : loadLineSaleFigures;
+  return load(database, ...values);
 }
 
 const LISTED_SKUS = { kind: "skus", key: "", includeUsed: false, vendor: null } as const;

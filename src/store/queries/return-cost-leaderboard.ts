@@ -1,6 +1,7 @@
 import { monthToDate } from "../../lib/month.ts";
-import { defineStatement } from "../database.ts";
-import type { Queryable, Statement } from "../database.ts";
+import type { Queryable } from "../database.ts";
+import { requireRow } from "../query.ts";
+import type { Query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MEASURES } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
@@ -74,7 +75,8 @@ export async function loadReturnCosts(
   range: CostRange,
 ): Promise<CostAnswer> {
   const blocks = quartersAndMonths(range.startMonth, range.endMonth);
-  const rows = await database.rows<CostAnswer>(STATEMENTS[scopeOf(range)], [
+  return STATEMENTS[scopeOf(range)](
+    database,
     ...selectionValues(workspace.shopKey, range.selection),
     blocks.quarters,
     blocks.months,
@@ -85,9 +87,7 @@ export async function loadReturnCosts(
     range.limit,
     monthToDate(range.startMonth),
     monthToDate(range.endMonth),
-  ]);
-  if (rows[0] === undefined) throw new Error("load_return_costs returned no row");
-  return rows[0];
+  );
 }
 
 function scopeOf({ selection, vendor }: CostRange): keyof typeof STATEMENTS {
@@ -95,10 +95,10 @@ function scopeOf({ selection, vendor }: CostRange): keyof typeof STATEMENTS {
   return vendor === null ? "whole" : "ofVendor";
 }
 
-function statement(name: string, shown: string, narrowing: Narrowing): Statement {
-  return defineStatement({
+function statement(name: string, shown: string, narrowing: Narrowing): Query<unknown[], CostAnswer> {
+  return requireRow<CostAnswer, unknown[]>(
     name,
-    text: `with ${CHOSEN}, ${shown}, ${rankedSkus(RANKING, narrowing)}, costly as materialized (
+    `with ${CHOSEN}, ${shown}, ${rankedSkus(RANKING, narrowing)}, costly as materialized (
     select r.*, r.refund_minor + case when $10 then r.label_minor else 0 end as cost_minor from ranked r
   ), eligible as materialized (
     select c.* from costly c
@@ -126,5 +126,5 @@ function statement(name: string, shown: string, narrowing: Narrowing): Statement
                                    order by f.cost_minor desc, f.sku)
                      from first f join figures r on r.sku = f.sku left join shown s on s.sku = f.sku), '[]') as rows
     from total t`,
-  });
+  );
 }

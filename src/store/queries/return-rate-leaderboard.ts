@@ -1,5 +1,6 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable, Statement } from "../database.ts";
+import type { Queryable } from "../database.ts";
+import { requireRow } from "../query.ts";
+import type { Query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import {
   CANDIDATE,
@@ -73,7 +74,8 @@ export async function loadReturnRates(
   const { selection, months, filters } = range;
   const blocks =
     months === null ? { quarters: [], months: [] } : quartersAndMonths(months.startMonth, months.endMonth);
-  const rows = await database.rows<RankedAnswer>(STATEMENTS[scopeOf(range)], [
+  return STATEMENTS[scopeOf(range)](
+    database,
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,
     blocks.months,
@@ -84,9 +86,7 @@ export async function loadReturnRates(
     filters.vendor,
     range.cardSize,
     range.limit,
-  ]);
-  if (rows[0] === undefined) throw new Error("load_return_rates returned no row");
-  return rows[0];
+  );
 }
 
 /** Where other vendors' SKUs take part in the ranking, all are read. */
@@ -100,10 +100,10 @@ function order(row: string): string {
   return `${row}.returned_units / nullif(${row}.sold_units, 0) desc nulls last, ${row}.returned_units desc, ${row}.sold_units desc, ${row}.sku`;
 }
 
-function statement(name: string, shown: string, narrowing: Narrowing): Statement {
-  return defineStatement({
+function statement(name: string, shown: string, narrowing: Narrowing): Query<unknown[], RankedAnswer> {
+  return requireRow<RankedAnswer, unknown[]>(
     name,
-    text: `with ${CHOSEN}, ${shown}, ${rankedSkus(["sold_units", "returned_units"], narrowing)}, eligible as materialized (
+    `with ${CHOSEN}, ${shown}, ${rankedSkus(["sold_units", "returned_units"], narrowing)}, eligible as materialized (
     select r.sku, r.sold_units, r.returned_units,
            ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
            and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes
@@ -124,5 +124,5 @@ function statement(name: string, shown: string, narrowing: Narrowing): Statement
                                                      'returned_units', f.returned_units::bigint) order by ${order("f")})
                      from first f left join shown s on s.sku = f.sku), '[]') as rows
     from total t`,
-  });
+  );
 }

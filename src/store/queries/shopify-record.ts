@@ -1,27 +1,7 @@
-import { defineStatement } from "../database.ts";
-import type { Connection, Queryable, Statement } from "../database.ts";
-
-/** The next rows of a cursor; empty at the end. */
-export type NextRows<Row> = () => Promise<Row[]>;
+import type { Connection } from "../database.ts";
+import { command, cursor, queryColumn } from "../query.ts";
 
 const ROWS_PER_FETCH = 2000;
-
-/** Opens the cursor that a statement declares; it is closed when it has no more rows. */
-async function openCursor<Row extends object>(
-  connection: Connection,
-  { statement, cursor }: { statement: Statement; cursor: string },
-  [shopKey, source]: [number, string],
-): Promise<NextRows<Row>> {
-  await connection.rows(statement, [shopKey, source]);
-  let isOpen = true;
-  return async () => {
-    if (!isOpen) return [];
-    const { rows } = await connection.client.query<Row>(`fetch ${ROWS_PER_FETCH} from ${cursor}`);
-    isOpen = rows.length > 0;
-    if (!isOpen) await connection.client.query(`close ${cursor}`);
-    return rows;
-  };
-}
 
 /** One fetched record of an order. `document` is what is stored of the order, on one of its rows at least. */
 export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
@@ -30,10 +10,15 @@ export type OrderRecordRow = { order_id: string; part: string; record: string; d
 const ORDER_PARTS = "'order', 'line', 'return', 'refund', 'agreement', 'whole_order'";
 const GRANDCHILD_PARTS = "'return_line', 'tracking', 'sale', 'tip'";
 
-const OPEN_ORDER_RECORDS = defineStatement({
-  name: "open_shopify_order_record",
-  text: `declare shopify_order_record no scroll cursor for
-     with mine as not materialized (
+/**
+ * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
+ * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
+ * source's records; one look-up in order_document's primary key for each order.
+ */
+export const openOrderRecords = cursor<OrderRecordRow, [shopKey: number, source: string]>(
+  "shopify_order_record",
+  ROWS_PER_FETCH,
+  `with mine as not materialized (
        select r.part, r.record_number, r.record_id, r.parent_id, r.record
          from sync_record r where r.shop_key = $1 and r.source = $2
      ), parent as (
@@ -56,78 +41,50 @@ const OPEN_ORDER_RECORDS = defineStatement({
               (select d.document from order_document d where d.shop_key = $1 and d.order_id = s.order_id)
             end as document
        from sorted s`,
-});
-
-/**
- * Opens the cursor over all fetched records of orders, those of one order together and in the order they came. A
- * grandchild finds its order through its parent; one whose parent was not fetched is left out. A sort of the
- * source's records; one look-up in order_document's primary key for each order.
- */
-export async function openOrderRecords(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<NextRows<OrderRecordRow>> {
-  const opened = { statement: OPEN_ORDER_RECORDS, cursor: "shopify_order_record" };
-  return openCursor(connection, opened, [shopKey, source]);
-}
+);
 
 /** One fetched record of a product. */
 export type ProductRecordRow = { product_id: string; part: string; record: string };
 
-const OPEN_PRODUCT_RECORDS = defineStatement({
-  name: "open_shopify_product_record",
-  text: `declare shopify_product_record no scroll cursor for
-     select coalesce(r.parent_id, r.record_id) as product_id, r.part, r.record
+/** Opens the cursor over all fetched records of products, those of one product together and in the order they came. */
+export const openProductRecords = cursor<ProductRecordRow, [shopKey: number, source: string]>(
+  "shopify_product_record",
+  ROWS_PER_FETCH,
+  `select coalesce(r.parent_id, r.record_id) as product_id, r.part, r.record
        from sync_record r
       where r.shop_key = $1 and r.source = $2 and r.part in ('product', 'variant', 'whole_product')
       order by 1, r.record_number`,
-});
+);
 
-/** Opens the cursor over all fetched records of products, those of one product together and in the order they came. */
-export async function openProductRecords(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<NextRows<ProductRecordRow>> {
-  const opened = { statement: OPEN_PRODUCT_RECORDS, cursor: "shopify_product_record" };
-  return openCursor(connection, opened, [shopKey, source]);
-}
-
-const ASK_FOR_REFUNDS = defineStatement({
-  name: "ask_for_shopify_refunds",
-  text: `insert into pending_record (shop_key, source, kind, record_id)
+/** Asks for the refunds of every fetched order that has some. */
+export const askForRefunds = command<[shopKey: number, source: string], Connection>(
+  "ask_for_shopify_refunds",
+  `insert into pending_record (shop_key, source, kind, record_id)
          select r.shop_key, r.source, 'refunds', r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'order' and r.record::json ->> 'hasRefunds' = 'true'
          on conflict do nothing`,
-});
+);
 
-/** Asks for the refunds of every fetched order that has some. */
-export async function askForRefunds(connection: Connection, shopKey: number, source: string): Promise<void> {
-  await connection.rows(ASK_FOR_REFUNDS, [shopKey, source]);
-}
-
-const ASK_FOR_TRACKINGS = defineStatement({
-  name: "ask_for_shopify_trackings",
-  text: `insert into pending_record (shop_key, source, kind, record_id)
+/** Asks for the tracking numbers of every fetched return whose parcel may be under way. */
+export const askForTrackings = command<[shopKey: number, source: string], Connection>(
+  "ask_for_shopify_trackings",
+  `insert into pending_record (shop_key, source, kind, record_id)
          select r.shop_key, r.source, 'tracking', r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'return'
             and r.record::json ->> 'status' in ('OPEN', 'CLOSED')
          on conflict do nothing`,
-});
+);
 
-/** Asks for the tracking numbers of every fetched return whose parcel may be under way. */
-export async function askForTrackings(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<void> {
-  await connection.rows(ASK_FOR_TRACKINGS, [shopKey, source]);
-}
-
-const ADD_GONE_ORDERS = defineStatement({
-  name: "add_gone_shopify_orders",
-  text: `insert into sync_record (shop_key, source, part, record_id, record)
+/**
+ * Adds a record without content for each stored order that a list of all orders does not name any more. `visibleFrom`
+ * (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
+ */
+export const addGoneOrders = command<
+  [shopKey: number, source: string, visibleFrom: string | null],
+  Connection
+>(
+  "add_gone_shopify_orders",
+  `insert into sync_record (shop_key, source, part, record_id, record)
          select d.shop_key, $2, 'whole_order', d.order_id, 'null' from order_document d
           where d.shop_key = $1 and d.order_id like 'gid://shopify/Order/%'
             and not exists (select from sync_record r
@@ -136,74 +93,36 @@ const ADD_GONE_ORDERS = defineStatement({
             and not exists (select from order_line l
                              where l.shop_key = d.shop_key and l.order_id = d.order_id
                                and l.ordered_on < coalesce($3::date, '-infinity'))`,
-});
+);
 
-/**
- * Adds a record without content for each stored order that a list of all orders does not name any more. `visibleFrom`
- * (YYYY-MM-DD; null = whenever) spares the orders of earlier days, which the list cannot name.
- */
-export async function addGoneOrders(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-  visibleFrom: string | null,
-): Promise<void> {
-  await connection.rows(ADD_GONE_ORDERS, [shopKey, source, visibleFrom]);
-}
-
-const ASK_ABOUT_GONE_ORDERS = defineStatement({
-  name: "ask_about_gone_shopify_orders",
-  text: `insert into pending_record (shop_key, source, kind, record_id)
+/** Asks again about every order that was found gone and is not removed yet, under the kind of deleted ones. */
+export const askAboutGoneOrders = command<[shopKey: number, source: string, kind: string], Connection>(
+  "ask_about_gone_shopify_orders",
+  `insert into pending_record (shop_key, source, kind, record_id)
          select r.shop_key, r.source, $3, r.record_id from sync_record r
           where r.shop_key = $1 and r.source = $2 and r.part = 'whole_order' and r.record = 'null'
          on conflict do nothing`,
-});
-
-/** Asks again about every order that was found gone and is not removed yet, under the kind of deleted ones. */
-export async function askAboutGoneOrders(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-  kind: string,
-): Promise<void> {
-  await connection.rows(ASK_ABOUT_GONE_ORDERS, [shopKey, source, kind]);
-}
-
-const LIST_ORDERS_SINCE = defineStatement({
-  name: "list_stored_orders_since",
-  text: `select l.order_id from order_line l
-          where l.shop_key = $1 and l.order_id = any($2)
-          group by l.order_id having min(l.ordered_on) >= $3::date`,
-});
+);
 
 /** Those of some orders that are stored and were placed on a day (YYYY-MM-DD) or later. Primary key. */
-export async function listOrdersSince(
-  database: Queryable,
-  shopKey: number,
-  orderIds: readonly string[],
-  day: string,
-): Promise<string[]> {
-  const rows = await database.rows<{ order_id: string }>(LIST_ORDERS_SINCE, [shopKey, orderIds, day]);
-  return rows.map((row) => row.order_id);
-}
+export const listOrdersSince = queryColumn<
+  string,
+  [shopKey: number, orderIds: readonly string[], day: string]
+>(
+  "list_stored_orders_since",
+  `select l.order_id from order_line l
+          where l.shop_key = $1 and l.order_id = any($2)
+          group by l.order_id having min(l.ordered_on) >= $3::date`,
+);
 
-const ASK_FOR_OPEN_RETURNS = defineStatement({
-  name: "ask_for_stored_open_returns",
+/** Asks for every order of which a return is stored as under way: a scan of the shop's return requests. */
+export const askForOpenReturns = command<[shopKey: number, source: string, kind: string]>(
+  "ask_for_stored_open_returns",
   // The distinct rows by themselves: to those of the insert Citus adds their times.
-  text: `insert into pending_record (shop_key, source, kind, record_id)
+  `insert into pending_record (shop_key, source, kind, record_id)
          select o.shop_key, $2, $3, o.order_id
            from (select distinct q.shop_key, q.order_id from return_request q
                   where q.shop_key = $1 and q.status in ('REQUESTED', 'OPEN')
                     and q.order_id like 'gid://shopify/Order/%') o
          on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
-});
-
-/** Asks for every order of which a return is stored as under way: a scan of the shop's return requests. */
-export async function askForOpenReturns(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-  kind: string,
-): Promise<void> {
-  await database.rows(ASK_FOR_OPEN_RETURNS, [shopKey, source, kind]);
-}
+);

@@ -1,16 +1,17 @@
 import { monthOfDate, monthToDate } from "../../lib/month.ts";
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command, inOrder } from "../query.ts";
 import { columnsInside, placeInside } from "./return-curve.ts";
 
-const DELETE_SKU_QUARTER = defineStatement({
-  name: "delete_sku_quarter",
-  text: "delete from sku_quarter where shop_key = $1 and quarter = $2",
-});
-
-const INSERT_SKU_QUARTER = defineStatement({
-  name: "insert_sku_quarter",
-  text: `insert into sku_quarter (shop_key, quarter, sku, listing_id, sold_units, lag_days, returned_units, refund_minor, label_minor)
+/**
+ * Replaces a quarter (its first day) by the sum of its cohort months (M7). Primary keys of cohort and
+ * sku_quarter.
+ */
+export const replaceSkuQuarter = inOrder<[shopKey: number, quarter: string], void, Connection>(
+  command("delete_sku_quarter", "delete from sku_quarter where shop_key = $1 and quarter = $2"),
+  command(
+    "insert_sku_quarter",
+    `insert into sku_quarter (shop_key, quarter, sku, listing_id, sold_units, lag_days, returned_units, refund_minor, label_minor)
   with month as materialized (
     select c.entity_key as sku, c.listing_id, c.sold_units, c.lag_days, c.returned_units, c.refund_minor, c.label_minor
       from cohort c
@@ -46,20 +47,8 @@ const INSERT_SKU_QUARTER = defineStatement({
     left join curve c on c.sku = s.sku and c.listing_id = s.listing_id
    where w.shop_key = $1
    order by s.sku, s.listing_id`,
-});
-
-/**
- * Replaces a quarter (its first day) by the sum of its cohort months (M7). Primary keys of cohort and
- * sku_quarter.
- */
-export async function replaceSkuQuarter(
-  connection: Connection,
-  shopKey: number,
-  quarter: string,
-): Promise<void> {
-  await connection.rows(DELETE_SKU_QUARTER, [shopKey, quarter]);
-  await connection.rows(INSERT_SKU_QUARTER, [shopKey, quarter]);
-}
+  ),
+);
 
 /** What a range of months, both included, is made of: quarters inside it and the months left, by their first days. */
 export function quartersAndMonths(

@@ -1,14 +1,17 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { command, query, queryAny, queryRow, queryValue } from "../query.ts";
 
-export type SyncKindName = "backfill" | "incremental" | "open_returns" | "refresh";
+/**
+ * Everything there is (backfill), what changed since the last run (incremental), orders whose returns are still under
+ * way (open_returns), or the records that webhooks named (refresh). A label source treats all of them alike.
+ */
+export type SyncKind = "backfill" | "incremental" | "open_returns" | "refresh";
 export type RequestedBy = "connect" | "schedule" | "webhook" | "operator";
 
 /** A request whose turn it is. */
 export type SyncRequestRow = {
   shop_key: number;
   source: string;
-  kind: SyncKindName;
+  kind: SyncKind;
   requested_by: RequestedBy;
   asked: number;
   attempt: number;
@@ -19,9 +22,18 @@ export type SyncRequestRow = {
 const delayOf = (requestedBy: string): string =>
   `case when ${requestedBy} = 'webhook' then interval '15 seconds' else interval '0' end`;
 
-const ASK_FOR_RUN = defineStatement({
-  name: "ask_for_run",
-  text: `insert into sync_request as r (shop_key, source, kind, requested_by, run_after)
+/**
+ * Asks for a run of a connection; a worker takes it up within about a second. Any process may ask, on a pool or inside
+ * a transaction of its own. A burst collapses: beside the active run at most one of each kind waits, and what is asked
+ * while a run is active gets another run after it. A person's request ends the wait after a failure. Returns the moment
+ * it was asked, by the database's clock, null when there is no such connection.
+ */
+export const requestRun = queryValue<
+  Date,
+  [request: { shopKey: number; source: string; kind: SyncKind; requestedBy: RequestedBy }]
+>(
+  "ask_for_run",
+  `insert into sync_request as r (shop_key, source, kind, requested_by, run_after)
          select s.shop_key, s.source, $3, $4::text, clock_timestamp() + ${delayOf("$4::text")}
            from data_source s where s.shop_key = $1 and s.source = $2 and s.is_connection
          on conflict (shop_key, source, kind) do update
@@ -29,27 +41,8 @@ const ASK_FOR_RUN = defineStatement({
                 run_after = case when excluded.requested_by in ('connect', 'operator')
                                  then excluded.run_after else r.run_after end
          returning r.requested_at`,
-});
-
-/**
- * Asks for a run of a connection; a worker takes it up within about a second. Any process may ask, on a pool or inside
- * a transaction of its own. A burst collapses: beside the active run at most one of each kind waits, and what is asked
- * while a run is active gets another run after it. A person's request ends the wait after a failure. Returns the moment
- * it was asked, by the database's clock, null when there is no such connection.
- */
-export async function requestRun(
-  database: Queryable,
-  request: { shopKey: number; source: string; kind: SyncKindName; requestedBy: RequestedBy },
-): Promise<Date | null> {
-  const { shopKey, source, kind, requestedBy } = request;
-  const [row] = await database.rows<{ requested_at: Date }>(ASK_FOR_RUN, [
-    shopKey,
-    source,
-    kind,
-    requestedBy,
-  ]);
-  return row?.requested_at ?? null;
-}
+  ({ shopKey, source, kind, requestedBy }) => [shopKey, source, kind, requestedBy],
+);
 
 /**
  * A backfill runs first, and other kinds wait for it. After three failures in a row, the others run until its next
@@ -63,9 +56,10 @@ const WITH_SOURCE = "join data_source s on s.shop_key = r.shop_key and s.source 
 /** A source with something to do; `is_open`: a run of it is active, or was abandoned. */
 export type DueSourceRow = { shop_key: number; source: string; is_open: boolean };
 
-const LIST_DUE_SOURCES = defineStatement({
-  name: "list_due_sources",
-  text: `select due.shop_key, due.source, bool_or(due.is_open) as is_open
+/** Sources with a request that is due or an open run: a scan of the open requests of all shops, and sync_run_running. */
+export const listDueSources = query<DueSourceRow>(
+  "list_due_sources",
+  `select due.shop_key, due.source, bool_or(due.is_open) as is_open
            from (select first.shop_key, first.source, first.run_after, false as is_open
                    from (select distinct on (r.shop_key, r.source) r.shop_key, r.source, r.run_after
                            from sync_request r ${WITH_SOURCE}
@@ -75,16 +69,12 @@ const LIST_DUE_SOURCES = defineStatement({
                  select n.shop_key, n.source, n.started_at, true from sync_run n where n.status = 'running') due
           group by due.shop_key, due.source
           order by min(due.run_after)`,
-});
+);
 
-/** Sources with a request that is due or an open run: a scan of the open requests of all shops, and sync_run_running. */
-export async function listDueSources(database: Queryable): Promise<DueSourceRow[]> {
-  return database.rows(LIST_DUE_SOURCES, []);
-}
-
-const FIND_DUE_REQUEST = defineStatement({
-  name: "find_due_request",
-  text: `select first.shop_key, first.source, first.kind, first.requested_by, first.asked, first.attempt,
+/** What one connection has to do now; null when nothing is due, or a run of it is open. Primary key. */
+export const findDueRequest = queryRow<SyncRequestRow, [shopKey: number, source: string]>(
+  "find_due_request",
+  `select first.shop_key, first.source, first.kind, first.requested_by, first.asked, first.attempt,
                 first.failures
            from (select r.* from sync_request r ${WITH_SOURCE}
                   where r.shop_key = $1 and r.source = $2
@@ -92,17 +82,7 @@ const FIND_DUE_REQUEST = defineStatement({
           where first.run_after <= clock_timestamp()
             and not exists (select from sync_run n
                              where n.shop_key = $1 and n.source = $2 and n.status = 'running')`,
-});
-
-/** What one connection has to do now; null when nothing is due, or a run of it is open. Primary key. */
-export async function findDueRequest(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-): Promise<SyncRequestRow | null> {
-  const [row] = await database.rows<SyncRequestRow>(FIND_DUE_REQUEST, [shopKey, source]);
-  return row ?? null;
-}
+);
 
 /** A request that waits or runs; `error` is that of its source. */
 export type OpenRequestRow = {
@@ -115,80 +95,49 @@ export type OpenRequestRow = {
   error: string | null;
 };
 
-const FIND_REQUEST = defineStatement({
-  name: "find_request",
-  text: `select r.requested_at, r.attempt, r.failures, r.run_after, r.run_after <= clock_timestamp() as is_due,
+/** The request for one kind of run of a source; null when there is none. Primary keys. */
+export const findRequest = queryRow<OpenRequestRow, [shopKey: number, source: string, kind: SyncKind]>(
+  "find_request",
+  `select r.requested_at, r.attempt, r.failures, r.run_after, r.run_after <= clock_timestamp() as is_due,
                 s.last_error as error
            from sync_request r join data_source s on s.shop_key = r.shop_key and s.source = r.source
           where r.shop_key = $1 and r.source = $2 and r.kind = $3`,
-});
+);
 
-/** The request for one kind of run of a source; null when there is none. Primary keys. */
-export async function findRequest(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-  kind: SyncKindName,
-): Promise<OpenRequestRow | null> {
-  const [row] = await database.rows<OpenRequestRow>(FIND_REQUEST, [shopKey, source, kind]);
-  return row ?? null;
-}
-
-const ANSWER_REQUEST = defineStatement({
-  name: "answer_request",
-  text: `with answered as (
+/** The request has its run. What was asked since that run began stays, as a request of its own. */
+export const answerRequest = command<
+  [request: Pick<SyncRequestRow, "shop_key" | "source" | "kind" | "asked">]
+>(
+  "answer_request",
+  `with answered as (
            delete from sync_request r
             where r.shop_key = $1 and r.source = $2 and r.kind = $3 and r.asked = $4
          )
          update sync_request r set attempt = 1, failures = 0,
                 run_after = statement_timestamp() + ${delayOf("r.requested_by")}
           where r.shop_key = $1 and r.source = $2 and r.kind = $3 and r.asked <> $4`,
-});
+  (request) => [request.shop_key, request.source, request.kind, request.asked],
+);
 
-/** The request has its run. What was asked since that run began stays, as a request of its own. */
-export async function answerRequest(
-  database: Queryable,
-  request: Pick<SyncRequestRow, "shop_key" | "source" | "kind" | "asked">,
-): Promise<void> {
-  await database.rows(ANSWER_REQUEST, [request.shop_key, request.source, request.kind, request.asked]);
-}
-
-const POSTPONE_REQUEST = defineStatement({
-  name: "postpone_request",
-  text: `update sync_request r
+/** The run did not do it: the next one is due after `delayMs`. */
+export const postponeRequest = command<
+  [
+    request: Pick<SyncRequestRow, "shop_key" | "source" | "kind">,
+    next: { delayMs: number; isFailure: boolean },
+  ]
+>(
+  "postpone_request",
+  `update sync_request r
             set attempt = r.attempt + 1, failures = case when $5 then r.failures + 1 else r.failures end,
                 run_after = statement_timestamp() + $4 * interval '1 millisecond'
           where r.shop_key = $1 and r.source = $2 and r.kind = $3`,
-});
-
-/** The run did not do it: the next one is due after `delayMs`. */
-export async function postponeRequest(
-  database: Queryable,
-  request: Pick<SyncRequestRow, "shop_key" | "source" | "kind">,
-  next: { delayMs: number; isFailure: boolean },
-): Promise<void> {
-  await database.rows(POSTPONE_REQUEST, [
-    request.shop_key,
-    request.source,
-    request.kind,
-    next.delayMs,
-    next.isFailure,
-  ]);
-}
-
-const DROP_REQUESTS = defineStatement({
-  name: "drop_requests",
-  text: `delete from sync_request r
-          where r.shop_key = $1 and r.source = $2 and ($3::text is null or r.kind = $3)
-         returning 1 as dropped`,
-});
+  (request, next) => [request.shop_key, request.source, request.kind, next.delayMs, next.isFailure],
+);
 
 /** Takes back what was asked for of a source, one kind or all (null); whether anything was. */
-export async function dropRequests(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-  kind: SyncKindName | null,
-): Promise<boolean> {
-  return (await database.rows(DROP_REQUESTS, [shopKey, source, kind])).length > 0;
-}
+export const dropRequests = queryAny<[shopKey: number, source: string, kind: SyncKind | null]>(
+  "drop_requests",
+  `delete from sync_request r
+          where r.shop_key = $1 and r.source = $2 and ($3::text is null or r.kind = $3)
+         returning 1 as dropped`,
+);

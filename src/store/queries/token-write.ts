@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { query, queryAny, queryRow, queryValue } from "../query.ts";
 
 /** A token without its secret. */
 export type TokenRow = {
@@ -24,19 +23,12 @@ export type TokenToKeep = {
   expiresAt: Date | null;
 };
 
-const INSERT_TOKEN = defineStatement({
-  name: "insert_token",
-  text: `insert into api_token (shop_key, token_id, name, secret_hash, scopes, created_by, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7) on conflict (shop_key, token_id) do nothing returning 1 as made`,
-});
-
 /** Keeps a new token; false when its id is taken. */
-export async function insertToken(
-  database: Queryable,
-  shopKey: number,
-  token: TokenToKeep,
-): Promise<boolean> {
-  const made = await database.rows(INSERT_TOKEN, [
+export const insertToken = queryAny<[shopKey: number, token: TokenToKeep]>(
+  "insert_token",
+  `insert into api_token (shop_key, token_id, name, secret_hash, scopes, created_by, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7) on conflict (shop_key, token_id) do nothing returning 1 as made`,
+  (shopKey, token) => [
     shopKey,
     token.tokenId,
     token.name,
@@ -44,65 +36,32 @@ export async function insertToken(
     token.scopes,
     token.createdBy,
     token.expiresAt,
-  ]);
-  return made.length > 0;
-}
-
-const LIST_TOKENS = defineStatement({
-  name: "list_tokens",
-  text: `select ${COLUMNS} from api_token where shop_key = $1 order by created_at, token_id`,
-});
+  ],
+);
 
 /** The workspace's tokens, oldest first: a range of the primary key. */
-export async function listTokens(database: Queryable, shopKey: number): Promise<TokenRow[]> {
-  return database.rows(LIST_TOKENS, [shopKey]);
-}
-
-const LOCK_TOKEN = defineStatement({
-  name: "lock_token",
-  text: `select ${COLUMNS} from api_token where shop_key = $1 and token_id = $2 for update`,
-});
+export const listTokens = query<TokenRow, [shopKey: number]>(
+  "list_tokens",
+  `select ${COLUMNS} from api_token where shop_key = $1 order by created_at, token_id`,
+);
 
 /** One token by its primary key, held until the transaction ends. */
-export async function lockToken(
-  connection: Queryable,
-  shopKey: number,
-  tokenId: string,
-): Promise<TokenRow | null> {
-  const [row] = await connection.rows<TokenRow>(LOCK_TOKEN, [shopKey, tokenId]);
-  return row ?? null;
-}
-
-const REVOKE_TOKEN = defineStatement({
-  name: "revoke_token",
-  // Not "coalesce(revoked_at, now())", which Citus refuses.
-  text: `update api_token set revoked_at = now()
-          where shop_key = $1 and token_id = $2 and revoked_at is null returning revoked_at`,
-});
+export const lockToken = queryRow<TokenRow, [shopKey: number, tokenId: string]>(
+  "lock_token",
+  `select ${COLUMNS} from api_token where shop_key = $1 and token_id = $2 for update`,
+);
 
 /** Ends a token now; null = there is no such token, or it was revoked before. */
-export async function revokeToken(
-  database: Queryable,
-  shopKey: number,
-  tokenId: string,
-): Promise<Date | null> {
-  const [row] = await database.rows<{ revoked_at: Date }>(REVOKE_TOKEN, [shopKey, tokenId]);
-  return row?.revoked_at ?? null;
-}
-
-const EXPIRE_TOKEN = defineStatement({
-  name: "expire_token",
-  text: `update api_token set expires_at = least(expires_at, $3)
-          where shop_key = $1 and token_id = $2 returning expires_at`,
-});
+export const revokeToken = queryValue<Date, [shopKey: number, tokenId: string]>(
+  "revoke_token",
+  // Not "coalesce(revoked_at, now())", which Citus refuses.
+  `update api_token set revoked_at = now()
+          where shop_key = $1 and token_id = $2 and revoked_at is null returning revoked_at`,
+);
 
 /** Lets a token end at `expiresAt`, or earlier when it already would. */
-export async function expireToken(
-  database: Queryable,
-  shopKey: number,
-  tokenId: string,
-  expiresAt: Date,
-): Promise<Date | null> {
-  const [row] = await database.rows<{ expires_at: Date }>(EXPIRE_TOKEN, [shopKey, tokenId, expiresAt]);
-  return row?.expires_at ?? null;
-}
+export const expireToken = queryValue<Date, [shopKey: number, tokenId: string, expiresAt: Date]>(
+  "expire_token",
+  `update api_token set expires_at = least(expires_at, $3)
+          where shop_key = $1 and token_id = $2 returning expires_at`,
+);

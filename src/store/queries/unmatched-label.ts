@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Connection } from "../database.ts";
+import { command, inOrder } from "../query.ts";
 
 const INSERT_UNMATCHED = `insert into unmatched_label (shop_key, source, label_id, charged_on, amount_minor)
   select b.shop_key, b.source, b.label_id, (b.charged_at at time zone 'UTC')::date, b.amount_minor
@@ -9,35 +9,24 @@ const INSERT_UNMATCHED = `insert into unmatched_label (shop_key, source, label_i
      and not exists (
        select from label_share s where s.shop_key = $1 and s.source = b.source and s.label_id = b.label_id)`;
 
-const REMOVE_TOUCHED_UNMATCHED = defineStatement({
-  name: "remove_touched_unmatched",
-  text: `delete from unmatched_label u using touched_label t
-          where u.shop_key = $1 and u.source = t.source and u.label_id = t.label_id`,
-});
-
-const INSERT_TOUCHED_UNMATCHED = defineStatement({
-  name: "insert_touched_unmatched",
-  text: `${INSERT_UNMATCHED} and (b.source, b.label_id) in (select t.source, t.label_id from touched_label t)`,
-});
-
 /**
  * M10: brings the unmatched labels among the run's touched ones up to date; belongs after they were split. Primary
  * keys of unmatched_label and return_label, label_share_by_label.
  */
-export async function refreshTouchedUnmatched(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_TOUCHED_UNMATCHED, [shopKey]);
-  await connection.rows(INSERT_TOUCHED_UNMATCHED, [shopKey]);
-}
-
-const REMOVE_ALL_UNMATCHED = defineStatement({
-  name: "remove_all_unmatched",
-  text: "delete from unmatched_label where shop_key = $1",
-});
-
-const INSERT_ALL_UNMATCHED = defineStatement({ name: "insert_all_unmatched", text: INSERT_UNMATCHED });
+export const refreshTouchedUnmatched = inOrder<[shopKey: number], void, Connection>(
+  command(
+    "remove_touched_unmatched",
+    `delete from unmatched_label u using touched_label t
+          where u.shop_key = $1 and u.source = t.source and u.label_id = t.label_id`,
+  ),
+  command(
+    "insert_touched_unmatched",
+    `${INSERT_UNMATCHED} and (b.source, b.label_id) in (select t.source, t.label_id from touched_label t)`,
+  ),
+);
 
 /** M10: recomputes the unmatched labels of a shop. Reads all its labels. */
-export async function refreshAllUnmatched(connection: Connection, shopKey: number): Promise<void> {
-  await connection.rows(REMOVE_ALL_UNMATCHED, [shopKey]);
-  await connection.rows(INSERT_ALL_UNMATCHED, [shopKey]);
-}
+export const refreshAllUnmatched = inOrder<[shopKey: number], void, Connection>(
+  command("remove_all_unmatched", "delete from unmatched_label where shop_key = $1"),
+  command("insert_all_unmatched", INSERT_UNMATCHED),
+);

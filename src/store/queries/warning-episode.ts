@@ -27,9 +27,11 @@ export async function listWarningEpisodes(
 const PUT_WARNING_EPISODES = defineStatement({
   name: "put_warning_episodes",
   text: `insert into warning_episode (shop_key, entity_kind, entity_key, started_on, latest_on, is_announced)
-         select $1, e.entity_kind, e.entity_key, e.started_on, e.latest_on, e.is_announced
-           from jsonb_to_recordset($2::jsonb) e (entity_kind text, entity_key text, started_on date, latest_on date,
-                                                 is_announced boolean)
+         select w.shop_key, e.entity_kind, e.entity_key, e.started_on, e.latest_on, e.is_announced
+           from workspace w
+          cross join jsonb_to_recordset($2::jsonb) e (entity_kind text, entity_key text, started_on date,
+                                                      latest_on date, is_announced boolean)
+          where w.shop_key = $1
          on conflict (shop_key, entity_kind, entity_key) do update
             set started_on = excluded.started_on, latest_on = excluded.latest_on, is_announced = excluded.is_announced`,
 });

@@ -1,12 +1,32 @@
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { command, query, requireValue } from "../query.ts";
 
 /** A record that a delivery names, to be fetched again. */
 export type NamedRecord = { kind: string; recordId: string };
 
-const RECORD_DELIVERY = defineStatement({
-  name: "record_webhook_delivery",
-  text: `with taken as (
+/** A body that comes again after a day is a new delivery. */
+const REPLAY_MS = 24 * 3_600_000;
+
+/** A delivery and the records it names. */
+export type WebhookDelivery = {
+  shopKey: number;
+  source: string;
+  webhookId: string;
+  topic: string;
+  replayKey: string;
+  records: readonly NamedRecord[];
+};
+
+/** Whether a delivery was taken in. Primary key. */
+export const hasDelivery = requireValue<boolean, [shopKey: number, source: string, webhookId: string]>(
+  "has_webhook_delivery",
+  `select exists (select from webhook_delivery d
+                         where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
+);
+
+const takeDelivery = requireValue<boolean, [delivery: WebhookDelivery]>(
+  "record_webhook_delivery",
+  `with taken as (
            insert into webhook_delivery (shop_key, source, webhook_id, topic, replay_key) values ($1, $2, $3, $4, $7)
            on conflict (shop_key, source, replay_key) do update
               set webhook_id = excluded.webhook_id, topic = excluded.topic, received_at = excluded.received_at
@@ -18,29 +38,8 @@ const RECORD_DELIVERY = defineStatement({
              from taken, unnest($5::text[], $6::text[]) named (kind, record_id)
            on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at
          )
-         select count(*)::integer as taken from taken`,
-});
-
-/** A body that comes again after a day is a new delivery. */
-const REPLAY_MS = 24 * 3_600_000;
-
-/**
- * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, by its webhook id
- * or within a day by its replay key, and nothing changes. Primary keys and webhook_delivery_by_replay_key.
- */
-export async function recordDelivery(
-  database: Queryable,
-  delivery: {
-    shopKey: number;
-    source: string;
-    webhookId: string;
-    topic: string;
-    replayKey: string;
-    records: readonly NamedRecord[];
-  },
-): Promise<boolean> {
-  if (await hasDelivery(database, delivery.shopKey, delivery.source, delivery.webhookId)) return false;
-  const [row] = await database.rows<{ taken: number }>(RECORD_DELIVERY, [
+         select count(*) = 1 as is_taken from taken`,
+  (delivery) => [
     delivery.shopKey,
     delivery.source,
     delivery.webhookId,
@@ -49,69 +48,45 @@ export async function recordDelivery(
     delivery.records.map(({ recordId }) => recordId),
     delivery.replayKey,
     new Date(Date.now() - REPLAY_MS),
-  ]);
-  return row?.taken === 1;
+  ],
+);
+
+/**
+ * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, by its webhook id
+ * or within a day by its replay key, and nothing changes. Primary keys and webhook_delivery_by_replay_key.
+ */
+export async function recordDelivery(database: Queryable, delivery: WebhookDelivery): Promise<boolean> {
+  const { shopKey, source, webhookId } = delivery;
+  return !(await hasDelivery(database, shopKey, source, webhookId)) && takeDelivery(database, delivery);
 }
-
-const HAS_DELIVERY = defineStatement({
-  name: "has_webhook_delivery",
-  text: `select exists (select from webhook_delivery d
-                         where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
-});
-
-/** Whether a delivery was taken in. Primary key. */
-export async function hasDelivery(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-  webhookId: string,
-): Promise<boolean> {
-  const [row] = await database.rows<{ has_delivery: boolean }>(HAS_DELIVERY, [shopKey, source, webhookId]);
-  return row?.has_delivery === true;
-}
-
-const FORGET_DELIVERY = defineStatement({
-  name: "forget_webhook_delivery",
-  text: "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",
-});
 
 /** Lets a delivery that came to nothing come again. Primary key. */
-export async function forgetDelivery(
-  database: Queryable,
-  shopKey: number,
-  source: string,
-  webhookId: string,
-): Promise<void> {
-  await database.rows(FORGET_DELIVERY, [shopKey, source, webhookId]);
-}
-
-const IS_RECORDED = defineStatement({
-  name: "is_webhook_recorded",
-  text: `select exists (select from audit_event a
-                         where a.shop_key = $1 and a.action = $2
-                           and (a.detail ->> 'webhook_id' = $3
-                                or (a.detail ->> 'replay_key' = $4 and a.happened_at > $5))) as is_recorded`,
-});
+export const forgetDelivery = command<[shopKey: number, source: string, webhookId: string]>(
+  "forget_webhook_delivery",
+  "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",
+);
 
 /**
  * Whether the history has a delivery, by its webhook id or within a day by its replay key: it outlives the
  * workspace that the delivery erased. audit_event_time.
  */
-export async function isRecorded(
-  database: Queryable,
-  shopKey: number,
-  action: string,
-  { webhookId, replayKey }: { webhookId: string; replayKey: string },
-): Promise<boolean> {
-  const [row] = await database.rows<{ is_recorded: boolean }>(IS_RECORDED, [
+export const isRecorded = requireValue<
+  boolean,
+  [shopKey: number, action: string, input: { webhookId: string; replayKey: string }]
+>(
+  "is_webhook_recorded",
+  `select exists (select from audit_event a
+                         where a.shop_key = $1 and a.action = $2
+                           and (a.detail ->> 'webhook_id' = $3
+                                or (a.detail ->> 'replay_key' = $4 and a.happened_at > $5))) as is_recorded`,
+  (shopKey, action, { webhookId, replayKey }) => [
     shopKey,
     action,
     webhookId,
     replayKey,
     new Date(Date.now() - REPLAY_MS),
-  ]);
-  return row?.is_recorded === true;
-}
+  ],
+);
 
 /** A workspace that belongs to an account at a source. */
 export type AccountRow = {
@@ -123,9 +98,13 @@ export type AccountRow = {
   status: string | null;
 };
 
-const LIST_ACCOUNT_WORKSPACES = defineStatement({
-  name: "list_account_workspaces",
-  text: `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
+/**
+ * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
+ * first; also the one whose own domain it is. Index data_source_by_shop, over all workspaces.
+ */
+export const listAccountWorkspaces = query<AccountRow, [source: string, account: string]>(
+  "list_account_workspaces",
+  `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
            from workspace w
            left join data_source s on s.shop_key = w.shop_key and s.source = $1 and s.is_connection
           where w.shop_key in (
@@ -135,16 +114,4 @@ const LIST_ACCOUNT_WORKSPACES = defineStatement({
                   select d.shop_key from shop_directory d where d.shop_domain = $2)
             and coalesce(s.settings ->> 'shop', $2) = $2
           order by s.sealed_credentials is null, s.settings is null, w.shop_key`,
-});
-
-/**
- * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
- * first; also the one whose own domain it is. Index data_source_by_shop, over all workspaces.
- */
-export async function listAccountWorkspaces(
-  database: Queryable,
-  source: string,
-  account: string,
-): Promise<AccountRow[]> {
-  return database.rows(LIST_ACCOUNT_WORKSPACES, [source, account]);
-}
+);

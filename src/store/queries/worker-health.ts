@@ -1,7 +1,6 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { query } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
-import type { SyncKindName } from "./sync-request.ts";
+import type { SyncKind } from "./sync-request.ts";
 import type { RunStatus } from "./sync-run.ts";
 
 /** A connection as the health check sees it. */
@@ -15,16 +14,17 @@ export type ConnectionHealthRow = {
   last_synced_at: Date | null;
   connected_at: Date;
   last_error: string | null;
-  last_run: { kind: SyncKindName; status: RunStatus; started_at: string; attempt: number } | null;
+  last_run: { kind: SyncKind; status: RunStatus; started_at: string; attempt: number } | null;
   /** Of the last 24 hours. */
   interrupted_runs: number;
   /** What waits for a worker, and how often it has failed in a row. */
-  waiting: { kind: SyncKindName; failures: number; run_after: string }[];
+  waiting: { kind: SyncKind; failures: number; run_after: string }[];
 };
 
-const CONNECTION_HEALTH = defineStatement({
-  name: "connection_health",
-  text: `select w.shop_domain, s.source, s.kind, s.status,
+/** One row per connection of the installation, with its last run and what waits: sync_run_by_start. */
+export const connectionHealth = query<ConnectionHealthRow>(
+  "connection_health",
+  `select w.shop_domain, s.source, s.kind, s.status,
                 case when s.kind = 'label_cost' and s.currency_code <> w.currency_code
                      then s.currency_code end as foreign_currency_code,
                 s.last_synced_at, s.created_at as connected_at, s.last_error,
@@ -41,9 +41,4 @@ const CONNECTION_HEALTH = defineStatement({
            from data_source s join workspace w on w.shop_key = s.shop_key
           where s.is_connection
           order by w.shop_domain, s.source`,
-});
-
-/** One row per connection of the installation, with its last run and what waits: sync_run_by_start. */
-export async function connectionHealth(database: Queryable): Promise<ConnectionHealthRow[]> {
-  return database.rows(CONNECTION_HEALTH, []);
-}
+);

@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { command } from "../query.ts";
 
 /** Everything that holds a workspace's data. */
 export const CLEARED_TABLES = [
@@ -33,15 +32,11 @@ export const CLEARED_TABLES = [
   "webhook_delivery",
 ];
 
-const CLEAR_WORKSPACE = defineStatement({
-  name: "clear_workspace",
-  text: `with ${CLEARED_TABLES.map((table) => `from_${table} as (delete from ${table} where shop_key = $1)`).join(", ")}
+/** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
+export const clearWorkspace = command<[shopKey: number]>(
+  "clear_workspace",
+  `with ${CLEARED_TABLES.map((table) => `from_${table} as (delete from ${table} where shop_key = $1)`).join(", ")}
          update workspace
             set readiness = 'backfilling', data_as_of = null, data_version = data_version + 1
           where shop_key = $1`,
-});
-
-/** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
-export async function clearWorkspace(database: Queryable, shopKey: number): Promise<void> {
-  await database.rows(CLEAR_WORKSPACE, [shopKey]);
-}
+);

@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { query, queryRow } from "../query.ts";
 
 /** A workspace as its operator sees it; `plan` and `billing` are named as the operator's settings. */
 export type WorkspaceRow = {
@@ -23,28 +22,19 @@ const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.curr
                 w.billing_status as billing, w.readiness, w.primary_window_days, w.min_sold_units,
                 w.visible_card_size, w.data_version, w.data_as_of, w.created_at`;
 
-const FIND_WORKSPACE = defineStatement({
-  name: "find_workspace",
-  text: `select ${COLUMNS}
+/** The workspace of a domain, by the primary keys of shop_directory and workspace. */
+export const findWorkspace = queryRow<WorkspaceRow, [shopDomain: string]>(
+  "find_workspace",
+  `select ${COLUMNS}
            from shop_directory d join workspace w on w.shop_key = d.shop_key
           where d.shop_domain = $1`,
-});
-
-/** The workspace of a domain, by the primary keys of shop_directory and workspace. */
-export async function findWorkspace(database: Queryable, shopDomain: string): Promise<WorkspaceRow | null> {
-  const [row] = await database.rows<WorkspaceRow>(FIND_WORKSPACE, [shopDomain]);
-  return row ?? null;
-}
-
-const LIST_WORKSPACES = defineStatement({
-  name: "list_workspaces",
-  text: `select ${COLUMNS} from workspace w order by w.shop_domain`,
-});
+);
 
 /** Every workspace of the installation, by domain: a scan of all of them. */
-export async function listWorkspaces(database: Queryable): Promise<WorkspaceRow[]> {
-  return database.rows(LIST_WORKSPACES, []);
-}
+export const listWorkspaces = query<WorkspaceRow>(
+  "list_workspaces",
+  `select ${COLUMNS} from workspace w order by w.shop_domain`,
+);
 
 /** What the health check adds to a workspace. */
 export type WorkspaceHealthRow = {
@@ -61,9 +51,10 @@ export type WorkspaceHealthRow = {
   sources: { source: string; kind: string; status: string | null; last_synced_at: string | null }[];
 };
 
-const WORKSPACE_HEALTH = defineStatement({
-  name: "workspace_health",
-  text: `select w.shop_domain, w.readiness, w.billing_status as billing, w.data_as_of, w.plan_key as plan,
+/** One row per workspace with its plan, today's use of the quota, its sources and its last import. */
+export const workspaceHealth = query<WorkspaceHealthRow>(
+  "workspace_health",
+  `select w.shop_domain, w.readiness, w.billing_status as billing, w.data_as_of, w.plan_key as plan,
                 p.daily_quota, p.plan_key is not null as is_plan_known,
                 coalesce(u.requests, 0) as requests_today,
                 (select max(a.happened_at) from audit_event a
@@ -76,9 +67,4 @@ const WORKSPACE_HEALTH = defineStatement({
            left join plan p on p.plan_key = w.plan_key
            left join daily_usage u on u.shop_key = w.shop_key and u.day = (now() at time zone 'UTC')::date
           order by w.shop_domain`,
-});
-
-/** One row per workspace with its plan, today's use of the quota, its sources and its last import. */
-export async function workspaceHealth(database: Queryable): Promise<WorkspaceHealthRow[]> {
-  return database.rows(WORKSPACE_HEALTH, []);
-}
+);

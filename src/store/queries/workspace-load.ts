@@ -1,6 +1,6 @@
 import { dayOfInstant } from "../../lib/month.ts";
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { queryRow } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import type { AdmitRow } from "./admit.ts";
 
@@ -21,9 +21,9 @@ export type WorkspaceRow = Pick<
   | "sources"
 >;
 
-const LOAD_WORKSPACE = defineStatement({
-  name: "load_workspace",
-  text: `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.readiness, w.primary_window_days,
+const findSettings = queryRow<WorkspaceRow & { readiness: string }, [shopKey: number]>(
+  "load_workspace",
+  `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.readiness, w.primary_window_days,
                 w.min_sold_units, w.visible_card_size, w.data_version, w.data_as_of, coalesce(p.entitlements, '{}') as entitlements,
                 (select coalesce(jsonb_agg(jsonb_build_object(
                           'source', s.source, 'kind', s.kind, 'status', s.status, 'currency_code', s.currency_code,
@@ -31,7 +31,7 @@ const LOAD_WORKSPACE = defineStatement({
                    from data_source s where s.shop_key = $1) as sources
            from workspace w left join plan p on p.plan_key = w.plan_key
           where w.shop_key = $1`,
-});
+);
 
 /**
  * The workspace as the statement's snapshot sees it, and its readiness; null = it is gone. Primary keys of workspace,
@@ -41,8 +41,8 @@ export async function loadWorkspace(
   database: Queryable,
   { shopKey }: Workspace,
 ): Promise<{ workspace: Workspace; readiness: string } | null> {
-  const [row] = await database.rows<WorkspaceRow & { readiness: string }>(LOAD_WORKSPACE, [shopKey]);
-  return row === undefined ? null : { workspace: workspaceOf(row), readiness: row.readiness };
+  const row = await findSettings(database, shopKey);
+  return row === null ? null : { workspace: workspaceOf(row), readiness: row.readiness };
 }
 
 export function workspaceOf(row: WorkspaceRow): Workspace {

@@ -65,8 +65,8 @@ export type AppliedFolder = {
   counts: ImportCounts;
   warnings: ImportWarning[];
   /** Cohort months that were recomputed, as YYYY-MM. */
-  dirtyMonths: string[];
-  dataVersion: number;
+  changed_months: string[];
+  data_version: number;
 };
 
 /** Stores and publishes the staged rows of a folder. */
@@ -121,7 +121,7 @@ export async function applyFolder(
     });
   }
   await record(run, { data_version: dataVersion, ...counts });
-  return { counts, dirtyMonths, dataVersion, warnings };
+  return { counts, warnings, changed_months: dirtyMonths, data_version: dataVersion };
 }
 
 /**

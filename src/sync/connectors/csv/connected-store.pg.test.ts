@@ -51,7 +51,7 @@ test("M10: labels and sale events come beside a connected store, whose as-of sta
   assert.deepEqual(current?.data_as_of, old?.data_as_of);
   assert.equal(current?.data_version, (old?.data_version ?? 0) + 1);
   assert.equal((await shop.dump(shopKey))["label_share"]?.length, 1);
-  assert.equal((await shop.import(shopKey, files, { asOf: later })).dataVersion, current?.data_version);
+  assert.equal((await shop.import(shopKey, files, { asOf: later })).data_version, current?.data_version);
 });
 
 test("a store that was disconnected leaves its orders to folders again", async () => {

@@ -133,8 +133,8 @@ for (const { title, keys, gone } of REMOVALS) {
     assert.deepEqual(dump, await shop.dump(expected));
 
     const again = await shop.import(shopKey, folder);
-    assert.deepEqual([again.counts.changed_orders, again.dirtyMonths], [0, []]);
-    assert.equal(again.dataVersion, result.dataVersion);
+    assert.deepEqual([again.counts.changed_orders, again.changed_months], [0, []]);
+    assert.equal(again.data_version, result.data_version);
     assert.deepEqual(
       unknownDeletions(again),
       Object.entries(keys).map(([file, rows]) => [file, rows.length]),
@@ -231,7 +231,7 @@ test("a return or refund of a line that the same folder deletes cannot be used",
       "f9,o1,l1,2026-01-21T00:00:00Z,1,5.00,,",
     ),
   });
-  assert.equal(result.invalidCount, 2);
+  assert.equal(result.invalid_count, 2);
   assert.deepEqual(
     result.invalid.map(({ file, line, column, reason }) => [file, line, column, reason]),
     [

@@ -71,7 +71,7 @@ test("a first import counts its rows, makes the workspace ready and says where i
     changed_orders: 5,
     unchanged_orders: 0,
   });
-  assert.deepEqual(result.dirtyMonths, ["2026-01", "2026-02"]);
+  assert.deepEqual(result.changed_months, ["2026-01", "2026-02"]);
   assert.deepEqual(
     result.warnings.map(({ kind, count }) => `${kind} ${count}`),
     ["unmatched_label 1", "old_orders null"],
@@ -142,12 +142,12 @@ test("the same folder twice changes no row; the version moves with the as-of, wh
   const shopKey = await shop.open();
   await shop.import(shopKey, STORE);
   const first = await shop.dump(shopKey);
-  assert.equal((await shop.import(shopKey, STORE)).dataVersion, 1);
+  assert.equal((await shop.import(shopKey, STORE)).data_version, 1);
   const back = new Date("2026-05-01T00:00:00Z");
   const again = await shop.import(shopKey, STORE, { asOf: back });
   assert.deepEqual([again.counts.changed_orders, again.counts.unchanged_orders], [0, 5]);
-  assert.deepEqual(again.dirtyMonths, []);
-  assert.equal(again.dataVersion, 2);
+  assert.deepEqual(again.changed_months, []);
+  assert.equal(again.data_version, 2);
   assert.deepEqual(await shop.dump(shopKey), first);
   const [row] = await shop.rows(
     `select w.data_as_of, s.last_synced_at, (select count(*) from alert a where a.shop_key = $1) as alerts,
@@ -189,7 +189,7 @@ test("a later folder updates rows by their keys and touches only the months they
     "o3,l1,2026-04-03T10:00:00Z,CAP,Cap,p9,2",
   );
   const result = await shop.import(shopKey, { "order_lines.csv": moved });
-  assert.deepEqual(result.dirtyMonths, ["2026-02", "2026-04"]);
+  assert.deepEqual(result.changed_months, ["2026-02", "2026-04"]);
   const rows = await shop.rows(
     `select to_char(cohort_month, 'YYYY-MM') as month, sold_units from cohort
       where shop_key = $1 and entity_kind = 'sku' and entity_key = 'CAP'`,

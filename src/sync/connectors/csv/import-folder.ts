@@ -42,9 +42,9 @@ export type ImportOptions = {
 export type ImportResult = AppliedFolder & {
   /** false: nothing was imported, because of the rows in `invalid`, or because there is no other row. */
   imported: boolean;
-  /** The first of the rows that cannot be used; invalidCount counts all. */
+  /** All rows that cannot be used; `invalid` lists the first of them. */
+  invalid_count: number;
   invalid: RowProblem[];
-  invalidCount: number;
 };
 
 /**
@@ -96,7 +96,7 @@ async function importFiles(
     onProgress?.({ stage, doneBytes, totalBytes }),
   );
   const dataVersion = await requireDataVersion(connection, shopKey);
-  const invalid = () => ({ invalid: problems.list(), invalidCount: problems.count() });
+  const invalid = () => ({ invalid_count: problems.count(), invalid: problems.list() });
   const isRefused = (): boolean => problems.count() > 0 && !options.skipInvalid;
   const orders = await readStagedOrders({
     connection,
@@ -113,13 +113,13 @@ async function importFiles(
         counts,
         ...invalid(),
         warnings,
-        dirtyMonths: [],
-        dataVersion,
+        changed_months: [],
+        data_version: dataVersion,
       });
     },
   });
-  const applied = await applyFolder({ ...options, connection, files }, staged, orders);
-  return { imported: true, ...invalid(), ...applied };
+  const { counts, ...applied } = await applyFolder({ ...options, connection, files }, staged, orders);
+  return { imported: true, counts, ...invalid(), ...applied };
 }
 
 function fileNameOf(files: readonly FolderFile[], kind: RowKind): string {

@@ -89,7 +89,7 @@ test("files with headers only import nothing, move no as-of and make no workspac
   await shop.import(filled, LINES);
   const old = [await stateOf(filled), await shop.dump(filled)];
   const result = await shop.import(filled, headers, { asOf: new Date("2026-06-20T00:00:00Z") });
-  assert.deepEqual([result.imported, result.invalidCount, result.dataVersion], [false, 0, 1]);
+  assert.deepEqual([result.imported, result.invalid_count, result.data_version], [false, 0, 1]);
   assert.deepEqual([await stateOf(filled), await shop.dump(filled)], old);
 });
 
@@ -97,6 +97,6 @@ test("a folder of which no row can be used imports nothing, also when such rows 
   const shopKey = await shop.open();
   const bad = { "order_lines.csv": csv("order_id,line_id,ordered_at,units", "o1,l1,never,1") };
   const result = await shop.import(shopKey, bad, { skipInvalid: true });
-  assert.deepEqual([result.imported, result.invalidCount], [false, 1]);
+  assert.deepEqual([result.imported, result.invalid_count], [false, 1]);
   assert.equal((await stateOf(shopKey))?.["readiness"], "installing");
 });

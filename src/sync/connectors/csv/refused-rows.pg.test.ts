@@ -194,7 +194,7 @@ for (const { title, files, at, reason } of REFUSALS) {
     const shopKey = await shop.open();
     const result = await shop.import(shopKey, files);
     assert.equal(result.imported, false);
-    assert.equal(result.invalidCount, 1);
+    assert.equal(result.invalid_count, 1);
     const [problem] = result.invalid;
     assert.match(problem?.reason ?? "", reason);
     assert.deepEqual([problem?.file, problem?.line, problem?.column], at);
@@ -264,7 +264,7 @@ test("of many bad rows all are counted and the first are listed", async () => {
   const shopKey = await shop.open();
   const bad = Array.from({ length: 30 }, (_, index) => `f${index},o9,l1,2026-01-06T00:00:00Z,1,5.00,RETURN`);
   const result = await shop.import(shopKey, refunds(...bad), { maxReported: 5 });
-  assert.equal(result.invalidCount, 30);
+  assert.equal(result.invalid_count, 30);
   assert.deepEqual(
     result.invalid.map(({ line }) => line),
     [2, 3, 4, 5, 6],

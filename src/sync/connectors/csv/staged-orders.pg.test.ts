@@ -72,7 +72,7 @@ test("a document that was stored with all its members is equal to the same rows 
       JSON.stringify(readStored(orderId, document)),
     ]);
   }
-  const { counts, dataVersion } = await shop.import(shopKey, STORE);
+  const { counts, data_version: dataVersion } = await shop.import(shopKey, STORE);
   assert.deepEqual([counts.changed_orders, counts.unchanged_orders, dataVersion], [0, 3, 1]);
   await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
   const { order_document: _thin, ...derived } = thin;
@@ -137,8 +137,8 @@ test("of many rows that cannot be used the first of their files are listed, what
   );
   const header = "refund_id,order_id,line_id,refunded_at,units,subtotal";
   const files = { ...STORE, "refunds.csv": csv(header, ...unknown) };
-  const { invalid, invalidCount } = await shop.import(shopKey, files, { maxReported: 3 });
-  assert.equal(invalidCount, 40);
+  const { invalid, invalid_count } = await shop.import(shopKey, files, { maxReported: 3 });
+  assert.equal(invalid_count, 40);
   assert.deepEqual(
     invalid.map(({ line }) => line),
     [2, 3, 4],

@@ -1,13 +1,11 @@
 import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from "../../../metrics/order.ts";
 import type { Connection } from "../../../store/database.ts";
-import { nextStagedOrders, openStagedOrders } from "../../../store/queries/import-stage.ts";
+import { openStagedOrders } from "../../../store/queries/import-stage.ts";
 import { findDocuments } from "../../../store/queries/order-document.ts";
 import { countUnknown, mergeDocument, ROW_KINDS, rowKey } from "../../document-merge.ts";
 import type { DocumentPart, RowIds, RowKind } from "../../document-merge.ts";
 import type { SourceOrder, SourceOrders } from "../../documents.ts";
 import { readStored, USUAL } from "../../stored-document.ts";
-
-const ORDERS_PER_FETCH = 200;
 
 /** A staged row of the three order files; `row` leaves out usual values, and of a deleted row everything but its ids. */
 type StagedRow = [lineNumber: number, kind: RowKind, isDeleted: boolean, row: RowIds & { units?: number }];
@@ -59,9 +57,9 @@ export async function readStagedOrders(options: StagedOrdersOptions): Promise<St
     const rows = usableRows(orderId, stored, lastRows(staged, tally), onProblem);
     return rows.length === 0 ? [] : [{ orderId, stored, part: partOf(rows, stored, tally) }];
   };
-  await openStagedOrders(connection);
+  const nextRows = await openStagedOrders(connection);
   const next = async (): Promise<SourceOrder[]> => {
-    const staged = await nextStagedOrders(connection, ORDERS_PER_FETCH);
+    const staged = await nextRows();
     if (staged.length === 0) {
       onEnd(tally);
       return [];

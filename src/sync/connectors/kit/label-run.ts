@@ -3,7 +3,6 @@ import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
 import { analyzeStage, createStage, lockShop } from "../../../store/queries/import-stage.ts";
 import {
-  clearRecords,
   countLabels,
   findFirstMonth,
   findProgress,
@@ -12,6 +11,7 @@ import {
   removeUnnamedLabels,
   stageRecords,
 } from "../../../store/queries/label-record.ts";
+import { clearRecords } from "../../../store/queries/sync-record.ts";
 import type { LabelTotals } from "../../../store/queries/label-record.ts";
 import { applyStage } from "../../apply.ts";
 import type { Connector, Secrets, Source, SyncContext, SyncOutcome } from "../../connector.ts";

@@ -1,6 +1,7 @@
 import type { Connection } from "../../../../store/database.ts";
 import { openOrderRecords, openProductRecords } from "../../../../store/queries/shopify-record.ts";
-import type { NextRows, OrderRecordRow, ProductRecordRow } from "../../../../store/queries/shopify-record.ts";
+import type { NextRows } from "../../../../store/query.ts";
+import type { OrderRecordRow, ProductRecordRow } from "../../../../store/queries/shopify-record.ts";
 import type {
   AgreementRecord,
   LineRecord,

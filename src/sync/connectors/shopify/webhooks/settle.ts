@@ -1,5 +1,5 @@
 import type { Connection, Database } from "../../../../store/database.ts";
-import { setBilling } from "../../../../store/queries/data-source.ts";
+import { updateWorkspace } from "../../../../store/queries/workspace-write.ts";
 import {
   addPending,
   countPending,
@@ -28,8 +28,8 @@ export async function settleWebhooks(database: Database, place: Place, client: S
     return (connection) => addPending(connection, place.shopKey, place.source, "order", orderIds);
   });
   await settle(database, place, SUBSCRIPTION, async () => {
-    const billing = await readBilling(client);
-    return (connection) => setBilling(connection, place.shopKey, billing);
+    const billingStatus = await readBilling(client);
+    return (connection) => updateWorkspace(connection, place.shopKey, { billingStatus });
   });
 }
 

@@ -1,0 +1,141 @@
+import { defineStatement } from "./database.ts";
+import type { Connection, Queryable } from "./database.ts";
+
+/**
+ * A statement as the function that runs it: what it takes after the connection are its values, in their order, unless
+ * `valuesOf` makes them of other inputs. `On` is `Connection` where it belongs in a transaction.
+ */
+export type Query<Inputs extends readonly unknown[], Result, On extends Queryable = Queryable> = (
+  this: void,
+  database: On,
+  ...inputs: Inputs
+) => Promise<Result>;
+
+type ValuesOf<Inputs extends readonly unknown[]> = (...inputs: Inputs) => readonly unknown[];
+type AnyRow = Record<string, unknown>;
+
+function define<Inputs extends readonly unknown[], Result, On extends Queryable>(
+  name: string,
+  text: string,
+  valuesOf: ValuesOf<Inputs> = (...inputs) => inputs,
+  resultOf: (rows: AnyRow[]) => Result,
+): Query<Inputs, Result, On> {
+  const statement = defineStatement({ name, text });
+  return async (database, ...inputs) => resultOf(await database.rows(statement, valuesOf(...inputs)));
+}
+
+/** Changes rows, and returns nothing. */
+export function command<Inputs extends readonly unknown[], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  valuesOf?: ValuesOf<Inputs>,
+): Query<Inputs, void, On> {
+  return define(name, text, valuesOf, () => {});
+}
+
+/** All rows. */
+export function query<Row, Inputs extends readonly unknown[] = [], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  valuesOf?: ValuesOf<Inputs>,
+): Query<Inputs, Row[], On> {
+  return define(name, text, valuesOf, (rows) => rows as Row[]);
+}
+
+/** The one column of all rows. */
+export function queryColumn<Value, Inputs extends readonly unknown[] = [], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  valuesOf?: ValuesOf<Inputs>,
+): Query<Inputs, Value[], On> {
+  return define(name, text, valuesOf, (rows) => rows.map((row) => valueOf(row) as Value));
+}
+
+/** The first row; null = there is none. */
+export function queryRow<Row, Inputs extends readonly unknown[] = [], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  valuesOf?: ValuesOf<Inputs>,
+): Query<Inputs, Row | null, On> {
+  return define(name, text, valuesOf, ([row]) => (row ?? null) as Row | null);
+}
+
+/** The first row. Throws when there is none. */
+export function requireRow<Row, Inputs extends readonly unknown[] = [], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  valuesOf?: ValuesOf<Inputs>,
+): Query<Inputs, Row, On> {
+  return define(name, text, valuesOf, ([row]) => required(name, row) as Row);
+}
+
+/** The one column of the first row; null = there is no row, or it is null. */
+export function queryValue<Value, Inputs extends readonly unknown[] = [], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  valuesOf?: ValuesOf<Inputs>,
+): Query<Inputs, Value | null, On> {
+  return define(name, text, valuesOf, ([row]) => (valueOf(row ?? {}) ?? null) as Value | null);
+}
+
+/** The one column of the first row. Throws when there is no row. */
+export function requireValue<Value, Inputs extends readonly unknown[] = [], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  valuesOf?: ValuesOf<Inputs>,
+): Query<Inputs, Value, On> {
+  return define(name, text, valuesOf, ([row]) => valueOf(required(name, row)) as Value);
+}
+
+/** Whether there is a row. */
+export function queryAny<Inputs extends readonly unknown[] = [], On extends Queryable = Queryable>(
+  name: string,
+  text: string,
+  valuesOf?: ValuesOf<Inputs>,
+): Query<Inputs, boolean, On> {
+  return define(name, text, valuesOf, (rows) => rows.length > 0);
+}
+
+/** Runs statements one after the other with the same inputs; returns what the first one does. */
+export function inOrder<Inputs extends readonly unknown[], Result, On extends Queryable>(
+  first: Query<Inputs, Result, On>,
+  ...others: Query<Inputs, void, On>[]
+): Query<Inputs, Result, On> {
+  return async (database, ...inputs) => {
+    const result = await first(database, ...inputs);
+    for (const other of others) await other(database, ...inputs);
+    return result;
+  };
+}
+
+/** The next rows of a cursor; empty at the end. */
+export type NextRows<Row> = () => Promise<Row[]>;
+
+/** Opens a cursor over what `select` finds, for portions of so many rows; it is closed when it has no more. */
+export function cursor<Row extends object, Inputs extends readonly unknown[] = []>(
+  name: string,
+  rowsPerFetch: number,
+  select: string,
+): Query<Inputs, NextRows<Row>, Connection> {
+  const open = command<Inputs, Connection>(`open_${name}`, `declare ${name} no scroll cursor for ${select}`);
+  return async (connection, ...inputs) => {
+    await open(connection, ...inputs);
+    let isOpen = true;
+    return async () => {
+      if (!isOpen) return [];
+      const { rows } = await connection.client.query<Row>(`fetch ${rowsPerFetch} from ${name}`);
+      isOpen = rows.length > 0;
+      if (!isOpen) await connection.client.query(`close ${name}`);
+      return rows;
+    };
+  };
+}
+
+function valueOf(row: AnyRow): unknown {
+  return Object.values(row)[0];
+}
+
+function required(name: string, row: AnyRow | undefined): AnyRow {
+  if (row !== undefined) return row;
+  throw new Error(`${name} returned no row`);
+}
