@@ -4,7 +4,6 @@ import { demoTokenFile, makeDemo, writeDemoFolder } from "../control/demo.ts";
 import type { Demo, DemoStoreRequest } from "../control/demo.ts";
 import { readDay, readInteger } from "../control/input.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
-import { formatFields } from "../lib/table.ts";
 import type { Interruption } from "./interruption.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
@@ -48,10 +47,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         await requireSameSecret(session.database, session.installation.keys.tokenPepper);
         const demo = await createDemo(session, options);
         const document = { workspace: demo.domain, token_file: demo.tokenFile, store: demo.store };
-        session.terminal.print(
-          document,
-          formatFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }, session.terminal.style),
-        );
+        session.terminal.printFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }, document);
       });
     });
 }

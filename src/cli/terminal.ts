@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { impossible, invalid } from "../control/refusal.ts";
-import { PLAIN } from "../lib/table.ts";
-import type { TextStyle } from "../lib/table.ts";
+import { formatFields, formatRows, PLAIN } from "../lib/table.ts";
+import type { Cell, Columns, TextStyle } from "../lib/table.ts";
 
 /** What a command says: data to stdout, messages to stderr. */
 export type Terminal = {
@@ -12,6 +12,10 @@ export type Terminal = {
   style: TextStyle;
   /** One JSON document with --json, else the text for people. */
   print: (document: unknown, text: string) => void;
+  /** The same for rows: a table, or the document, which is the rows themselves unless told. */
+  printTable: <Row extends object>(rows: readonly Row[], columns: Columns<Row>, document?: unknown) => void;
+  /** The same for one thing: names and values, or the document, which is the fields themselves unless told. */
+  printFields: (fields: object, document?: unknown) => void;
   /** A message, one line. */
   tell: (line: string) => void;
   /** A message for people only: left out with --json. */
@@ -46,14 +50,19 @@ export function createTerminal(options: TerminalOptions): Terminal {
     clearStatus();
     process.stderr.write(`${line}\n`);
   };
+  const print = (document: unknown, text: string): void => {
+    clearStatus();
+    process.stdout.write(isJson ? `${JSON.stringify(document, null, 2)}\n` : text);
+  };
+  const style = styleOf(options);
   return {
     isJson,
     hasPerson,
-    style: styleOf(options),
-    print: (document, text) => {
-      clearStatus();
-      process.stdout.write(isJson ? `${JSON.stringify(document, null, 2)}\n` : text);
-    },
+    style,
+    print,
+    printTable: (rows, columns, document = rows) => print(document, formatRows(rows, columns, style)),
+    printFields: (fields, document = fields) =>
+      print(document, formatFields(fields as Record<string, Cell>, style)),
     tell,
     hint: (line) => {
       if (!isJson) tell(line);
