@@ -1,4 +1,5 @@
 import type { Command, Option } from "commander";
+import { COMMAND_OPTIONS } from "../config.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import { inSession, inUnmigratedSession } from "./session.ts";
@@ -66,10 +67,19 @@ export function addCommand(parent: Command, context: CommandContext, spec: Comma
   for (const [flags, text] of Object.entries(spec.options ?? {})) command.option(flags, text);
   for (const option of spec.otherOptions ?? []) command.addOption(option);
   if (spec.confirms) command.option("--yes", "do not ask");
+  defaultToWorkspace(command, context.environment[COMMAND_OPTIONS.workspace.name]);
   const open = spec.takesAnySchema ? inUnmigratedSession : inSession;
   command.action((...given: unknown[]) =>
     open(context, command, (session) => run(spec, session, given.slice(0, -1))),
   );
+}
+
+/** A command that takes a --workspace has this one where none is given. */
+function defaultToWorkspace(command: Command, domain: string | undefined): void {
+  const option = command.options.find(({ long }) => long === "--workspace");
+  if (option === undefined || domain === undefined || domain === "") return;
+  option.default(domain, `${domain}, by RETURNS_WORKSPACE`);
+  command.setOptionValueWithSource(option.attributeName(), domain, "default");
 }
 
 async function run(spec: CommandSpec, session: Session, given: readonly unknown[]): Promise<void> {

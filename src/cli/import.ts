@@ -4,7 +4,6 @@ import type { ImportSummary } from "../control/import.ts";
 import { readInstant } from "../control/input.ts";
 import { impossible } from "../control/refusal.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
-import { createProgress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
 type ImportOptions = { asOf?: string; skipInvalid?: boolean };
@@ -27,7 +26,6 @@ export const IMPORT: CommandSpec = {
   run: async (session: CommandSession, folder: string, options: ImportOptions) => {
     const { database, terminal, interruption, workspace } = session;
     const now = new Date();
-    const progress = createProgress(terminal);
     const summary = await importIntoWorkspace(database, workspace, {
       folder: resolve(folder),
       asOf: options.asOf === undefined ? now : readInstant("--as-of", options.asOf),
@@ -37,10 +35,10 @@ export const IMPORT: CommandSpec = {
       onProgress: (label, done, total) => {
         // Between two statements there is nothing to cancel.
         interruption.check();
-        progress.show(label, done, total);
+        terminal.showProgress(label, done, total);
       },
       onWait: () => terminal.hint("Another run is writing this workspace's data; waiting for its end…"),
-    }).finally(progress.end);
+    });
     show(summary, terminal, options.skipInvalid === true);
   },
 };

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { COMMAND_OPTIONS, OPTION_HELP } from "../config.ts";
+import { OPTION_HELP } from "../config.ts";
 import { PLAIN, formatTable } from "../lib/table.ts";
 import { addCommand } from "./command.ts";
 import type { CommandGroup, CommandSpec } from "./command.ts";
@@ -22,7 +22,6 @@ import { TOKEN } from "./token.ts";
 import { VERSION } from "../lib/version.ts";
 import { WATCH } from "./watch.ts";
 import { WORKER } from "./worker.ts";
-import { defaultToWorkspace } from "./workspace-default.ts";
 import { WORKSPACE } from "./workspace.ts";
 
 const EXAMPLES = `Examples:
@@ -85,7 +84,6 @@ function createProgram(context: CommandContext): Command {
   addCommand(program, context, DOCTOR);
   addQueryCommands(program, context);
   addCompletionCommand(program);
-  defaultToWorkspace(program, context.environment[COMMAND_OPTIONS.workspace.name]);
   return program;
 }
 

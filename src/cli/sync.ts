@@ -2,7 +2,6 @@ import { impossible, invalid } from "../control/refusal.ts";
 import { cancelBackfill, findBackfillUnderWay, requestSync, waitForRun } from "../control/sync.ts";
 import type { RequestedSync } from "../control/sync.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
-import { createProgress } from "./progress.ts";
 import { countsText, durationText, retryText, stageText } from "./run-text.ts";
 
 type SyncOptions = { backfill?: boolean; cancelBackfill?: boolean; wait?: boolean };
@@ -53,15 +52,14 @@ async function follow(
   { database, terminal, interruption, workspace }: CommandSession,
   requested: RequestedSync,
 ): Promise<void> {
-  const progress = createProgress(terminal);
   const run = await waitForRun(database, workspace, requested, {
     check: () => interruption.check(),
     onProgress: ({ stage, done, total }) => {
-      if (stage !== null && total !== null) progress.show(stage, done, total);
+      if (stage !== null && total !== null) terminal.showProgress(stage, done, total);
       else terminal.showStatus(stageText({ stage, done, total }) ?? "Starting…");
     },
     onRetry: (retry) => terminal.hint(retryText(retry)),
-  }).finally(progress.end);
+  });
   for (const note of run.notes) terminal.hint(note);
   const { source, kind, status, duration_seconds: seconds, counts } = run;
   terminal.printFields({ source, kind, status, took: durationText(seconds), read: countsText(counts) }, run);

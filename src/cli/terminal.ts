@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { impossible, invalid } from "../control/refusal.ts";
+import { createProgress } from "./progress.ts";
 import { formatFields, formatRows, PLAIN } from "../lib/table.ts";
 import type { Cell, Columns, TextStyle } from "../lib/table.ts";
 
@@ -27,6 +28,8 @@ export type Terminal = {
   confirm: (question: string, signal: AbortSignal) => Promise<void>;
   /** A line that is overwritten by the next one, and removed by "". Shown on a terminal only. */
   showStatus: (line: string) => void;
+  /** The same, for how much of a total is done. */
+  showProgress: (label: string, done: number, total: number) => void;
 };
 
 export type TerminalOptions = {
@@ -54,6 +57,13 @@ export function createTerminal(options: TerminalOptions): Terminal {
     clearStatus();
     process.stdout.write(isJson ? `${JSON.stringify(document, null, 2)}\n` : text);
   };
+  const showStatus = (line: string): void => {
+    if (!showsStatus) return;
+    clearStatus();
+    const width = Math.max(20, (process.stderr.columns || 80) - 1);
+    process.stderr.write(Array.from(line).slice(0, width).join(""));
+    hasStatus = line !== "";
+  };
   const style = styleOf(options);
   return {
     isJson,
@@ -71,13 +81,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (!hasPerson) throw invalid(`${question} Nobody can be asked here: add --yes to confirm.`);
       if (!(await ask(question, signal))) throw impossible("Nothing was changed.");
     },
-    showStatus: (line) => {
-      if (!showsStatus) return;
-      clearStatus();
-      const width = Math.max(20, (process.stderr.columns || 80) - 1);
-      process.stderr.write(Array.from(line).slice(0, width).join(""));
-      hasStatus = line !== "";
-    },
+    showStatus,
+    showProgress: createProgress(showStatus),
   };
 }
 

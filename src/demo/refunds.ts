@@ -20,11 +20,13 @@ export function simulateRefunds(
   random: Random,
 ): ImportRow[] {
   const cancellations = refundCancellations(order, nextRefundId);
-  const settlements = returns.flatMap((returnCase) => refundReturn(order, returnCase, endAt, nextRefundId, random));
+  const settlements = returns.flatMap((returnCase) =>
+    refundReturn(order, returnCase, endAt, nextRefundId, random),
+  );
   const requested = new Set(returns.flatMap((returnCase) => returnCase.lines.map(({ line }) => line)));
   const goodwill = order.lines
     .filter((line) => !requested.has(line) && line.item !== null && soldUnits(order, line) > 0)
-    .flatMap((line) => refundGoodwill(order, line, endAt, nextRefundId, random) ?? []);
+    .flatMap((line) => refundGoodwill(order, line, endAt, nextRefundId, random));
   return [...cancellations, ...settlements, ...goodwill];
 }
 
@@ -96,14 +98,14 @@ function refundGoodwill(
   endAt: number,
   nextRefundId: () => string,
   random: Random,
-): ImportRow | null {
-  if (!random.chance(0.013)) return null;
+): ImportRow[] {
+  if (!random.chance(0.013)) return [];
   const refundedAt = order.orderedAt + Math.round(random.between(3, 24) * (DAY_MS / 1000)) * 1000;
-  if (refundedAt >= endAt) return null;
+  if (refundedAt >= endAt) return [];
   const moneyOnly = random.chance(0.6);
   const units = moneyOnly ? 0 : random.integer(1, soldUnits(order, line));
   const part = moneyOnly ? random.pick([0.1, 0.15, 0.25]) : units;
-  return {
+  const row = {
     refund_id: nextRefundId(),
     order_id: order.orderId,
     line_id: line.lineId,
@@ -114,4 +116,5 @@ function refundGoodwill(
     restock_type: moneyOnly && random.chance(0.3) ? "" : "NO_RESTOCK",
     return_id: "",
   };
+  return [row];
 }
