@@ -7,8 +7,6 @@ import type { Cell, Columns, TextStyle } from "../lib/table.ts";
 /** What a command says: data to stdout, messages to stderr. */
 export type Terminal = {
   isJson: boolean;
-  /** Whether somebody is there to be asked. */
-  hasPerson: boolean;
   /** How tables and fields are written: as wide as the terminal, in full off a terminal. */
   style: TextStyle;
   /** One JSON document with --json, else the text for people. */
@@ -43,6 +41,7 @@ export type TerminalOptions = {
 export function createTerminal(options: TerminalOptions): Terminal {
   const { isJson } = options;
   const showsStatus = process.stderr.isTTY && !options.isDumb && !isJson;
+  // Whether somebody is there to be asked.
   const hasPerson = process.stdin.isTTY && process.stderr.isTTY && !isJson;
   let hasStatus = false;
   const clearStatus = (): void => {
@@ -67,7 +66,6 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const style = styleOf(options);
   return {
     isJson,
-    hasPerson,
     style,
     print,
     printTable: (rows, columns, document = rows) => print(document, formatRows(rows, columns, style)),
