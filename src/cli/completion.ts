@@ -1,6 +1,5 @@
 import { Argument } from "commander";
 import type { Command } from "commander";
-import { commandsOf } from "./workspace-default.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
@@ -55,6 +54,11 @@ export function placesOf(program: Command): Place[] {
       ),
     };
   });
+}
+
+/** A command and everything below it. */
+function commandsOf(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(commandsOf)];
 }
 
 function pathOf(command: Command): string {

@@ -4,11 +4,8 @@ import { demoTokenFile, makeDemo, writeDemoFolder } from "../control/demo.ts";
 import type { Demo, DemoStoreRequest } from "../control/demo.ts";
 import { readDay, readInteger } from "../control/input.ts";
 import { requireSameSecret } from "../control/installation-secret.ts";
-import { formatFields } from "../lib/table.ts";
 import type { Interruption } from "./interruption.ts";
 import { listenForInterruption } from "./interruption.ts";
-import { createProgress } from "./progress.ts";
-import type { Progress } from "./progress.ts";
 import { inSession, LONGEST_STOP_MS, terminalOf } from "./session.ts";
 import type { CommandContext, Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
@@ -48,10 +45,7 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         await requireSameSecret(session.database, session.installation.keys.tokenPepper);
         const demo = await createDemo(session, options);
         const document = { workspace: demo.domain, token_file: demo.tokenFile, store: demo.store };
-        session.terminal.print(
-          document,
-          formatFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }, session.terminal.style),
-        );
+        session.terminal.printFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }, document);
       });
     });
 }
@@ -62,27 +56,21 @@ export async function createDemo(
   options: DemoOptions,
 ): Promise<CreatedDemo & { domain: string; store: Demo["store"] }> {
   const { database, installation, terminal, interruption } = session;
-  const progress = createProgress(terminal);
   const startedAtMs = Date.now();
-  try {
-    const { store, token, domain } = await makeDemo({
-      ...storeRequest(options, progress, interruption),
-      database,
-      dataFolder: installation.dataFolder,
-      tokenFile: demoTokenFile(installation),
-      pepper: installation.keys.tokenPepper,
-      keepFolder: options.keepFolder === undefined ? null : resolve(options.keepFolder),
-      now: new Date(),
-    });
-    progress.end();
-    const seconds = ((Date.now() - startedAtMs) / 1000).toFixed(1);
-    terminal.hint(
-      `The demo workspace ${domain} has ${store.orders.toLocaleString("en")} orders (${seconds} s).`,
-    );
-    return { token: token.token, tokenFile: token.file, domain, store, ...storyOf(store) };
-  } finally {
-    progress.end();
-  }
+  const { store, token, domain } = await makeDemo({
+    ...storeRequest(options, terminal, interruption),
+    database,
+    dataFolder: installation.dataFolder,
+    tokenFile: demoTokenFile(installation),
+    pepper: installation.keys.tokenPepper,
+    keepFolder: options.keepFolder === undefined ? null : resolve(options.keepFolder),
+    now: new Date(),
+  });
+  const seconds = ((Date.now() - startedAtMs) / 1000).toFixed(1);
+  terminal.hint(
+    `The demo workspace ${domain} has ${store.orders.toLocaleString("en")} orders (${seconds} s).`,
+  );
+  return { token: token.token, tokenFile: token.file, domain, store, ...storyOf(store) };
 }
 
 async function writeFolder(
@@ -93,21 +81,19 @@ async function writeFolder(
 ): Promise<void> {
   const terminal: Terminal = terminalOf(context, command);
   const interruption = listenForInterruption(() => terminal.hint("Stopping…"), LONGEST_STOP_MS);
-  const progress = createProgress(terminal);
   try {
-    const request = storeRequest(options, progress, interruption);
+    const request = storeRequest(options, terminal, interruption);
     const store = await writeDemoFolder(resolve(folder), request);
-    progress.end();
     terminal.print(store, `${store.folder}\n`);
   } finally {
-    progress.end();
+    terminal.showStatus("");
     interruption.end();
   }
 }
 
 function storeRequest(
   options: DemoOptions,
-  progress: Progress,
+  terminal: Terminal,
   interruption: Interruption,
 ): DemoStoreRequest {
   return {
@@ -115,7 +101,7 @@ function storeRequest(
     seed: options.seed === undefined ? undefined : readInteger("--seed", options.seed, 0, MAXIMUM_SEED),
     onProgress: (label, done, total) => {
       interruption.check();
-      progress.show(label, done, total);
+      terminal.showProgress(label, done, total);
     },
   };
 }

@@ -1,82 +1,71 @@
-import type { Command } from "commander";
 import { diagnose } from "../control/doctor.ts";
 import type { Diagnosis, WorkspaceDiagnosis } from "../control/doctor.ts";
-import { formatTable } from "../lib/table.ts";
+import { formatRows } from "../lib/table.ts";
 import type { TextStyle } from "../lib/table.ts";
-import { inUnmigratedSession } from "./session.ts";
-import type { CommandContext } from "./session.ts";
+import type { CommandSpec } from "./command.ts";
 
-export function addDoctorCommand(program: Command, context: CommandContext): void {
-  program
-    .command("doctor")
-    .description(
-      "Check the database, the schema, the secrets, every workspace and connection; changes nothing.",
-    )
-    .addHelpText("before", "Examples:\n  ./returns doctor\n  ./returns doctor --json\n")
-    .action((_options: unknown, command: Command) =>
-      inUnmigratedSession(context, command, async ({ database, installation, terminal }) => {
-        const { dataFolder, embedded, keys } = installation;
-        const patient = {
-          database,
-          dataFolder,
-          isEmbedded: embedded !== null,
-          tokenPepper: keys.tokenPepper,
-        };
-        const diagnosis = await diagnose(patient);
-        terminal.print(diagnosis, textOf(diagnosis, terminal.style));
-        if (!diagnosis.ok) process.exitCode = 1;
-      }),
-    );
-}
+export const DOCTOR: CommandSpec = {
+  name: "doctor",
+  summary: "Check the database, the schema, the secrets, every workspace and connection; changes nothing.",
+  takesAnySchema: true,
+  examples: ["./returns doctor", "./returns doctor --json"],
+  run: async ({ database, installation, terminal }) => {
+    const { dataFolder, embedded, keys } = installation;
+    const isEmbedded = embedded !== null;
+    const diagnosis = await diagnose({ database, dataFolder, isEmbedded, tokenPepper: keys.tokenPepper });
+    terminal.print(diagnosis, textOf(diagnosis, terminal.style));
+    if (!diagnosis.ok) process.exitCode = 1;
+  },
+};
 
-function textOf(diagnosis: Diagnosis, style: TextStyle): string {
-  const checks = diagnosis.checks.map((check) => [check.ok ? "ok" : "PROBLEM", check.name, check.message]);
-  const text = formatTable(["state", "check", "found"], checks, style);
-  if (diagnosis.workspaces.length === 0) return text;
-  const workspaces = diagnosis.workspaces.map((row) => [
-    row.shop_domain,
-    row.readiness,
-    row.billing,
-    row.data_as_of,
-    row.sources.map((source) => `${source.source}: ${source.status ?? "never run"}`).join(", ") || null,
-    row.last_import_at,
-    `${row.requests_today} of ${quotaText(row)}`,
-  ]);
-  const headings = [
-    "workspace",
-    "readiness",
-    "billing",
-    "data as of",
-    "sources",
-    "last import",
-    "requests today",
-  ];
-  const problems = [...diagnosis.workspaces, ...diagnosis.connections].flatMap((row) =>
+function textOf({ checks, workspaces, connections }: Diagnosis, style: TextStyle): string {
+  const text = formatRows(
+    checks,
+    { state: ({ ok }) => (ok ? "ok" : "PROBLEM"), check: "name", found: "message" },
+    style,
+  );
+  if (workspaces.length === 0) return text;
+  const problems = [...workspaces, ...connections].flatMap((row) =>
     row.problems.map((problem) => `${row.shop_domain}: ${problem}.\n`),
   );
   const tables = [
     text,
-    formatTable(headings, workspaces, style),
-    connectionTable(diagnosis, style),
+    workspaceTable(workspaces, style),
+    connections.length === 0 ? "" : connectionTable(connections, style),
     problems.join(""),
   ];
   return tables.filter((table) => table !== "").join("\n");
 }
 
-function connectionTable({ connections }: Diagnosis, style: TextStyle): string {
-  if (connections.length === 0) return "";
-  const rows = connections.map((row) => [
-    row.shop_domain,
-    row.source,
-    row.status ?? "never run",
-    row.last_synced_at,
-    row.last_run === null ? null : `${row.last_run.kind} ${row.last_run.status}`,
-    row.last_run === null ? null : new Date(row.last_run.started_at),
-    row.waiting.map((request) => request.kind),
-  ]);
-  return formatTable(
-    ["workspace", "connection", "state", "last synced", "last run", "begun at", "waiting"],
-    rows,
+function workspaceTable(workspaces: Diagnosis["workspaces"], style: TextStyle): string {
+  return formatRows(
+    workspaces,
+    {
+      workspace: "shop_domain",
+      readiness: "readiness",
+      billing: "billing",
+      "data as of": "data_as_of",
+      sources: ({ sources }) =>
+        sources.map(({ source, status }) => `${source}: ${status ?? "never run"}`).join(", ") || null,
+      "last import": "last_import_at",
+      "requests today": (row) => `${row.requests_today} of ${quotaText(row)}`,
+    },
+    style,
+  );
+}
+
+function connectionTable(connections: Diagnosis["connections"], style: TextStyle): string {
+  return formatRows(
+    connections,
+    {
+      workspace: "shop_domain",
+      connection: "source",
+      state: ({ status }) => status ?? "never run",
+      "last synced": "last_synced_at",
+      "last run": ({ last_run: run }) => run && `${run.kind} ${run.status}`,
+      "begun at": ({ last_run: run }) => run && new Date(run.started_at),
+      waiting: ({ waiting }) => waiting.map(({ kind }) => kind),
+    },
     style,
   );
 }

@@ -1,28 +1,28 @@
 import { Command } from "commander";
-import { COMMAND_OPTIONS, OPTION_HELP } from "../config.ts";
+import { OPTION_HELP } from "../config.ts";
 import { PLAIN, formatTable } from "../lib/table.ts";
+import { addCommand } from "./command.ts";
+import type { CommandGroup, CommandSpec } from "./command.ts";
 import { addCompletionCommand } from "./completion.ts";
-import { addConnectCommands } from "./connect.ts";
+import { CONNECT } from "./connect.ts";
 import { addDemoCommand } from "./demo.ts";
-import { addConnectionCommands } from "./disconnect.ts";
-import { addDoctorCommand } from "./doctor.ts";
+import { CONNECTIONS, DISCONNECT } from "./disconnect.ts";
+import { DOCTOR } from "./doctor.ts";
 import { describeFailure } from "./failure.ts";
-import { addImportCommand } from "./import.ts";
-import { addMigrateCommand } from "./migrate.ts";
-import { addPlanCommands } from "./plan.ts";
+import { IMPORT } from "./import.ts";
+import { MIGRATE } from "./migrate.ts";
+import { PLAN } from "./plan.ts";
 import { addQueryCommands } from "./query.ts";
-import { addRebuildCommand } from "./rebuild.ts";
-import { addRunsCommand } from "./runs.ts";
-import { addSaleEventCommands } from "./sale-event.ts";
-import { addServeCommand } from "./serve.ts";
+import { REBUILD, RUNS } from "./runs.ts";
+import { SALE_EVENT } from "./sale-event.ts";
+import { SERVE } from "./serve.ts";
 import type { CommandContext } from "./session.ts";
-import { addSyncCommand } from "./sync.ts";
-import { addTokenCommands } from "./token.ts";
+import { SYNC } from "./sync.ts";
+import { TOKEN } from "./token.ts";
 import { VERSION } from "../lib/version.ts";
-import { defaultToWorkspace } from "./workspace-default.ts";
-import { addWatchCommands } from "./watch.ts";
-import { addWorkerCommand } from "./worker.ts";
-import { addWorkspaceCommands } from "./workspace.ts";
+import { WATCH } from "./watch.ts";
+import { WORKER } from "./worker.ts";
+import { WORKSPACE } from "./workspace.ts";
 
 const EXAMPLES = `Examples:
   ./returns serve
@@ -31,6 +31,25 @@ const EXAMPLES = `Examples:
   ./returns token create --workspace shop.example --name analyst --scopes read:dashboard,read:reports
   ./returns doctor
 `;
+
+/** In the order in which help lists them; the demo, the doctor, queries and completion follow. */
+const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
+  SERVE,
+  WORKER,
+  MIGRATE,
+  WORKSPACE,
+  PLAN,
+  TOKEN,
+  IMPORT,
+  CONNECT,
+  DISCONNECT,
+  CONNECTIONS,
+  SYNC,
+  RUNS,
+  REBUILD,
+  WATCH,
+  SALE_EVENT,
+];
 
 /** Runs one command line; resolves to the exit code: 0 done, 1 not done, 2 not understood. */
 async function main(words: readonly string[], context: CommandContext): Promise<number> {
@@ -60,25 +79,11 @@ function createProgram(context: CommandContext): Command {
     .exitOverride()
     .addHelpText("before", EXAMPLES)
     .addHelpText("after", environmentHelp);
-  addServeCommand(program, context);
-  addWorkerCommand(program, context);
-  addMigrateCommand(program, context);
-  addWorkspaceCommands(program, context);
-  addPlanCommands(program, context);
-  addTokenCommands(program, context);
-  addImportCommand(program, context);
-  addConnectCommands(program, context);
-  addConnectionCommands(program, context);
-  addSyncCommand(program, context);
-  addRunsCommand(program, context);
-  addRebuildCommand(program, context);
-  addWatchCommands(program, context);
-  addSaleEventCommands(program, context);
+  for (const spec of COMMANDS) addCommand(program, context, spec);
   addDemoCommand(program, context);
-  addDoctorCommand(program, context);
+  addCommand(program, context, DOCTOR);
   addQueryCommands(program, context);
   addCompletionCommand(program);
-  defaultToWorkspace(program, context.environment[COMMAND_OPTIONS.workspace.name]);
   return program;
 }
 

@@ -1,27 +1,17 @@
-import type { Terminal } from "./terminal.ts";
-
 const BAR_WIDTH = 24;
 const LABEL_WIDTH = 26;
 const REDRAW_MS = 100;
 
-export type Progress = {
-  show: (label: string, done: number, total: number) => void;
-  end: () => void;
-};
-
-/** Draws `done` of `total` on a terminal, at most ten times a second. */
-export function createProgress(terminal: Terminal): Progress {
+/** Draws `done` of `total` by `draw`, at most ten times a second. */
+export function createProgress(draw: (line: string) => void) {
   let drawnAt = 0;
   let drawnLabel = "";
-  return {
-    show: (label, done, total) => {
-      const now = Date.now();
-      if (label === drawnLabel && done < total && now - drawnAt < REDRAW_MS) return;
-      drawnAt = now;
-      drawnLabel = label;
-      terminal.showStatus(progressLine(label, done, total));
-    },
-    end: () => terminal.showStatus(""),
+  return (label: string, done: number, total: number): void => {
+    const now = Date.now();
+    if (label === drawnLabel && done < total && now - drawnAt < REDRAW_MS) return;
+    drawnAt = now;
+    drawnLabel = label;
+    draw(progressLine(label, done, total));
   };
 }
 

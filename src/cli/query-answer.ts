@@ -1,14 +1,15 @@
 import { once } from "node:events";
 import type { ReturnsClient } from "../client/client.ts";
-import type { EndpointOptions } from "../client/endpoint-options.ts";
 import type { ExportReportParameters } from "../client/generated/parameters.ts";
 import { iteratePages } from "../client/pages.ts";
 import type { RequestOptions, Result } from "../client/result.ts";
+import { camelCase, listParameters } from "../contract/endpoint.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
 import { dataText, rowsCsv } from "./query-output.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** One request as the command line describes it; only the service validates values. */
-export type Ask = { endpoint: EndpointOptions; parameters: Record<string, unknown>; signal: AbortSignal };
+export type Ask = { endpoint: Endpoint; parameters: Record<string, unknown>; signal: AbortSignal };
 
 type Meta = {
   returned?: number;
@@ -31,11 +32,12 @@ export async function printAnswer(
 ): Promise<void> {
   const { endpoint, parameters, signal } = ask;
   // The names of the methods are those of the contract, as the options are.
-  const method = (client as unknown as Record<string, Method>)[endpoint.method] as Method;
+  const method = (client as unknown as Record<string, Method>)[camelCase(endpoint.name)] as Method;
   const answer = isAll ? await askAll(method, ask, terminal) : await method(parameters, { signal });
   const { data, meta } = answer;
-  if (isCsv) process.stdout.write(rowsCsv(data, endpoint.fields));
-  else terminal.print({ data, meta }, dataText(data, endpoint.fields, terminal.style));
+  const columns = columnsOf(endpoint);
+  if (isCsv) process.stdout.write(rowsCsv(data, columns));
+  else terminal.print({ data, meta }, dataText(data, columns, terminal.style));
   if (typeof meta.next_cursor === "string") {
     terminal.hint(`There are more rows: --all prints them, --cursor ${meta.next_cursor} the next page.`);
   }
@@ -43,6 +45,15 @@ export async function printAnswer(
   const months = monthsLine(meta);
   if (months !== null) terminal.hint(months);
   terminal.hint(statusLine(answer));
+}
+
+type DataSchema = { properties?: Record<string, DataSchema>; items?: DataSchema };
+
+/** The members of a row of its list, or of its data when that is one thing. */
+function columnsOf({ response }: Endpoint): string[] {
+  const { data } = (response as { properties: { data: DataSchema } } | null)?.properties ?? { data: {} };
+  const row = data.items ?? data.properties?.["rows"]?.items ?? data;
+  return Object.keys(row.properties ?? {});
 }
 
 /** Copies the CSV file to standard output while it arrives. */
@@ -61,7 +72,8 @@ async function askAll(
   terminal: Terminal,
 ): Promise<Answer> {
   const limit =
-    parameters["limit"] ?? endpoint.parameters.find(({ name }) => name === "limit")?.schema.maximum;
+    parameters["limit"] ??
+    listParameters(endpoint.parameters).find(({ name }) => name === "limit")?.schema.maximum;
   const pages = method as (
     parameters: Record<string, unknown>,
     options?: RequestOptions,

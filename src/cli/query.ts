@@ -1,8 +1,10 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import { listEndpointOptions } from "../client/endpoint-options.ts";
-import type { EndpointOptions } from "../client/endpoint-options.ts";
 import { COMMAND_OPTIONS } from "../config.ts";
+import { isPaged, listParameters } from "../contract/endpoint.ts";
+import type { Endpoint, Parameter } from "../contract/endpoint.ts";
+import { exportReport } from "../contract/export-report.ts";
+import { ENDPOINTS } from "../contract/registry.ts";
 import { invalid } from "../control/refusal.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { copyExport, printAnswer } from "./query-answer.ts";
@@ -35,10 +37,10 @@ export function addQueryCommands(program: Command, context: CommandContext): voi
       "after",
       `\nOptions of the environment: ${url.name}, ${token.name}, ${token.name}_FILE.\nEvery request counts against the daily quota.\n`,
     );
-  for (const endpoint of listEndpointOptions()) addEndpoint(group, context, endpoint);
+  for (const endpoint of ENDPOINTS) addEndpoint(group, context, endpoint);
 }
 
-function addEndpoint(group: Command, context: CommandContext, endpoint: EndpointOptions): void {
+function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint): void {
   const command = group
     .command(endpoint.name)
     .description(`${endpoint.summary} (${endpoint.scope}).`)
@@ -46,14 +48,14 @@ function addEndpoint(group: Command, context: CommandContext, endpoint: Endpoint
     .option("--allow-plain-http", "send the token unencrypted to another machine")
     .option("--token-file <file>", `file that holds the token (default: ${token.name})`)
     .addOption(new Option("--token <->", "- reads the token from standard input"));
-  for (const parameter of endpoint.parameters) command.addOption(optionOf(parameter));
+  for (const parameter of listParameters(endpoint.parameters)) command.addOption(optionOf(parameter));
   const isReport = endpoint.name === "report";
   command.option("--csv", isReport ? "print CSV, as export-report does (read:exports)" : "print CSV");
-  if (endpoint.isPaged) command.option("--all", "follow the cursors to the last page");
+  if (isPaged(endpoint)) command.option("--all", "follow the cursors to the last page");
   command.action((options: QueryOptions) => query(context, command, endpoint, options));
 }
 
-function optionOf({ name, schema, isRequired }: EndpointOptions["parameters"][number]): Option {
+function optionOf({ name, schema, isRequired }: Parameter): Option {
   const { type, enum: values, description = "", default: fallback } = schema;
   const kind = type === "integer" || type === "number" ? "number" : "text";
   const isFlag = type === "boolean";
@@ -73,11 +75,11 @@ function kebabCase(name: string): string {
 async function query(
   context: CommandContext,
   command: Command,
-  endpoint: EndpointOptions,
+  endpoint: Endpoint,
   options: QueryOptions,
 ): Promise<void> {
   const terminal = terminalOf(context, command);
-  if (terminal.isJson && endpoint.isCsv) {
+  if (terminal.isJson && endpoint.response === null) {
     throw invalid('export-report answers CSV; the same figures as JSON are "query report --json".');
   }
   if (terminal.isJson && options.csv === true) throw invalid("Give --json or --csv, not both.");
@@ -87,7 +89,7 @@ async function query(
   const parameters = parametersOf(asked, options);
   const ask = { endpoint: asked, parameters, signal: interruption.signal };
   try {
-    if (asked.isCsv) await copyExport(client, ask);
+    if (asked.response === null) await copyExport(client, ask);
     else {
       const wanted = { terminal, isAll: options.all === true, isCsv: options.csv === true };
       await printAnswer(client, ask, wanted);
@@ -100,15 +102,15 @@ async function query(
 }
 
 /** A report has no single list of rows: its CSV is the file of the export. */
-function endpointFor(endpoint: EndpointOptions, options: QueryOptions): EndpointOptions {
+function endpointFor(endpoint: Endpoint, options: QueryOptions): Endpoint {
   if (endpoint.name !== "report" || options.csv !== true) return endpoint;
   if (options["reportSection"] !== undefined)
     throw invalid("--csv prints the whole report: leave out --report-section.");
-  return listEndpointOptions().find(({ isCsv }) => isCsv) as EndpointOptions;
+  return exportReport;
 }
 
-function parametersOf({ parameters }: EndpointOptions, options: QueryOptions): Record<string, unknown> {
-  return Object.fromEntries(parameters.map(({ name }) => [name, options[optionName(name)]]));
+function parametersOf({ parameters }: Endpoint, options: QueryOptions): Record<string, unknown> {
+  return Object.fromEntries(listParameters(parameters).map(({ name }) => [name, options[optionName(name)]]));
 }
 
 /** As commander names the value of an option. */

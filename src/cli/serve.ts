@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { startInstallationWorker, startService } from "../app.ts";
 import type { InstallationWorker } from "../app.ts";
 import { isDemoMissing } from "../control/demo.ts";
@@ -6,33 +5,29 @@ import { requireSameSecret } from "../control/installation-secret.ts";
 import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
 import { claimService } from "../control/service-claim.ts";
 import { finishMigration, migrateInstallation } from "../installation.ts";
+import type { CommandSpec } from "./command.ts";
 import { createDemo } from "./demo.ts";
 import type { CreatedDemo } from "./demo.ts";
 import { listening, requireFreePort } from "./port.ts";
 import { createServiceLogger } from "./service-logger.ts";
 import type { Session } from "./session.ts";
-import { inUnmigratedSession } from "./session.ts";
-import type { CommandContext } from "./session.ts";
 import { endOnUnexpectedError } from "./unexpected-error.ts";
 import { printWelcome } from "./welcome.ts";
 
 type ServeOptions = { migrate: boolean; demo: boolean; worker: boolean };
 
-export function addServeCommand(program: Command, context: CommandContext): void {
-  program
-    .command("serve")
-    .description("Serve the API until it is stopped; what `npm start` runs.")
-    .option("--no-migrate", "refuse to start on a schema that is behind, instead of bringing it up to date")
-    .option("--no-worker", "only serve; connected sources are kept up to date by ./returns worker")
-    .option("--no-demo", "do not make a demo workspace on the first start of the embedded database")
-    .addHelpText(
-      "before",
-      "Examples:\n  ./returns serve\n  PORT=9000 LOG_LEVEL=warn ./returns serve --no-demo\n",
-    )
-    .action((options: ServeOptions, command: Command) =>
-      inUnmigratedSession(context, command, (session) => serve(session, options)),
-    );
-}
+export const SERVE: CommandSpec = {
+  name: "serve",
+  summary: "Serve the API until it is stopped; what `npm start` runs.",
+  takesAnySchema: true,
+  options: {
+    "--no-migrate": "refuse to start on a schema that is behind, instead of bringing it up to date",
+    "--no-worker": "only serve; connected sources are kept up to date by ./returns worker",
+    "--no-demo": "do not make a demo workspace on the first start of the embedded database",
+  },
+  examples: ["./returns serve", "PORT=9000 LOG_LEVEL=warn ./returns serve --no-demo"],
+  run: serve,
+};
 
 /** Of two starts with one embedded database the second ends here; several servers of one DATABASE_URL are fine. */
 async function serve(session: Session, options: ServeOptions): Promise<void> {

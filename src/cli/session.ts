@@ -78,6 +78,7 @@ export async function inUnmigratedSession(
     interruption.check();
     throw error;
   } finally {
+    terminal.showStatus("");
     interruption.end();
   }
 }

@@ -1,17 +1,20 @@
 import { createInterface } from "node:readline/promises";
 import { impossible, invalid } from "../control/refusal.ts";
-import { PLAIN } from "../lib/table.ts";
-import type { TextStyle } from "../lib/table.ts";
+import { createProgress } from "./progress.ts";
+import { formatFields, formatRows, PLAIN } from "../lib/table.ts";
+import type { Cell, Columns, TextStyle } from "../lib/table.ts";
 
 /** What a command says: data to stdout, messages to stderr. */
 export type Terminal = {
   isJson: boolean;
-  /** Whether somebody is there to be asked. */
-  hasPerson: boolean;
   /** How tables and fields are written: as wide as the terminal, in full off a terminal. */
   style: TextStyle;
   /** One JSON document with --json, else the text for people. */
   print: (document: unknown, text: string) => void;
+  /** The same for rows: a table, or the document, which is the rows themselves unless told. */
+  printTable: <Row extends object>(rows: readonly Row[], columns: Columns<Row>, document?: unknown) => void;
+  /** The same for one thing: names and values, or the document, which is the fields themselves unless told. */
+  printFields: (fields: object, document?: unknown) => void;
   /** A message, one line. */
   tell: (line: string) => void;
   /** A message for people only: left out with --json. */
@@ -23,6 +26,8 @@ export type Terminal = {
   confirm: (question: string, signal: AbortSignal) => Promise<void>;
   /** A line that is overwritten by the next one, and removed by "". Shown on a terminal only. */
   showStatus: (line: string) => void;
+  /** The same, for how much of a total is done. */
+  showProgress: (label: string, done: number, total: number) => void;
 };
 
 export type TerminalOptions = {
@@ -36,6 +41,7 @@ export type TerminalOptions = {
 export function createTerminal(options: TerminalOptions): Terminal {
   const { isJson } = options;
   const showsStatus = process.stderr.isTTY && !options.isDumb && !isJson;
+  // Whether somebody is there to be asked.
   const hasPerson = process.stdin.isTTY && process.stderr.isTTY && !isJson;
   let hasStatus = false;
   const clearStatus = (): void => {
@@ -46,14 +52,25 @@ export function createTerminal(options: TerminalOptions): Terminal {
     clearStatus();
     process.stderr.write(`${line}\n`);
   };
+  const print = (document: unknown, text: string): void => {
+    clearStatus();
+    process.stdout.write(isJson ? `${JSON.stringify(document, null, 2)}\n` : text);
+  };
+  const showStatus = (line: string): void => {
+    if (!showsStatus) return;
+    clearStatus();
+    const width = Math.max(20, (process.stderr.columns || 80) - 1);
+    process.stderr.write(Array.from(line).slice(0, width).join(""));
+    hasStatus = line !== "";
+  };
+  const style = styleOf(options);
   return {
     isJson,
-    hasPerson,
-    style: styleOf(options),
-    print: (document, text) => {
-      clearStatus();
-      process.stdout.write(isJson ? `${JSON.stringify(document, null, 2)}\n` : text);
-    },
+    style,
+    print,
+    printTable: (rows, columns, document = rows) => print(document, formatRows(rows, columns, style)),
+    printFields: (fields, document = fields) =>
+      print(document, formatFields(fields as Record<string, Cell>, style)),
     tell,
     hint: (line) => {
       if (!isJson) tell(line);
@@ -62,13 +79,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (!hasPerson) throw invalid(`${question} There is no terminal to ask on: add --yes to confirm.`);
       if (!(await ask(question, signal))) throw impossible("Nothing was changed.");
     },
-    showStatus: (line) => {
-      if (!showsStatus) return;
-      clearStatus();
-      const width = Math.max(20, (process.stderr.columns || 80) - 1);
-      process.stderr.write(Array.from(line).slice(0, width).join(""));
-      hasStatus = line !== "";
-    },
+    showStatus,
+    showProgress: createProgress(showStatus),
   };
 }
 

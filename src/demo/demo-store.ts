@@ -2,7 +2,7 @@ import { dayToText } from "../lib/month.ts";
 import { DAY_MS, dayOfText } from "./calendar.ts";
 import { openImportFolder } from "./import-folder.ts";
 import type { ImportFolderWriter } from "./import-folder.ts";
-import { orderLineRow, productRow, refundRow, returnRow, saleEventRow, variantRow } from "./import-rows.ts";
+import { orderLineRow, productRow, returnRow, saleEventRow, variantRow } from "./import-rows.ts";
 import { GIFT_CARD_PRODUCT, SWATCH_PRODUCT } from "./oddments.ts";
 import type { Order } from "./orders.ts";
 import { offerOn, simulateOrder, timesOfOrders } from "./orders.ts";
@@ -116,7 +116,7 @@ function afterSalesWriter(plan: StorePlan, writer: ImportFolderWriter): (order: 
       for (const returned of returnCase.lines) writer.add("returns", returnRow(order, returnCase, returned));
     }
     for (const refund of simulateRefunds(order, returns, endAt, nextRefundId, randomForRefunds)) {
-      writer.add("refunds", refundRow(order, refund));
+      writer.add("refunds", refund);
     }
     for (const label of simulateLabels(order, returns, endAt, nextLabelId, randomForLabels)) {
       writer.add("return_labels", label);

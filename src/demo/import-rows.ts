@@ -4,7 +4,6 @@ import type { Product, Variant } from "./catalogue.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import type { ImportRow } from "./import-folder.ts";
 import type { Order, OrderLine } from "./orders.ts";
-import type { RefundLine } from "./refunds.ts";
 import type { ReturnCase, ReturnedLine } from "./returns.ts";
 import { skusOnSale } from "./sale-events.ts";
 import type { SaleEvent } from "./sale-events.ts";
@@ -69,19 +68,6 @@ export function returnRow(order: Order, returnCase: ReturnCase, returned: Return
     requested_at: timeText(returnCase.requestedAt),
     closed_at: optionalTimeText(returnCase.closedAt),
     reason: returned.reason,
-  };
-}
-
-export function refundRow(order: Order, refund: RefundLine): ImportRow {
-  return {
-    refund_id: refund.refundId,
-    order_id: order.orderId,
-    line_id: refund.lineId,
-    refunded_at: timeText(refund.refundedAt),
-    units: refund.units,
-    subtotal: amountText(refund.subtotalMinor),
-    restock_type: refund.restockType,
-    return_id: refund.returnId,
   };
 }
 

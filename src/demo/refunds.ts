@@ -1,43 +1,37 @@
-import { DAY_MS, HOUR_MS } from "./calendar.ts";
+import { DAY_MS, HOUR_MS, timeText } from "./calendar.ts";
+import type { ImportRow } from "./import-folder.ts";
+import { amountText } from "./import-rows.ts";
 import { soldUnits } from "./orders.ts";
 import type { Order, OrderLine } from "./orders.ts";
 import type { Random } from "./random.ts";
 import type { ReturnCase, ReturnedLine } from "./returns.ts";
 
-/** One line of one refund; lines of the same refund share its id and time. */
-export interface RefundLine {
-  refundId: string;
-  lineId: string;
-  refundedAt: number;
-  units: number;
-  subtotalMinor: number;
-  /** Empty where the platform names none, which stands for NO_RESTOCK. */
-  restockType: "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL" | "";
-  /** Empty for a refund without a return. */
-  returnId: string;
-}
-
 const RESTOCKING_FEE = 0.1;
 
-/** Simulates the refunds of an order up to endAt: cancellations, settled returns, and goodwill. */
+/**
+ * Simulates the refunds of an order up to endAt, a row for each line: cancellations, settled returns, and goodwill. Rows
+ * of the same refund share its id and time.
+ */
 export function simulateRefunds(
   order: Order,
   returns: readonly ReturnCase[],
   endAt: number,
   nextRefundId: () => string,
   random: Random,
-): RefundLine[] {
+): ImportRow[] {
   const cancellations = refundCancellations(order, nextRefundId);
-  const settlements = returns.flatMap((returnCase) => refundReturn(returnCase, endAt, nextRefundId, random));
+  const settlements = returns.flatMap((returnCase) =>
+    refundReturn(order, returnCase, endAt, nextRefundId, random),
+  );
   const requested = new Set(returns.flatMap((returnCase) => returnCase.lines.map(({ line }) => line)));
   const goodwill = order.lines
     .filter((line) => !requested.has(line) && line.item !== null && soldUnits(order, line) > 0)
-    .flatMap((line) => refundGoodwill(order, line, endAt, nextRefundId, random) ?? []);
+    .flatMap((line) => refundGoodwill(order, line, endAt, nextRefundId, random));
   return [...cancellations, ...settlements, ...goodwill];
 }
 
 /** Units taken out before fulfilment are paid back in one refund per moment. */
-function refundCancellations(order: Order, nextRefundId: () => string): RefundLine[] {
+function refundCancellations(order: Order, nextRefundId: () => string): ImportRow[] {
   const refundIdByTime = new Map<number, string>();
   return order.lines
     .filter((line) => line.canceledUnits > 0)
@@ -46,24 +40,26 @@ function refundCancellations(order: Order, nextRefundId: () => string): RefundLi
       const refundId = refundIdByTime.get(refundedAt) ?? nextRefundId();
       refundIdByTime.set(refundedAt, refundId);
       return {
-        refundId,
-        lineId: line.lineId,
-        refundedAt,
+        refund_id: refundId,
+        order_id: order.orderId,
+        line_id: line.lineId,
+        refunded_at: timeText(refundedAt),
         units: line.canceledUnits,
-        subtotalMinor: line.unitPriceMinor * line.canceledUnits,
-        restockType: "CANCEL",
-        returnId: "",
+        subtotal: amountText(line.unitPriceMinor * line.canceledUnits),
+        restock_type: "CANCEL",
+        return_id: "",
       };
     });
 }
 
 /** Paid shortly before or after the return is closed; exchanges are never paid back. */
 function refundReturn(
+  order: Order,
   returnCase: ReturnCase,
   endAt: number,
   nextRefundId: () => string,
   random: Random,
-): RefundLine[] {
+): ImportRow[] {
   const { closedAt, requestedAt, returnId } = returnCase;
   if (closedAt === null || returnCase.exchange) return [];
   const earliest = requestedAt + HOUR_MS;
@@ -75,18 +71,19 @@ function refundReturn(
     const { line, acceptedUnits: units } = returned;
     const paidMinor = line.unitPriceMinor * units;
     return {
-      refundId,
-      lineId: line.lineId,
-      refundedAt,
+      refund_id: refundId,
+      order_id: order.orderId,
+      line_id: line.lineId,
+      refunded_at: timeText(refundedAt),
       units,
-      subtotalMinor: restockingFee ? Math.round(paidMinor * (1 - RESTOCKING_FEE)) : paidMinor,
-      restockType: restockTypeOf(returned, random),
-      returnId,
+      subtotal: amountText(restockingFee ? Math.round(paidMinor * (1 - RESTOCKING_FEE)) : paidMinor),
+      restock_type: restockTypeOf(returned, random),
+      return_id: returnId,
     };
   });
 }
 
-function restockTypeOf({ reason }: ReturnedLine, random: Random): RefundLine["restockType"] {
+function restockTypeOf({ reason }: ReturnedLine, random: Random): string {
   if (reason === "defective") return "NO_RESTOCK";
   const point = random.fraction();
   if (point < 0.92) return "RETURN";
@@ -101,20 +98,23 @@ function refundGoodwill(
   endAt: number,
   nextRefundId: () => string,
   random: Random,
-): RefundLine | null {
-  if (!random.chance(0.013)) return null;
+): ImportRow[] {
+  if (!random.chance(0.013)) return [];
   const refundedAt = order.orderedAt + Math.round(random.between(3, 24) * (DAY_MS / 1000)) * 1000;
-  if (refundedAt >= endAt) return null;
+  if (refundedAt >= endAt) return [];
   const moneyOnly = random.chance(0.6);
   const units = moneyOnly ? 0 : random.integer(1, soldUnits(order, line));
   const part = moneyOnly ? random.pick([0.1, 0.15, 0.25]) : units;
-  return {
-    refundId: nextRefundId(),
-    lineId: line.lineId,
-    refundedAt,
+  const row = {
+    refund_id: nextRefundId(),
+    order_id: order.orderId,
+    line_id: line.lineId,
+    refunded_at: timeText(refundedAt),
     units,
-    subtotalMinor: Math.round(line.unitPriceMinor * part),
-    restockType: moneyOnly && random.chance(0.3) ? "" : "NO_RESTOCK",
-    returnId: "",
+    subtotal: amountText(Math.round(line.unitPriceMinor * part)),
+    // The platform may name none, which stands for NO_RESTOCK.
+    restock_type: moneyOnly && random.chance(0.3) ? "" : "NO_RESTOCK",
+    return_id: "",
   };
+  return [row];
 }

@@ -5,7 +5,9 @@ const PROBE_ROUTES: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metr
 
 type Bindings = Readonly<Record<string, unknown>>;
 type Line = [about: unknown, message?: string];
-type Level = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+type Write = (...line: Line) => void;
+
+const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"] as const;
 
 /**
  * The log of one request. Most requests write nothing but their own line, so a logger with their bindings is made
@@ -13,51 +15,34 @@ type Level = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
  */
 export class RequestLog {
   readonly bindings: Bindings;
-  readonly #logger: FastifyBaseLogger;
+  readonly logger: FastifyBaseLogger;
+  declare fatal: Write;
+  declare error: Write;
+  declare warn: Write;
+  declare info: Write;
+  declare debug: Write;
+  declare trace: Write;
 
   constructor(logger: FastifyBaseLogger, bindings: Bindings) {
-    this.#logger = logger;
+    this.logger = logger;
     this.bindings = bindings;
   }
 
   get level(): string {
-    return this.#logger.level;
+    return this.logger.level;
   }
 
   child(bindings: Bindings): RequestLog {
-    return new RequestLog(this.#logger, { ...this.bindings, ...bindings });
-  }
-
-  fatal(...line: Line): void {
-    this.#write("fatal", line);
-  }
-
-  error(...line: Line): void {
-    this.#write("error", line);
-  }
-
-  warn(...line: Line): void {
-    this.#write("warn", line);
-  }
-
-  info(...line: Line): void {
-    this.#write("info", line);
-  }
-
-  debug(...line: Line): void {
-    this.#write("debug", line);
-  }
-
-  trace(...line: Line): void {
-    this.#write("trace", line);
+    return new RequestLog(this.logger, { ...this.bindings, ...bindings });
   }
 
   silent(): void {}
+}
 
-  #write(level: Level, line: Line): void {
-    const bound = this.#logger.child(this.bindings);
-    bound[level](...line);
-  }
+for (const level of LEVELS) {
+  RequestLog.prototype[level] = function write(this: RequestLog, ...line: Line): void {
+    this.logger.child(this.bindings)[level](...line);
+  };
 }
 
 /** Fastify's `childLoggerFactory`. */

@@ -53,6 +53,23 @@ export function formatTable(
   return heading + cells.map((line) => render(line, (text, cell) => colored(text, cell, hasColor))).join("");
 }
 
+/** By heading, the member of a row that its column shows, or what makes its cell. */
+export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>;
+
+/** `formatTable` of rows that are objects. */
+export function formatRows<Row extends object>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  style: TextStyle = PLAIN,
+): string {
+  const cells = rows.map((row) =>
+    Object.values(columns).map((column) =>
+      typeof column === "function" ? column(row) : (row[column] as Cell),
+    ),
+  );
+  return formatTable(Object.keys(columns), cells, style);
+}
+
 /** One `name  value` line per entry. Ends with a newline. */
 export function formatFields(fields: Readonly<Record<string, Cell>>, style: TextStyle = PLAIN): string {
   const width = Math.max(0, ...Object.keys(fields).map((name) => name.length));

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { INSTRUCTIONS, SERVER_TITLE, TOOLS } from "../contract/tools.ts";
 import { API_VERSION } from "../contract/version.ts";
 import { INVALID_REQUEST, isObject } from "./message.ts";
-import type { Message, Request } from "./message.ts";
+import type { JsonObject, Message, Request } from "./message.ts";
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from "./reply.ts";
 import type { RpcError } from "./reply.ts";
 
@@ -20,9 +20,9 @@ export type Outcome = { resultText: string } | { error: RpcError };
 export type Revision = {
   /** What is wrong with a message before its method is looked at, answered with HTTP 400; null = nothing. */
   refuse: (headers: IncomingHttpHeaders, message: Message) => RpcError | null;
-  /** Answers a request that was not refused and that no tool has to run for. */
-  run: (request: Request) => Outcome;
-  unknownMethodStatus: 200 | 404;
+  /** By name, what answers a request that was not refused and that no tool has to run for. */
+  methods: ReadonlyMap<string, (params: JsonObject) => Outcome>;
+  unknownMethod: { status: 200 | 404; message: string };
   /** The JSON of a result, from the JSON that 2025-06-18 gives. */
   resultText: (resultText: string) => string;
 };
@@ -30,8 +30,16 @@ export type Revision = {
 /** 2025-06-18 and 2025-11-25: a version is agreed on by `initialize`. */
 export const LEGACY: Revision = {
   refuse: refuseVersion,
-  run: runMethod,
-  unknownMethodStatus: 200,
+  methods: new Map([
+    ["initialize", initialize],
+    ["ping", () => ({ resultText: "{}" })],
+    ["tools/list", listTools],
+    ["tools/call", refuseCall],
+  ]),
+  unknownMethod: {
+    status: 200,
+    message: "Unknown method; this server has initialize, ping, tools/list and tools/call.",
+  },
   resultText: (resultText) => resultText,
 };
 
@@ -46,26 +54,14 @@ function refuseVersion(headers: IncomingHttpHeaders, message: Message): RpcError
   return { code: INVALID_REQUEST, message: reason };
 }
 
-function runMethod({ method, params }: Request): Outcome {
-  const run = METHODS.get(method);
-  if (run === undefined) {
-    return refused(
-      METHOD_NOT_FOUND,
-      "Unknown method; this server has initialize, ping, tools/list and tools/call.",
-    );
-  }
+export function runMethod({ methods, unknownMethod }: Revision, { method, params }: Request): Outcome {
+  const run = methods.get(method);
+  if (run === undefined) return refused(METHOD_NOT_FOUND, unknownMethod.message);
   return isObject(params) ? run(params) : refused(INVALID_PARAMS, "params must be an object.");
 }
 
-const METHODS: ReadonlyMap<string, (params: Record<string, unknown>) => Outcome> = new Map([
-  ["initialize", initialize],
-  ["ping", () => ({ resultText: "{}" })],
-  ["tools/list", listTools],
-  ["tools/call", refuseCall],
-]);
-
 /** Every version is answered with one of ours: the client decides whether to go on. */
-function initialize(params: Record<string, unknown>): Outcome {
+function initialize(params: JsonObject): Outcome {
   const asked = params["protocolVersion"];
   return {
     resultText: JSON.stringify({
@@ -79,14 +75,14 @@ function initialize(params: Record<string, unknown>): Outcome {
 
 const TOOL_LIST = JSON.stringify({ tools: TOOLS });
 
-export function listTools(params: Record<string, unknown>): Outcome {
+export function listTools(params: JsonObject): Outcome {
   const { cursor } = params;
   if (cursor === undefined || cursor === null) return { resultText: TOOL_LIST };
   return refused(INVALID_PARAMS, "tools/list answers on one page: there is no cursor to send.");
 }
 
 /** A well-formed call of a known tool never comes here. */
-export function refuseCall(params: Record<string, unknown>): Outcome {
+export function refuseCall(params: JsonObject): Outcome {
   const { name } = params;
   if (typeof name !== "string") return refused(INVALID_PARAMS, "name must be the name of a tool.");
   const names = TOOLS.map((tool) => tool.name);

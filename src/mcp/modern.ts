@@ -4,7 +4,7 @@ import { INVALID_REQUEST, isObject } from "./message.ts";
 import type { JsonObject, Malformed, Message, Request } from "./message.ts";
 import { CAPABILITIES, SERVER_INFO, listTools, refuseCall } from "./methods.ts";
 import type { Outcome, Revision } from "./methods.ts";
-import { INVALID_PARAMS, METHOD_NOT_FOUND } from "./reply.ts";
+import { INVALID_PARAMS } from "./reply.ts";
 import type { RpcError } from "./reply.ts";
 
 /** The revision without a handshake: every request names its version and what the client is capable of. */
@@ -29,8 +29,15 @@ export function isModern(headers: IncomingHttpHeaders, message: Message | Malfor
 
 export const MODERN: Revision = {
   refuse: refuseModern,
-  run: runMethod,
-  unknownMethodStatus: 404,
+  methods: new Map([
+    ["server/discover", () => ({ resultText: DISCOVERY })],
+    ["tools/list", listCacheableTools],
+    ["tools/call", refuseCall],
+  ]),
+  unknownMethod: {
+    status: 404,
+    message: "Unknown method; this server has server/discover, tools/list and tools/call.",
+  },
   resultText: (resultText) => `{"resultType":"complete",${resultText.slice(1, -1)},"_meta":${RESULT_META}}`,
 };
 
@@ -46,23 +53,10 @@ const DISCOVERY = JSON.stringify({
   ...CACHING,
 });
 
-const METHODS: ReadonlyMap<string, (params: JsonObject) => Outcome> = new Map([
-  ["server/discover", () => ({ resultText: DISCOVERY })],
-  ["tools/list", listCacheableTools],
-  ["tools/call", refuseCall],
-]);
-
 function listCacheableTools(params: JsonObject): Outcome {
   const outcome = listTools(params);
   if ("error" in outcome) return outcome;
   return { resultText: `${outcome.resultText.slice(0, -1)},${JSON.stringify(CACHING).slice(1)}` };
-}
-
-function runMethod({ method, params }: Request): Outcome {
-  const run = METHODS.get(method);
-  if (run !== undefined) return run(params as JsonObject);
-  const message = "Unknown method; this server has server/discover, tools/list and tools/call.";
-  return { error: { code: METHOD_NOT_FOUND, message } };
 }
 
 function refuseModern(headers: IncomingHttpHeaders, message: Message): RpcError | null {

@@ -8,7 +8,7 @@ import { quotaHeaders } from "../contract/wire.ts";
 import { TOO_LARGE, UNREADABLE, UnreadBodyError, declaredBytes, readBody } from "./body.ts";
 import { INVALID_REQUEST, isObject, readMessage } from "./message.ts";
 import type { JsonObject, Malformed, Message, RequestId } from "./message.ts";
-import { LEGACY } from "./methods.ts";
+import { LEGACY, runMethod } from "./methods.ts";
 import type { Revision } from "./methods.ts";
 import { MODERN, isModern } from "./modern.ts";
 import { INTERNAL, METHOD_NOT_FOUND, NOT_AUTHENTICATED, rpcError, rpcResult, sendRpc } from "./reply.ts";
@@ -163,10 +163,10 @@ async function answerCall(
 /** Everything that is no request of the daily quota, for a caller who may use the API. */
 function uncountedAnswer(message: Message, revision: Revision): RpcAnswer {
   if (message.kind === "unanswered") return { status: 202, text: null };
-  const outcome = revision.run(message);
+  const outcome = runMethod(revision, message);
   if (!("error" in outcome)) return rpcResult(message.id, revision.resultText(outcome.resultText));
   const isUnknown = outcome.error.code === METHOD_NOT_FOUND;
-  return rpcError(isUnknown ? revision.unknownMethodStatus : 200, message.id, outcome.error);
+  return rpcError(isUnknown ? revision.unknownMethod.status : 200, message.id, outcome.error);
 }
 
 /** What answers an error of ours or of Fastify, whose own refusals carry a status. */

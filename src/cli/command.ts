@@ -1,0 +1,94 @@
+import type { Command, Option } from "commander";
+import { COMMAND_OPTIONS } from "../config.ts";
+import { requireSameSecret } from "../control/installation-secret.ts";
+import { requireWorkspace } from "../control/workspace.ts";
+import { inSession, inUnmigratedSession } from "./session.ts";
+import type { CommandContext, Session } from "./session.ts";
+
+/** What a command is given; `workspace` only where it has `forWorkspace`. */
+export type CommandSession = Session & {
+  workspace: Awaited<ReturnType<typeof requireWorkspace>>;
+  /** Asks before something is destroyed, unless --yes was given. Throws a `Refusal` on a no. */
+  confirm: (question: string) => Promise<void>;
+};
+
+type Described = {
+  name: string;
+  summary: string;
+  examples?: readonly string[];
+};
+
+/** A command: what its help says, and what it does. */
+export type CommandSpec = Described & {
+  /** By flags, what each means: `{"<token-id>": "its id"}`. */
+  arguments?: Readonly<Record<string, string>>;
+  /** Requires --workspace, and that there is such a workspace. */
+  forWorkspace?: true;
+  required?: Readonly<Record<string, string>>;
+  options?: Readonly<Record<string, string>>;
+  /** Options with a default or a reader. */
+  otherOptions?: readonly Option[];
+  /** Takes --yes. */
+  confirms?: true;
+  /** Refuses to run with another secret than that of the database. */
+  checksSecret?: true;
+  /** Runs on a schema that is behind, too. */
+  takesAnySchema?: true;
+  /** Receives the arguments, then the options. */
+  run(session: CommandSession, ...given: unknown[]): Promise<void>;
+};
+
+/** Commands under one word. */
+export type CommandGroup = Described & {
+  commands: readonly CommandSpec[];
+  /** Throws for a word that is none of the commands. */
+  refuseUnknown?: (word: string) => never;
+};
+
+type CommonOptions = { workspace: string; yes?: boolean };
+
+/** Adds a command, or a group with its commands. */
+export function addCommand(parent: Command, context: CommandContext, spec: CommandSpec | CommandGroup): void {
+  const { name, summary, examples = [] } = spec;
+  const command = parent.command(name).description(summary);
+  if (examples.length > 0) {
+    const title = examples.length === 1 ? "Example" : "Examples";
+    command.addHelpText("before", `${title}:\n${examples.map((example) => `  ${example}\n`).join("")}`);
+  }
+  if ("commands" in spec) {
+    const { refuseUnknown } = spec;
+    if (refuseUnknown !== undefined) command.on("command:*", ([word = ""]: string[]) => refuseUnknown(word));
+    for (const below of spec.commands) addCommand(command, context, below);
+    return;
+  }
+  for (const [flags, text] of Object.entries(spec.arguments ?? {})) command.argument(flags, text);
+  if (spec.forWorkspace) command.requiredOption("--workspace <domain>", "the workspace's domain");
+  for (const [flags, text] of Object.entries(spec.required ?? {})) command.requiredOption(flags, text);
+  for (const [flags, text] of Object.entries(spec.options ?? {})) command.option(flags, text);
+  for (const option of spec.otherOptions ?? []) command.addOption(option);
+  if (spec.confirms) command.option("--yes", "do not ask");
+  defaultToWorkspace(command, context.environment[COMMAND_OPTIONS.workspace.name]);
+  const open = spec.takesAnySchema ? inUnmigratedSession : inSession;
+  command.action((...given: unknown[]) =>
+    open(context, command, (session) => run(spec, session, given.slice(0, -1))),
+  );
+}
+
+/** A command that takes a --workspace has this one where none is given. */
+function defaultToWorkspace(command: Command, domain: string | undefined): void {
+  const option = command.options.find(({ long }) => long === "--workspace");
+  if (option === undefined || domain === undefined || domain === "") return;
+  option.default(domain, `${domain}, by RETURNS_WORKSPACE`);
+  command.setOptionValueWithSource(option.attributeName(), domain, "default");
+}
+
+async function run(spec: CommandSpec, session: Session, given: readonly unknown[]): Promise<void> {
+  const { database, installation, terminal, interruption } = session;
+  const options = given.at(-1) as CommonOptions;
+  const workspace = spec.forWorkspace ? await requireWorkspace(database, options.workspace) : null;
+  if (spec.checksSecret) await requireSameSecret(database, installation.keys.tokenPepper);
+  const confirm = async (question: string): Promise<void> => {
+    if (options.yes !== true) await terminal.confirm(question, interruption.signal);
+  };
+  await spec.run({ ...session, confirm, workspace: workspace as CommandSession["workspace"] }, ...given);
+}
