@@ -148,6 +148,16 @@ const QUESTIONS: readonly Question[] = [
     expected: /return_rate_watchlist/u,
   },
   {
+    question: "Is anything going wrong with returns right now?",
+    answer: async (ask) => {
+      const alerts = await ask("list_alerts", { category: "return_rate_watchlist", limit: 5 });
+      return listAt(alerts, "data")
+        .map((alert) => textAt(alert, "body"))
+        .join(" ");
+    },
+    expected: /already come back; [\d.,]+ would have .* reason given most: .* Next: request the report with/u,
+  },
+  {
     question: "Do used ones come back more often?",
     answer: async (ask) => {
       const found = await ask("list_entities", { q: "waxed field jacket", limit: 1 });

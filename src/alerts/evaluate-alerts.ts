@@ -37,12 +37,37 @@ export async function evaluateAlerts(evaluation: AlertEvaluation): Promise<{ wri
       ...(await alertsOfMonths(connection, shopKey, { settings, asOfDay })),
       ...alertsOfSources(settings, now),
     ];
-    const alerts = drafts.map((draft) => ({ ...draft, alertId: randomUUIDv7() }));
-    const written = await insertAlerts(connection, shopKey, alerts);
-    if (written > 0) await raiseDataVersion(connection, shopKey);
+    const written = await storeAlerts(connection, shopKey, drafts);
     if (isWarningDue) await markWarned(connection, shopKey, dayToText(asOfDay));
     return { written };
   });
+}
+
+/**
+ * M17: writes the early warnings of an earlier as-of day (counted from 1970-01-01), from what had come back by then. Days
+ * are replayed oldest first.
+ */
+export async function replayEarlyWarnings(
+  database: Database,
+  { shopKey, asOfDay }: { shopKey: number; asOfDay: number },
+): Promise<void> {
+  await database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    const settings = await loadAlertSettings(connection, shopKey);
+    const drafts = await alertsOfEarlyWarnings(connection, shopKey, settings, asOfDay);
+    await storeAlerts(connection, shopKey, drafts);
+  });
+}
+
+async function storeAlerts(
+  connection: Connection,
+  shopKey: number,
+  drafts: readonly AlertDraft[],
+): Promise<number> {
+  const alerts = drafts.map((draft) => ({ ...draft, alertId: randomUUIDv7() }));
+  const written = await insertAlerts(connection, shopKey, alerts);
+  if (written > 0) await raiseDataVersion(connection, shopKey);
+  return written;
 }
 
 /** Whether early warnings were not looked for yet at this as-of day and data version: it reads months of lines. */

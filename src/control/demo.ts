@@ -15,6 +15,7 @@ import { SCOPES } from "../contract/endpoint.ts";
 import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { writeDemoStore } from "../demo/demo-store.ts";
 import type { DemoStoreSummary } from "../demo/demo-store.ts";
+import { dayOfInstant } from "../metrics/month.ts";
 import type { Database } from "../store/database.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
 import { clearWorkspace } from "../store/queries/workspace-clear.ts";
@@ -55,6 +56,8 @@ const DEMO_PLAN = "scale";
 /** What the names of files with tokens begin with. */
 export const DEMO_TOKEN_PREFIX = "demo-token";
 const LEFTOVER_AGE_MS = 3_600_000;
+/** A store that had been connected for a quarter has the early warnings of its weeks. */
+const REPLAYED_WEEKS = [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 
 /**
  * Creates the demo workspace or fills it again; while it is refilled it answers not_ready. The product with a bad
@@ -68,7 +71,9 @@ export async function makeDemo(options: DemoOptions): Promise<Demo> {
     const workspace = await emptyDemoWorkspace(database);
     const token = await keepDemoToken(workspace, options);
     const asOf = now.toISOString().startsWith(today) ? now : new Date(`${today}T00:00:00Z`);
-    const request = { folder, asOf, now, skipInvalid: false, onProgress };
+    const asOfDay = dayOfInstant(asOf.getTime());
+    const replayedDays = REPLAYED_WEEKS.map((week) => asOfDay - 7 * week);
+    const request = { folder, asOf, now, skipInvalid: false, onProgress, replayedDays };
     const { imported } = await importIntoWorkspace(database, workspace, request);
     if (!imported) throw new Error("The generated store has rows that cannot be imported.");
     await watch(database, workspace, "sku", store.badBatch.sku);

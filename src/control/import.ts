@@ -1,4 +1,4 @@
-import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
+import { evaluateAlerts, replayEarlyWarnings } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { importFolder } from "../sync/connectors/csv/import-folder.ts";
@@ -12,6 +12,8 @@ export type ImportRequest = {
   asOf: Date;
   /** The present moment, which neither the as-of nor, by more than a day, an order may lie after. */
   now: Date;
+  /** M17: days before the as-of, as of which early warnings are looked for too; counted from 1970-01-01, oldest first. */
+  replayedDays?: readonly number[] | undefined;
   /** Leave out rows that cannot be used, instead of refusing everything. */
   skipInvalid: boolean;
   /** Stops the import, which then leaves the data as it was. */
@@ -53,7 +55,7 @@ export async function importIntoWorkspace(
   workspace: WorkspaceRow,
   request: ImportRequest,
 ): Promise<ImportSummary> {
-  const { folder, asOf, now, skipInvalid, signal, onProgress, onWait } = request;
+  const { folder, asOf, now, skipInvalid, signal, onProgress, onWait, replayedDays = [] } = request;
   if (asOf > now) {
     throw invalid(
       `The as-of ${asOf.toISOString()} lies in the future: it may be ${now.toISOString()}, which is now, at the latest.`,
@@ -74,6 +76,9 @@ export async function importIntoWorkspace(
         onProgress(STEP_LABELS[stage] ?? `Reading ${stage}`, doneBytes, totalBytes),
     });
     if (result.imported) {
+      for (const asOfDay of replayedDays) {
+        await replayEarlyWarnings(database, { shopKey: workspace.shop_key, asOfDay });
+      }
       await evaluateAlerts({ database, shopKey: workspace.shop_key, now: new Date() });
     }
     return summaryOf(result);

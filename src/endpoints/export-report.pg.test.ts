@@ -113,7 +113,8 @@ test("another parser reads each figure of the JSON report once, and equal to it"
       data.trend.length +
       2 * (data.return_reasons.length + data.sale_events.length) +
       data.timing_buckets.length;
-    const absent = [data.sale_event, data.comparison].filter((part) => part === null).length;
+    const outlooks = [data.summary, ...data.trend].map(({ outlook }) => outlook);
+    const absent = [data.sale_event, data.comparison, ...outlooks].filter((part) => part === null).length;
     const interval = data.summary.return_rate_interval === null ? 1 : 0;
     const { months_included: included, excluded_months: excluded } = data.summary;
     const inWords = 1 - excluded.length + (included === 0 ? 1 : 0);

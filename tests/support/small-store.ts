@@ -256,6 +256,15 @@ function controlRows() {
     daily_usage: [{ day: "2026-01-01", requests: 0 }],
     dirty_cohort: [{ cohort_month: "2020-01-01" }],
     watchlist_entry: [{ entity_kind: "sku", entity_key: "JACKET-M" }],
+    warning_episode: [
+      {
+        entity_kind: "sku",
+        entity_key: "JACKET-M",
+        started_on: "2020-01-01",
+        latest_on: "2020-01-01",
+        is_announced: true,
+      },
+    ],
     audit_event: [{ audit_id: crypto.randomUUID(), actor: "owner", action: "import", detail: {} }],
     sale_event: [
       { slug: "summer", label: "Summer sale", starts_on: "2025-06-01", ends_on: "2025-06-10", skus: null },
