@@ -15,7 +15,7 @@ import { SCOPES } from "../contract/endpoint.ts";
 import { DEMO_STORE } from "../demo/demo-store-facts.ts";
 import { writeDemoStore } from "../demo/demo-store.ts";
 import type { DemoStoreSummary } from "../demo/demo-store.ts";
-import { dayOfInstant } from "../metrics/month.ts";
+import { dayOfInstant } from "../lib/month.ts";
 import type { Database } from "../store/database.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
 import { clearWorkspace } from "../store/queries/workspace-clear.ts";
