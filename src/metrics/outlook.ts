@@ -133,8 +133,7 @@ export function outlookOf(
   const expected = (coming * learned.shape) / learned.weight;
   const [byLine, byUnit] = [countsBy(lineDispersion), countsBy(unitDispersion)];
   // No more comes back than was sold.
-  const unitsOf = (more: number): number =>
-    inside + Math.min(mostUnits, unitsPerLine * Math.max(0, more));
+  const unitsOf = (more: number): number => inside + Math.min(mostUnits, unitsPerLine * Math.max(0, more));
   const unitsAt = (tail: number): number => {
     const place = tails.indexOf(tail);
     const lines = [lineDispersion * (byLine[place] as number), unitDispersion * (byUnit[place] as number)];
