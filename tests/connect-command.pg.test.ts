@@ -174,7 +174,7 @@ test("a shop of one workspace is not connected to another, nor a workspace to an
   const token = tokenFile(simulator.token);
   await refuses(
     shopify("other.example", ...token),
-    /^The shop simulated-shop\.myshopify\.com is connected to the workspace lamps\.example already\.$/u,
+    /^The shop simulated-shop\.myshopify\.com is already connected to the workspace lamps\.example\.$/u,
   );
   const second = await startShopifySimulator({ domain: "second.myshopify.com", orders: 5, products: 2 });
   try {

@@ -17,7 +17,7 @@ test("a link connects once: it begins nothing more, and neither does an approval
   for (const late of [link, await oauth.next(second)]) {
     const response = await oauth.open(late);
     assert.equal(response.status, 400);
-    assert.match(await sentenceOf(response), /^This link was used already/u);
+    assert.match(await sentenceOf(response), /^This link has already been used/u);
   }
 });
 
@@ -32,7 +32,7 @@ test("an approval counts in the browser alone that has begun it", async () => {
   for (const other of ["", `__Host-returns-approval=${"A".repeat(43)}`, "__Host-returns-approval=x"]) {
     const response = await oauth.open(callback, other);
     assert.equal(response.status, 400);
-    assert.match(await sentenceOf(response), /^The approval was begun in another browser/u);
+    assert.match(await sentenceOf(response), /^The approval was started in another browser/u);
   }
   assert.equal(await oauth.connectionOf(tenant), null);
   assert.equal((await oauth.open(callback)).status, 200);

@@ -62,7 +62,7 @@ test("a merchant who opens the link and approves connects the shop with tokens t
 
   const again = await oauth.open(callback);
   assert.equal(again.status, 400);
-  assert.match(await sentenceOf(again), /^This approval was used already/u);
+  assert.match(await sentenceOf(again), /^This approval has already been used/u);
 });
 
 test("the platform's own installation leads to the approval of the workspace that bears the shop's domain", async () => {
@@ -72,7 +72,7 @@ test("the platform's own installation leads to the approval of the workspace tha
   assert.equal(unknown.status, 404);
   assert.equal(
     await sentenceOf(unknown),
-    `There is no workspace for ${domain}: ask whoever runs this service to make one.`,
+    `There is no workspace for ${domain}: ask the operator of this service to create one.`,
   );
   await oauth.service.database.query("update shop_directory set shop_domain = $2 where shop_key = $1", [
     tenant.shopKey,
@@ -133,7 +133,7 @@ test("a link ends after seven days, and one that was changed was never one", asy
   ]) {
     const response = await oauth.open(address);
     assert.equal(response.status, 400);
-    assert.match(await sentenceOf(response), /^This link is not valid any more/u);
+    assert.match(await sentenceOf(response), /^This link is no longer valid/u);
   }
 });
 
@@ -143,7 +143,7 @@ test("an approval whose state is missing, old, changed or of another shop connec
   const state = new URL(await oauth.next(link)).searchParams.get("state") ?? "";
   const sealedLink = new URL(link).searchParams.get("link") ?? "";
   const values = { shop: domain, code: "code", timestamp: timestamp() };
-  const begun = /^The approval was not begun here, or took longer than ten minutes/u;
+  const begun = /^The approval was not started here, or took longer than ten minutes/u;
   for (const wrong of ["", "x", sealedLink, `${state.slice(0, -4)}AAAA`]) {
     const response = await oauth.open(oauth.signed("/connect/shopify/callback", { ...values, state: wrong }));
     assert.equal(response.status, 400);
@@ -153,7 +153,7 @@ test("an approval whose state is missing, old, changed or of another shop connec
     oauth.signed("/connect/shopify/callback", { ...values, state, shop: "other.myshopify.com" }),
   );
   assert.equal(foreign.status, 400);
-  assert.match(await sentenceOf(foreign), /^The approval is of another shop/u);
+  assert.match(await sentenceOf(foreign), /^The approval is for another shop/u);
   const unapproved = await oauth.open(
     oauth.signed("/connect/shopify/callback", { shop: domain, timestamp: timestamp(), state }),
   );
@@ -207,7 +207,7 @@ test("a service without an app says that it has none", async () => {
   try {
     const response = await oauth.open(`${plain.address}/connect/shopify?shop=some.myshopify.com`);
     assert.equal(response.status, 404);
-    assert.match(await sentenceOf(response), /^This service connects shops with tokens only/u);
+    assert.match(await sentenceOf(response), /^This service connects shops only with tokens/u);
   } finally {
     await plain.stop();
   }

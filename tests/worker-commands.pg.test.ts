@@ -64,7 +64,7 @@ test("sync --wait joins a backfill that is under way instead of asking for anoth
       );
       let told = "";
       joining.child.stderr?.on("data", (text) => (told += String(text)));
-      await eventually(async () => /^A backfill is under way/mu.test(told), "it joins", 60);
+      await eventually(async () => /^A backfill is running/mu.test(told), "it joins", 60);
       if (more !== "") pages.release();
       else joining.child.kill("SIGTERM");
       const outcome = await joining.outcome;
@@ -190,7 +190,11 @@ test("an unknown source, workspace or limit is one sentence", async () => {
       /^The workspace .+ is not connected to "loop"; it is connected to shopify\.\n$/u,
     ],
     ["sync shopify --workspace none.example", 1, /^There is no workspace for .+\.\n$/u],
-    ["connect etsy --workspace x", 2, /^"etsy" is no source: there are shopify, shipstation, loop\..+\n$/u],
+    [
+      "connect etsy --workspace x",
+      2,
+      /^"etsy" is not a source: use shopify, shipstation, loop\. For any other source, import a folder\.\n$/u,
+    ],
     ["runs --limit 0", 2, /^--limit must be a whole number from 1 to 1000\.\n$/u],
   ];
   for (const [line, code, message] of cases) {

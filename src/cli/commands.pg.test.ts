@@ -81,7 +81,7 @@ test("a workspace is deleted with --yes, and without somebody to ask not otherwi
       2,
       "",
       "All data, tokens, connections and history of leaving.example are deleted for good. Delete it? " +
-        "Nobody can be asked here: add --yes to confirm.\n",
+        "There is no terminal to ask on: add --yes to confirm.\n",
     ],
   );
   await runJson("workspace show --workspace leaving.example");
@@ -140,7 +140,7 @@ test("mistakes end with 2, what cannot be done with 1, each in one sentence", as
     [
       "token revoke nope --workspace shop.example",
       2,
-      /^Requests with the token nope fail from now on\. Revoke it\? Nobody can be asked here: add --yes to confirm\.\n$/u,
+      /^Requests with the token nope fail from now on\. Revoke it\? There is no terminal to ask on: add --yes to confirm\.\n$/u,
     ],
     ["workspace show --workspace none.example", 1, /^There is no workspace for .+\.\n$/u],
     [

@@ -15,7 +15,7 @@ type Place = { path: string; words: string[]; choices: [option: string, values: 
 export function addCompletionCommand(program: Command): void {
   program
     .command("completion")
-    .description("Print the script by which a shell completes this command's words.")
+    .description("Print the script for shell completion.")
     .addArgument(new Argument("<shell>", "the shell that reads it").choices(SHELLS))
     .addHelpText(
       "before",
@@ -61,7 +61,7 @@ function pathOf(command: Command): string {
   return command.parent === null ? "" : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-/** The words so far are followed down the commands; what else stands between them is an option or its value. */
+/** Follows the words so far down the commands; any other word is an option or its value. */
 function bashScript(places: readonly Place[]): string {
   const commands = places.filter(({ path }) => path !== "").map(({ path }) => `"${path}"`);
   const choices = places.flatMap(({ path, choices: ofPlace }) =>

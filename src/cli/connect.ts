@@ -16,7 +16,7 @@ import type { CommandContext, Session } from "./session.ts";
 export function addConnectCommands(program: Command, context: CommandContext): void {
   const group = program
     .command("connect")
-    .description("Connect a workspace to a source, which the worker then keeps up with.")
+    .description("Connect a workspace to a source; the worker then keeps it in sync.")
     .addHelpText(
       "before",
       "Examples:\n" +
@@ -28,7 +28,9 @@ export function addConnectCommands(program: Command, context: CommandContext): v
     const known = listSources()
       .map(({ source }) => source)
       .join(", ");
-    throw invalid(`${quoted(word ?? "")} is no source: there are ${known}. Data of any other is imported.`);
+    throw invalid(
+      `${quoted(word ?? "")} is not a source: use ${known}. For any other source, import a folder.`,
+    );
   });
   for (const source of listSources()) addSource(group, context, source);
 }

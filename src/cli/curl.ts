@@ -1,4 +1,4 @@
-/** Any text as one word of a shell. */
+/** Quotes a text as one word of a shell. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -8,7 +8,9 @@ import type { CommandContext } from "./session.ts";
 export function addMigrateCommand(program: Command, context: CommandContext): void {
   program
     .command("migrate")
-    .description("Bring the database's schema to this version; safe to run twice or at once.")
+    .description(
+      "Migrate the database's schema to this version; safe to run twice, or on several servers at once.",
+    )
     .option("--distribute", "then distribute the tables over the nodes of a Citus cluster (docs/scaling.md)")
     .addHelpText(
       "before",

@@ -9,7 +9,9 @@ import type { CommandContext } from "./session.ts";
 type Plan = { plan: string; daily_quota: number | null; entitlements: readonly string[] };
 
 export function addPlanCommands(program: Command, context: CommandContext): void {
-  const group = program.command("plan").description("Plans: what a workspace may use, and how often a day.");
+  const group = program
+    .command("plan")
+    .description("Plans: what a workspace may use, and how many requests a day.");
   group
     .command("list")
     .description("Show every plan.")
@@ -21,7 +23,7 @@ export function addPlanCommands(program: Command, context: CommandContext): void
     );
   group
     .command("set")
-    .description("Create or change a plan; it counts from the next request on.")
+    .description("Create or change a plan; it applies from the next request.")
     .argument("<plan>", "the plan's key")
     .argument("[key=value...]", "daily_quota=<number>|unlimited, entitlements=<list>")
     .addHelpText(

@@ -42,7 +42,7 @@ function portFailure(error: Error, host: string, port: number): Error {
     );
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-    return impossible(`${prefix}HOST ${address} is no address of this machine.`);
+    return impossible(`${prefix}HOST ${address} is not an address of this machine.`);
   }
   return error;
 }

@@ -7,7 +7,7 @@ import type { RequestOptions, Result } from "../client/result.ts";
 import { dataText, rowsCsv } from "./query-output.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** One request as the command line describes it; values are judged by the service alone. */
+/** One request as the command line describes it; only the service validates values. */
 export type Ask = { endpoint: EndpointOptions; parameters: Record<string, unknown>; signal: AbortSignal };
 
 type Meta = {

@@ -40,7 +40,7 @@ export function queryFailure(error: unknown): unknown {
   if (error.reason === "unreadable_answer")
     return impossible("What answers at this address is not a Returns Analytics API: check --url.");
   const sentence = error.message.replace(/\.?$/u, "");
-  return impossible(`${sentence}: does the service run there? --url gives another address.`);
+  return impossible(`${sentence}: is the service running there? --url gives another address.`);
 }
 
 async function readToken(

@@ -29,7 +29,7 @@ const EXAMPLES = `Examples:
 export function addQueryCommands(program: Command, context: CommandContext): void {
   const group = program
     .command("query")
-    .description("Ask a running service, with a token, as its clients do.")
+    .description("Send a request to a running service, with a token.")
     .addHelpText("before", EXAMPLES)
     .addHelpText(
       "after",

@@ -75,6 +75,6 @@ async function prepare(session: Session, options: ServeOptions): Promise<Created
   await requireSameSecret(database, installation.keys.tokenPepper);
   interruption.check();
   if (installation.embedded === null || !options.demo || !(await isDemoMissing(database))) return null;
-  terminal.hint("First start: making a demo workspace with two years of a generated store…");
+  terminal.hint("First start: creating a demo workspace with two years of a generated store…");
   return createDemo(session, {});
 }

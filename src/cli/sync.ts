@@ -14,7 +14,7 @@ type SyncOptions = { workspace: string; backfill?: boolean; cancelBackfill?: boo
 export function addSyncCommand(program: Command, context: CommandContext): void {
   program
     .command("sync")
-    .description("Ask for a run of a connected source now; a worker takes it up.")
+    .description("Request a run of a connected source now; a worker executes it.")
     .argument("<source>", "shopify, shipstation or loop")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .option("--backfill", "read everything there is, instead of what has changed")
@@ -43,11 +43,11 @@ async function sync(session: Session, source: string, options: SyncOptions): Pro
     return;
   }
   const underWay = options.wait === true ? await findBackfillUnderWay(database, workspace, source) : null;
-  if (underWay !== null) terminal.hint("A backfill is under way: waiting for its end.");
+  if (underWay !== null) terminal.hint("A backfill is running: waiting for it to end.");
   const requested =
     underWay ?? (await requestSync(database, workspace, { source, isBackfill: options.backfill === true }));
   if (!requested.has_worker) {
-    terminal.hint("No worker is running: the run starts once ./returns worker or serve does.");
+    terminal.hint("No worker is running: the run starts when ./returns worker or ./returns serve does.");
   }
   if (options.wait !== true) {
     terminal.print(requested, formatFields({ ...requested }, terminal.style));

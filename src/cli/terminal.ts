@@ -59,7 +59,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (!isJson) tell(line);
     },
     confirm: async (question, signal) => {
-      if (!hasPerson) throw invalid(`${question} Nobody can be asked here: add --yes to confirm.`);
+      if (!hasPerson) throw invalid(`${question} There is no terminal to ask on: add --yes to confirm.`);
       if (!(await ask(question, signal))) throw impossible("Nothing was changed.");
     },
     showStatus: (line) => {

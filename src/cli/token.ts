@@ -19,7 +19,7 @@ type CreateOptions = { workspace: string; name: string; scopes: string; expires?
 function addCreate(group: Command, context: CommandContext): void {
   group
     .command("create")
-    .description("Make a token and show it, this once, on standard output.")
+    .description("Create a token and print it, once, on standard output.")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .requiredOption("--name <name>", "what it is for")
     .requiredOption("--scopes <list>", "read:dashboard, read:reports, read:exports, read:alerts")
@@ -92,7 +92,7 @@ type RotateOptions = { workspace: string; overlap?: string; yes?: boolean };
 function addRotate(group: Command, context: CommandContext): void {
   group
     .command("rotate")
-    .description("Replace a token by a new one with its name, scopes and lifetime.")
+    .description("Replace a token with a new one of the same name, scopes and lifetime.")
     .argument("<token-id>", "its id, from `token list`")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .option("--overlap <time>", "how long the old one stays valid: 24h, 7d (default: not at all)")

@@ -11,7 +11,7 @@ type Options = { workspace: string };
 export function addWatchCommands(program: Command, context: CommandContext): void {
   const group = program
     .command("watch")
-    .description("The watchlist: whose return rate is watched for spikes.")
+    .description("The watchlist: entities whose return rate is watched for spikes.")
     .addHelpText(
       "before",
       "Examples:\n" +

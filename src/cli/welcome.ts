@@ -6,7 +6,7 @@ import type { CreatedDemo } from "./demo.ts";
 import type { Session } from "./session.ts";
 import { VERSION } from "../lib/version.ts";
 
-/** Says on standard output where the service answers, and how to ask it something. */
+/** Prints the service's address and first requests on standard output. */
 export async function printWelcome(
   session: Session,
   address: string,

@@ -21,7 +21,7 @@ type CreateOptions = { domain: string; currency: string; plan?: string; organiza
 function addCreate(group: Command, context: CommandContext): void {
   group
     .command("create")
-    .description("Make a workspace; it serves answers after its first import.")
+    .description("Create a workspace; it serves answers after its first import.")
     .requiredOption("--domain <domain>", "the store's host name, unique in this installation")
     .requiredOption("--currency <code>", "the store's currency (ISO 4217)")
     .option("--plan <plan>", "a plan of `plan list` (default: growth)")
@@ -76,7 +76,7 @@ function addShow(group: Command, context: CommandContext): void {
 function addSet(group: Command, context: CommandContext): void {
   group
     .command("set")
-    .description("Change a workspace's settings; they count from the next request on.")
+    .description("Change a workspace's settings; they apply from the next request.")
     .requiredOption("--workspace <domain>", "the workspace's domain")
     .argument("<key=value...>", `settings: ${WORKSPACE_SETTINGS.join(", ")}`)
     .addHelpText(
@@ -99,7 +99,7 @@ function addSet(group: Command, context: CommandContext): void {
 function addDelete(group: Command, context: CommandContext): void {
   group
     .command("delete")
-    .description("Delete a workspace with everything that is stored of it; there is no way back.")
+    .description("Delete a workspace with all its data; this cannot be undone.")
     .argument("<domain>", "the workspace's domain")
     .option("--yes", "do not ask")
     .addHelpText("before", "Example:\n  ./returns workspace delete shop.example\n")

@@ -62,7 +62,7 @@ export const alerts = defineEndpoint({
     title: "List alerts",
     lines: [
       "Returns the workspace's alerts, newest first: early warnings and spikes of return rates, finished imports, stale connections, ready reports.",
-      "Is anything going wrong with returns right now? category return_rate_watchlist: metadata.kind early_warning is a batch of recent orders, month a whole order month; the body says how many, why, and which report to request.",
+      "Is anything going wrong right now? category return_rate_watchlist: metadata.kind early_warning (recent orders) or month; the body says how many, why, and which report to request.",
       "Use it to see what changed; to look into one, take the selector in its metadata to get_report or get_timeseries.",
       "since is an inclusive floor on created_at (with Z or an offset). Default limit 50 (1 to 100); older ones follow meta.next_cursor.",
       'Example: {"since": "2026-06-01T00:00:00Z", "category": "return_rate_watchlist"}',

@@ -1,7 +1,7 @@
 import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
 import type { Connection } from "../store/database.ts";
 
-/** Who acts through this layer; whoever can reach the database is the operator. */
+/** Who acts through this layer: anyone who can reach the database is the operator. */
 export const OPERATOR = "operator";
 
 /** Records an action of the operator in the action's own transaction; `shopKey` null = the whole installation. */

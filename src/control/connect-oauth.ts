@@ -79,7 +79,7 @@ export async function beginInstallation(
   if (!isShopHost(shop)) return refused(400, "Shopify named no shop such as my-store.myshopify.com.");
   const [workspace] = await listAccountWorkspaces(ready.database, SHOPIFY, shop);
   if (workspace === undefined) {
-    return refused(404, `There is no workspace for ${shop}: ask whoever runs this service to make one.`);
+    return refused(404, `There is no workspace for ${shop}: ask the operator of this service to create one.`);
   }
   // The platform opens this address whenever the merchant opens the app.
   if (isConnected(workspace)) return { status: 200, title: "Connected", message: `${shop} is connected.` };
@@ -91,7 +91,7 @@ export async function beginInstallation(
 async function beginWithLink(ready: Ready, link: string, browser: string): Promise<InstallationReply> {
   const installation = openInstallation(ready.sealingKey, "link", link, ready.now());
   if (installation === null) {
-    return refused(400, "This link is not valid any more: ask whoever sent it for a new one.");
+    return refused(400, "This link is no longer valid: ask its sender for a new one.");
   }
   const { id: linkId, ...place } = installation;
   if (await hasDelivery(ready.database, place.shopKey, SHOPIFY, useOf("link", linkId))) return usedLink();
@@ -119,14 +119,14 @@ export async function finishInstallation(
   if (stranger !== null) return stranger;
   const installation = openInstallation(ready.sealingKey, "state", query.get("state") ?? "", ready.now());
   if (installation === null) {
-    return refused(400, "The approval was not begun here, or took longer than ten minutes: begin again.");
+    return refused(400, "The approval was not started here, or took longer than ten minutes: start again.");
   }
   if (browser === null || installation.browser !== browser) {
-    return refused(400, "The approval was begun in another browser: begin again in this one.");
+    return refused(400, "The approval was started in another browser: start again in this one.");
   }
   const { shop } = installation;
   if (query.get("shop") !== shop || !isShopHost(shop)) {
-    return refused(400, `The approval is of another shop than ${shop}: begin again.`);
+    return refused(400, `The approval is for another shop than ${shop}: start again.`);
   }
   const code = query.get("code");
   if (code === null || code === "") return refused(400, `${shop} was not approved: nothing was connected.`);
@@ -135,7 +135,7 @@ export async function finishInstallation(
     return refused(404, `There is no workspace for ${shop} any more.`);
   }
   if (!(await useUp(ready, installation.shopKey, useOf("approval", installation.id)))) {
-    return refused(400, "This approval was used already: begin again if the shop is not connected.");
+    return refused(400, "This approval has already been used: start again if the shop is not connected.");
   }
   const { linkId } = installation;
   if (linkId === undefined) return connect(ready, workspace, installation, code);
@@ -182,7 +182,7 @@ function isConnected({ sealed_credentials: sealed, status }: AccountRow): boolea
   return sealed !== null && status !== "disconnected";
 }
 
-/** What is used once is remembered like a delivery, which is forgotten after both have ended. */
+/** What may be used once is recorded like a delivery. Old deliveries are deleted later than it expires. */
 function useOf(kind: "approval" | "link", id: string): string {
   return `${kind} ${id}`;
 }
@@ -194,7 +194,7 @@ async function useUp({ database }: Ready, shopKey: number, use: string): Promise
 }
 
 function usedLink(): InstallationPage {
-  return refused(400, "This link was used already: ask whoever sent it for a new one.");
+  return refused(400, "This link has already been used: ask its sender for a new one.");
 }
 
 async function connect(
@@ -218,7 +218,7 @@ async function connect(
 }
 
 function noApp(): InstallationPage {
-  return refused(404, "This service connects shops with tokens only: ask whoever runs it.");
+  return refused(404, "This service connects shops only with tokens: ask its operator.");
 }
 
 function refused(status: InstallationPage["status"], message: string): InstallationPage {

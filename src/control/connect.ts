@@ -96,7 +96,9 @@ export function listSources(): readonly Source[] {
 export function readKey(name: string, value: string): string {
   const key = value.trim();
   if (KEY.test(key)) return key;
-  throw invalid(`The ${name} must be one word of letters, digits and signs; its file holds nothing else.`);
+  throw invalid(
+    `The ${name} must be one word of letters, digits and signs; its file must contain nothing else.`,
+  );
 }
 
 /** Data of two shops in one workspace, or of one shop in two, would be counted twice or lost. */

@@ -28,7 +28,7 @@ import { issueToken, showTokens } from "./token.ts";
 import { watch } from "./watchlist.ts";
 import { createWorkspace, requireWorkspace } from "./workspace.ts";
 
-/** What decides the generated store, and who hears of its progress. */
+/** The options of the generated store, and a listener for its progress. */
 export type DemoStoreRequest = {
   /** The day the store's two years end before, YYYY-MM-DD. */
   today: string;

@@ -8,9 +8,9 @@ import { impossible, invalid } from "./refusal.ts";
 
 export type ImportRequest = {
   folder: string;
-  /** M5: the moment that the files are a picture of. */
+  /** M5: the moment up to which the files are complete. */
   asOf: Date;
-  /** The present moment, which neither the as-of nor, by more than a day, an order may lie after. */
+  /** The present moment: the as-of must not be later, an order at most a day later. */
   now: Date;
   /** M17: days before the as-of, as of which early warnings are looked for too; counted from 1970-01-01, oldest first. */
   replayedDays?: readonly number[] | undefined;
@@ -58,7 +58,7 @@ export async function importIntoWorkspace(
   const { folder, asOf, now, skipInvalid, signal, onProgress, onWait, replayedDays = [] } = request;
   if (asOf > now) {
     throw invalid(
-      `The as-of ${asOf.toISOString()} lies in the future: it may be ${now.toISOString()}, which is now, at the latest.`,
+      `The as-of ${asOf.toISOString()} is in the future: it may be at most ${now.toISOString()}, which is now.`,
     );
   }
   try {

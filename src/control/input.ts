@@ -55,7 +55,7 @@ export function readDay(name: string, value: string): string {
   throw invalid(`${name} must be a day written YYYY-MM-DD, such as 2026-01-31.`);
 }
 
-/** A moment with an offset or Z, or a day, which stands for its first moment in UTC. */
+/** A moment with an offset or Z, or a day, which means its first moment in UTC. */
 export function readInstant(name: string, value: string): Date {
   const day = INSTANT.exec(value)?.[1] ?? value;
   const instant = new Date(day === value ? `${value}T00:00:00Z` : value);

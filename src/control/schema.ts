@@ -6,7 +6,7 @@ import { impossible } from "./refusal.ts";
 
 const UNDEFINED_TABLE = "42P01";
 
-/** Where the database's schema stands; an empty database is behind. */
+/** Whether the database's schema is current; that of an empty database is behind. */
 export async function readSchemaLevel(database: Queryable): Promise<SchemaLevel> {
   try {
     return await schemaLevel(await appliedMigrations(database));

@@ -46,6 +46,6 @@ test("a deleted workspace leaves no row in any table, and the others keep theirs
   const { rows } = await service.database.query("select action, detail from audit_event where shop_key = 0");
   assert.deepEqual(rows, [{ action: "workspace.delete", detail: { shop_domain: leaving.shopDomain } }]);
 
-  await assert.rejects(deleteWorkspace(database, workspace), /is deleted already/u);
+  await assert.rejects(deleteWorkspace(database, workspace), /has already been deleted/u);
   await createWorkspace(database, { domain: leaving.shopDomain, currency: "EUR" });
 });

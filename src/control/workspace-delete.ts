@@ -19,7 +19,7 @@ export async function deleteWorkspace(
   await database.transaction(async (connection) => {
     await lockShop(connection, shopKey).catch((error: unknown) => {
       throw error instanceof WorkspaceGone
-        ? impossible(`The workspace ${shopDomain} is deleted already.`)
+        ? impossible(`The workspace ${shopDomain} has already been deleted.`)
         : error;
     });
     await eraseWorkspace(connection, shopKey);

@@ -87,7 +87,7 @@ export function shownWorkspace(workspace: WorkspaceRow): ShownWorkspace {
 /** Throws a `Refusal` when there is no such plan. */
 export async function requirePlan(database: Queryable, planKey: string): Promise<void> {
   if ((await findPlan(database, planKey)) !== null) return;
-  throw impossible(`There is no plan ${quoted(planKey)}; "plan list" shows those there are.`);
+  throw impossible(`There is no plan ${quoted(planKey)}; "plan list" shows the existing ones.`);
 }
 
 /** A host name in lower case; names beyond ASCII in their DNS form. */

@@ -61,8 +61,8 @@ export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | nu
 }
 
 /**
- * A reason's text, which identifies its rows. A stated reason that reads as one of the words for none gets a
- * leading blank, which no stated reason has.
+ * A reason's text, which identifies its rows. A stated reason that equals `refund_only` or
+ * `unspecified` gets a leading blank, which no stated reason has.
  */
 function reasonKey(reason: string, kind: string): string {
   const readsAsNone = kind === "stated" && (reason === "refund_only" || reason === "unspecified");

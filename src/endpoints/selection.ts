@@ -35,7 +35,7 @@ const SELECTOR_PARAMETER = {
   analytics_category: "product_group_key",
 };
 
-/** Throws when the workspace never had the entity or vendor: the same words whoever else may have it. */
+/** Throws when the workspace never had the entity or vendor; the message does not reveal whether another one has it. */
 export function requireFound(selector: Selector, { found, vendor_found: vendorFound }: Found): void {
   if (!found) {
     throw invalidRequest(

@@ -29,7 +29,7 @@ export function sendRefusal(
     .send(jsonText(errorBody(code, message)));
 }
 
-// What the HTTP layer itself refuses before a handler runs: Fastify's codes, said in our words.
+// What Fastify refuses before a handler runs: its codes, with the API's messages.
 const TRANSPORT_REFUSALS: Record<string, { status: number; message: string }> = {
   FST_ERR_BAD_URL: { status: 400, message: "The path of the URL must be percent-encoded UTF-8." },
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, message: "The request body is too large." },
@@ -38,7 +38,7 @@ const TRANSPORT_REFUSALS: Record<string, { status: number; message: string }> = 
 
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["unauthorized", "forbidden", "rate_limited"]);
 
-/** Turns anything thrown into an answer: an `ApiError` as it says, the unknown as a plain 500 with its cause logged. */
+/** Turns anything thrown into an answer: an `ApiError` with its status, all else a plain 500 with its cause logged. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error instanceof ApiError) {
     reply.headers(quotaHeaders(error.quota));
@@ -50,7 +50,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   const code = (error as { code?: string }).code ?? "";
   if (code === "ECONNRESET") {
     request.log.info({ route: request.routeOptions.url }, "upload aborted");
-    return sendRefusal(reply, "invalid_request", "The request body broke off.");
+    return sendRefusal(reply, "invalid_request", "The request body ended early.");
   }
   const transport = TRANSPORT_REFUSALS[code];
   if (transport !== undefined) {

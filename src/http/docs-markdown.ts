@@ -12,7 +12,7 @@ export type Rendered = {
 
 /** How a document finds what it points to. */
 export type Surroundings = {
-  /** The address of what a link names; null = it is not among what is served, and its words stand alone. */
+  /** The address of what a link names; null = it is not served, and only its text is shown. */
   linkTo: (target: string) => string | null;
   /** The text of an SVG picture. */
   picture: (target: string) => string;

@@ -37,7 +37,7 @@ const PAGE_HEADERS = {
   "Referrer-Policy": "no-referrer",
 } as const;
 
-/** Addresses that people type; what lies at the root may change one day, so that one is not for good. */
+/** Addresses that people type. The redirect of the root is temporary, because its target may change. */
 const REDIRECTS = [
   { path: "/", status: 302 },
   { path: "/docs/", status: 308 },

@@ -2,7 +2,7 @@ import type { RawInput } from "../contract/input.ts";
 
 /**
  * Splits the query of a URL into raw parameters. `+` is a blank. Names given more than once and values that are no
- * percent-encoded UTF-8 are reported, not judged: whether a name is known is for the endpoint to say. A name that
+ * percent-encoded UTF-8 are reported, not refused: the endpoint decides whether a name is known. A name that
  * cannot be decoded stands as it was sent.
  */
 export function parseQueryString(url: string): RawInput {

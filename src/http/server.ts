@@ -13,7 +13,7 @@ import { parseQueryString } from "./query-string.ts";
 import { createRequestLine, createRequestLog } from "./request-log.ts";
 import { stopReadingAnsweredBodies } from "./unread-body.ts";
 
-/** A way in beside REST, on one path, with answers of its own form. */
+/** A route beside the REST endpoints, on one path, with answers of its own form. */
 export type Surface = {
   path: string;
   allowedMethods: string;
@@ -36,7 +36,7 @@ const HEADER_LIMIT_BYTES = 32_768;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** The HTTP server: a loop over the contract's operations. It holds no rule of its own. */
+/** The HTTP server: registers every operation of the contract. It contains no business rule. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const server = Fastify({
     loggerInstance: options.logger,

@@ -13,7 +13,7 @@ export type WebhookReply = { status: 200 } | { status: 400 | 401 | 404 | 503; me
 const PATH = "/webhooks/shopify";
 /** Deliveries name records and hold little else. */
 const BODY_LIMIT_BYTES = 1_048_576;
-/** Deliveries wait for few connections to the database, and their bodies for them in memory. */
+/** Deliveries wait in memory for one of a few database connections. */
 const INTAKE = { requests: 64, bytes: 8 * BODY_LIMIT_BYTES };
 /** The platform itself gives up after five seconds. */
 const BODY_TIMEOUT_MS = 10_000;

@@ -19,7 +19,7 @@ const SERVER_MEMBER = "io.modelcontextprotocol/serverInfo";
 
 /**
  * Whether a message is of revision 2026-07-28: its `_meta` has a protocol version, or the header names that revision on
- * anything but `initialize`. Each message is judged by itself: some clients send `initialize` after discovery.
+ * anything but `initialize`. Each message is decided separately: some clients send `initialize` after discovery.
  */
 export function isModern(headers: IncomingHttpHeaders, message: Message | Malformed): boolean {
   if (message.kind === "request" && Object.hasOwn(metaOf(message), VERSION_MEMBER)) return true;

@@ -28,7 +28,7 @@ const PATH = "/api/v1/mcp";
 const NEED = { scope: null, entitlements: ["api_access"], counted: false } as const;
 const BODY_LIMIT_BYTES = 65_536;
 const BODY_TIMEOUT_MS = 10_000;
-/** Less than the headers may be: to read it costs less than to ask the database twice (docs/decisions/0016). */
+/** Less than the headers may have: reading it costs less than querying the database twice (docs/decisions/0016). */
 const SHORT_BODY_BYTES = 4096;
 
 /**

@@ -13,7 +13,7 @@ import type { JsonObject } from "./message.ts";
 export type ToolAnswer = {
   text: string;
   isError: boolean;
-  /** Of a refusal; an answer's own quota is heard by `onAdmitted`. */
+  /** Of a refusal; `onAdmitted` receives the quota of an answer. */
   refusedQuota: QuotaState | null;
   /** An unexpected failure, for the log. */
   failure: unknown;

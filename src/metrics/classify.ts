@@ -47,7 +47,7 @@ export interface RequestFact {
 }
 
 export interface ProjectionWarning {
-  /** What it claims exceeds what its line has left; it lies before its order; its line is not in the order. */
+  /** It claims more units than its line has left; it is dated before its order; its line is not in the order. */
   kind: "refund_exceeds_line" | "return_exceeds_line" | "negative_lag" | "unknown_line";
   lineId: string;
   /** The return id or refund id it is about. */

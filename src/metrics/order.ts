@@ -1,5 +1,5 @@
 /**
- * The canonical order document: what a source said about one order, validated, before any rule is applied.
+ * The canonical order document: one order as its source reports it, validated, before any rule is applied.
  * Times are ISO 8601 with offset; money is integer minor units of the shop's currency, tax excluded.
  */
 export interface OrderDocument {

@@ -19,7 +19,7 @@ export function share(part: number, whole: number): number | null {
 
 /**
  * The first exact rate minus the second one, to 6 decimals; null when either side sold nothing.
- * Looking from the other side only changes the sign.
+ * Swapping the two only changes the sign.
  */
 export function signedChange(
   returnedUnits: number,

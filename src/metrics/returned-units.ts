@@ -2,7 +2,7 @@ import { compareCodePoints } from "./code-point.ts";
 import type { DocumentRefund, DocumentReturn } from "./order.ts";
 
 /**
- * The keys of units without a stated reason (M8): REFUND_ONLY where a refund alone speaks of them, UNSPECIFIED where
+ * The keys of units without a stated reason (M8): REFUND_ONLY where only a refund is known, UNSPECIFIED where
  * their return gives none. Stated reasons are trimmed, so none begins with a blank: a store whose own reason reads
  * "refund_only" is distinguishable. The keys are stored as they are and become words when a report is presented.
  */
@@ -52,7 +52,7 @@ export function classifyUnits(
   });
 }
 
-/** The return a refund belongs to; null when it names none that is known for its line, and stands by itself. */
+/** The return that a refund is linked to; null when it names no known return of its line. */
 export function linkedReturn(
   refund: DocumentRefund,
   returnById: ReadonlyMap<string, DocumentReturn>,

@@ -6,8 +6,8 @@ const CANCEL_TIMEOUT_MS = 3000;
 export type Canceling = { end(): Promise<void> };
 
 /**
- * Cancels the statement that is under way on a client when the signal aborts: the server would run it to its end, and hold
- * its transaction's locks until then. Throws the signal's reason when it has aborted already.
+ * Cancels the running statement of a client when the signal aborts; otherwise the server would run it to its end and hold
+ * its transaction's locks. Throws the signal's reason when it has already aborted.
  */
 export async function cancelOnAbort(
   pool: pg.Pool,

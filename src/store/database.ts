@@ -71,8 +71,8 @@ const CONNECT_TIMEOUT_MS = 3000;
 const SILENCE_GRACE_MS = 1000;
 
 /**
- * A request reads little and is asked often: starting parallel workers, or planning again for its values takes longer
- * than what it saves, and takes it from others.
+ * Requests are many and read little: starting parallel workers, or planning for the values of each, costs more than it
+ * saves, and slows other requests down.
  */
 const READING_SETTINGS = ["-c default_transaction_read_only=on", "-c max_parallel_workers_per_gather=0"];
 /** Citus finds the node of a join by the values: it has no plan without them, and this forbids any other. */
@@ -123,7 +123,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
 function settingsOf({ readOnly, hasCitus = false }: DatabaseOptions): string {
   const reading = readOnly ? READING_SETTINGS : [];
   const planOnce = readOnly && !hasCitus ? [PLAN_ONCE] : [];
-  // Our statements are long, and over before their compilation would be.
+  // Statements are long texts that run for less time than their compilation takes.
   return ["-c timezone=UTC", "-c jit=off", ...reading, ...planOnce].join(" ");
 }
 

@@ -13,7 +13,7 @@ const MIGRATIONS_TABLE = "schema_migration";
 export async function migrate(options: { url: string; log?: (line: string) => void }): Promise<void> {
   await requireMigratable(options.url);
   const log = options.log ?? (() => {});
-  // It brings a compiler along, which a server that has nothing to migrate need not hold in memory.
+  // Loaded only when needed: it loads a compiler, which takes memory.
   const { runner } = await import("node-pg-migrate");
   await runner({
     databaseUrl: options.url,

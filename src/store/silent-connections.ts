@@ -11,9 +11,9 @@ export type SilenceWatch = {
 };
 
 /**
- * Cuts connections on which the server has left a statement unanswered for longer than `longestMs` (Infinity = none).
- * One look at all now and then: behind a timer for each statement, as pg's `query_timeout` sets it, the statement's
- * garbage grows old (docs/decisions/0013).
+ * Closes connections on which a statement has been unanswered for longer than `longestMs` (Infinity = never). One timer
+ * checks all: a timer per statement, as pg's `query_timeout` sets it, keeps the statement's objects alive
+ * (docs/decisions/0013).
  */
 export function watchSilence(pool: pg.Pool, longestMs: number): SilenceWatch {
   const askedMs = new Map<pg.PoolClient, number>();

@@ -4,7 +4,7 @@ import type { NewAlert } from "./publish.ts";
 
 const INSERT_ALERTS = defineStatement({
   name: "insert_alerts",
-  // The wall clock, not the transaction's start: an alert never appears behind one that was there before it.
+  // The wall clock, not the start of the transaction: a new alert is never dated before an existing one.
   text: `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, metadata, created_at)
          select $1, a.alert_id, a.event_key, a.category, a.severity, a.title, a.body, a.metadata, clock_timestamp()
            from jsonb_to_recordset($2::jsonb) a (alert_id text, event_key text, category text, severity text,

@@ -41,8 +41,8 @@ const REMOVE_UNSOLD_LISTINGS = defineStatement({
 });
 
 /**
- * Removes the listings that have no quarter left. Reads the shop's listings and quarters: statistics may know nothing of
- * rows that this transaction wrote, so it belongs where the planner joins by hashing.
+ * Removes the listings that have no quarter left. Reads the shop's listings and quarters. The statistics may not
+ * include rows of this transaction, so call it while the planner is restricted to hash joins.
  */
 export async function removeUnsoldListings(connection: Connection, shopKey: number): Promise<void> {
   await connection.rows(REMOVE_UNSOLD_LISTINGS, [shopKey]);

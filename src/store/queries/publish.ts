@@ -191,7 +191,7 @@ const INSERT_ALERT = defineStatement({
 
 /**
  * An alert to the whole workspace; the same event is stored once. Dated by the clock: the start of a long transaction
- * would lie before what a client has polled already.
+ * could be before the `since` of a client's last poll.
  */
 export async function insertBroadcastAlert(
   connection: Connection,
@@ -217,8 +217,8 @@ const ANALYZE_DATA = defineStatement({
 });
 
 /**
- * Gives the planner the new sizes at once, where autovacuum would come to it later. Belongs outside a transaction: its
- * locks would keep other shops' runs waiting until the end of that.
+ * Gives the planner the new sizes now; autovacuum would do it later. Call it outside a transaction: within one, its locks
+ * would block other shops' runs until the end.
  */
 export async function analyzeData(database: Queryable): Promise<void> {
   await database.rows(ANALYZE_DATA, []);

@@ -111,8 +111,8 @@ export function listingParts(columns: readonly string[], narrowing: Narrowing): 
 }
 
 /**
- * Sums of columns of rows `row`, in double precision: exact up to 2^53, beyond which nothing is served, and made in half
- * the time of numeric ones.
+ * Sums of columns of rows `row`, in double precision: exact up to 2^53, beyond which nothing is served, in half the time
+ * of numeric ones.
  */
 export function exactSums(row: string, columns: readonly string[]): string {
   return columns.map((column) => `sum(${row}.${column}::float8) as ${column}`).join(", ");

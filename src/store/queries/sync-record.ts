@@ -36,8 +36,8 @@ export async function countRecords(
 const ANALYZE_RECORDS = defineStatement({ name: "analyze_sync_records", text: "analyze sync_record" });
 
 /**
- * Gives the planner the size of what was fetched; autovacuum would come to it too late. Belongs outside a transaction:
- * its lock would keep other shops' runs waiting until the end of that.
+ * Gives the planner the size of the fetched records; autovacuum would do it too late. Call it outside a transaction:
+ * within one, its lock would block other shops' runs until the end.
  */
 export async function analyzeRecords(database: Database): Promise<void> {
   await database.rows(ANALYZE_RECORDS, []);

@@ -52,8 +52,8 @@ export async function requestRun(
 }
 
 /**
- * A backfill goes first, and as long as one waits nothing else runs: the others keep up with what it has read. One that
- * has failed three times in a row lets the others pass until its next try, where there is something to keep up with.
+ * A backfill runs first, and other kinds wait for it. After three failures in a row, the others run until its next
+ * attempt, if the source was read before.
  */
 const FIRST_OF_SOURCE = `(r.kind = 'backfill'
                    and not (r.failures >= 3 and r.run_after > clock_timestamp() and s.last_synced_at is not null)) desc,

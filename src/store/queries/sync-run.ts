@@ -148,8 +148,8 @@ const LIST_RUNS = defineStatement({
 });
 
 /**
- * The newest runs first; `shopKey` null = of all workspaces, `source` null = of all sources. Notes that a later run has
- * looked at again are left out. sync_run_by_start.
+ * The newest runs first; `shopKey` null = of all workspaces, `source` null = of all sources. Notes that a later run
+ * has rechecked are left out. sync_run_by_start.
  */
 export async function listRuns(
   database: Queryable,

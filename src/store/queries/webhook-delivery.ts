@@ -117,7 +117,7 @@ export async function isRecorded(
 export type AccountRow = {
   shop_key: number;
   shop_domain: string;
-  /** null = the workspace bears the account's domain, but was never connected. */
+  /** null = the workspace has the account's domain, but was never connected. */
   settings: Record<string, unknown> | null;
   sealed_credentials: Buffer | null;
   status: string | null;

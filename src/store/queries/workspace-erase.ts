@@ -14,7 +14,7 @@ const ERASE_WORKSPACE = defineStatement({
 });
 
 /**
- * Removes a workspace with everything that was ever stored for it; its domain is free again. Needs `lockShop` earlier in
+ * Removes a workspace with all its data; its domain can be used again. Needs `lockShop` earlier in
  * the transaction: rows that a run has not committed yet would be overlooked, and not every table falls with its
  * workspace.
  */
