@@ -169,7 +169,7 @@ test("each guide leads to the one before and the one after it, in reading order"
     path = next;
   }
   assert.equal(walked.at(-1), "/docs/reference");
-  assert.equal(walked.length, GUIDES.length + 3);
+  assert.equal(walked.length, GUIDES.length + 4);
 });
 
 test("the search index holds every section of the guides under an address that is there", async () => {

@@ -155,7 +155,8 @@ const QUESTIONS: readonly Question[] = [
         .map((alert) => textAt(alert, "body"))
         .join(" ");
     },
-    expected: /already come back; [\d.,]+ would have .* reason given most: .* Next: request the report with/u,
+    expected:
+      /already come back(?:, from \d+ orders)?; at the usual rate, [\d.,]+ would have .* reason given most often is .* To see why, request the report with/u,
   },
   {
     question: "Do used ones come back more often?",

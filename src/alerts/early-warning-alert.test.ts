@@ -22,6 +22,7 @@ const DETAILS: WarningDetails = {
   orderedTo: "2026-09-09",
   soldUnits: 40,
   returnedUnits: 8,
+  returnedLines: 7,
   refundMinor: 40_000,
   labelMinor: 2_550,
   reasons: [
@@ -37,13 +38,13 @@ test("M17: the alert says what, since when, how many against how many, why, what
     category: "return_rate_watchlist",
     severity: "warning",
     title:
-      "Brass lamp comes back more than before: 6 of 36 order lines ordered since 2026-08-29, 0.4 expected by now",
+      "Brass lamp comes back more than before: 7 of 36 order lines ordered since 2026-08-29, 0.4 expected by now",
     body:
-      "6 of 36 order lines (40 units) ordered from 2026-08-29 to 2026-09-09 have already come back; 0.4 would have by " +
-      "this age at the usual rate. Most of it: LMP53-BRASS. The reason given most: DEFECTIVE (37.5 % of the returned " +
-      "units). Refunds and labels so far: 425.50 USD. Next: request the report with " +
-      "product_gid=gid://import/Product/700053, start_month=2026-08, end_month=2026-09, include_incomplete=true, " +
-      "reportSection=reasons.",
+      "7 of 36 order lines (40 units) ordered from 2026-08-29 to 2026-09-09 have already come back, from 6 orders; at the " +
+      "usual rate, 0.4 would have come back by now. Most of the excess comes from LMP53-BRASS. The reason given most often " +
+      "is DEFECTIVE, for 37.5 % of the returned units. Refunds and labels so far: 425.50 USD. To see why, request the " +
+      "report with product_gid=gid://import/Product/700053, start_month=2026-08, end_month=2026-09, " +
+      "include_incomplete=true, reportSection=reasons.",
     metadata: {
       kind: "early_warning",
       product_gid: "gid://import/Product/700053",
@@ -53,7 +54,8 @@ test("M17: the alert says what, since when, how many against how many, why, what
       sold_units: 40,
       returned_units: 8,
       sold_lines: 36,
-      returned_lines: 6,
+      returned_lines: 7,
+      returned_orders: 6,
       expected_lines: 0.37,
       p: 0.000_701,
       excess_cost: 398.91,
@@ -80,9 +82,19 @@ test("M17: without a stated reason none is told, and groups are named as such", 
   );
   assert.equal(alert.metadata["top_reason"], null);
   assert.match(alert.title, /^The family Lighting comes back more/u);
-  assert.doesNotMatch(alert.body ?? "", /reason given most|Most of it/u);
+  assert.doesNotMatch(alert.body ?? "", /reason given most|Most of the/u);
   assert.deepEqual(
     [alert.metadata["product_group_type"], alert.metadata["product_group_key"]],
     ["family", "Lighting"],
   );
+});
+
+test("M17: one order day, one returned line an order and no label costs are worded so", () => {
+  const details = { ...DETAILS, returnedLines: 6, orderedFrom: "2026-09-09", labelMinor: 0 };
+  const { body } = earlyWarningAlert(WARNING, details, SETTINGS);
+  assert.match(
+    body ?? "",
+    /^6 of 36 order lines \(40 units\) ordered on 2026-09-09 have already come back; at /u,
+  );
+  assert.match(body ?? "", / Refunds so far: 400\.00 USD\. /u);
 });

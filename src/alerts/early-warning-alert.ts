@@ -17,6 +17,8 @@ export type WarningDetails = {
   orderedTo: string;
   soldUnits: number;
   returnedUnits: number;
+  /** All of them; the warning counts those of one order once. */
+  returnedLines: number;
   refundMinor: number;
   /** 0 when label costs are not included (M10). */
   labelMinor: number;
@@ -44,18 +46,18 @@ export function earlyWarningAlert(
     category: "return_rate_watchlist",
     severity: isCritical(warning) ? "critical" : "warning",
     title:
-      `${capitalized(nameOf(entity))} comes back more than before: ${countText(warning.returnedLines)} of ` +
+      `${capitalized(nameOf(entity))} comes back more than before: ${countText(details.returnedLines)} of ` +
       `${linesText(warning.lines)} ordered since ${details.orderedFrom}, ${expectedText(warning)} expected by now`,
     body: [
-      `${countText(warning.returnedLines)} of ${linesText(warning.lines)} (${unitsText(details.soldUnits)}) ordered from ` +
-        `${details.orderedFrom} to ${details.orderedTo} ${warning.returnedLines === 1 ? "has" : "have"} already come ` +
-        `back; ${expectedText(warning)} would have by this age at the usual rate.`,
+      `${countText(details.returnedLines)} of ${linesText(warning.lines)} (${unitsText(details.soldUnits)}) ordered ` +
+        `${daysBetweenText(details)} have already come back${ordersText(warning, details)}; at the usual rate, ` +
+        `${expectedText(warning)} would have come back by now.`,
       partsText(warning),
       topReason === null
         ? ""
-        : `The reason given most: ${readableName(topReason.reason)} (${percentText(topReason.share)} of the returned units).`,
-      `Refunds and labels so far: ${moneyText(costMinor, exponent, currencyCode)}.`,
-      `Next: request the report with ${requestText(selector, details)}.`,
+        : `The reason given most often is ${readableName(topReason.reason)}, for ${percentText(topReason.share)} of the returned units.`,
+      `${details.labelMinor === 0 ? "Refunds" : "Refunds and labels"} so far: ${moneyText(costMinor, exponent, currencyCode)}.`,
+      `To see why, request the report with ${requestText(selector, details)}.`,
     ]
       .filter((sentence) => sentence !== "")
       .join(" "),
@@ -68,12 +70,13 @@ export function earlyWarningAlert(
       sold_units: details.soldUnits,
       returned_units: details.returnedUnits,
       sold_lines: warning.lines,
-      returned_lines: warning.returnedLines,
+      returned_lines: details.returnedLines,
+      returned_orders: warning.returnedLines,
       expected_lines: rounded(warning.expectedLines, 2),
       p: Number(warning.p.toPrecision(3)),
       excess_cost: decimalFromMinor(excessCostMinor, exponent),
       currency_code: currencyCode,
-      top_reason: topReason === null ? null : { ...topReason, share: topReason.share },
+      top_reason: topReason,
       parts: warning.parts.map((part) => ({
         ...selectorOf(part),
         excess_lines: rounded(part.excessLines, 2),
@@ -112,11 +115,20 @@ function requestText(selector: Record<string, string>, { orderedFrom, orderedTo 
 function partsText({ parts }: EarlyWarning): string {
   if (parts.length === 0) return "";
   const names = parts.slice(0, 3).map((part) => nameOf({ ...part, title: null }));
-  return `Most of it: ${names.join(", ")}.`;
+  return `Most of the excess comes from ${names.join(", ")}.`;
 }
 
 function linesText(lines: number): string {
   return `${countText(lines)} order ${lines === 1 ? "line" : "lines"}`;
+}
+
+/** A warning has five returned orders or more, so its nouns and verbs are plural. */
+function ordersText({ returnedLines: orders }: EarlyWarning, { returnedLines }: WarningDetails): string {
+  return orders === returnedLines ? "" : `, from ${countText(orders)} orders`;
+}
+
+function daysBetweenText({ orderedFrom, orderedTo }: WarningDetails): string {
+  return orderedFrom === orderedTo ? `on ${orderedFrom}` : `from ${orderedFrom} to ${orderedTo}`;
 }
 
 function expectedText({ expectedLines }: EarlyWarning): string {

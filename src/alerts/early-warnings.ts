@@ -99,6 +99,7 @@ async function detailsOf(
     orderedTo: row.ordered_to,
     soldUnits: row.sold_units,
     returnedUnits: row.returned_units,
+    returnedLines: row.returned_lines,
     refundMinor: row.refund_minor,
     labelMinor: hasLabelCosts(settings) ? row.label_minor : 0,
     reasons: row.reasons.map(({ reason, returned_units: returnedUnits }) => ({ reason, returnedUnits })),

@@ -113,3 +113,28 @@ test("M18: the category's curve is followed from 200 returned lines on", () => {
   assert.equal(curveDaysOf(days(80, 61), store, 60).length, 20);
   assert.equal(curveDaysOf(days(79, 61), store, 60), store);
 });
+
+test("M18: of few lines the interval holds the outlook, between what is back and what was sold", () => {
+  const small = (lines: number, units: number, back: number): DayCurve => ({
+    day: AS_OF_DAY - 3,
+    soldUnits: units,
+    soldLines: lines,
+    lagDays: back === 0 ? [] : [1],
+    returnedLines: back === 0 ? [] : [back],
+    returnedUnits: back === 0 ? [] : [back],
+  });
+  for (const own of [small(1, 1, 0), small(2, 2, 1), small(1, 1, 1), small(3, 4, 0), small(40, 40, 39)]) {
+    for (const factor of [1, 8]) {
+      const outlook = outlookAt([own], { curveDays: days(300, 61, factor), ownDays: [own] });
+      const back = own.returnedUnits[0] ?? 0;
+      const { returnedUnits } = outlook ?? { returnedUnits: NaN };
+      for (const { level, low, high } of outlook?.intervals ?? []) {
+        const name = `${own.soldLines} lines, ${back} back, ${level}: ${low} ${returnedUnits} ${high}`;
+        assert.ok(
+          back <= low && low <= returnedUnits && returnedUnits <= high && high <= own.soldUnits,
+          name,
+        );
+      }
+    }
+  }
+});

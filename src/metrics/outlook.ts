@@ -113,6 +113,7 @@ export function outlookOf(
   const { asOfDay, windowDays, horizonDays } = basis;
   const byEnd = shareAt(curve, windowDays);
   const inside = sumOf(days, (day) => unitsBy(day, windowDays));
+  const mostUnits = sumOf(days, (day) => day.soldUnits) - inside;
   const whole = sumOf(days, (day) => day.soldLines * byEnd);
   const coming = sumOf(
     days,
@@ -131,14 +132,17 @@ export function outlookOf(
   const countsBy = (dispersion: number) => quantiles(tails, learned, coming / dispersion);
   const expected = (coming * learned.shape) / learned.weight;
   const [byLine, byUnit] = [countsBy(lineDispersion), countsBy(unitDispersion)];
+  // No more comes back than was sold.
+  const unitsOf = (more: number): number => inside + Math.min(mostUnits, unitsPerLine * Math.max(0, more));
   const unitsAt = (tail: number): number => {
     const place = tails.indexOf(tail);
     const lines = [lineDispersion * (byLine[place] as number), unitDispersion * (byUnit[place] as number)];
-    const widest = tail < 0.5 ? Math.min(...lines) : Math.max(...lines);
-    return inside + unitsPerLine * Math.max(0, expected + WIDENING * (widest - expected));
+    // Of few lines the likeliest count is none, even at a high level: the interval still holds what is expected.
+    const widest = tail < 0.5 ? Math.min(expected, ...lines) : Math.max(expected, ...lines);
+    return unitsOf(expected + WIDENING * (widest - expected));
   };
   return {
-    returnedUnits: inside + unitsPerLine * expected,
+    returnedUnits: unitsOf(expected),
     intervals: levels.map((level) => ({
       level,
       low: unitsAt((1 - level) / 2),

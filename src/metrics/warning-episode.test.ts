@@ -62,3 +62,28 @@ test("M17: a broader entity is told later only for more than the narrower ones e
     2: ["product P"],
   });
 });
+
+test("M17: an older as-of day neither ends an episode nor tells it again", () => {
+  const sku = [warning("sku", "A", 10)];
+  const known: WarningEpisode[] = [
+    { kind: "sku", key: "A", startedDay: 90, latestDay: 100, isAnnounced: true },
+  ];
+  const { announced, episodes } = announceWarnings(sku, known, 20);
+  assert.deepEqual(announced, []);
+  assert.deepEqual(episodes, known);
+});
+
+test("M17: what a narrower warning explains was told on the day of that one", () => {
+  const parts = [part("sku", "A", 9)];
+  const known: WarningEpisode[] = [{ kind: "sku", key: "A", startedDay: 1, latestDay: 6, isAnnounced: true }];
+  const day = [warning("sku", "A", 9), warning("product", "P", 10, parts)];
+  const { announced, episodes } = announceWarnings(day, known, 7);
+  assert.deepEqual(announced, []);
+  assert.deepEqual(
+    new Map(episodes.map(({ key, startedDay, latestDay }) => [key, [startedDay, latestDay]])),
+    new Map([
+      ["A", [1, 7]],
+      ["P", [1, 7]],
+    ]),
+  );
+});

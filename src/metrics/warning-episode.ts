@@ -5,6 +5,7 @@ import type { EarlyWarning, WarnedKind } from "./early-warning.ts";
 export type WarningEpisode = {
   kind: WarnedKind;
   key: string;
+  /** Of an episode that a narrower one explains, the day on which that one began: the day that it was told. */
   startedDay: number;
   latestDay: number;
   /** Whether it was announced itself; otherwise it is part of another entity's warning, or explained by a narrower one. */
@@ -40,6 +41,7 @@ export function announceWarnings(
   const warned = new Set(warnings.map(idOf));
   const episodes = new Map<string, WarningEpisode>();
   const announced: EarlyWarning[] = [];
+  const explained: EarlyWarning[] = [];
   const put = (entity: { kind: WarnedKind; key: string }, isAnnounced: boolean): void => {
     const { kind, key } = entity;
     const before = episodes.get(idOf(entity)) ?? ongoing.get(idOf(entity));
@@ -48,7 +50,8 @@ export function announceWarnings(
       kind,
       key,
       startedDay,
-      latestDay: asOfDay,
+      // An older as-of may be evaluated again; it does not end what a newer one saw.
+      latestDay: Math.max(asOfDay, before?.latestDay ?? asOfDay),
       isAnnounced: isAnnounced || before?.isAnnounced === true,
     });
   };
@@ -56,25 +59,34 @@ export function announceWarnings(
     (left, right) => breadth(right) - breadth(left) || left.p - right.p,
   )) {
     const isKnown = ongoing.has(idOf(warning)) || episodes.has(idOf(warning));
-    const isNews = !isKnown && !isExplained(warning, warned, ongoing);
+    const isNews = !isKnown && explaining(warning, warned, ongoing).length === 0;
     put(warning, isNews);
+    if (!isKnown && !isNews) explained.push(warning);
     if (!isNews) continue;
     announced.push(warning);
     for (const part of warning.parts) if (!ongoing.has(idOf(part))) put(part, false);
   }
+  for (const warning of explained.toReversed()) {
+    const days = explaining(warning, warned, ongoing).map(
+      (part) => episodes.get(idOf(part)) ?? ongoing.get(idOf(part)),
+    );
+    const episode = episodes.get(idOf(warning)) as WarningEpisode;
+    episode.startedDay = Math.min(asOfDay, ...days.map((part) => part?.startedDay ?? asOfDay));
+  }
   return { announced, episodes: [...episodes.values()] };
 }
 
-/** Whether one narrower warning, or those announced before together, hold most of the excess. */
-function isExplained(
+/** The one narrower warning that holds most of the excess, or those announced before that do so together; else none. */
+function explaining(
   warning: EarlyWarning,
   warned: ReadonlySet<string>,
   ongoing: ReadonlyMap<string, WarningEpisode>,
-): boolean {
+): EarlyWarning["parts"] {
   const enough = EXPLAINED * excessLines(warning);
-  if (warning.parts.some((part) => warned.has(idOf(part)) && part.excessLines >= enough)) return true;
+  const one = warning.parts.find((part) => warned.has(idOf(part)) && part.excessLines >= enough);
+  if (one !== undefined) return [one];
   const told = warning.parts.filter((part) => ongoing.get(idOf(part))?.isAnnounced === true);
-  return told.reduce((sum, part) => sum + part.excessLines, 0) >= enough && told.length > 0;
+  return told.reduce((sum, part) => sum + part.excessLines, 0) >= enough ? told : [];
 }
 
 function breadth({ kind }: { kind: WarnedKind }): number {

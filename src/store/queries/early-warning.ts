@@ -106,6 +106,8 @@ export type WarningDetailsRow = {
   ordered_to: string;
   sold_units: number;
   returned_units: number;
+  /** Lines of which at least one unit came back. */
+  returned_lines: number;
   refund_minor: number;
   label_minor: number;
   /** Returned units by stated reason or by a key of src/metrics/returned-units.ts, most first. */
@@ -135,7 +137,7 @@ const LOAD_WARNING_DETAILS = defineStatement({
                    when 'family' then p.family = $3
                    else p.analytics_category = $3 end
   ), event as materialized (
-    select e.reason, e.returned_units, e.refund_minor
+    select e.order_id, e.line_id, e.reason, e.returned_units, e.refund_minor
       from line l
       join return_event e on e.shop_key = $1 and e.order_id = l.order_id and e.line_id = l.line_id
        and e.occurred_on <= l.as_of
@@ -145,6 +147,7 @@ const LOAD_WARNING_DETAILS = defineStatement({
          end as product_title,
          min(l.ordered_on) as ordered_from, max(l.ordered_on) as ordered_to, sum(l.sold_units) as sold_units,
          coalesce((select sum(e.returned_units) from event e), 0) as returned_units,
+         (select count(distinct (e.order_id, e.line_id)) from event e where e.returned_units > 0) as returned_lines,
          coalesce((select sum(e.refund_minor) from event e), 0) as refund_minor,
          coalesce((select sum(s.label_minor)
                      from line k
