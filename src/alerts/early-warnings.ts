@@ -6,6 +6,7 @@ import { dayFromText, dayToText } from "../lib/month.ts";
 import { announceWarnings } from "../metrics/warning-episode.ts";
 import type { WarningEpisode } from "../metrics/warning-episode.ts";
 import type { Connection, Queryable } from "../store/database.ts";
+import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
 import type { AlertSettingsRow } from "../store/queries/alert-load.ts";
 import { loadListingLines, loadWarningDetails } from "../store/queries/early-warning.ts";
 import type { ListingLinesRow, WarningDetailsRow } from "../store/queries/early-warning.ts";
@@ -23,7 +24,9 @@ export async function alertsOfEarlyWarnings(
   asOfDay: number,
 ): Promise<AlertDraft[]> {
   const horizon = horizonDays(settings.primary_window_days);
+  await planForManyRows(connection);
   const evidence = await loadEvidence(connection, shopKey, { asOfDay, horizonDays: horizon });
+  await planAsUsual(connection);
   const warnings = findEarlyWarnings(evidence, horizon);
   const known = (await listWarningEpisodes(connection, shopKey)).map(episodeOf);
   const { announced, episodes } = announceWarnings(warnings, known, asOfDay);
