@@ -103,8 +103,8 @@ test("a database with all migrations of before the first release is adopted with
     );
     await rows(
       database,
-      `insert into return_label (shop_key, source, label_id, order_id, return_id, source_order_id, source_return_id,
-                                 source_order_name, tracking_number, charged_at, amount_minor, currency_code)
+      `insert into return_label (shop_key, source, label_id, order_id, return_id, said_order_id, said_return_id,
+                                 said_order_name, tracking_number, charged_at, amount_minor, currency_code)
        select 1, 'labels', 'label ' || n, 'order', 'return', 'order ' || n, 'return ' || n, 'name ' || n, 't' || n,
               '2026-01-01Z', n, 'EUR' from generate_series(1, 9) n`,
     );

@@ -116,7 +116,7 @@ async function requireFree(
   const others = await listAccountWorkspaces(database, source.source, account);
   const other = others.find((row) => row.sealed_credentials !== null && row.shop_key !== shopKey);
   if (other === undefined) return;
-  throw impossible(`The shop ${account} is connected to the workspace ${other.shop_domain} already.`);
+  throw impossible(`The shop ${account} is already connected to the workspace ${other.shop_domain}.`);
 }
 
 function settingsOf(
