@@ -1,5 +1,4 @@
-import { defineStatement } from "../src/store/database.ts";
-import type { Queryable } from "../src/store/database.ts";
+import { query } from "../src/store/query.ts";
 
 /** One order line that sold something; days are counted from 1970-01-01. */
 export type StoreLine = {
@@ -16,9 +15,10 @@ export type StoreLine = {
   returned_units: number[];
 };
 
-const LOAD_STORE_LINES = defineStatement({
-  name: "backtest_load_store_lines",
-  text: `select l.order_id, l.sku, l.product_gid, l.used, p.family, p.analytics_category,
+/** Every line of a shop that sold something, oldest first. */
+export const loadStoreLines = query<StoreLine, [shopKey: number]>(
+  "backtest_load_store_lines",
+  `select l.order_id, l.sku, l.product_gid, l.used, p.family, p.analytics_category,
                 l.ordered_on - date '1970-01-01' as ordered_day, l.sold_units,
                 coalesce(r.lag_days, '{}') as lag_days, coalesce(r.returned_units, '{}') as returned_units
            from order_line l
@@ -30,9 +30,4 @@ const LOAD_STORE_LINES = defineStatement({
               group by e.order_id, e.line_id) r on r.order_id = l.order_id and r.line_id = l.line_id
           where l.shop_key = $1 and l.sold_units > 0
           order by l.ordered_on`,
-});
-
-/** Every line of a shop that sold something, oldest first. */
-export async function loadStoreLines(database: Queryable, shopKey: number): Promise<StoreLine[]> {
-  return database.rows(LOAD_STORE_LINES, [shopKey]);
-}
+);

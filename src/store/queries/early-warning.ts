@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { query, requireRow } from "../query.ts";
 
 /**
  * Lines of one SKU and product in one condition; days are counted from 1970-01-01. Of the base period how many there
@@ -32,9 +31,14 @@ export type EvidenceRange = {
   asOfDay: number;
 };
 
-const LOAD_LISTING_LINES = defineStatement({
-  name: "load_listing_lines",
-  text: `with span as (
+/**
+ * One row per SKU, product and condition with lines in the base period or on the recent days (M17). Ranges of
+ * order_line_by_month and return_event_by_month; primary keys of product
+ * and group_day.
+ */
+export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: EvidenceRange]>(
+  "load_listing_lines",
+  `with span as (
     select date '1970-01-01' + $2::integer as base_from, date '1970-01-01' + $3::integer as base_before,
            date '1970-01-01' + $4::integer as recent_after, date '1970-01-01' + $5::integer as as_of
   ), first_return as (
@@ -77,26 +81,8 @@ const LOAD_LISTING_LINES = defineStatement({
                   and d.sold_on >= s.base_from and d.sold_on < s.base_before) d
     left join product p on p.shop_key = $1 and p.product_gid = g.product_gid
     left join returned r on r.sku = g.sku and r.product_gid = g.product_gid and r.used = g.used`,
-});
-
-/**
- * One row per SKU, product and condition with lines in the base period or on the recent days (M17). Ranges of
- * order_line_by_month and return_event_by_month; primary keys of
- * product and group_day.
- */
-export async function loadListingLines(
-  database: Queryable,
-  shopKey: number,
-  range: EvidenceRange,
-): Promise<ListingLinesRow[]> {
-  return database.rows(LOAD_LISTING_LINES, [
-    shopKey,
-    range.baseFromDay,
-    range.baseBeforeDay,
-    range.recentAfterDay,
-    range.asOfDay,
-  ]);
-}
+  (shopKey, range) => [shopKey, range.baseFromDay, range.baseBeforeDay, range.recentAfterDay, range.asOfDay],
+);
 
 /** What a warning tells of its order days (YYYY-MM-DD, both included) up to the as-of day; money in minor units. */
 export type WarningDetailsRow = {
@@ -121,9 +107,10 @@ export type WarnedRange = {
   asOfDay: number;
 };
 
-const LOAD_WARNING_DETAILS = defineStatement({
-  name: "load_warning_details",
-  text: `with span as (
+/** One row; throws when nothing was sold. A range of order_line_by_month; primary keys of return_event and label_share. */
+export const loadWarningDetails = requireRow<WarningDetailsRow, [shopKey: number, range: WarnedRange]>(
+  "load_warning_details",
+  `with span as (
     select date '1970-01-01' + $4::integer as ordered_after, date '1970-01-01' + $5::integer as as_of
   ), line as materialized (
     select l.order_id, l.line_id, l.ordered_on, l.sold_units, s.as_of
@@ -158,21 +145,5 @@ const LOAD_WARNING_DETAILS = defineStatement({
                             where e.returned_units > 0 group by e.reason) r), '[]') as reasons
     from line l
   having count(*) > 0`,
-});
-
-/** One row; throws when nothing was sold. A range of order_line_by_month; primary keys of return_event and label_share. */
-export async function loadWarningDetails(
-  database: Queryable,
-  shopKey: number,
-  range: WarnedRange,
-): Promise<WarningDetailsRow> {
-  const [row] = await database.rows<WarningDetailsRow>(LOAD_WARNING_DETAILS, [
-    shopKey,
-    range.kind,
-    range.key,
-    range.orderedAfterDay,
-    range.asOfDay,
-  ]);
-  if (row === undefined) throw new Error("a warned entity sold nothing in its window");
-  return row;
-}
+  (shopKey, range) => [shopKey, range.kind, range.key, range.orderedAfterDay, range.asOfDay],
+);

@@ -1,5 +1,5 @@
-import { defineStatement } from "../database.ts";
 import type { Queryable } from "../database.ts";
+import { query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { CHOSEN, hasGroupDays, linesOfEntities, selectionValues } from "./selection.ts";
 import type { Selection } from "./selection.ts";
@@ -45,9 +45,9 @@ const PARTS = `${CHOSEN}, entity as (select * from chosen), days as (
        and g.sold_on between date '1970-01-01' + $8::integer and date '1970-01-01' + $9::integer
   )`;
 
-const LOAD_GROUP_DAY_CURVES = defineStatement({
-  name: "load_group_day_curves",
-  text: `with ${PARTS}
+const loadGroupDayCurves = query<DayCurveRow, unknown[]>(
+  "load_group_day_curves",
+  `with ${PARTS}
   select 'own' as part, g.sold_on - date '1970-01-01' as day, g.sold_units, g.sold_lines, g.lag_days,
          g.returned_units, g.returned_lines
     from entity e
@@ -55,11 +55,11 @@ const LOAD_GROUP_DAY_CURVES = defineStatement({
      and g.sold_on between date '1970-01-01' + $6::integer and date '1970-01-01' + $7::integer
   union all
   select b.part, b.day, b.sold_units, b.sold_lines, b.lag_days, b.returned_units, b.returned_lines from base b`,
-});
+);
 
-const LOAD_LINE_DAY_CURVES = defineStatement({
-  name: "load_line_day_curves",
-  text: `with ${PARTS}, line as materialized (
+const loadLineDayCurves = query<DayCurveRow, unknown[]>(
+  "load_line_day_curves",
+  `with ${PARTS}, line as materialized (
     ${linesOfEntities("l.order_id, l.line_id, l.ordered_on, l.sold_units", "true")}
   ), sold as (
     select l.ordered_on, sum(l.sold_units) as sold_units, count(*) as sold_lines from line l group by l.ordered_on
@@ -88,7 +88,7 @@ const LOAD_LINE_DAY_CURVES = defineStatement({
     from sold s left join curve c on c.ordered_on = s.ordered_on
   union all
   select b.part, b.day, b.sold_units, b.sold_lines, b.lag_days, b.returned_units, b.returned_lines from base b`,
-});
+);
 
 /**
  * One row per part and day that sold something (M18). Groups, vendors and the workspace: rows of group_day, by its
@@ -99,12 +99,13 @@ export async function loadDayCurves(
   workspace: Workspace,
   { selection, range }: { selection: Selection; range: OutlookRange },
 ): Promise<DayCurveRow[]> {
-  const statement = hasGroupDays(selection) ? LOAD_GROUP_DAY_CURVES : LOAD_LINE_DAY_CURVES;
-  return database.rows(statement, [
+  const load = hasGroupDays(selection) ? loadGroupDayCurves : loadLineDayCurves;
+  return load(
+    database,
     ...selectionValues(workspace.shopKey, selection),
     range.fromDay,
     range.toDay,
     range.baseFromDay,
     range.baseToDay,
-  ]);
+  );
 }

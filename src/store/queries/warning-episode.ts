@@ -1,5 +1,4 @@
-import { defineStatement } from "../database.ts";
-import type { Queryable } from "../database.ts";
+import { command, query } from "../query.ts";
 
 /** The newest episode of early warnings of an entity; days are YYYY-MM-DD. */
 export type WarningEpisodeRow = {
@@ -10,23 +9,17 @@ export type WarningEpisodeRow = {
   is_announced: boolean;
 };
 
-const LIST_WARNING_EPISODES = defineStatement({
-  name: "list_warning_episodes",
-  text: `select e.entity_kind, e.entity_key, e.started_on, e.latest_on, e.is_announced
-           from warning_episode e where e.shop_key = $1`,
-});
-
 /** One row per entity that was ever warned of: a range of the primary key. */
-export async function listWarningEpisodes(
-  database: Queryable,
-  shopKey: number,
-): Promise<WarningEpisodeRow[]> {
-  return database.rows(LIST_WARNING_EPISODES, [shopKey]);
-}
+export const listWarningEpisodes = query<WarningEpisodeRow, [shopKey: number]>(
+  "list_warning_episodes",
+  `select e.entity_kind, e.entity_key, e.started_on, e.latest_on, e.is_announced
+           from warning_episode e where e.shop_key = $1`,
+);
 
-const PUT_WARNING_EPISODES = defineStatement({
-  name: "put_warning_episodes",
-  text: `insert into warning_episode (shop_key, entity_kind, entity_key, started_on, latest_on, is_announced)
+/** Keeps each entity's newest episode. */
+export const putWarningEpisodes = command<[shopKey: number, episodes: readonly WarningEpisodeRow[]]>(
+  "put_warning_episodes",
+  `insert into warning_episode (shop_key, entity_kind, entity_key, started_on, latest_on, is_announced)
          select w.shop_key, e.entity_kind, e.entity_key, e.started_on, e.latest_on, e.is_announced
            from workspace w
           cross join jsonb_to_recordset($2::jsonb) e (entity_kind text, entity_key text, started_on date,
@@ -34,23 +27,11 @@ const PUT_WARNING_EPISODES = defineStatement({
           where w.shop_key = $1
          on conflict (shop_key, entity_kind, entity_key) do update
             set started_on = excluded.started_on, latest_on = excluded.latest_on, is_announced = excluded.is_announced`,
-});
-
-/** Keeps each entity's newest episode. */
-export async function putWarningEpisodes(
-  database: Queryable,
-  shopKey: number,
-  episodes: readonly WarningEpisodeRow[],
-): Promise<void> {
-  await database.rows(PUT_WARNING_EPISODES, [shopKey, JSON.stringify(episodes)]);
-}
-
-const MARK_WARNED = defineStatement({
-  name: "mark_warned",
-  text: `update workspace set warned_on = $2, warned_version = data_version where shop_key = $1`,
-});
+  (shopKey, episodes) => [shopKey, JSON.stringify(episodes)],
+);
 
 /** Notes that early warnings were looked for as of a day (YYYY-MM-DD) at the present data version. */
-export async function markWarned(database: Queryable, shopKey: number, asOfDay: string): Promise<void> {
-  await database.rows(MARK_WARNED, [shopKey, asOfDay]);
-}
+export const markWarned = command<[shopKey: number, asOfDay: string]>(
+  "mark_warned",
+  `update workspace set warned_on = $2, warned_version = data_version where shop_key = $1`,
+);
