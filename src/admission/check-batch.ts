@@ -5,7 +5,6 @@ import { hashSecret } from "./token.ts";
 
 /** One request as the checks see it. */
 export type AdmissionRequest = {
-  /** Decimal text of a bigint. */
   shopKey: number;
   tokenId: string;
   secret: string;

@@ -115,7 +115,7 @@ function expectedBy(schema: TSchema): string {
   return inner === schema ? what : `${what} or null`;
 }
 
-/** Texts may be a customer's: only what is one of a few words is told. */
+/** A text may be a customer's, so its value is quoted only where a few words are allowed. */
 function kindOf(value: unknown, schema: TSchema): string {
   if (value === undefined) return "missing";
   if (typeof value === "string")
