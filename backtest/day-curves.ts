@@ -1,16 +1,14 @@
 import type { DayCurve } from "../src/metrics/outlook.ts";
 import type { StoreLine } from "./store-lines.ts";
 
-/** The days of lines, oldest first, as they were known on `asOfDay`. */
-export function dayCurves(lines: readonly StoreLine[], asOfDay = Infinity): DayCurve[] {
+/** The days of lines, oldest first. */
+export function dayCurves(lines: readonly StoreLine[]): DayCurve[] {
   return [...Map.groupBy(lines, (line) => line.ordered_day)]
-    .filter(([day]) => day <= asOfDay)
     .toSorted(([left], [right]) => left - right)
     .map(([day, ordered]) => {
       const steps = new Map<number, { units: number; lines: number }>();
       for (const { lag_days: lags, returned_units: units } of ordered) {
         for (const [place, lag] of lags.entries()) {
-          if (day + lag > asOfDay) continue;
           const step = steps.get(lag) ?? { units: 0, lines: 0 };
           step.units += units[place] as number;
           step.lines += place === 0 ? 1 : 0;

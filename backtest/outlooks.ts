@@ -1,6 +1,6 @@
 import { horizonDays } from "../src/metrics/age-curve.ts";
 import { firstDayOfMonth, lastDayOfMonth, monthOfDay } from "../src/lib/month.ts";
-import { outlookModel, outlookOf } from "../src/metrics/outlook.ts";
+import { outlookModel, outlookOf, unitsBy } from "../src/metrics/outlook.ts";
 import type { DayCurve } from "../src/metrics/outlook.ts";
 import { dayCurves } from "./day-curves.ts";
 import type { StoreLine } from "./store-lines.ts";
@@ -80,11 +80,11 @@ function scoredMonths({ store, own, windowDays, ageDays, lastDay }: Question): S
     if (model === null) continue;
     const now = known.filter(({ day }) => day >= firstDayOfMonth(month) && day <= lastDayOfMonth(month));
     const sold = sum(whole, (day) => day.soldUnits);
-    const truth = sum(whole, (day) => unitsInside(day, windowDays));
+    const truth = sum(whole, (day) => unitsBy(day, windowDays));
     const outlook = outlookOf(model, now, LEVELS);
     scored.push({
       error: Math.abs(outlook.returnedUnits - truth) / sold,
-      errorAsIs: Math.abs(sum(now, (day) => unitsInside(day, windowDays)) - truth) / sold,
+      errorAsIs: Math.abs(sum(now, (day) => unitsBy(day, windowDays)) - truth) / sold,
       isHeld: outlook.intervals.map(({ low, high }) => truth >= low - 1e-9 && truth <= high + 1e-9),
     });
   }
@@ -110,11 +110,6 @@ function knownBy(day: DayCurve, asOfDay: number): DayCurve {
     returnedUnits: day.returnedUnits.slice(0, places),
     returnedLines: day.returnedLines.slice(0, places),
   };
-}
-
-function unitsInside({ lagDays, returnedUnits }: DayCurve, windowDays: number): number {
-  const places = lagDays.filter((lag) => lag <= windowDays).length;
-  return returnedUnits[places - 1] ?? 0;
 }
 
 function sum<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {

@@ -1,5 +1,5 @@
 import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
-import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
+import { RECENT_DAYS, entityId, findEarlyWarnings } from "../metrics/early-warning.ts";
 import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../metrics/early-warning.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { dayFromText, dayToText } from "../lib/month.ts";
@@ -9,7 +9,7 @@ import type { Connection, Queryable } from "../store/database.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
 import type { AlertSettingsRow } from "../store/queries/alert-load.ts";
 import { loadListingLines, loadWarningDetails } from "../store/queries/early-warning.ts";
-import type { ListingLinesRow, WarningDetailsRow } from "../store/queries/early-warning.ts";
+import type { ListingLinesRow } from "../store/queries/early-warning.ts";
 import { listWarningEpisodes, putWarningEpisodes } from "../store/queries/warning-episode.ts";
 import type { WarningEpisodeRow } from "../store/queries/warning-episode.ts";
 import type { AlertDraft } from "./alert-draft.ts";
@@ -61,10 +61,8 @@ export async function loadEvidence(
 /** The first day of an entity's newest episode, by kind and key. */
 export async function loadWarnedDays(connection: Connection, shopKey: number) {
   const rows = await listWarningEpisodes(connection, shopKey);
-  const days = new Map(
-    rows.map((row) => [`${row.entity_kind}:${row.entity_key}`, episodeOf(row).startedDay]),
-  );
-  return (kind: string, key: string): number | null => days.get(`${kind}:${key}`) ?? null;
+  const days = new Map(rows.map(episodeOf).map((episode) => [entityId(episode), episode.startedDay]));
+  return (entity: { kind: string; key: string }): number | null => days.get(entityId(entity)) ?? null;
 }
 
 function listingLinesOf(row: ListingLinesRow, asOfDay: number): ListingLines {
@@ -90,7 +88,7 @@ async function detailsOf(
   settings: AlertSettingsRow,
   { warning, asOfDay }: { warning: EarlyWarning; asOfDay: number },
 ): Promise<WarningDetails> {
-  const row: WarningDetailsRow = await loadWarningDetails(connection, shopKey, {
+  const row = await loadWarningDetails(connection, shopKey, {
     kind: warning.kind,
     key: warning.key,
     orderedAfterDay: asOfDay - warning.windowDays,

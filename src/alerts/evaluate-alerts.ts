@@ -103,7 +103,7 @@ async function alertsOfMonths(
         kind: row.entity_kind,
         key: row.entity_key,
         title: row.product_title,
-        warnedDay: warnedDayOf(row.entity_kind, row.entity_key),
+        warnedDay: warnedDayOf({ kind: row.entity_kind, key: row.entity_key }),
         months: row.months.map(monthOf),
       },
       spikeSettings,

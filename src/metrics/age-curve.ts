@@ -10,6 +10,12 @@ export function horizonDays(windowDays: number): number {
 
 /** How many days the base period has. */
 export const BASE_DAYS = 240;
+/** Days of it on which the store sold anything, below which nothing is learned from it. */
+export const FEWEST_BASE_DAYS = 60;
+/** Returned lines of a category from which it has a curve of its own, instead of the store's. */
+export const FEWEST_CATEGORY_LINES = 200;
+/** Returned lines that an entity's rate is held to that of its category or store by. */
+export const PRIOR_LINES = 5;
 
 /** Order days of the base period of an as-of day: `fromDay` included, `beforeDay` not. */
 export function basePeriod(asOfDay: number, horizon: number): { fromDay: number; beforeDay: number } {

@@ -1,10 +1,16 @@
-import { ageCurve, shareAt } from "./age-curve.ts";
+import { FEWEST_BASE_DAYS, FEWEST_CATEGORY_LINES, PRIOR_LINES, ageCurve, shareAt } from "./age-curve.ts";
 import type { AgeCurve, BaseLines } from "./age-curve.ts";
 import { tailProbability } from "./negative-binomial.ts";
+import type { GammaRate } from "./negative-binomial.ts";
 
 /** From the narrowest to the broadest. A product has its lines in new condition (M14). */
 export const WARNED_KINDS = ["sku", "product", "family", "analytics_category"] as const;
 export type WarnedKind = (typeof WARNED_KINDS)[number];
+
+/** The place of a kind from the narrowest to the broadest. */
+export function breadthOf({ kind }: { kind: WarnedKind }): number {
+  return WARNED_KINDS.indexOf(kind);
+}
 
 /** What belongs to one SKU and product in one condition, in order lines; ages are days at the as-of day. */
 export type ListingLines = {
@@ -26,11 +32,8 @@ export type ListingLines = {
 
 /** Ages of the order days that are judged together: below 7, 14, 28, 56 days. */
 export const WINDOWS_DAYS = [7, 14, 28, 56] as const;
-export const RECENT_DAYS = 56;
-const FEWEST_BASE_DAYS = 60;
+export const RECENT_DAYS = Math.max(...WINDOWS_DAYS);
 const FEWEST_RETURNED_LINES = 5;
-const FEWEST_CATEGORY_LINES = 200;
-const PRIOR_LINES = 5;
 const LEAST_RATIO = 1.5;
 const LARGEST_P = 0.001;
 /** The part of an entity's excess from which a narrower one is named as part of it. */
@@ -48,6 +51,11 @@ export type EarlyWarning = WindowLines & {
   /** Narrower entities with a fifth or more of the excess, the largest first. */
   parts: { kind: WarnedKind; key: string; excessLines: number }[];
 };
+
+/** Names an entity among all kinds. */
+export function entityId({ kind, key }: { kind: string; key: string }): string {
+  return `${kind}:${key}`;
+}
 
 /** Returned lines beyond the expected ones. */
 export function excessLines({ returnedLines, expectedLines }: WindowLines): number {
@@ -91,10 +99,6 @@ type Entity = {
   returnedLines: number;
 };
 
-function idOf(kind: WarnedKind, key: string): string {
-  return `${kind}:${key}`;
-}
-
 /** The curve of a category with enough returned lines, else the store's; null when the store has none. */
 function curvesByCategory(listings: readonly ListingLines[], horizonDays: number) {
   const store = ageCurve(
@@ -123,15 +127,14 @@ function entitiesOf(
     const member = { listing, curve: curveOf(listing.category) };
     const recentLines = sum(listing.recent.lines);
     const returnedLines = listing.recent.returnedOrders.length;
-    for (const [kind, key] of entityKeys(listing)) {
-      const entity = entities.get(idOf(kind, key)) ?? {
-        kind,
-        key,
+    for (const named of entitiesNamedBy(listing)) {
+      const entity = entities.get(entityId(named)) ?? {
+        ...named,
         members: [],
         recentLines: 0,
         returnedLines: 0,
       };
-      entities.set(idOf(kind, key), entity);
+      entities.set(entityId(named), entity);
       entity.members.push(member);
       entity.recentLines += recentLines;
       entity.returnedLines += returnedLines;
@@ -140,17 +143,17 @@ function entitiesOf(
   return entities;
 }
 
-function* entityKeys({
+function* entitiesNamedBy({
   sku,
   productGid,
   used,
   family,
   category,
-}: ListingLines): Generator<[WarnedKind, string]> {
-  if (sku !== null) yield ["sku", sku];
-  if (productGid !== null && !used) yield ["product", productGid];
-  if (family !== null) yield ["family", family];
-  if (category !== null) yield ["analytics_category", category];
+}: ListingLines): Generator<{ kind: WarnedKind; key: string }> {
+  if (sku !== null) yield { kind: "sku", key: sku };
+  if (productGid !== null && !used) yield { kind: "product", key: productGid };
+  if (family !== null) yield { kind: "family", key: family };
+  if (category !== null) yield { kind: "analytics_category", key: category };
 }
 
 /** The window with the smallest p, when that calls for a warning. */
@@ -159,18 +162,18 @@ function mostUnlikelyWindow(entity: Entity, sellers: number): (WindowLines & { p
   const rate = rateOf(entity);
   let found: (WindowLines & { p: number }) | null = null;
   for (const windowDays of WINDOWS_DAYS) {
-    const counts = countWindow(entity, windowDays);
-    const expectedLines = (counts.exposure * rate.shape) / rate.weight;
-    if (counts.returnedLines < Math.max(FEWEST_RETURNED_LINES, LEAST_RATIO * expectedLines)) continue;
-    const p = WINDOWS_DAYS.length * sellers * tailProbability(counts.returnedLines, rate, counts.exposure);
+    const { exposure, ...counts } = countWindow(entity, rate, windowDays);
+    const { returnedLines, expectedLines } = counts;
+    if (returnedLines < Math.max(FEWEST_RETURNED_LINES, LEAST_RATIO * expectedLines)) continue;
+    const p = WINDOWS_DAYS.length * sellers * tailProbability(returnedLines, rate, exposure);
     if (p > LARGEST_P || p >= (found?.p ?? Infinity)) continue;
-    found = { windowDays, lines: counts.lines, returnedLines: counts.returnedLines, expectedLines, p };
+    found = { ...counts, p };
   }
   return found;
 }
 
 /** The rate per line: the entity's own in the base period, held weakly to that of its categories or store. */
-function rateOf({ members }: Entity) {
+function rateOf({ members }: Entity): GammaRate {
   let lines = 0;
   let returnedLines = 0;
   let weighed = 0;
@@ -188,8 +191,12 @@ function rateOf({ members }: Entity) {
   return { shape: returnedLines + PRIOR_LINES, weight: lines + (PRIOR_LINES * weighed) / guessed };
 }
 
-/** Lines of one order count once: they come back for one reason, in one parcel. */
-function countWindow({ members }: Entity, windowDays: number) {
+/** Lines of one order count once: they come back for one reason, in one parcel. `exposure` is lines by their share. */
+function countWindow(
+  { members }: Entity,
+  rate: GammaRate,
+  windowDays: number,
+): WindowLines & { exposure: number } {
   let lines = 0;
   let exposure = 0;
   const orders = new Set<string>();
@@ -204,7 +211,13 @@ function countWindow({ members }: Entity, windowDays: number) {
       if ((recent.returnedAgeDays[place] as number) < windowDays) orders.add(order);
     }
   }
-  return { lines, exposure, returnedLines: orders.size };
+  return {
+    windowDays,
+    lines,
+    returnedLines: orders.size,
+    expectedLines: (exposure * rate.shape) / rate.weight,
+    exposure,
+  };
 }
 
 function partsOf(
@@ -214,20 +227,19 @@ function partsOf(
 ): EarlyWarning["parts"] {
   const narrower = new Map<string, Entity>();
   for (const { listing } of entity.members) {
-    for (const [kind, key] of entityKeys(listing)) {
-      if (WARNED_KINDS.indexOf(kind) < WARNED_KINDS.indexOf(entity.kind)) {
-        narrower.set(idOf(kind, key), entities.get(idOf(kind, key)) as Entity);
+    for (const named of entitiesNamedBy(listing)) {
+      if (breadthOf(named) < breadthOf(entity)) {
+        narrower.set(entityId(named), entities.get(entityId(named)) as Entity);
       }
     }
   }
   return [...narrower.values()]
     .filter((part) => part.returnedLines > 0)
-    .map((part) => {
-      const counts = countWindow(part, found.windowDays);
-      const rate = rateOf(part);
-      const expectedLines = (counts.exposure * rate.shape) / rate.weight;
-      return { kind: part.kind, key: part.key, excessLines: counts.returnedLines - expectedLines };
-    })
+    .map((part) => ({
+      kind: part.kind,
+      key: part.key,
+      excessLines: excessLines(countWindow(part, rateOf(part), found.windowDays)),
+    }))
     .filter((part) => part.excessLines >= PART_OF_EXCESS * excessLines(found))
     .toSorted((left, right) => right.excessLines - left.excessLines);
 }

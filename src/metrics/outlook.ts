@@ -1,4 +1,11 @@
-import { ageCurve, basePeriod, shareAt } from "./age-curve.ts";
+import {
+  FEWEST_BASE_DAYS,
+  FEWEST_CATEGORY_LINES,
+  PRIOR_LINES,
+  ageCurve,
+  basePeriod,
+  shareAt,
+} from "./age-curve.ts";
 import type { AgeCurve } from "./age-curve.ts";
 import { monthOfDay, lastDayOfMonth } from "../lib/month.ts";
 import { quantiles } from "./negative-binomial.ts";
@@ -38,8 +45,6 @@ export type Outlook = {
 
 /** So many complete months show how much a selection's months differ. */
 export const OUTLOOK_MONTHS = 24;
-const FEWEST_BASE_DAYS = 60;
-const PRIOR_LINES = 5;
 /** Relative variance between months of a selection of which little is known, and the months that it counts for. */
 const USUAL_SPREAD = 0.02;
 const USUAL_MONTHS = 6;
@@ -47,8 +52,6 @@ const USUAL_MONTHS = 6;
 const WIDENING = 1.25;
 /** The part of the days, those with the most units per line, that says nothing of usual lines. */
 const UNUSUAL_DAYS = 0.05;
-
-const FEWEST_CATEGORY_LINES = 200;
 
 /** The days whose curve is followed: the category's where enough of it came back within the horizon, else the store's. */
 export function curveDaysOf(
@@ -160,8 +163,8 @@ function stepsOf({ soldLines, lagDays, returnedLines }: DayCurve) {
   };
 }
 
-/** What came back at most so many days after the order. */
-function unitsBy(day: DayCurve, days: number): number {
+/** Units that came back at most so many days after the order. */
+export function unitsBy(day: DayCurve, days: number): number {
   return sumBy(day.lagDays, day.returnedUnits, days);
 }
 

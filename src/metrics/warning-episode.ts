@@ -1,4 +1,4 @@
-import { WARNED_KINDS, excessLines } from "./early-warning.ts";
+import { breadthOf, entityId, excessLines } from "./early-warning.ts";
 import type { EarlyWarning, WarnedKind } from "./early-warning.ts";
 
 /** Days on which an entity was warned of, with at most 45 days between two of them; days count from 1970-01-01. */
@@ -36,17 +36,17 @@ export function announceWarnings(
   const ongoing = new Map(
     known
       .filter((episode) => asOfDay - episode.latestDay <= EPISODE_GAP_DAYS)
-      .map((episode) => [idOf(episode), episode]),
+      .map((episode) => [entityId(episode), episode]),
   );
-  const warned = new Set(warnings.map(idOf));
+  const warned = new Set(warnings.map(entityId));
   const episodes = new Map<string, WarningEpisode>();
   const announced: EarlyWarning[] = [];
   const explained: EarlyWarning[] = [];
   const put = (entity: { kind: WarnedKind; key: string }, isAnnounced: boolean): void => {
     const { kind, key } = entity;
-    const before = episodes.get(idOf(entity)) ?? ongoing.get(idOf(entity));
+    const before = episodes.get(entityId(entity)) ?? ongoing.get(entityId(entity));
     const startedDay = before?.startedDay ?? asOfDay;
-    episodes.set(idOf(entity), {
+    episodes.set(entityId(entity), {
       kind,
       key,
       startedDay,
@@ -56,21 +56,21 @@ export function announceWarnings(
     });
   };
   for (const warning of warnings.toSorted(
-    (left, right) => breadth(right) - breadth(left) || left.p - right.p,
+    (left, right) => breadthOf(right) - breadthOf(left) || left.p - right.p,
   )) {
-    const isKnown = ongoing.has(idOf(warning)) || episodes.has(idOf(warning));
+    const isKnown = ongoing.has(entityId(warning)) || episodes.has(entityId(warning));
     const isNews = !isKnown && explaining(warning, warned, ongoing).length === 0;
     put(warning, isNews);
     if (!isKnown && !isNews) explained.push(warning);
     if (!isNews) continue;
     announced.push(warning);
-    for (const part of warning.parts) if (!ongoing.has(idOf(part))) put(part, false);
+    for (const part of warning.parts) if (!ongoing.has(entityId(part))) put(part, false);
   }
   for (const warning of explained.toReversed()) {
     const days = explaining(warning, warned, ongoing).map(
-      (part) => episodes.get(idOf(part)) ?? ongoing.get(idOf(part)),
+      (part) => episodes.get(entityId(part)) ?? ongoing.get(entityId(part)),
     );
-    const episode = episodes.get(idOf(warning)) as WarningEpisode;
+    const episode = episodes.get(entityId(warning)) as WarningEpisode;
     episode.startedDay = Math.min(asOfDay, ...days.map((part) => part?.startedDay ?? asOfDay));
   }
   return { announced, episodes: [...episodes.values()] };
@@ -83,16 +83,8 @@ function explaining(
   ongoing: ReadonlyMap<string, WarningEpisode>,
 ): EarlyWarning["parts"] {
   const enough = EXPLAINED * excessLines(warning);
-  const one = warning.parts.find((part) => warned.has(idOf(part)) && part.excessLines >= enough);
+  const one = warning.parts.find((part) => warned.has(entityId(part)) && part.excessLines >= enough);
   if (one !== undefined) return [one];
-  const told = warning.parts.filter((part) => ongoing.get(idOf(part))?.isAnnounced === true);
+  const told = warning.parts.filter((part) => ongoing.get(entityId(part))?.isAnnounced === true);
   return told.reduce((sum, part) => sum + part.excessLines, 0) >= enough ? told : [];
-}
-
-function breadth({ kind }: { kind: WarnedKind }): number {
-  return WARNED_KINDS.indexOf(kind);
-}
-
-function idOf({ kind, key }: { kind: WarnedKind; key: string }): string {
-  return `${kind}:${key}`;
 }
