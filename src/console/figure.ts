@@ -1,0 +1,35 @@
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
+
+/** An answer of the API, under the name by which its page lists the request ("report", "worst_by_rate"). */
+export type ApiAnswer<Body = unknown> = { name: string; body: Body };
+
+/** Writes a figure for people. It may round, because the exact value stays in the markup. */
+export type Format<Value> = (value: Value) => string | Html;
+
+/**
+ * C1: the one way to write a figure. `path` leads from `data` of the answer to the value, as "summary/return_rate" or
+ * "0/sold_units", or from `meta` as "meta/total_eligible". The markup holds the exact value of the API and where it
+ * comes from. C5: null shows a dash and `absent`, its reason.
+ */
+export function figure<Value extends number | string | boolean>(
+  answer: ApiAnswer,
+  path: string,
+  format: Format<Value>,
+  absent = "not known",
+): Html {
+  const value = valueAt(answer, path);
+  const source = `${answer.name}/${path}`;
+  if (value === null || value === undefined) {
+    return html`<data class="absent" value="null" data-from="${source}">– <small>${absent}</small></data>`;
+  }
+  const exact = typeof value === "string" ? value : JSON.stringify(value);
+  return html`<data value="${exact}" data-from="${source}">${format(value as Value)}</data>`;
+}
+
+/** The value to which a path of `figure` leads. */
+export function valueAt({ body }: ApiAnswer, path: string): unknown {
+  const steps = path.split("/");
+  const start = steps[0] === "meta" ? body : (body as { data: unknown }).data;
+  return steps.reduce<unknown>((value, step) => (value as Record<string, unknown> | null)?.[step], start);
+}

@@ -1,0 +1,64 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { AnyEndpoint } from "../contract/registry.ts";
+import type { Html } from "../lib/html.ts";
+import type { ApiAnswer } from "./figure.ts";
+
+/** Rights of a member; each includes those before it. */
+export const ROLES = ["viewer", "admin", "owner"] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The parameters of a request by name, as an address has them. */
+export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** One request of the API that a page made; the API box and the tests read the list. */
+export type MadeRequest = {
+  /** Its name within the page, with which `data-from` begins. */
+  name: string;
+  endpoint: Endpoint;
+  parameters: Readonly<Record<string, string>>;
+};
+
+/** What a page is given. */
+export type PageCall = {
+  shopDomain: string;
+  currencyCode: string;
+  entitlements: readonly string[];
+  role: Role;
+  /** The page's own query, which is the state of its view. */
+  query: URLSearchParams;
+  /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
+  href(path: string, parameters?: Parameters): string;
+  /**
+   * Asks the API's own operation, uncounted, and lists the request under `name`. Parameters that are undefined or empty are
+   * left out. Throws `ApiError`.
+   */
+  read<Body = unknown>(
+    name: string,
+    endpoint: AnyEndpoint["name"],
+    parameters: Parameters,
+  ): Promise<ApiAnswer<Body>>;
+};
+
+/** What a view makes: the frame adds navigation, the as-of line, and the API box of the requests. */
+export type View = {
+  title: string;
+  body: Html;
+};
+
+/** One page under /w/<shop_domain>; the registry lists them, and one loop serves them. */
+export type Page<Data = unknown> = {
+  /** For logs and metrics. */
+  name: string;
+  /** Below /w/<shop_domain>; "" = the overview. */
+  path: string;
+  role: Role;
+  /** Text of the link in the navigation; null = not listed there. */
+  link: string | null;
+  data: (call: PageCall) => Promise<Data>;
+  view: (data: Data, call: PageCall) => View;
+};
+
+/** Keeps a page's data and view of one type, and gives the registry pages of any. */
+export function definePage<Data>(page: Page<Data>): Page {
+  return page as Page;
+}
