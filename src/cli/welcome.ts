@@ -1,7 +1,7 @@
+import { curlLine, shellQuoted } from "../contract/written-request.ts";
 import { demoTokenFile, hasDemoToken } from "../control/demo.ts";
 import { showWorkspaces } from "../control/workspace.ts";
 import { formatFields } from "../lib/table.ts";
-import { curlLine, shellQuoted } from "./curl.ts";
 import type { CreatedDemo } from "./demo.ts";
 import type { Session } from "./session.ts";
 import { VERSION } from "../lib/version.ts";
