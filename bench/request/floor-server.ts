@@ -14,7 +14,8 @@ const texts = JSON.parse(readFileSync(process.argv[3] ?? "", "utf8")) as Record<
 const server = createServer({
   operations: (ENDPOINTS as readonly Endpoint[]).map((endpoint): Operation => {
     const answer = { kind: "json", text: texts[endpoint.name] ?? "{}" } as const;
-    return { endpoint, perform: () => Promise.resolve(answer) };
+    const ask = () => Promise.resolve(answer);
+    return { endpoint, perform: ask, read: ask };
   }),
   surfaces: [],
   logger: createServiceLogger("info"),

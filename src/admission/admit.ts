@@ -7,6 +7,7 @@ import { workspaceOf } from "../store/queries/workspace-load.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAdmissionQueue } from "./admission-queue.ts";
 import type { AdmissionResult } from "./check-batch.ts";
+import { billingInactive, entitlementMissing, notReady, unauthorized, unknownToken } from "./refusals.ts";
 import type { NodeOfShop } from "./shop-nodes.ts";
 import { parseToken } from "./token.ts";
 
@@ -85,9 +86,9 @@ function refuse(result: AdmissionResult, now: Date): void {
     case "expired_token":
       throw unauthorized("The API token has expired.");
     case "billing_inactive":
-      throw new ApiError("forbidden", "Billing of this workspace is not active.");
+      throw billingInactive();
     case "entitlement_missing":
-      throw new ApiError("forbidden", `The workspace's plan does not include ${missing}.`);
+      throw entitlementMissing(String(missing));
     case "scope_missing":
       throw new ApiError("forbidden", `The API token lacks the scope ${missing}.`, {
         missingScope: missing,
@@ -108,14 +109,6 @@ function refuse(result: AdmissionResult, now: Date): void {
   }
 }
 
-export function unknownToken(): ApiError {
-  return unauthorized("The API token is not known.");
-}
-
-function unauthorized(message: string): ApiError {
-  return new ApiError("unauthorized", message);
-}
-
 const DAY_MS = 86_400_000;
 
 function quotaOf({ row, usedRequests }: AdmissionResult): QuotaState | null {
@@ -125,12 +118,4 @@ function quotaOf({ row, usedRequests }: AdmissionResult): QuotaState | null {
     used: usedRequests ?? 0,
     resetsAt: new Date(Date.parse(`${row.usage_day}T00:00:00Z`) + DAY_MS),
   };
-}
-
-export function notReady(readiness: string, quota: QuotaState | null): ApiError {
-  const message =
-    readiness === "reconnecting"
-      ? "The shop is not ready (reconnecting): the store refuses access until its owner connects it again."
-      : `The shop is not ready (${readiness}); try again after the next sync.`;
-  return new ApiError("not_ready", message, { quota });
 }

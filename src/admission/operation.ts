@@ -6,31 +6,39 @@ import { compileRequest } from "../contract/input.ts";
 import type { RawInput } from "../contract/input.ts";
 import { MCP_WORDS, REST_WORDS } from "../contract/vocabulary.ts";
 import type { Vocabulary } from "../contract/vocabulary.ts";
-import type { Snapshot } from "../store/workspace.ts";
-import type { Admission, Admit } from "./admit.ts";
+import type { Snapshot, Workspace } from "../store/workspace.ts";
+import { checkMember } from "./admit-member.ts";
+import type { MemberAdmission } from "./admit-member.ts";
+import type { Admit } from "./admit.ts";
 import type { Answers, ReadyAnswer } from "./answers.ts";
 import type { GiveBack } from "./give-back.ts";
+import { shopBusy, unknownToken } from "./refusals.ts";
 import { ShopBusy } from "./shop-queue.ts";
 import type { ShopQueue } from "./shop-queue.ts";
+import { WorkspaceGone } from "./snapshot.ts";
 import type { OpenSnapshot } from "./snapshot.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
 
-/** A request as a surface received it; its parameters are read only once it is admitted. */
-export type RawRequest = {
-  authorization: string | undefined;
-  words: Vocabulary;
-  parameters: () => RawInput;
-};
+/** What is asked, in a surface's words; its parameters are read only once it is admitted. */
+export type MemberRequest = { words: Vocabulary; parameters: () => RawInput };
 
-/** One endpoint ready to run: admission, input, handler, in the order of the contract. */
+/** The same as a surface received it with a token. */
+export type RawRequest = MemberRequest & { authorization: string | undefined };
+
+/** One endpoint ready to run: a gate, input, handler, in the order of the contract. */
 export type Operation = {
   endpoint: Endpoint;
-  /** Throws `ApiError`; `onAdmitted` hears the quota and who asks before the input is read. */
+  /** Answers a token, counted. Throws `ApiError`; `onAdmitted` hears the quota and who asks before the input is read. */
   perform(
     request: RawRequest,
     onAdmitted: (quota: QuotaState | null, tokenId: string) => void,
   ): Promise<ReadyAnswer>;
+  /**
+   * Answers a member, uncounted. Throws the `ApiError` that a token of the workspace would get; `not_found` when the
+   * workspace has been deleted meanwhile.
+   */
+  read(admission: MemberAdmission, request: MemberRequest): Promise<ReadyAnswer>;
 };
 
 export type Gate = {
@@ -42,7 +50,7 @@ export type Gate = {
   giveBack: GiveBack;
 };
 
-/** Joins an endpoint's contract, the gate and the handler. REST and MCP call nothing else. */
+/** Joins an endpoint's contract, the gates and the handler. REST, MCP and the console call nothing else. */
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
@@ -53,42 +61,41 @@ export function createOperation<E extends Endpoint>(
     mcp: compileRequest(endpoint, MCP_WORDS),
   };
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
+  const answer = async (workspace: Workspace, { words, parameters }: MemberRequest): Promise<ReadyAnswer> => {
+    const input = readers[words.surface](parameters()) as Input<E>;
+    const make = () =>
+      openSnapshot(workspace, async (snapshot) => ({
+        workspace: snapshot.workspace,
+        answer: await handler({ ...snapshot, input }),
+      }));
+    return answers({
+      endpoint,
+      workspace,
+      input,
+      now: new Date(),
+      make: () => shopQueue(workspace.shopKey, make),
+    });
+  };
   return {
     endpoint,
     perform: async (request, onAdmitted) => {
       const admission = await admit(request.authorization, need);
-      const { workspace, quota, tokenId } = admission;
-      onAdmitted(quota, tokenId);
-      const input = readers[request.words.surface](request.parameters()) as Input<E>;
-      const make = () =>
-        openSnapshot(workspace, async (snapshot) => ({
-          workspace: snapshot.workspace,
-          answer: await handler({ ...snapshot, input }),
-        }));
-      return answers({
-        endpoint,
-        workspace,
-        input,
-        now: new Date(),
-        make: () => shopQueue(workspace.shopKey, make),
-      }).catch(refuseWhenBusy(admission, giveBack));
+      onAdmitted(admission.quota, admission.tokenId);
+      return answer(admission.workspace, request).catch(async (error: unknown) => {
+        if (error instanceof WorkspaceGone) throw unknownToken();
+        // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
+        if (error instanceof ShopBusy) throw shopBusy(await giveBack(admission));
+        throw error;
+      });
     },
-  };
-}
-
-const RETRY_BUSY_SECONDS = 1;
-
-/**
- * Returns what turns `ShopBusy` into a 429. Such a request was counted before it waited, since only admission knows the data
- * version, and so whether its answer is remembered; it is given back.
- */
-function refuseWhenBusy(admission: Admission, giveBack: GiveBack): (error: unknown) => Promise<never> {
-  return async (error) => {
-    if (!(error instanceof ShopBusy)) throw error;
-    throw new ApiError(
-      "rate_limited",
-      "Too many requests of this workspace are being answered: send fewer at once.",
-      { quota: await giveBack(admission), retryAfterSeconds: RETRY_BUSY_SECONDS },
-    );
+    read: async (admission, request) => {
+      checkMember(admission, endpoint);
+      return answer(admission.workspace, request).catch((error: unknown) => {
+        if (error instanceof WorkspaceGone)
+          throw new ApiError("not_found", "This workspace has been deleted.");
+        if (error instanceof ShopBusy) throw shopBusy(null);
+        throw error;
+      });
+    },
   };
 }

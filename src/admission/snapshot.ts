@@ -1,7 +1,12 @@
 import type { DatabasePool } from "../store/database.ts";
 import { loadWorkspace } from "../store/queries/workspace-load.ts";
 import type { Snapshot, Workspace } from "../store/workspace.ts";
-import { notReady, unknownToken } from "./admit.ts";
+import { notReady } from "./refusals.ts";
+
+/** The workspace was deleted after its request was admitted. Each gate says so in its own words. */
+export class WorkspaceGone extends Error {
+  override name = "WorkspaceGone";
+}
 
 /** Runs `work` on one snapshot of an admitted workspace. */
 export type OpenSnapshot = <Result>(
@@ -11,14 +16,14 @@ export type OpenSnapshot = <Result>(
 
 /**
  * Reads a request's settings and facts from one snapshot of the database, so that no answer pairs the facts of one data
- * version with the settings of another. The snapshot is never older than the admission. Throws an `ApiError` when the
- * workspace has gone or is not ready in it.
+ * version with the settings of another. The snapshot is never older than the admission. Throws `WorkspaceGone`, or an
+ * `ApiError` when the workspace is not ready in it.
  */
 export function createSnapshots(database: Pick<DatabasePool, "snapshot">): OpenSnapshot {
   return (admitted, work) =>
     database.snapshot(async (connection) => {
       const found = await loadWorkspace(connection, admitted);
-      if (found === null) throw unknownToken();
+      if (found === null) throw new WorkspaceGone();
       if (found.readiness !== "ready") throw notReady(found.readiness, null);
       return work({ database: connection, workspace: found.workspace });
     });

@@ -11,9 +11,19 @@ export type SourceState = {
   lastSyncedAt: Date | null;
 };
 
+/** The person of a valid session as a member of a workspace; only `findMember` makes one. */
+export type Member = {
+  readonly [admitted]: true;
+  shopKey: number;
+  userId: string;
+  userName: string;
+  role: "viewer" | "admin" | "owner";
+};
+
 /**
  * The workspace of an admitted request. Every query function of the request path takes one, and only admission and
- * `loadWorkspace`, which takes an admitted one, make one: a query can never run for a tenant whose token was not checked.
+ * `loadWorkspace`, which takes an admitted one or a member of one, make one: a query can never run for a tenant whose
+ * token or member was not checked.
  */
 export type Workspace = {
   readonly [admitted]: true;

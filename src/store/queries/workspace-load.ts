@@ -1,7 +1,7 @@
 import { dayOfInstant } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import { queryRow } from "../query.ts";
-import type { Workspace } from "../workspace.ts";
+import type { Member, Workspace } from "../workspace.ts";
 import type { AdmitRow } from "./admit.ts";
 
 /** A workspace's settings, plan and sources, as admission reads them too. */
@@ -21,10 +21,16 @@ export type WorkspaceRow = Pick<
   | "sources"
 >;
 
-const findSettings = queryRow<WorkspaceRow & { readiness: string }, [shopKey: number]>(
+/** A workspace, and the state that decides whether its figures are given. */
+export type LoadedWorkspace = { workspace: Workspace; isBillingActive: boolean; readiness: string };
+
+type SettingsRow = WorkspaceRow & { is_billing_active: boolean; readiness: string };
+
+const findSettings = queryRow<SettingsRow, [shopKey: number]>(
   "load_workspace",
-  `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.readiness, w.primary_window_days,
-                w.min_sold_units, w.visible_card_size, w.data_version, w.data_as_of, coalesce(p.entitlements, '{}') as entitlements,
+  `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code,
+                w.billing_status = 'active' as is_billing_active, w.readiness, w.primary_window_days, w.min_sold_units,
+                w.visible_card_size, w.data_version, w.data_as_of, coalesce(p.entitlements, '{}') as entitlements,
                 (select coalesce(jsonb_agg(jsonb_build_object(
                           'source', s.source, 'kind', s.kind, 'status', s.status, 'currency_code', s.currency_code,
                           'last_synced_at', s.last_synced_at) order by s.source), '[]')
@@ -34,15 +40,17 @@ const findSettings = queryRow<WorkspaceRow & { readiness: string }, [shopKey: nu
 );
 
 /**
- * The workspace as the statement's snapshot sees it, and its readiness; null = it is gone. Primary keys of workspace,
- * plan and data_source.
+ * The workspace as the statement's snapshot sees it, and its state; null = it is gone. Primary keys of workspace, plan
+ * and data_source.
  */
 export async function loadWorkspace(
   database: Queryable,
-  { shopKey }: Workspace,
-): Promise<{ workspace: Workspace; readiness: string } | null> {
+  { shopKey }: Workspace | Member,
+): Promise<LoadedWorkspace | null> {
   const row = await findSettings(database, shopKey);
-  return row === null ? null : { workspace: workspaceOf(row), readiness: row.readiness };
+  if (row === null) return null;
+  const { is_billing_active: isBillingActive, readiness } = row;
+  return { workspace: workspaceOf(row), isBillingActive, readiness };
 }
 
 export function workspaceOf(row: WorkspaceRow): Workspace {

@@ -1,0 +1,50 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import type { Queryable } from "../store/database.ts";
+import { findMember } from "../store/queries/member.ts";
+import type { SessionRequest } from "../store/queries/member.ts";
+import { loadWorkspace } from "../store/queries/workspace-load.ts";
+import type { LoadedWorkspace } from "../store/queries/workspace-load.ts";
+import type { Member } from "../store/workspace.ts";
+import { billingInactive, entitlementMissing, notReady } from "./refusals.ts";
+
+/** A person who may open the pages of a workspace, and the state in which it is. */
+export type MemberAdmission = LoadedWorkspace & Pick<Member, "userId" | "userName" | "role">;
+
+/**
+ * "signed_out" = nobody is signed in with this session. "not_found" = there is no such workspace, or the person is no
+ * member of it: nothing tells the two apart.
+ */
+export type AdmitMember = (
+  request: SessionRequest,
+  now?: Date,
+) => Promise<MemberAdmission | "signed_out" | "not_found">;
+
+/**
+ * Makes the second gate, which every page of the console passes: session, person, member, workspace. Two statements, and
+ * nothing is remembered: a change bites on the very next page. The time is the database's unless it is given. A workspace
+ * is admitted in any state, because its pages say which; `checkMember` is for what gives figures.
+ */
+export function createAdmitMember({ database }: { database: Queryable }): AdmitMember {
+  return async (request, now) => {
+    const member = await findMember(database, request, now ?? null);
+    if (typeof member === "string") return member;
+    const loaded = await loadWorkspace(database, member);
+    if (loaded === null) return "not_found";
+    const { userId, userName, role } = member;
+    return { ...loaded, userId, userName, role };
+  };
+}
+
+/**
+ * The checks of the API that concern a member, in its order: billing, entitlement, readiness. The console needs no
+ * `api_access`. Throws an `ApiError` (403, 409) with the API's sentence.
+ */
+export function checkMember(admission: MemberAdmission, { entitlements }: Endpoint): void {
+  const { workspace, isBillingActive, readiness } = admission;
+  if (!isBillingActive) throw billingInactive();
+  const missing = entitlements.find(
+    (entitlement) => entitlement !== "api_access" && !workspace.entitlements.includes(entitlement),
+  );
+  if (missing !== undefined) throw entitlementMissing(missing);
+  if (readiness !== "ready") throw notReady(readiness, null);
+}

@@ -1,0 +1,39 @@
+import { ApiError } from "../contract/errors.ts";
+import type { QuotaState } from "../contract/errors.ts";
+
+/** The refusals that both gates give, so that the API and the console say the same for the same cause. */
+
+export function unauthorized(message: string): ApiError {
+  return new ApiError("unauthorized", message);
+}
+
+export function unknownToken(): ApiError {
+  return unauthorized("The API token is not known.");
+}
+
+export function billingInactive(): ApiError {
+  return new ApiError("forbidden", "Billing of this workspace is not active.");
+}
+
+export function entitlementMissing(entitlement: string): ApiError {
+  return new ApiError("forbidden", `The workspace's plan does not include ${entitlement}.`);
+}
+
+export function notReady(readiness: string, quota: QuotaState | null): ApiError {
+  const message =
+    readiness === "reconnecting"
+      ? "The shop is not ready (reconnecting): the store refuses access until its owner connects it again."
+      : `The shop is not ready (${readiness}); try again after the next sync.`;
+  return new ApiError("not_ready", message, { quota });
+}
+
+const RETRY_BUSY_SECONDS = 1;
+
+/** The shop had no turn for the request in time. */
+export function shopBusy(quota: QuotaState | null): ApiError {
+  return new ApiError(
+    "rate_limited",
+    "Too many requests of this workspace are being answered: send fewer at once.",
+    { quota, retryAfterSeconds: RETRY_BUSY_SECONDS },
+  );
+}

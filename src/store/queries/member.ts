@@ -1,0 +1,42 @@
+import type { Queryable } from "../database.ts";
+import { queryRow } from "../query.ts";
+import type { Member } from "../workspace.ts";
+
+/** A browser that asks for a page of a workspace. */
+export type SessionRequest = { sessionHash: Buffer; shopDomain: string };
+
+/** The last two are null when the person is no member, or when there is no such workspace. */
+type MemberRow = {
+  user_id: string;
+  user_name: string;
+  shop_key: number | null;
+  role: Member["role"] | null;
+};
+
+const findPerson = queryRow<MemberRow, [sessionHash: Buffer, shopDomain: string, now: Date | null]>(
+  "find_member",
+  `select u.user_id, u.name as user_name, m.shop_key, m.role
+           from console_session s
+           join console_user u on u.user_id = s.user_id
+           left join (shop_directory d join workspace_member m on m.shop_key = d.shop_key)
+             on d.shop_domain = $2 and m.user_id = u.user_id
+          where s.session_hash = $1 and coalesce($3, now()) < least(s.idle_until, s.ends_at)
+            and u.disabled_at is null`,
+);
+
+/**
+ * The member whose session it is; "signed_out" = the session is unknown or has ended, or the person is disabled;
+ * "not_found" = the person is no member of such a workspace. Without `now` by the database's clock. Primary keys of the
+ * four tables; on Citus they lie on the coordinator, whole.
+ */
+export async function findMember(
+  database: Queryable,
+  { sessionHash, shopDomain }: SessionRequest,
+  now: Date | null,
+): Promise<Member | "signed_out" | "not_found"> {
+  const row = await findPerson(database, sessionHash, shopDomain, now);
+  if (row === null) return "signed_out";
+  const { user_id: userId, user_name: userName, shop_key: shopKey, role } = row;
+  if (shopKey === null || role === null) return "not_found";
+  return { shopKey, userId, userName, role } as unknown as Member;
+}
