@@ -32,7 +32,8 @@ export async function startService(
   const databases = await openServingDatabases(config, installation, logger);
   const metrics = createMetrics(databases.reading);
   for (const warning of config.warnings) logger.warn(warning);
-  for (const name of ["admission", "reading", "taking"] as const) metrics.watchPool(name, databases[name]);
+  for (const name of ["admission", "reading", "taking", "console"] as const)
+    metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
   const gate = createGate(config, installation.keys, databases, metrics);
   const operations = createOperations(gate, installation.keys);
