@@ -2,7 +2,7 @@ import { readAsset } from "./assets.ts";
 import type { Asset } from "./assets.ts";
 import type { LayoutAssets } from "./layout.ts";
 
-const STYLE_FILES = ["tokens.css", "console.css", "charts.css"];
+const STYLE_FILES = ["tokens.css", "console.css", "pages.css", "charts.css"];
 const SCRIPTS = ["readout.js", "copy.js"];
 
 /** What the pages load; read once at start. */
