@@ -1,7 +1,11 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
+import { createEntrance } from "./console/entrance.ts";
+import { publicConsole } from "./control/console-address.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
+import type { Surface } from "./http/server.ts";
+import { createIdentity } from "./identity/identity.ts";
 import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
 import type { Installation } from "./installation.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
@@ -9,6 +13,7 @@ import { createMetrics, createOperatorRoutes, listenForOperators } from "./opera
 import type { Metrics } from "./operations.ts";
 import { createConnectors } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
+import type { DatabasePool } from "./store/database.ts";
 import { createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations } from "./request-path.ts";
 import { startWorker } from "./worker/worker.ts";
@@ -32,16 +37,18 @@ export async function startService(
   const databases = await openServingDatabases(config, installation, logger);
   const metrics = createMetrics(databases.reading);
   for (const warning of config.warnings) logger.warn(warning);
-  for (const name of ["admission", "reading", "taking"] as const) metrics.watchPool(name, databases[name]);
+  for (const name of ["admission", "reading", "taking", "console"] as const)
+    metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
   const gate = createGate(config, installation.keys, databases, metrics);
   const operations = createOperations(gate, installation.keys);
-  const docs = createDocs();
+  const docs = createDocs(config);
   const server = createServer({
     operations,
     surfaces: [
       createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...docs.surfaces,
+      ...(config.hasConsole ? createConsoleSurfaces(config, databases.console) : []),
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
@@ -68,6 +75,12 @@ export async function startService(
       await databases.close();
     },
   };
+}
+
+function createConsoleSurfaces(config: Config, database: DatabasePool): Surface[] {
+  const now = (): Date => new Date();
+  const site = { publicOrigin: publicConsole(config.publicUrl) };
+  return createEntrance({ identity: createIdentity(database, now), site, now }).surfaces;
 }
 
 const FIRST_RETRY_MS = 15_000;

@@ -37,6 +37,11 @@ const flag: Form<boolean> = {
   read: (value) => (value === "true" || value === "false" ? value === "true" : undefined),
 };
 
+const onOrOff: Form<boolean> = {
+  rule: "be on or off",
+  read: (value) => (value === "on" || value === "off" ? value === "on" : undefined),
+};
+
 const integer = (minimum: number, maximum: number): Form<number> => ({
   rule: `be a whole number from ${minimum} to ${maximum}`,
   read: (value) => {
@@ -117,7 +122,7 @@ const OPTIONS = {
     "DATABASE_CONNECTIONS",
     integer(1, 500),
     10,
-    "Connections per pool; a server has two pools, and up to 4 connections more for webhooks.",
+    "Connections per pool; a server has two pools, and up to 4 connections more for webhooks and for the console each.",
   ),
   requestsPerShop: option(
     "REQUESTS_PER_SHOP",
@@ -144,7 +149,16 @@ const OPTIONS = {
     "PUBLIC_URL",
     rootAddress,
     null,
-    "`https://…` where shops reach this service: webhooks, and connecting by approval.",
+    "`https://…` where shops and browsers reach this service: webhooks, connecting by approval, and the console.",
+  ),
+  hasConsole: option(
+    "CONSOLE",
+    onOrOff,
+    true,
+    "`off` leaves out the console: its pages, and links to sign in.",
+    {
+      defaultText: "on",
+    },
   ),
   shopifyClientId: option("SHOPIFY_CLIENT_ID", text, null, "The app that shops approve."),
   shopifyClientSecret: option(

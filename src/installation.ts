@@ -18,6 +18,7 @@ const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
 export const LONGEST_WAIT_MS = 3000;
 export const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
+const CONSOLE_CONNECTIONS = 4;
 
 /** A database that this process may use, and the keys that go with it. */
 export type Installation = {
@@ -90,6 +91,8 @@ export type ServingDatabases = {
   admission: DatabasePool;
   reading: DatabasePool;
   taking: DatabasePool;
+  /** For sessions and settings. */
+  console: DatabasePool;
   /** Whether Citus spreads the shops over nodes. */
   isDistributed: boolean;
   close(): Promise<void>;
@@ -97,7 +100,8 @@ export type ServingDatabases = {
 
 /**
  * Admission counts requests, and endpoints read on connections that the database itself holds to it. Webhooks are
- * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests.
+ * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests; so is
+ * what the console asks for itself.
  */
 export async function openServingDatabases(
   config: Config,
@@ -116,13 +120,15 @@ export async function openServingDatabases(
   const admission = open("admission", { statementTimeoutMs: LONGEST_WAIT_MS });
   const reading = open("reading", { readOnly: true });
   const taking = open("taking", { maxConnections: TAKING_CONNECTIONS });
+  const ofConsole = open("console", { maxConnections: CONSOLE_CONNECTIONS });
   return {
     admission,
     reading,
     taking,
+    console: ofConsole,
     isDistributed,
     close: async () => {
-      await Promise.all([admission.close(), reading.close(), taking.close()]);
+      await Promise.all([admission, reading, taking, ofConsole].map((database) => database.close()));
     },
   };
 }

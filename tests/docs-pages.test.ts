@@ -10,7 +10,7 @@ import { createServer } from "../src/http/server.ts";
 const root = dirname(import.meta.dirname);
 const GUIDES = readdirSync(join(root, "docs", "guides")).filter((name) => name.endsWith(".md"));
 
-const docs = createDocs();
+const docs = createDocs({ hasConsole: false });
 const server = createServer({
   operations: [],
   surfaces: docs.surfaces,

@@ -19,7 +19,7 @@ test("the first start makes a demo store, also after it was cut off, and its thr
   assert.deepEqual(readdirSync(join(dataFolder, "tmp")), []);
 
   const serving = startCommand(["serve"], environment);
-  const text = await serving.printed(/reportSection=reasons"\n/u);
+  const text = await serving.printed(/reportSection=reasons'\n/u);
   const lines = text.split("\n").filter((line) => line.startsWith("curl "));
   assert.equal(lines.length, 3);
   const answers = lines.map((line) => JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8" })));

@@ -19,6 +19,7 @@ import { SERVE } from "./serve.ts";
 import type { CommandContext } from "./session.ts";
 import { SYNC } from "./sync.ts";
 import { TOKEN } from "./token.ts";
+import { USER } from "./user.ts";
 import { VERSION } from "../lib/version.ts";
 import { WATCH } from "./watch.ts";
 import { WORKER } from "./worker.ts";
@@ -40,6 +41,7 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   WORKSPACE,
   PLAN,
   TOKEN,
+  USER,
   IMPORT,
   CONNECT,
   DISCONNECT,

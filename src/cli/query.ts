@@ -5,6 +5,7 @@ import { isPaged, listParameters } from "../contract/endpoint.ts";
 import type { Endpoint, Parameter } from "../contract/endpoint.ts";
 import { exportReport } from "../contract/export-report.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
+import { queryOption } from "../contract/written-request.ts";
 import { invalid } from "../control/refusal.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { copyExport, printAnswer } from "./query-answer.ts";
@@ -60,16 +61,12 @@ function optionOf({ name, schema, isRequired }: Parameter): Option {
   const kind = type === "integer" || type === "number" ? "number" : "text";
   const isFlag = type === "boolean";
   const option = new Option(
-    isFlag ? `--${kebabCase(name)}` : `--${kebabCase(name)} <${kind}>`,
+    isFlag ? queryOption(name) : `${queryOption(name)} <${kind}>`,
     isFlag || fallback === undefined ? description : `${description} (default: ${fallback})`,
   );
   if (values !== undefined) option.choices(values);
   if (description.startsWith("Alias of ")) option.hideHelp();
   return option.makeOptionMandatory(isRequired);
-}
-
-function kebabCase(name: string): string {
-  return name.replaceAll("_", "-").replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
 }
 
 async function query(
@@ -115,5 +112,5 @@ function parametersOf({ parameters }: Endpoint, options: QueryOptions): Record<s
 
 /** As commander names the value of an option. */
 function optionName(parameterName: string): string {
-  return new Option(`--${kebabCase(parameterName)}`).attributeName();
+  return new Option(queryOption(parameterName)).attributeName();
 }

@@ -1,7 +1,10 @@
+import { curlLine, shellQuoted } from "../contract/written-request.ts";
 import { demoTokenFile, hasDemoToken } from "../control/demo.ts";
+import { consoleAddress } from "../control/console-address.ts";
+import { linkFirstOperator } from "../control/user.ts";
+import type { UserLink } from "../control/user.ts";
 import { showWorkspaces } from "../control/workspace.ts";
 import { formatFields } from "../lib/table.ts";
-import { curlLine, shellQuoted } from "./curl.ts";
 import type { CreatedDemo } from "./demo.ts";
 import type { Session } from "./session.ts";
 import { VERSION } from "../lib/version.ts";
@@ -17,10 +20,12 @@ export async function printWelcome(
   const keptFile = demoTokenFile(installation);
   const isKept = demo !== null || (await hasDemoToken(database, keptFile, new Date()));
   const tokenFile = isKept ? keptFile : null;
+  const link = await makeLink(session, address);
   const requests = demo?.requests.map((request) => curlLine(address, request, demo.token)) ?? [];
   const document = {
     address,
     docs: `${address}/docs`,
+    console_link: link?.link ?? null,
     version: VERSION,
     database: installation.embedded === null ? "external" : "embedded",
     data_folder: installation.dataFolder,
@@ -37,8 +42,27 @@ export async function printWelcome(
     Workspaces: workspaces.length,
     ...(tokenFile === null ? {} : { "Demo token": `in ${tokenFile}` }),
   });
-  const hint = hintText({ address, demo, requests, tokenFile, hasWorkspace: workspaces.length > 0 });
+  const hint =
+    linkText(link) + hintText({ address, demo, requests, tokenFile, hasWorkspace: workspaces.length > 0 });
   terminal.print(document, `\nReturns Analytics API ${VERSION}\n\n${indent(facts)}${hint}\n`);
+}
+
+/**
+ * Whoever starts a service with an embedded database can read all of it. The output of one with DATABASE_URL is often
+ * collected, and its people have links of their own: `user link`.
+ */
+async function makeLink(
+  { config, installation, database }: Session,
+  address: string,
+): Promise<UserLink | null> {
+  if (!config.hasConsole || installation.embedded === null) return null;
+  const place = consoleAddress(config.publicUrl, new URL(address).port);
+  return linkFirstOperator(database, { address: place, now: new Date() });
+}
+
+function linkText(link: UserLink | null): string {
+  if (link === null) return "";
+  return `\nOpen the console with this link; it works once, for 10 minutes ("./returns user link" makes another):\n\n  ${link.link}\n`;
 }
 
 type HintFacts = {

@@ -1,3 +1,4 @@
+import type { Static, TSchema } from "typebox";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
@@ -6,6 +7,14 @@ import type { ApiAnswer } from "./figure.ts";
 /** Rights of a member; each includes those before it. */
 export const ROLES = ["viewer", "admin", "owner"] as const;
 export type Role = (typeof ROLES)[number];
+
+/** An endpoint that answers JSON, by its name. */
+export type JsonEndpoint = Extract<AnyEndpoint, { response: TSchema }>;
+
+/** The JSON that an endpoint answers. */
+export type BodyOf<Name extends JsonEndpoint["name"]> = Static<
+  Extract<JsonEndpoint, { name: Name }>["response"]
+>;
 
 /** The parameters of a request by name, as an address has them. */
 export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -24,26 +33,30 @@ export type PageCall = {
   currencyCode: string;
   entitlements: readonly string[];
   role: Role;
-  /** The page's own query, which is the state of its view. */
-  query: URLSearchParams;
+  /** The page's own query, which is the state of its view; `read` refuses names given twice as the API does. */
+  query: Readonly<Record<string, string>>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href(path: string, parameters?: Parameters): string;
   /**
    * Asks the API's own operation, uncounted, and lists the request under `name`. Parameters that are undefined or empty are
    * left out. Throws `ApiError`.
    */
-  read<Body = unknown>(
+  read<Name extends JsonEndpoint["name"]>(
     name: string,
-    endpoint: AnyEndpoint["name"],
+    endpoint: Name,
     parameters: Parameters,
-  ): Promise<ApiAnswer<Body>>;
+  ): Promise<ApiAnswer<BodyOf<Name>>>;
 };
 
 /** What a view makes: the frame adds navigation, the as-of line, and the API box of the requests. */
 export type View = {
+  /** What the page shows and of what, such as "Report: Brass lamp". */
   title: string;
   body: Html;
 };
+
+/** A file under /w/<shop_domain>: the answer of an operation as it is. */
+export type PageFile = { name: string; path: string; role: Role; endpoint: AnyEndpoint["name"] };
 
 /** One page under /w/<shop_domain>; the registry lists them, and one loop serves them. */
 export type Page<Data = unknown> = {

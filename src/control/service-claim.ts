@@ -17,7 +17,7 @@ export async function claimService(
   database: { claimService(): Promise<boolean> },
   dataFolder: string,
 ): Promise<ServiceClaim> {
-  const file = join(dataFolder, "service.json");
+  const file = fileOf(dataFolder);
   if (!(await database.claimService())) throw impossible(describeRunning(readServiceFile(file), dataFolder));
   write({ pid: process.pid, address: null });
   return {
@@ -30,6 +30,15 @@ export async function claimService(
     writeFileSync(draft, `${JSON.stringify(content)}\n`, { mode: 0o600 });
     renameSync(draft, file);
   }
+}
+
+/** Where the service of a data folder answers; null = none is running, or it is still starting. */
+export function runningAddress(dataFolder: string): string | null {
+  return readServiceFile(fileOf(dataFolder))?.address ?? null;
+}
+
+function fileOf(dataFolder: string): string {
+  return join(dataFolder, "service.json");
 }
 
 function describeRunning(running: ServiceFile | null, dataFolder: string): string {

@@ -1,3 +1,4 @@
+import { curlPostText, curlText } from "../contract/written-request.ts";
 import { escapeHtml } from "./docs-html.ts";
 import { listFields, typeText } from "./docs-fields.ts";
 import { codeBlock, renderInline, tableBlock } from "./docs-markdown.ts";
@@ -24,6 +25,9 @@ type Operation = {
   requestBody?: { content: Record<string, Example> };
   responses: Record<string, Answer>;
 };
+/** The pages' script puts the service's own address in its place. */
+const EXAMPLE_ADDRESS = "http://127.0.0.1:8080";
+
 type Place = { path: string; method: string; operation: Operation };
 
 /** The reference's contents, by tag in the order in which the contract names them. */
@@ -121,33 +125,29 @@ function renderInput(id: string, { name, required, schema, example }: Parameter)
 }
 
 /** The request as a shell would send it, and below it the answer: the example until a request was sent. */
-function renderPanel({ path, method, operation }: Place, answer: Answer): string {
+function renderPanel(place: Place, answer: Answer): string {
   const [media] = Object.values(answer.content ?? {});
   // A new endpoint has none until a test has written it down.
   const example = media?.example ?? null;
-  const body = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {})[0]?.value;
   const isText = typeof example === "string";
   const shown = isText ? example.replaceAll("\r\n", "\n") : JSON.stringify(example, null, 2);
   return `<div class="panel">
 <h3>Request</h3>
-<div class="request">${codeBlock(curlLines(path, method, operation.parameters ?? [], body), "sh")}</div>
+<div class="request">${codeBlock(requestText(place), "sh")}</div>
 <h3 class="outcome" aria-live="polite">Example answer</h3>
 <div class="answer">${codeBlock(shown, isText ? "csv" : "json")}</div>
 </div>`;
 }
 
-function curlLines(path: string, method: string, parameters: readonly Parameter[], body: unknown): string {
-  const lines = [`curl -sS "http://127.0.0.1:8080${path}"`, '-H "Authorization: Bearer $TOKEN"'];
+function requestText({ path, method, operation }: Place): string {
   if (method === "POST") {
-    lines.push('-H "Content-Type: application/json"', `-d '${JSON.stringify(body)}'`);
-    return lines.join(" \\\n  ");
+    const { examples } = operation.requestBody?.content["application/json"] ?? {};
+    return curlPostText(EXAMPLE_ADDRESS, path, Object.values(examples ?? {})[0]?.value);
   }
-  const given = parameters.filter(({ example }) => example !== undefined);
-  lines.splice(1, 1, "-G", '-H "Authorization: Bearer $TOKEN"');
-  return [
-    ...lines,
-    ...given.map(({ name, example }) => `--data-urlencode "${name}=${String(example)}"`),
-  ].join(" \\\n  ");
+  const given = (operation.parameters ?? []).flatMap(({ name, example }) =>
+    example === undefined ? [] : [[name, example] as const],
+  );
+  return curlText(EXAMPLE_ADDRESS, path, given);
 }
 
 function renderFields(answer: Answer, document: OpenApiDocument): string {

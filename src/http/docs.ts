@@ -38,17 +38,15 @@ const PAGE_HEADERS = {
 } as const;
 
 /** Addresses that people type. The redirect of the root is temporary, because its target may change. */
-const REDIRECTS = [
-  { path: "/", status: 302 },
-  { path: "/docs/", status: 308 },
-] as const;
+const ROOT_REDIRECT = { path: "/", status: 302 };
+const REDIRECTS = [{ path: "/docs/", status: 308 }];
 
 /**
  * The documentation as surfaces of the server: /docs and its pages, /openapi.json, /llms.txt, and the ways that lead to
  * /docs. Everything is read and rendered here, once; a request only sends bytes. `notFoundPage` is what a browser gets at
- * an unknown path; programs get an error in the API's form.
+ * an unknown path; programs get an error in the API's form. Without a console, / leads here too.
  */
-export function createDocs() {
+export function createDocs({ hasConsole }: { hasConsole: boolean }) {
   const openApi = buildOpenApi();
   const guides = readGuides();
   const navigation = navigationOf(guides, openApi);
@@ -69,7 +67,9 @@ export function createDocs() {
       ...buildDocuments(guides, openApi, page).map(({ path, type, body }) =>
         surface(path, (reply) => reply.type(type).send(body)),
       ),
-      ...REDIRECTS.map(({ path, status }) => surface(path, (reply) => reply.redirect("/docs", status))),
+      ...[...REDIRECTS, ...(hasConsole ? [] : [ROOT_REDIRECT])].map(({ path, status }) =>
+        surface(path, (reply) => reply.redirect("/docs", status)),
+      ),
     ],
     notFoundPage: {
       headers: { ...PAGE_HEADERS, "Content-Type": HTML_TYPE },

@@ -17,7 +17,8 @@ import {
 export type Distribution = { distributed_tables: string[]; reference_tables: string[]; functions: string[] };
 
 const FIRST_TABLE = "workspace";
-const REFERENCE_TABLES = ["plan"];
+/** What each node has whole: rows that belong to no single workspace, or that tell which ones a person may see. */
+const REFERENCE_TABLES = ["plan", "console_user", "workspace_member", "console_link", "console_session"];
 /** Their first argument is the shop_key: Citus runs a call whole on the node of that shop. */
 const FUNCTIONS = ["admit", "admit_callers"];
 
@@ -27,8 +28,8 @@ export class CitusMissing extends Error {
 }
 
 /**
- * Turns every table with a shop_key into one distributed by it, all co-located, and `plan` into a reference table, in
- * one transaction; safe to run again, also after a migration brought new tables. `schedule`, shop_directory and
+ * Turns every table with a shop_key into one distributed by it, all co-located, and the plans and people into reference tables,
+ * in one transaction; safe to run again, also after a migration brought new tables. `schedule`, shop_directory and
  * the table of migrations stay local. Throws `CitusMissing` when the database has no Citus.
  */
 export async function distributeInstallation(database: Database): Promise<Distribution> {
@@ -42,19 +43,24 @@ export async function distributeInstallation(database: Database): Promise<Distri
     const distributed = new Set(await listDistributed(connection));
     const referenceTables = REFERENCE_TABLES.filter((table) => !distributed.has(table));
     const tenantTables = (await listTenantTables(connection)).filter((table) => !distributed.has(table));
-    for (const table of referenceTables) await makeReferenceTable(connection, table);
-    await distributeTables(connection, tenantTables);
+    await distributeTables(connection, referenceTables, tenantTables);
     const functions = await distributeFunctions(connection);
     return { distributed_tables: tenantTables, reference_tables: referenceTables, functions };
   });
 }
 
 /** A table cannot be distributed while a local one refers to it: foreign keys wait until both are. */
-async function distributeTables(connection: Connection, tables: readonly string[]): Promise<void> {
+async function distributeTables(
+  connection: Connection,
+  referenceTables: readonly string[],
+  tables: readonly string[],
+): Promise<void> {
+  const moved = new Set([...referenceTables, ...tables]);
   const foreignKeys = (await listForeignKeys(connection)).filter(
-    (key) => tables.includes(key.table_name) || tables.includes(key.referenced_table),
+    (key) => moved.has(key.table_name) || moved.has(key.referenced_table),
   );
   for (const key of foreignKeys) await dropForeignKey(connection, key);
+  for (const table of referenceTables) await makeReferenceTable(connection, table);
   const firstTables = tables.filter((table) => table === FIRST_TABLE);
   const otherTables = tables.filter((table) => table !== FIRST_TABLE);
   for (const table of firstTables) await distributeTable(connection, table, "none");

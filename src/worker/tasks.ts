@@ -5,6 +5,8 @@ import type { TaskName } from "../store/queries/schedule.ts";
 import { requestRun } from "../store/queries/sync-request.ts";
 import { listConnections } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
+import { deleteExpiredLinks } from "../store/queries/console-link.ts";
+import { deleteEndedSessions } from "../store/queries/console-session.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
 import { listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
@@ -87,6 +89,8 @@ async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
     await deleteOldRuns(database, kind as SyncKind, before(keepMs));
   }
   await deleteOldDeliveries(database, before(KEEP_DELIVERIES_MS));
+  await deleteExpiredLinks(database, now());
+  await deleteEndedSessions(database, now());
 }
 
 async function evaluateAll({ database, now, log }: TaskEnvironment): Promise<void> {

@@ -24,6 +24,14 @@ export async function seedSmallStore(database: pg.Pool, shopKey: number): Promis
   await insertTables(database, shopKey, { ...catalogueRows(), ...factRows() });
   await rollUp(database, shopKey);
   await insertTables(database, shopKey, controlRows());
+  await insertMember(database, shopKey);
+}
+
+/** A person of the workspace's own. */
+async function insertMember(database: pg.Pool, shopKey: number): Promise<void> {
+  const person = { user_id: crypto.randomUUID(), name: `owner of ${shopKey}` };
+  await insertRows(database, "console_user", [person]);
+  await insertTables(database, shopKey, { workspace_member: [{ user_id: person.user_id, role: "owner" }] });
 }
 
 /** Rolls the facts up as every import does. */

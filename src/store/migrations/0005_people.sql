@@ -10,7 +10,9 @@ create table console_user (
   is_operator boolean not null default false,
   created_at timestamptz not null default now(),
   -- null = may sign in
-  disabled_at timestamptz
+  disabled_at timestamptz,
+  -- The workspace they looked at last, where / leads; null = none. It may be gone.
+  last_shop_key bigint
 );
 
 -- Who may see a workspace, and in which role. No foreign key to workspace, which may be distributed; deleting a
@@ -34,14 +36,15 @@ create table console_link (
 );
 create index console_link_expiry on console_link (expires_at);
 
--- A signed-in browser. Only the SHA-256 of the cookie is stored. It is valid until the earlier of the two ends.
+-- A signed-in browser. Only the SHA-256 of the cookie is stored. It is valid until idle_until, which each use moves on,
+-- but never beyond ends_at.
 create table console_session (
   session_hash bytea primary key check (length(session_hash) = 32),
   user_id uuid not null references console_user on delete cascade,
   created_at timestamptz not null,
   last_seen_at timestamptz not null,
   idle_until timestamptz not null,
-  ends_at timestamptz not null
+  ends_at timestamptz not null check (idle_until <= ends_at)
 );
-create index console_session_user on console_session (user_id, last_seen_at);
-create index console_session_end on console_session (ends_at);
+create index console_session_user on console_session (user_id, created_at);
+create index console_session_end on console_session (idle_until);

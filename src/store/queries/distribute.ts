@@ -20,12 +20,15 @@ export const listDistributed = queryColumn<string>(
   "select logicalrelid::text as table_name from pg_dist_partition order by 1",
 );
 
-/** Every table that holds rows of workspaces, by name; not the directory, which has to know all of them. */
+/**
+ * Every table that holds rows of workspaces, by name; not the directory and the members, which are asked before the workspace
+ * is known.
+ */
 export const listTenantTables = queryColumn<string>(
   "list_tenant_tables",
   `select c.relname as table_name
            from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'shop_key'
-          where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> 'shop_directory'
+          where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> all ('{shop_directory,workspace_member}')
           order by 1`,
 );
 

@@ -1,19 +1,22 @@
 import type { Connection } from "../database.ts";
-import { command } from "../query.ts";
+import { command, inOrder } from "../query.ts";
+import { deleteMembers } from "./console-member.ts";
 import { CLEARED_TABLES } from "./workspace-clear.ts";
 
 /** What clearing leaves: settings, tokens, history, and which orders are not to be named again. */
 const KEPT_BY_CLEARING = ["api_token", "audit_event", "daily_usage", "redacted_order", "shop_directory"];
 
-/**
- * Removes a workspace with all its data; its domain can be used again. Needs `lockShop` earlier in
- * the transaction: rows that a run has not committed yet would be overlooked, and not every table falls with its
- * workspace.
- */
-export const eraseWorkspace = command<[shopKey: number], Connection>(
+const eraseTables = command<[shopKey: number], Connection>(
   "erase_workspace",
   `with ${[...CLEARED_TABLES, ...KEPT_BY_CLEARING]
     .map((table) => `from_${table} as (delete from ${table} where shop_key = $1)`)
     .join(", ")}
          delete from workspace where shop_key = $1`,
 );
+
+/**
+ * Removes a workspace with all its data and its members; its domain can be used again. Needs `lockShop` earlier in
+ * the transaction: rows that a run has not committed yet would be overlooked, and not every table falls with its
+ * workspace. Members are of the installation's tables, which Citus changes by statements of their own.
+ */
+export const eraseWorkspace = inOrder(eraseTables, deleteMembers);

@@ -1,0 +1,50 @@
+import { consoleAddress } from "../control/console-address.ts";
+import { impossible } from "../control/refusal.ts";
+import { runningAddress } from "../control/service-claim.ts";
+import { linkUser } from "../control/user.ts";
+import type { UserLink } from "../control/user.ts";
+import { requireWorkspace } from "../control/workspace.ts";
+import type { CommandGroup, CommandSession } from "./command.ts";
+
+type LinkOptions = { name?: string; workspace?: string };
+
+export const USER: CommandGroup = {
+  name: "user",
+  summary: "People who use the console.",
+  commands: [
+    {
+      name: "link",
+      summary: "Print a link that signs a person in to the console, once, within 10 minutes.",
+      options: {
+        "--name <name>":
+          "whose link it is; made when there is nobody of that name (default: the first operator)",
+        "--workspace <domain>": "also make the person an owner of this workspace",
+      },
+      examples: ["./returns user link", 'open "$(./returns user link --name Ada --workspace shop.example)"'],
+      run: async (session: CommandSession, options: LinkOptions) => {
+        const { config, database, terminal } = session;
+        if (!config.hasConsole) throw impossible("The console is off: CONSOLE is set to off.");
+        const workspace =
+          options.workspace === undefined ? null : await requireWorkspace(database, options.workspace);
+        const address = consoleAddress(config.publicUrl, portOf(session));
+        const link = await linkUser(database, { name: options.name, workspace, address, now: new Date() });
+        terminal.print(link, `${link.link}\n`);
+        terminal.hint(`${describe(link)} It works once, until ${link.expires_at.toISOString()}.`);
+      },
+    },
+  ],
+};
+
+/** The port of the running service, which may have picked a free one. */
+function portOf({ config, installation }: CommandSession): string | number {
+  const address = installation.embedded === null ? null : runningAddress(installation.dataFolder);
+  return address === null ? config.port : new URL(address).port;
+}
+
+function describe({ name, is_operator: isOperator, owner_of: domains }: UserLink): string {
+  const rights = [
+    isOperator ? "an operator of this installation" : null,
+    domains.length > 0 ? `an owner of ${domains.join(", ")}` : null,
+  ].filter((right) => right !== null);
+  return `This link signs in ${name}${rights.length > 0 ? `, ${rights.join(" and ")}` : ""}.`;
+}

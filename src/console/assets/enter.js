@@ -1,0 +1,12 @@
+// @ts-check
+
+/* Moves the secret of the link from the address into the form. It is sent on a press of the button alone, and stays in no
+   history of the browser. */
+const field = document.querySelector("input[name=secret]");
+const secret = location.hash.slice(1);
+if (field instanceof HTMLInputElement && secret !== "") {
+  field.value = secret;
+  const row = field.closest(".field");
+  if (row instanceof HTMLElement) row.hidden = true;
+  history.replaceState(null, "", location.pathname);
+}

@@ -1,0 +1,158 @@
+import { NO_SIGN_IN_YET } from "../control/console-address.ts";
+import type { Membership } from "../identity/identity.ts";
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
+
+/** A page of the entrance: what its frame shows, and the status it is sent with. */
+export type EntrancePage = { status: number; title: string; body: Html };
+
+export const ENTER_SCRIPT_PATH = "/assets/enter.js";
+
+/** The frame of these pages. */
+export function renderEntrance({ title, body }: EntrancePage): Html {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title} · Returns Analytics</title>
+        <script src="${ENTER_SCRIPT_PATH}" type="module"></script>
+      </head>
+      <body>
+        <main id="content">${body}</main>
+      </body>
+    </html> `;
+}
+
+/** Where a link leads: one button. Without script, the link is pasted. */
+export const ENTER: EntrancePage = {
+  status: 200,
+  title: "Sign in",
+  body: html`<h1>Sign in to Returns Analytics</h1>
+    <form method="post" action="/enter">
+      <p class="field">
+        <label for="secret">Paste your link</label>
+        <input id="secret" name="secret" autocomplete="off" spellcheck="false" required />
+      </p>
+      <button>Sign in</button>
+    </form>
+    <p>The link works once, within 10 minutes of being made.</p>`,
+};
+
+export const NO_SIGN_IN: EntrancePage = {
+  status: 200,
+  title: "Sign in",
+  body: html`<h1>Sign in to Returns Analytics</h1>
+    <p>${NO_SIGN_IN_YET}</p>`,
+};
+
+const HOW_TO_GET_A_LINK = html`<p>Run this where the service runs, and open the link that it prints:</p>
+  <pre tabindex="0"><code>./returns user link</code></pre>
+  <p>The link works once, within 10 minutes.</p>`;
+
+export const SIGN_IN: EntrancePage = {
+  status: 200,
+  title: "Sign in",
+  body: html`<h1>Sign in to Returns Analytics</h1>
+    <p>You sign in with a link.</p>
+    ${HOW_TO_GET_A_LINK}
+    <p><a href="/docs">Guides to the API</a></p>`,
+};
+
+const REFUSED_LINKS = {
+  unknown: "This is no link of this installation.",
+  used: "This link has been used already.",
+  expired: "This link has expired.",
+  disabled: "The person of this link may not sign in any more.",
+} as const;
+
+/** Why a link did not sign anybody in. */
+export function refusedLink(reason: keyof typeof REFUSED_LINKS): EntrancePage {
+  return {
+    status: 403,
+    title: "This link does not work",
+    body: html`<h1>This link does not work</h1>
+      <p role="alert">${REFUSED_LINKS[reason]}</p>
+      ${HOW_TO_GET_A_LINK}`,
+  };
+}
+
+export const TOO_MANY: EntrancePage = {
+  status: 429,
+  title: "Too many attempts",
+  body: html`<h1>Too many attempts</h1>
+    <p>Wait a minute, then press the button again.</p>`,
+};
+
+export const OTHER_ORIGIN: EntrancePage = {
+  status: 403,
+  title: "Not sent from here",
+  body: html`<h1>Not sent from here</h1>
+    <p>Nothing was changed, because this request did not come from a page of the console.</p>
+    <p><a href="/">To the console</a></p>`,
+};
+
+/** A name that the console does not have; `port` is the one that was reached. */
+export function otherHost(publicOrigin: string | null, port: number): EntrancePage {
+  return {
+    status: 403,
+    title: "The console is not at this address",
+    body: html`<h1>The console is not at this address</h1>
+      ${publicOrigin === null ? loopbackRemedies(port) : html`<p>It is at <a href="${publicOrigin}">${publicOrigin}</a>.</p>`}
+      <p>The API answers here: see its <a href="/docs">guides</a>.</p>`,
+  };
+}
+
+function loopbackRemedies(port: number): Html {
+  return html`<p>
+      Without https it answers on the machine that it runs on alone, so that nobody on the way reads along.
+    </p>
+    <ul>
+      <li>On that machine, open <a href="http://localhost:${port}/">http://localhost:${port}/</a>.</li>
+      <li>
+        From another one, forward the port with <code>ssh -L ${port}:localhost:${port} that-machine</code>,
+        and open the same address.
+      </li>
+      <li>
+        For everybody, put a proxy with TLS in front and set <code>PUBLIC_URL</code> to its https address.
+        ${NO_SIGN_IN_YET}
+      </li>
+    </ul>`;
+}
+
+/** The chooser of a person with several workspaces, or with none. */
+export function chooser(workspaces: readonly Membership[]): EntrancePage {
+  return {
+    status: 200,
+    title: "Workspaces",
+    body: html`<h1>Your workspaces</h1>
+      ${
+        workspaces.length === 0
+          ? NO_WORKSPACE
+          : html`<ul>
+              ${workspaces.map(workspaceItem)}
+            </ul>`
+      }`,
+  };
+}
+
+const NO_WORKSPACE = html`<p>
+    You are not a member of a workspace yet. This command makes you an owner of one:
+  </p>
+  <pre tabindex="0"><code>./returns user link --workspace shop.example</code></pre>`;
+
+function workspaceItem({ shop_domain: shopDomain, role }: Membership): Html {
+  return html`<li>
+    <a href="/w/${encodeURIComponent(shopDomain)}">${shopDomain}</a> <small>${role}</small>
+  </li>`;
+}
+
+export function broken(requestId: string): EntrancePage {
+  return {
+    status: 500,
+    title: "Something went wrong",
+    body: html`<h1>Something went wrong</h1>
+      <p>The request is in the log as <code>${requestId}</code>. Try again in a moment.</p>`,
+  };
+}

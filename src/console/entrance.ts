@@ -1,0 +1,206 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { hashSecret } from "../identity/secret.ts";
+import { LONGEST_SESSION_SECONDS } from "../identity/session.ts";
+import type { Identity } from "../identity/identity.ts";
+import type { SignedIn } from "../identity/session.ts";
+import { sendError } from "../http/answer.ts";
+import { noteRefusal } from "../http/request-log.ts";
+import type { Surface } from "../http/server.ts";
+import { renderHtml } from "../lib/html.ts";
+import { consoleHeaders } from "./console-headers.ts";
+import {
+  broken,
+  chooser,
+  ENTER,
+  ENTER_SCRIPT_PATH,
+  NO_SIGN_IN,
+  OTHER_ORIGIN,
+  otherHost,
+  refusedLink,
+  renderEntrance,
+  SIGN_IN,
+  TOO_MANY,
+} from "./entrance-page.ts";
+import type { EntrancePage } from "./entrance-page.ts";
+import { judgeRequest } from "./request-rules.ts";
+import type { ConsoleSite } from "./request-rules.ts";
+import { createSessionCookie } from "./session-cookie.ts";
+import { createSignInLimit } from "./sign-in-limit.ts";
+
+export type EntranceOptions = { identity: Identity; site: ConsoleSite; now: () => Date };
+
+/** The way into the console, and what its other pages ask of it. */
+export type Entrance = {
+  surfaces: Surface[];
+  /** Sets the headers of every page; answers a request that came by another name or from another site, else null. */
+  guard: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null;
+  /** SHA-256 of the session cookie; null = there is none. */
+  sessionHashOf: (request: FastifyRequest) => Buffer | null;
+  /** Whose request this is, by the session cookie alone; null = nobody's. Keeps the session alive. */
+  signedIn: (request: FastifyRequest) => Promise<SignedIn | null>;
+};
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+type Handlers = { get?: Handler; post?: Handler };
+
+const FORM_TYPE = "application/x-www-form-urlencoded";
+const FORM_LIMIT_BYTES = 2048;
+/** Not "cookies": it would sign people out of every other service of the domain, or of localhost. */
+const CLEARED_DATA = '"cache", "storage"';
+
+export function createEntrance(options: EntranceOptions): Entrance {
+  const { identity, site } = options;
+  const cookie = createSessionCookie(site.publicOrigin !== null, LONGEST_SESSION_SECONDS);
+  const headers = consoleHeaders(site);
+  const sessionHashOf = (request: FastifyRequest): Buffer | null =>
+    hashSecret(cookie.read(request.headers.cookie) ?? "");
+  const guard = (request: FastifyRequest, reply: FastifyReply): FastifyReply | null => {
+    reply.headers(headers);
+    const { host, origin, "sec-fetch-site": fetchSite } = request.headers;
+    const head = { method: request.method, host, origin, fetchSite: fetchSite?.toString() };
+    const verdict = judgeRequest(head, site);
+    if (verdict === "allowed") return null;
+    const isOtherHost = verdict === "other_host";
+    noteRefusal(request, isOtherHost ? "the console has no such name" : "not sent by a page of the console");
+    const port = request.socket.localPort ?? 0;
+    return send(reply, isOtherHost ? otherHost(site.publicOrigin, port) : OTHER_ORIGIN);
+  };
+  const signedIn = async (request: FastifyRequest): Promise<SignedIn | null> => {
+    const sessionHash = sessionHashOf(request);
+    const person = sessionHash === null ? null : await identity.readSession(sessionHash);
+    if (person !== null) request.log = request.log.child({ user_id: person.userId });
+    return person;
+  };
+  const signIn = createSignIn(options, { sessionHashOf, write: (session) => cookie.write(session) });
+  const signOut: Handler = async (request, reply) => {
+    const sessionHash = sessionHashOf(request);
+    const userId = sessionHash === null ? null : await identity.signOut(sessionHash);
+    if (userId !== null) request.log.info({ user_id: userId }, "signed out");
+    reply.headers({ "Set-Cookie": cookie.clear, "Clear-Site-Data": CLEARED_DATA });
+    return reply.redirect("/sign-in", 303);
+  };
+  const routes = { ...pagesOf(identity, site, signedIn), "/sign-out": { post: signOut } };
+  const surfaces = Object.entries<Handlers>({ ...routes, "/enter": { ...routes["/enter"], post: signIn } });
+  return {
+    surfaces: [...surfaces.map(([path, handlers]) => surface(path, handlers, guard)), scriptSurface()],
+    guard,
+    sessionHashOf,
+    signedIn,
+  };
+}
+
+/** The pages that only read. */
+function pagesOf(identity: Identity, site: ConsoleSite, signedIn: Entrance["signedIn"]) {
+  const enter = site.publicOrigin === null ? ENTER : NO_SIGN_IN;
+  const signInPage = site.publicOrigin === null ? SIGN_IN : NO_SIGN_IN;
+  const home: Handler = async (request, reply) => {
+    const person = await signedIn(request);
+    if (person === null) return send(reply, signInPage);
+    const workspaces = await identity.workspacesOf(person.userId);
+    const [only, another] = workspaces;
+    const last = workspaces.find((workspace) => workspace.shop_key === person.lastShopKey);
+    const chosen = last ?? (another === undefined ? only : undefined);
+    return reply.redirect(chosen === undefined ? "/w" : `/w/${encodeURIComponent(chosen.shop_domain)}`, 303);
+  };
+  const choose: Handler = async (request, reply) => {
+    const person = await signedIn(request);
+    if (person === null) return reply.redirect("/sign-in", 303);
+    return send(reply, chooser(await identity.workspacesOf(person.userId)));
+  };
+  return {
+    "/": { get: home },
+    "/w": { get: choose },
+    "/sign-in": {
+      get: async (request: FastifyRequest, reply: FastifyReply) =>
+        (await signedIn(request)) === null ? send(reply, signInPage) : reply.redirect("/", 303),
+    },
+    "/enter": { get: async (_request: FastifyRequest, reply: FastifyReply) => send(reply, enter) },
+  };
+}
+
+type SessionPlace = { sessionHashOf: Entrance["sessionHashOf"]; write: (session: string) => string };
+
+/** The one action that makes a session. A link that is refused says why to whoever has it, and to the log. */
+function createSignIn(
+  { identity, site, now }: EntranceOptions,
+  { sessionHashOf, write }: SessionPlace,
+): Handler {
+  const admits = createSignInLimit();
+  return async (request, reply) => {
+    if (site.publicOrigin !== null) {
+      noteRefusal(request, "nobody can sign in at an https address yet");
+      return send(reply, { ...NO_SIGN_IN, status: 403 });
+    }
+    if (!admits(request.ip, now())) {
+      noteRefusal(request, "too many sign-ins from this address");
+      return send(reply.header("Retry-After", "60"), TOO_MANY);
+    }
+    const result = await identity.signIn(secretOf(request), sessionHashOf(request));
+    if (result.userId !== null) request.log = request.log.child({ user_id: result.userId });
+    if (result.outcome === "signed_in") {
+      request.log.info("signed in");
+      return reply.header("Set-Cookie", write(result.session)).redirect("/", 303);
+    }
+    noteRefusal(request, `sign-in link: ${result.outcome}`);
+    return send(reply, refusedLink(result.outcome));
+  };
+}
+
+/** What was pasted may be the whole link. */
+function secretOf({ body }: FastifyRequest): string {
+  const given = body instanceof URLSearchParams ? (body.get("secret") ?? "") : "";
+  return given.slice(given.lastIndexOf("#") + 1).trim();
+}
+
+function surface(path: string, { get, post }: Handlers, guard: Entrance["guard"]): Surface {
+  const methods = [get && "GET, HEAD", post && "POST"].filter((method) => method !== undefined);
+  return {
+    path,
+    allowedMethods: methods.join(", "),
+    register: (server: FastifyInstance): void => {
+      // A context of its own: its body is a form, and its errors are pages.
+      void server.register(async (scope) => {
+        scope.removeAllContentTypeParsers();
+        scope.addContentTypeParser(
+          FORM_TYPE,
+          { parseAs: "string", bodyLimit: FORM_LIMIT_BYTES },
+          (_request, body, done) => done(null, new URLSearchParams(body.toString())),
+        );
+        scope.addHook("onRequest", (request, reply, done) => {
+          if (guard(request, reply) === null) done();
+        });
+        scope.setErrorHandler(sendBroken);
+        if (get !== undefined) scope.get(path, get);
+        if (post !== undefined) scope.post(path, post);
+      });
+    },
+  };
+}
+
+function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
+  if ((error.statusCode ?? 500) < 500) return sendError(error, request, reply);
+  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+  return send(reply.header("Retry-After", "1"), broken(request.id));
+}
+
+function send(reply: FastifyReply, page: EntrancePage): FastifyReply {
+  return reply
+    .code(page.status)
+    .type("text/html; charset=utf-8")
+    .send(renderHtml(renderEntrance(page)));
+}
+
+function scriptSurface(): Surface {
+  const script = readFileSync(join(import.meta.dirname, "assets/enter.js"));
+  return {
+    path: ENTER_SCRIPT_PATH,
+    allowedMethods: "GET, HEAD",
+    register: (server) => {
+      server.get(ENTER_SCRIPT_PATH, async (_request, reply) =>
+        reply.type("text/javascript; charset=utf-8").send(script),
+      );
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
+import type { Asset } from "./assets.ts";
+
+export type LayoutAssets = { style: Asset; scripts: readonly Asset[]; icon: Asset };
+
+/** A link of the navigation; `isCurrent` = the page that is shown. */
+export type NavigationLink = { href: string; text: string; isCurrent: boolean };
+
+export type Frame = {
+  title: string;
+  /** null = nobody is signed in. */
+  userName: string | null;
+  /** null = no workspace is shown. */
+  workspace: { shopDomain: string; href: string; links: readonly NavigationLink[] } | null;
+  /** What stands above the page: the as-of line and banners. */
+  above: Html | null;
+  body: Html;
+  /** What stands below it: the API box. */
+  below: Html | null;
+};
+
+/** The frame of every page of the console. Nothing in it is inline script or style: the content security policy forbids both. */
+export function layout({ style, scripts, icon }: LayoutAssets, frame: Frame): Html {
+  const { title, workspace, userName, above, body, below } = frame;
+  const place = workspace === null ? "Returns Analytics" : `${workspace.shopDomain} · Returns Analytics`;
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title} · ${place}</title>
+        <link rel="icon" href="${icon.path}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${style.path}" />
+        ${scripts.map((script) => html`<script src="${script.path}" type="module"></script>`)}
+      </head>
+      <body>
+        <a class="skip" href="#content">Skip to the content</a>
+        <header class="top">
+          <a class="brand" href="${workspace?.href ?? "/"}"
+            ><svg viewBox="0 0 24 24" aria-hidden="true">
+              <path d="M4 13a8 8 0 1 0 2.6-5.9M4 4v4.6h4.6" />
+              <path d="M9 15.5v-3M12.5 15.5v-6M16 15.5v-4" /></svg
+            >Returns Analytics</a
+          >
+          ${workspace !== null && html`<a class="place" href="/w" title="Choose a workspace">${workspace.shopDomain}</a>`}
+          <nav class="account" aria-label="Account">
+            <a href="/docs">Guides</a>${userName !== null && signOut(userName)}
+          </nav>
+        </header>
+        <div class="${workspace === null ? "frame alone" : "frame"}">
+          ${workspace !== null && navigation(workspace.links)}
+          <main id="content" tabindex="-1">${above} ${body} ${below}</main>
+        </div>
+      </body>
+    </html> `;
+}
+
+function signOut(userName: string): Html {
+  return html`<form method="post" action="/sign-out">
+    <span class="user">${userName}</span> <button class="quiet">Sign out</button>
+  </form>`;
+}
+
+/** On narrow screens the same list is behind a summary; one of the two is shown. */
+function navigation(links: readonly NavigationLink[]): Html {
+  const items = links.map(
+    ({ href, text, isCurrent }) =>
+      html`<li><a href="${href}" ${isCurrent && html` aria-current="page"`}>${text}</a></li>`,
+  );
+  const current = links.find(({ isCurrent }) => isCurrent)?.text ?? "Pages";
+  return html`<nav class="side" aria-label="Pages">
+    <details>
+      <summary>${current}</summary>
+      <ul>
+        ${items}
+      </ul>
+    </details>
+    <ul class="list">
+      ${items}
+    </ul>
+  </nav>`;
+}

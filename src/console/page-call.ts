@@ -1,0 +1,67 @@
+import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { ReadyAnswer } from "../admission/answers.ts";
+import type { Operation } from "../admission/operation.ts";
+import type { RawInput } from "../contract/input.ts";
+import type { AnyEndpoint } from "../contract/registry.ts";
+import { REST_WORDS } from "../contract/vocabulary.ts";
+import type { ApiAnswer } from "./figure.ts";
+import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, Parameters } from "./page.ts";
+
+export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
+
+/** A page's call, and the requests and answers that it collects while the page is made. */
+export type OpenCall = PageCall & { requests: MadeRequest[]; answers: ApiAnswer[] };
+
+/** `raw`: the page's query as it was sent. */
+export function openCall(admission: MemberAdmission, raw: RawInput, operationOf: OperationByName): OpenCall {
+  const { workspace, role } = admission;
+  const requests: MadeRequest[] = [];
+  const answers: ApiAnswer[] = [];
+  return {
+    shopDomain: workspace.shopDomain,
+    currencyCode: workspace.currencyCode,
+    entitlements: workspace.entitlements,
+    role,
+    query: Object.fromEntries([...raw.values].map(([name, value]) => [name, String(value)])),
+    href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
+    requests,
+    answers,
+    read: async <Name extends JsonEndpoint["name"]>(name: string, endpoint: Name, parameters: Parameters) => {
+      const operation = operationOf(endpoint);
+      const given = givenParameters(parameters);
+      requests.push({ name, endpoint: operation.endpoint, parameters: given });
+      const values = new Map<string, unknown>(Object.entries(given));
+      const answer = await operation.read(admission, {
+        words: REST_WORDS,
+        parameters: () => ({ values, refusals: refusalsOf(raw, values) }),
+      });
+      const read = { name, body: jsonOf(answer) as BodyOf<Name> };
+      answers.push(read);
+      return read;
+    },
+  };
+}
+
+/** A name that the page was given twice is refused where the page passes it on. */
+function refusalsOf(raw: RawInput, values: ReadonlyMap<string, unknown>): ReadonlyMap<string, string> {
+  return new Map([...raw.refusals].filter(([name]) => values.has(name)));
+}
+
+function jsonOf(answer: ReadyAnswer): unknown {
+  if (answer.kind !== "json") throw new Error("a page reads JSON alone");
+  return JSON.parse(answer.text) as unknown;
+}
+
+function givenParameters(parameters: Parameters): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parameters)
+      .filter(([, value]) => value !== undefined && value !== "")
+      .map(([name, value]) => [name, String(value)]),
+  );
+}
+
+/** The address of a page of a workspace, parameters without a value left out. */
+export function addressOf(shopDomain: string, path: string, parameters: Parameters = {}): string {
+  const query = new URLSearchParams(givenParameters(parameters)).toString();
+  return `/w/${encodeURIComponent(shopDomain)}${path}${query === "" ? "" : `?${query}`}`;
+}

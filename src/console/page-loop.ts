@@ -1,0 +1,141 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { MemberAdmission } from "../admission/admit-member.ts";
+import { ApiError } from "../contract/errors.ts";
+import { REST_WORDS } from "../contract/vocabulary.ts";
+import { sendAnswer } from "../http/answer.ts";
+import { parseQueryString } from "../http/query-string.ts";
+import { html } from "../lib/html.ts";
+import type { ConsoleOptions } from "./console.ts";
+import { layout } from "./layout.ts";
+import type { LayoutAssets } from "./layout.ts";
+import { addressOf, openCall } from "./page-call.ts";
+import type { OperationByName } from "./page-call.ts";
+import { ROLES } from "./page.ts";
+import type { Page, PageFile } from "./page.ts";
+import { FILES, PAGES } from "./registry.ts";
+import { sendHtml } from "./send.ts";
+import { BILLING_INACTIVE, NOT_FOUND, badInput, broken, forbidden, notReady, tooMany } from "./state-page.ts";
+import type { StatePage } from "./state-page.ts";
+import { asOf } from "./views/as-of.ts";
+
+type Exchange = { request: FastifyRequest; reply: FastifyReply };
+
+/** The loop over the registry: address, session, member, page, role, data, view. */
+export function createPageLoop(options: ConsoleOptions, assets: LayoutAssets) {
+  const operations = new Map(options.operations.map((operation) => [operation.endpoint.name, operation]));
+  const operationOf: OperationByName = (name) => {
+    const operation = operations.get(name);
+    if (operation === undefined) throw new Error(`there is no operation ${name}`);
+    return operation;
+  };
+  const sendPage = pageSender(assets, operationOf);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const refused = options.guard(request, reply);
+    if (refused !== null) return refused;
+    const { shopDomain, path } = placeOf(request);
+    const sessionHash = options.sessionHashOf(request);
+    if (sessionHash === null) return reply.redirect("/sign-in", 303);
+    const member = await options.admitMember({ sessionHash, shopDomain });
+    if (member === "signed_out") return reply.redirect("/sign-in", 303);
+    if (member === "not_found") return sendState({ request, reply }, assets, NOT_FOUND, null);
+    const found = FILES.find((file) => file.path === path) ?? PAGES.find((page) => page.path === path);
+    if (found === undefined) return sendState({ request, reply }, assets, NOT_FOUND, member);
+    request.log = request.log.child({ page: found.name });
+    try {
+      const state = stateOf(member, found);
+      if (state !== null) return await sendState({ request, reply }, assets, state, member);
+      if ("view" in found) return await sendPage({ request, reply }, found, member);
+      const parameters = () => parseQueryString(request.raw.url ?? "");
+      const answer = await operationOf(found.endpoint).read(member, { words: REST_WORDS, parameters });
+      return await sendAnswer(reply, answer);
+    } catch (error) {
+      return sendState({ request, reply }, assets, stateOfError(error, request), member);
+    }
+  };
+}
+
+/** The workspace and page that an address names; the router has decoded neither. */
+function placeOf({ raw }: FastifyRequest): { shopDomain: string; path: string } {
+  const [address = ""] = (raw.url ?? "").split("?", 1);
+  const [, , shop = "", ...rest] = address.split("/");
+  return { shopDomain: decode(shop), path: rest.length === 0 ? "" : `/${rest.join("/")}` };
+}
+
+/** An address that is no percent-encoded UTF-8 names nothing. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+/** Why a member does not see a page of their own workspace; null = they do. */
+function stateOf(member: MemberAdmission, { role }: Pick<Page | PageFile, "role">): StatePage | null {
+  if (!member.isBillingActive) return BILLING_INACTIVE;
+  if (ROLES.indexOf(member.role) < ROLES.indexOf(role)) {
+    return forbidden(`This page needs the role ${role}; yours is ${member.role}.`);
+  }
+  return member.readiness === "ready" ? null : notReady(member.readiness);
+}
+
+function stateOfError(error: unknown, request: FastifyRequest): StatePage {
+  if (error instanceof ApiError) {
+    const [path = ""] = (request.raw.url ?? "").split("?", 1);
+    if (error.code === "invalid_request") return badInput(error.message, path);
+    if (error.code === "forbidden") return forbidden(error.message);
+    if (error.code === "rate_limited") return tooMany(error.message);
+    if (error.code === "not_found") return NOT_FOUND;
+  }
+  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+  return broken(request.id);
+}
+
+function pageSender(assets: LayoutAssets, operationOf: OperationByName) {
+  return async ({ request, reply }: Exchange, page: Page, member: MemberAdmission): Promise<FastifyReply> => {
+    const call = openCall(member, parseQueryString(request.raw.url ?? ""), operationOf);
+    const data = await page.data(call);
+    const { title, body } = page.view(data, call);
+    const markup = layout(assets, {
+      title,
+      userName: member.userName,
+      workspace: workspaceOf(member, page),
+      above: asOf(call.answers, member),
+      body,
+      below: null,
+    });
+    return sendHtml(request, reply, 200, markup);
+  };
+}
+
+function sendState(
+  { request, reply }: Exchange,
+  assets: LayoutAssets,
+  { status, title, body }: StatePage,
+  member: MemberAdmission | null,
+): Promise<FastifyReply> {
+  const markup = layout(assets, {
+    title,
+    userName: member?.userName ?? null,
+    workspace: member === null ? null : workspaceOf(member, null),
+    above: null,
+    body: html`<article class="state">${body}</article>`,
+    below: null,
+  });
+  return sendHtml(request, reply, status, markup);
+}
+
+/** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */
+function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null) {
+  const { shopDomain } = workspace;
+  const mine = PAGES.filter((page) => ROLES.indexOf(page.role) <= ROLES.indexOf(role));
+  return {
+    shopDomain,
+    href: addressOf(shopDomain, ""),
+    links: mine.flatMap(({ link, path }) =>
+      link === null
+        ? []
+        : [{ href: addressOf(shopDomain, path), text: link, isCurrent: path === current?.path }],
+    ),
+  };
+}

@@ -1,0 +1,39 @@
+import type { Parameters } from "./page.ts";
+import { SELECTOR_NAMES } from "../contract/parameters.ts";
+
+/** What links carry from one page to another: the selection, the vendor, months, window and the two flags. */
+const STATE_NAMES = [
+  ...SELECTOR_NAMES,
+  "vendor",
+  "start_month",
+  "end_month",
+  "window",
+  "include_incomplete",
+  "include_used_variants",
+] as const;
+
+type Query = Readonly<Record<string, string>>;
+
+/** The parameters of a query with these names. */
+export function pick(query: Query, names: readonly string[]): Parameters {
+  return Object.fromEntries(
+    names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])),
+  );
+}
+
+/** The selector family and the vendor of a query. */
+export function selectorOf(query: Query): Parameters {
+  return pick(query, [...SELECTOR_NAMES, "vendor"]);
+}
+
+/** All that a view of cohort months takes from its query. */
+export function cohortStateOf(query: Query): Parameters {
+  return pick(query, STATE_NAMES);
+}
+
+/** Whether the query selects a product or a group, which have variants. */
+export function hasVariants(query: Query): boolean {
+  return ["product_gid", "store_product_gid", "shopify_product_gid", "product_group_key"].some(
+    (name) => (query[name] ?? "") !== "",
+  );
+}

@@ -1,0 +1,95 @@
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
+
+/** A page that says why there is no other: its status, and what the reader can do next. */
+export type StatePage = { status: number; title: string; body: Html };
+
+/** The same bytes for a workspace that is missing and one that is somebody else's. */
+export const NOT_FOUND: StatePage = {
+  status: 404,
+  title: "Not found",
+  body: html`<h1>Not found</h1>
+    <p>There is no such page, or it belongs to a workspace that you are not a member of.</p>
+    <p><a href="/w">Your workspaces</a></p>`,
+};
+
+export const BILLING_INACTIVE: StatePage = {
+  status: 403,
+  title: "Billing is not active",
+  body: html`<h1>Billing is not active</h1>
+    <p>
+      The figures of this workspace are not shown while its billing is not active. Whoever runs this
+      installation can change that.
+    </p>`,
+};
+
+const READINESS: Readonly<Record<string, readonly [title: string, text: string]>> = {
+  installing: [
+    "No data yet",
+    "Nothing has been imported. Connect a shop or import a folder of CSV files; figures appear after the first import.",
+  ],
+  backfilling: [
+    "The order history is being fetched",
+    "Figures appear when all of it has arrived, since a part of it would give wrong rates. You can leave this page.",
+  ],
+  reconnecting: [
+    "The store refuses access",
+    "The store's owner has to connect it again. Figures are withheld until then.",
+  ],
+};
+
+/** The API withholds figures of a shop that is not ready (409), and so does the console. */
+export function notReady(readiness: string): StatePage {
+  const [title, text] = READINESS[readiness] ?? ["Not ready", "Figures appear after the next sync."];
+  return {
+    status: 409,
+    title,
+    body: html`<h1>${title}</h1>
+      <p>${text}</p>
+      <p>
+        <a href="/docs/connect">How to connect a shop</a> ·
+        <a href="/docs/your-data">How to import your data</a>
+      </p>`,
+  };
+}
+
+export function forbidden(sentence: string): StatePage {
+  return {
+    status: 403,
+    title: "Not allowed",
+    body: html`<h1>Not allowed</h1>
+      <p>${sentence}</p>`,
+  };
+}
+
+/** `sentence`: the API's own, which names each field and what it allows. */
+export function badInput(sentence: string, freshHref: string): StatePage {
+  return {
+    status: 400,
+    title: "This view does not exist",
+    body: html`<h1>This view does not exist</h1>
+      <p class="banner refused" role="alert">${sentence}</p>
+      <p><a href="${freshHref}">Start from the newest months</a></p>`,
+  };
+}
+
+export function tooMany(sentence: string): StatePage {
+  return {
+    status: 429,
+    title: "One moment",
+    body: html`<h1>One moment</h1>
+      <p>${sentence}</p>`,
+  };
+}
+
+export function broken(requestId: string): StatePage {
+  return {
+    status: 500,
+    title: "Something went wrong",
+    body: html`<h1>Something went wrong</h1>
+      <p>
+        It is not your doing. If it goes on, tell whoever runs this installation the id of this request:
+        <code>${requestId}</code>
+      </p>`,
+  };
+}

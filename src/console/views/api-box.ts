@@ -1,0 +1,66 @@
+import {
+  clientText,
+  curlRequestText,
+  pathText,
+  queryLine,
+  toolCall,
+} from "../../contract/written-request.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { MadeRequest } from "../page.ts";
+
+/**
+ * "Get this by API": each request of a page as curl, as an MCP tool call, for `./returns query` and as a program, written as
+ * in the documents. `address` is where the service lies. `data-path` is the request's path with its query.
+ */
+export function apiBox(requests: readonly MadeRequest[], address: string): Html {
+  if (requests.length === 0) return html``;
+  return html`<details class="api-box">
+    <summary>Get this by API</summary>
+    <p>
+      A program of yours can ask this service for the figures of this page: copy a request, and keep an access
+      token of this workspace in the variable <code>TOKEN</code>.
+    </p>
+    <p>
+      ${costText(requests.length)} Looking at this page costs none. <a href="/docs">Guides</a> ·
+      <a href="/docs/reference">Reference</a>
+    </p>
+    ${requests.map((request) => requestPart(request, address))}
+  </details>`;
+}
+
+function requestPart(request: MadeRequest, address: string): Html {
+  const call = toolCall(request);
+  return html`<section data-request="${request.name}" data-path="${pathText(request)}">
+    <h3>${request.endpoint.summary}</h3>
+    <p>${needsText(request)}</p>
+    ${written("curl", "In a terminal: curl", curlRequestText(address, request))}
+    ${
+      call === null
+        ? html`<p>AI agents have no tool for this request.</p>`
+        : written("mcp", "For an AI agent: MCP tools/call", JSON.stringify(call, null, 2))
+    }
+    ${written("query", "In a checkout of the service: ./returns query", queryLine(address, request))}
+    ${written("client", "In a program: TypeScript", clientText(address, request))}
+  </section>`;
+}
+
+function written(form: string, title: string, text: string): Html {
+  return html`<h4>${title}</h4>
+    <div class="code">
+      <pre tabindex="0"><code data-form="${form}">${text}</code></pre>
+      <button type="button" class="copy" aria-live="polite" hidden>Copy</button>
+    </div>`;
+}
+
+function costText(requests: number): string {
+  return requests === 1
+    ? "It takes 1 request of the daily quota."
+    : `Together these take ${requests} requests of the daily quota.`;
+}
+
+function needsText({ endpoint }: MadeRequest): Html {
+  const plan =
+    endpoint.entitlements.includes("data_export") && html`, and a plan with <code>data_export</code>`;
+  return html`Needs a token with the scope <code>${endpoint.scope}</code>${plan}.`;
+}

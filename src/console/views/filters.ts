@@ -1,0 +1,137 @@
+import { monthToText } from "../../lib/month.ts";
+import { knownMonth } from "../../lib/month.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { month } from "../format.ts";
+import type { MonthRange } from "../months.ts";
+import type { PageCall, Parameters } from "../page.ts";
+
+type Query = Readonly<Record<string, string>>;
+
+/** C6: filters are a GET form with one button; what is shown is always what the form says. `fields`: its visible parts. */
+export function filterForm(call: PageCall, path: string, kept: Parameters, fields: readonly Html[]): Html {
+  return html`<form class="filters" action="${call.href(path)}" method="get">
+    ${Object.entries(kept).map(
+      ([name, value]) =>
+        value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
+    )}${fields}<button>Show</button>
+  </form>`;
+}
+
+export function monthFields({ start_month, end_month }: MonthRange): Html {
+  return html`${monthField("start_month", "First month of orders", start_month)}${monthField("end_month", "Last month of orders", end_month)}`;
+}
+
+function monthField(name: string, label: string, value: string): Html {
+  return html`<div class="field">
+    <label for="${name}">${label}</label
+    ><input
+      type="month"
+      id="${name}"
+      name="${name}"
+      value="${value}"
+      required
+      pattern="[0-9]{4}-[0-9]{2}"
+      placeholder="2026-01"
+    />
+  </div>`;
+}
+
+const WINDOWS = [
+  ["30d", "30 days"],
+  ["90d", "90 days"],
+  ["lifetime", "ever"],
+] as const;
+
+/** `primaryDays`: the workspace's primary window. */
+export function windowField(query: Query, primaryDays: number | null): Html {
+  const primary = ["primary", primaryDays === null ? "usual window" : `${primaryDays} days (usual)`] as const;
+  return selectField("window", "Returned within", query["window"] ?? "primary", [primary, ...WINDOWS]);
+}
+
+export function selectField(
+  name: string,
+  label: string,
+  current: string,
+  options: readonly (readonly [value: string, text: string])[],
+): Html {
+  return html`<div class="field">
+    <label for="${name}">${label}</label
+    ><select id="${name}" name="${name}">
+      ${options.map(
+        ([value, text]) =>
+          html`<option value="${value}" ${value === current && html` selected`}>${text}</option>`,
+      )}
+    </select>
+  </div>`;
+}
+
+export function textField(
+  name: string,
+  label: string,
+  value: string | undefined,
+  type: "text" | "search" | "number" = "text",
+): Html {
+  return html`<div class="field">
+    <label for="${name}">${label}</label
+    ><input
+      type="${type}"
+      id="${name}"
+      name="${name}"
+      value="${value ?? ""}"
+      ${type === "number" && html` step="any" min="0"`}
+    />
+  </div>`;
+}
+
+export function checkField(name: string, label: string, query: Query): Html {
+  return html`<div class="check">
+    <input
+      type="checkbox"
+      id="${name}"
+      name="${name}"
+      value="true"
+      ${query[name] === "true" && html` checked`}
+    /><label for="${name}">${label}</label>
+  </div>`;
+}
+
+const PRESETS = [
+  [1, "Newest month"],
+  [3, "3 months"],
+  [6, "6 months"],
+  [12, "12 months"],
+  [24, "24 months"],
+] as const;
+
+/**
+ * Ranges of months as links: the newest twelve complete months, which roll, and fixed ones that end with the last month
+ * shown. `lastMonth`: YYYY-MM.
+ */
+export function presets(
+  call: PageCall,
+  path: string,
+  kept: Parameters,
+  shown: MonthRange,
+  isPinned: boolean,
+): Html {
+  const last = knownMonth(shown.end_month);
+  const links = PRESETS.map(([months, text]) => {
+    const range = { start_month: monthToText(Math.max(last - months + 1, 12)), end_month: shown.end_month };
+    const isCurrent = isPinned && range.start_month === shown.start_month;
+    return html`<li>
+      <a href="${call.href(path, { ...kept, ...range })}" ${isCurrent && html` aria-current="true"`}
+        >${text} to ${month(shown.end_month)}</a
+      >
+    </li>`;
+  });
+  const newest = html`<li>
+    <a href="${call.href(path, kept)}" ${!isPinned && html` aria-current="true"`}
+      >Newest 12 complete months</a
+    >
+  </li>`;
+  const pin = html`<li><a href="${call.href(path, { ...kept, ...shown })}">Pin these months</a></li>`;
+  return html`<ul class="presets" aria-label="Months">
+    ${newest}${links}${!isPinned && pin}
+  </ul>`;
+}

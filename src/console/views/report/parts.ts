@@ -1,0 +1,147 @@
+import { html } from "../../../lib/html.ts";
+import type { Html } from "../../../lib/html.ts";
+import { figure } from "../../figure.ts";
+import type { ApiAnswer } from "../../figure.ts";
+import { count, money, percent } from "../../format.ts";
+import type { BodyOf, PageCall } from "../../page.ts";
+import { facts } from "../facts.ts";
+import { dataTable } from "../table.ts";
+
+type Report = ApiAnswer<BodyOf<"report">>;
+
+/** Refunds against returns: what was refunded without coming back, and the other way round. */
+export function refundsPart(report: Report, call: PageCall): Html {
+  const amount = money(call.currencyCode);
+  return html`<section id="refunds">
+    <h2>Refunds against returns</h2>
+    ${facts([
+      { name: "Refunded units", value: figure(report, "refunds/refunded_units", count) },
+      {
+        name: "Refunded amount",
+        value: figure(report, "refunds/refunded_amount", amount),
+        note: "without tax",
+      },
+      {
+        name: "Came back, not refunded",
+        value: figure(report, "refunds/returned_not_refunded_units", count),
+        note: "units",
+      },
+      {
+        name: "Refunded, did not come back",
+        value: figure(report, "refunds/refunded_not_returned_units", count),
+        note: "units",
+      },
+    ])}
+  </section>`;
+}
+
+/** Where requests to return stand now, and how much is known of each returned unit. */
+export function lifecyclePart(report: Report): Html {
+  const path = "lifecycle_coverage";
+  const none = "nothing came back";
+  const labels = report.body.data.label_costs_included ? none : "label costs are not included";
+  return html`<section id="lifecycle">
+    <h2>Return requests</h2>
+    <p>In their present state, whatever the window.</p>
+    ${facts([
+      {
+        name: "Waiting for an answer",
+        value: figure(report, `${path}/requested_units`, count),
+        note: "units",
+      },
+      { name: "Open", value: figure(report, `${path}/open_units`, count), note: "units" },
+      { name: "Closed", value: figure(report, `${path}/closed_units`, count), note: "units" },
+      { name: "Declined", value: figure(report, `${path}/declined_units`, count), note: "units" },
+      { name: "Canceled", value: figure(report, `${path}/canceled_units`, count), note: "units" },
+      {
+        name: "Known from a refund alone",
+        value: figure(report, `${path}/refund_only_units`, count),
+        note: "units",
+      },
+      { name: "With a reason", value: figure(report, `${path}/share_with_reason`, percent, none) },
+      { name: "With a refund", value: figure(report, `${path}/share_with_refund`, percent, none) },
+      { name: "With a return label", value: figure(report, `${path}/share_with_label`, percent, labels) },
+    ])}
+  </section>`;
+}
+
+export function costsPart(report: Report, call: PageCall): Html {
+  const amount = money(call.currencyCode);
+  const { label_costs_included: hasLabels } = report.body.data;
+  const unmatched = hasLabels ? "known for the whole store alone" : "label costs are not included";
+  return html`${facts([
+    { name: "Refunds", value: figure(report, "costs/refunded_amount", amount), note: "without tax" },
+    {
+      name: "Return labels",
+      value: figure(report, "costs/return_label_cost", amount),
+      note: hasLabels ? null : "not included: no label source is connected and up to date",
+    },
+    { name: "Returns cost", value: html`<strong>${figure(report, "costs/returns_cost", amount)}</strong>` },
+    {
+      name: "Labels without a return",
+      value: figure(report, "costs/unmatched_label_cost", amount, unmatched),
+      note: "charged in these months, in no figure above",
+    },
+    {
+      name: "Margin impact, estimated",
+      value: figure(report, "costs/estimated_margin_impact", amount, "no unit cost is known"),
+    },
+    {
+      name: "Unit cost known",
+      value: figure(report, "costs/cogs_coverage", (value: number) => `${value} %`),
+      note: "of the returned units",
+    },
+  ])}`;
+}
+
+const BREAKDOWN_TITLES = {
+  vendor: "Vendor",
+  product: "Product",
+  sku: "SKU",
+  family: "Family",
+  analytics_category: "Category",
+} as const;
+
+/** The selection divided by vendor, product, SKU or group; the rows and the rest add up to it. */
+export function breakdownPart(report: Report, call: PageCall): Html | null {
+  const breakdown = report.body.data.breakdown;
+  if (breakdown === undefined) return null;
+  const amount = money(call.currencyCode);
+  const title = BREAKDOWN_TITLES[breakdown.breakdown_by];
+  const rows = breakdown.rows.map(({ label, selector }, index) => {
+    const path = `breakdown/rows/${index}`;
+    return [
+      selector === null
+        ? html`${label}`
+        : html`<a href="${call.href("/report", { ...selector })}">${label}</a>`,
+      figure(report, `${path}/sold_units`, count),
+      figure(report, `${path}/returned_units`, count),
+      figure(report, `${path}/return_rate`, percent),
+      rateInterval(report, path),
+      figure(report, `${path}/refunded_amount`, amount),
+      figure(report, `${path}/return_label_cost`, amount),
+      figure(report, `${path}/returns_cost`, amount),
+    ];
+  });
+  const columns = ["Sold", "Returned", "Rate", "Likely", "Refunds", "Labels", "Returns cost"];
+  return html`<section id="breakdown">
+    <h2>By ${title === "SKU" ? title : title.toLowerCase()}</h2>
+    ${dataTable(
+      `The costliest, and the rest: together they are the whole selection`,
+      [{ text: title }, ...columns.map((text) => ({ text, isNumber: true }))],
+      rows,
+    )}
+  </section>`;
+}
+
+/** The interval of a rate at `path`, as "3.1–5.2 %". */
+export function rateInterval(answer: ApiAnswer, path: string): Html {
+  const low = figure(
+    answer,
+    `${path}/return_rate_interval/low`,
+    (value: number) => (value * 100).toFixed(1),
+    "nothing sold",
+  );
+  const high = figure(answer, `${path}/return_rate_interval/high`, percent, "nothing sold");
+  return html`${low}–${high}`;
+}

@@ -1,0 +1,43 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+
+export type Column = { text: string; isNumber?: boolean };
+
+/**
+ * A table in a region that scrolls by itself and can be reached by keyboard; its first column stays in sight. Cells follow
+ * the columns; the first one of a row heads it.
+ */
+export function dataTable(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Html[])[],
+): Html {
+  const head = columns.map(
+    ({ text, isNumber }) => html`<th scope="col" ${isNumber === true && html` class="number"`}>${text}</th>`,
+  );
+  return html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}">
+    <table>
+      <caption>
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${head}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (cells) =>
+            html`<tr>
+              ${cells.map((cell, index) => tableCell(cell, index, columns[index]))}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function tableCell(cell: Html, index: number, column: Column | undefined): Html {
+  if (index === 0) return html`<th scope="row">${cell}</th>`;
+  return column?.isNumber === true ? html`<td class="number">${cell}</td>` : html`<td>${cell}</td>`;
+}

@@ -1,0 +1,129 @@
+import { camelCase, listParameters } from "./endpoint.ts";
+import type { Endpoint, ParameterSchema } from "./endpoint.ts";
+import { ALIASES } from "./parameters.ts";
+
+/** A request as documents and pages write it down, with its parameters as an address has them. */
+export type WrittenRequest = { endpoint: Endpoint; parameters: Readonly<Record<string, string>> };
+
+/** What a shell, or the header of a request, fills in. */
+const TOKEN = "$TOKEN";
+
+type Value = string | number | boolean;
+
+/** Quotes a text as one word of a shell. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Path and query of a request. */
+export function pathText(request: WrittenRequest): string {
+  const values = givenValues(request).map(([name, value]) => [name, String(value)]);
+  return `${request.endpoint.path}${values.length === 0 ? "" : `?${new URLSearchParams(values)}`}`;
+}
+
+/** A request for curl over several lines, with a line for each parameter. The docs' script writes it the same way. */
+export function curlText(
+  address: string,
+  path: string,
+  parameters: readonly (readonly [string, Value])[],
+): string {
+  const given = parameters.map(([name, value]) => `--data-urlencode ${shellQuoted(`${name}=${value}`)}`);
+  return lines(`curl -sS -G ${shellQuoted(address + path)}`, authorization(TOKEN), ...given);
+}
+
+/** A request with a JSON body for curl, over several lines. */
+export function curlPostText(address: string, path: string, body: unknown): string {
+  const type = '-H "Content-Type: application/json"';
+  const json = `-d ${shellQuoted(JSON.stringify(body))}`;
+  return lines(`curl -sS ${shellQuoted(address + path)}`, authorization(TOKEN), type, json);
+}
+
+/** A request for curl on one line, which ends its output with a line end; `token` may be text that the shell fills in. */
+export function curlLine(address: string, pathAndQuery: string, token: string): string {
+  return `curl -sS -w '\\n' ${authorization(token)} ${shellQuoted(address + pathAndQuery)}`;
+}
+
+/** A request of the contract for curl. */
+export function curlRequestText(address: string, request: WrittenRequest): string {
+  return curlText(address, request.endpoint.path, givenValues(request));
+}
+
+/** What `tools/call` takes; null where no tool wraps the endpoint. */
+export function toolCall(request: WrittenRequest): { name: string; arguments: Record<string, Value> } | null {
+  const { tool } = request.endpoint;
+  return tool === null ? null : { name: tool.name, arguments: Object.fromEntries(givenValues(request)) };
+}
+
+/** The option of `./returns query` for a parameter: `start_month` → `--start-month`. */
+export function queryOption(parameterName: string): string {
+  const kebabCase = parameterName
+    .replaceAll("_", "-")
+    .replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
+  return `--${kebabCase}`;
+}
+
+/** A request as a line of a shell that runs `./returns query`. */
+export function queryLine(address: string, request: WrittenRequest): string {
+  const options = givenValues(request).flatMap(([name, value]) => {
+    if (typeof value !== "boolean") return [queryOption(name), shellWord(String(value))];
+    // Flags: a false one is left out.
+    return value ? [queryOption(name)] : [];
+  });
+  const command = ["./returns", "query", request.endpoint.name, "--url", shellWord(address), ...options];
+  return `RETURNS_TOKEN="${TOKEN}" ${command.join(" ")}`;
+}
+
+/** A request as a program in TypeScript or JavaScript. */
+export function clientText(address: string, request: WrittenRequest): string {
+  const { name, response } = request.endpoint;
+  const members = givenValues(request).map(([member, value]) => `  ${member}: ${JSON.stringify(value)},\n`);
+  const parameters = members.length === 0 ? "" : `{\n${members.join("")}}`;
+  const call = `await client.${camelCase(name)}(${parameters});`;
+  const ask =
+    response === null
+      ? `const file = ${call}\nconsole.log(await file.text());`
+      : `const { data, meta } = ${call}\nconsole.log(data, meta);`;
+  return `import { createClient } from "returns-analytics-client";
+
+const client = createClient({ baseUrl: ${JSON.stringify(address)}, token: process.env.TOKEN ?? "" });
+${ask}`;
+}
+
+/**
+ * The parameters that an endpoint takes, in the order of the contract, as JSON has their values. Without aliases, empty
+ * values, and values that the endpoint reads as its default.
+ */
+function givenValues({ endpoint, parameters }: WrittenRequest): [string, Value][] {
+  const alias = [...ALIASES].map((name) => parameters[name]).find(isGiven);
+  const given = isGiven(alias) ? { product_gid: alias, ...parameters } : parameters;
+  return listParameters(endpoint.parameters).flatMap(({ name, schema }): [string, Value][] => {
+    const text = given[name];
+    const value = isGiven(text) && !ALIASES.has(name) ? valueOf(schema, text) : undefined;
+    return value === undefined ? [] : [[name, value]];
+  });
+}
+
+function valueOf({ type, enum: values, ...schema }: ParameterSchema, text: string): Value | undefined {
+  if (type === "boolean" && ["true", "1", "false", "0"].includes(text))
+    return text === "true" || text === "1";
+  if ((type === "integer" || type === "number") && Number.isFinite(Number(text))) return Number(text);
+  const isNormalized = schema["x-normalized"] === true && values !== undefined && !values.includes(text);
+  return isNormalized ? undefined : text;
+}
+
+function isGiven(text: string | undefined): text is string {
+  return text !== undefined && text !== "";
+}
+
+function authorization(token: string): string {
+  return `-H "Authorization: Bearer ${token}"`;
+}
+
+function lines(...parts: string[]): string {
+  return parts.join(" \\\n  ");
+}
+
+/** Quotes what a shell could read as anything but plain text. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+,][\w./:@%+,=-]*$/u.test(text) ? text : shellQuoted(text);
+}

@@ -1,0 +1,92 @@
+import { makeLink } from "../identity/link.ts";
+import { ensurePerson } from "../identity/person.ts";
+import type { Connection, Database } from "../store/database.ts";
+import { listWorkspacesWithoutMember, putOwner } from "../store/queries/console-member.ts";
+import type { PersonRow } from "../store/queries/console-user.ts";
+import { recordAction } from "./audit.ts";
+import type { ConsoleAddress } from "./console-address.ts";
+import { NO_SIGN_IN_YET } from "./console-address.ts";
+import { quoted, readText } from "./input.ts";
+import { impossible } from "./refusal.ts";
+
+/** A link that signs a person in to the console; it is shown this once. */
+export type UserLink = {
+  user_id: string;
+  name: string;
+  is_operator: boolean;
+  /** The workspaces that the person owns by this call, or owned before it. */
+  owner_of: string[];
+  link: string;
+  expires_at: Date;
+};
+
+type Place = { address: ConsoleAddress; now: Date };
+type Shop = { shop_key: number; shop_domain: string };
+
+const NAME_MAX_LENGTH = 100;
+
+/**
+ * Makes a link for the person of a name, or for the first operator. Makes the person when there is none, and an owner of
+ * `workspace`. Throws a `Refusal` for a disabled person, and where nobody can sign in.
+ */
+export async function linkUser(
+  database: Database,
+  request: Place & { name?: string | undefined; workspace: Shop | null },
+): Promise<UserLink> {
+  const { address, workspace, now } = request;
+  if (!address.canSignIn) throw impossible(`The console is at ${address.origin}. ${NO_SIGN_IN_YET}`);
+  const name = request.name === undefined ? null : readText("The name", request.name, NAME_MAX_LENGTH);
+  return database.transaction(async (connection) => {
+    const person = await findOrMake(connection, name, now);
+    if (person.disabled_at !== null) {
+      throw impossible(`${quoted(person.name)} is disabled and cannot sign in.`);
+    }
+    return linkOwner(connection, person, workspace === null ? [] : [workspace], request);
+  });
+}
+
+/**
+ * Makes a link for the first operator, as an owner of every workspace that has no member yet; null = nobody can sign in at
+ * this address, or that operator is disabled.
+ */
+export async function linkFirstOperator(database: Database, place: Place): Promise<UserLink | null> {
+  if (!place.address.canSignIn) return null;
+  return database.transaction(async (connection) => {
+    const person = await findOrMake(connection, null, place.now);
+    if (person.disabled_at !== null) return null;
+    return linkOwner(connection, person, await listWorkspacesWithoutMember(connection), place);
+  });
+}
+
+async function findOrMake(connection: Connection, name: string | null, now: Date): Promise<PersonRow> {
+  const { person, isNew } = await ensurePerson(connection, name, now);
+  if (isNew) {
+    const { user_id: userId, is_operator: isOperator } = person;
+    await recordAction(connection, null, "user.create", { user_id: userId, is_operator: isOperator });
+  }
+  return person;
+}
+
+async function linkOwner(
+  connection: Connection,
+  person: PersonRow,
+  workspaces: readonly Shop[],
+  { address, now }: Place,
+): Promise<UserLink> {
+  const { user_id: userId, name, is_operator: isOperator } = person;
+  for (const { shop_key: shopKey } of workspaces) {
+    if (await putOwner(connection, shopKey, userId, now)) {
+      await recordAction(connection, shopKey, "member.set", { user_id: userId, role: "owner" });
+    }
+  }
+  const { secret, expiresAt } = await makeLink(connection, userId, now);
+  await recordAction(connection, null, "user.link", { user_id: userId });
+  return {
+    user_id: userId,
+    name,
+    is_operator: isOperator,
+    owner_of: workspaces.map((workspace) => workspace.shop_domain),
+    link: `${address.origin}/enter#${secret}`,
+    expires_at: expiresAt,
+  };
+}

@@ -1,0 +1,31 @@
+import { command, queryRow, queryValue } from "../query.ts";
+
+export type NewLink = { linkHash: Buffer; userId: string; createdAt: Date; expiresAt: Date };
+
+export const insertLink = command<[link: NewLink]>(
+  "insert_link",
+  "insert into console_link (link_hash, user_id, created_at, expires_at) values ($1, $2, $3, $4)",
+  ({ linkHash, userId, createdAt, expiresAt }) => [linkHash, userId, createdAt, expiresAt],
+);
+
+/**
+ * Uses a link up, by primary key, and returns whose it is; null = there is no such link, or it was used or has expired. Of
+ * several at once one gets it: the others wait for its row, and then see that it is used.
+ */
+export const useLink = queryValue<string, [linkHash: Buffer, now: Date]>(
+  "use_link",
+  `update console_link set used_at = $2
+    where link_hash = $1 and used_at is null and expires_at > $2 returning user_id`,
+);
+
+/** Why a link was not accepted, by primary key; null = there is no such link. */
+export const findLink = queryRow<{ user_id: string; used_at: Date | null }, [linkHash: Buffer]>(
+  "find_link",
+  "select user_id, used_at from console_link where link_hash = $1",
+);
+
+/** Forgets links that nobody can use any more. console_link_expiry. */
+export const deleteExpiredLinks = command<[now: Date]>(
+  "delete_expired_links",
+  "delete from console_link where expires_at <= $1",
+);

@@ -1,0 +1,67 @@
+import { command, queryRow, queryValue } from "../query.ts";
+
+/** A valid session, and whose it is. */
+export type SessionRow = {
+  user_id: string;
+  name: string;
+  is_operator: boolean;
+  last_seen_at: Date;
+  ends_at: Date;
+  last_shop_key: number | null;
+};
+
+export type NewSession = {
+  sessionHash: Buffer;
+  userId: string;
+  createdAt: Date;
+  idleUntil: Date;
+  endsAt: Date;
+};
+
+export const insertSession = command<[session: NewSession]>(
+  "insert_session",
+  `insert into console_session (session_hash, user_id, created_at, last_seen_at, idle_until, ends_at)
+   values ($1, $2, $3, $3, $4, $5)`,
+  ({ sessionHash, userId, createdAt, idleUntil, endsAt }) => [
+    sessionHash,
+    userId,
+    createdAt,
+    idleUntil,
+    endsAt,
+  ],
+);
+
+/** A session by primary key; null = there is none, it has ended, or its person is disabled. */
+export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]>(
+  "find_session",
+  `select u.user_id, u.name, u.is_operator, s.last_seen_at, s.ends_at, u.last_shop_key
+     from console_session s join console_user u on u.user_id = s.user_id
+    where s.session_hash = $1 and s.idle_until > $2 and u.disabled_at is null`,
+);
+
+/** Notes that a session is in use, by primary key. */
+export const touchSession = command<[sessionHash: Buffer, now: Date, idleUntil: Date]>(
+  "touch_session",
+  "update console_session set last_seen_at = $2, idle_until = $3 where session_hash = $1",
+);
+
+/** Ends a session, by primary key, and returns whose it was; null = there is none. */
+export const deleteSession = queryValue<string, [sessionHash: Buffer]>(
+  "delete_session",
+  "delete from console_session where session_hash = $1 returning user_id",
+);
+
+/** Ends a person's other sessions, but so many newest ones. console_session_user. */
+export const deleteOtherSessions = command<[userId: string, sessionHash: Buffer, kept: number]>(
+  "delete_other_sessions",
+  `delete from console_session
+    where session_hash in (select s.session_hash from console_session s
+                            where s.user_id = $1 and s.session_hash <> $2
+                            order by s.created_at desc, s.session_hash offset $3)`,
+);
+
+/** Forgets sessions that have ended. console_session_end. */
+export const deleteEndedSessions = command<[now: Date]>(
+  "delete_ended_sessions",
+  "delete from console_session where idle_until <= $1",
+);

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, test } from "node:test";
+import { cookieOf, makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const get = (path: string, cookie?: string): Promise<Response> =>
+  fetch(`${service.address}${path}`, {
+    redirect: "manual",
+    headers: cookie === undefined ? {} : { cookie },
+  });
+
+const isSignedIn = async (cookie: string): Promise<boolean> => (await get("/w", cookie)).status === 200;
+
+async function sessionsOf(name: string): Promise<number> {
+  const { rows } = await service.database.query<{ count: number }>(
+    `select count(*)::integer as count from console_session join console_user using (user_id) where name = $1`,
+    [name],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+test("a link signs in, and / leads to the person's only workspace", async () => {
+  const { shopDomain } = await createTenant(service.database);
+  const { secret } = await makeUserLink(service, { name: "Ada", shopDomain });
+  const entered = await postForm(service, "/enter", { secret });
+  assert.deepEqual([entered.status, entered.headers.get("location")], [303, "/"]);
+  assert.match(
+    entered.headers.get("set-cookie") ?? "",
+    /^returns=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/u,
+  );
+  const home = await get("/", cookieOf(entered));
+  assert.deepEqual([home.status, home.headers.get("location")], [303, `/w/${shopDomain}`]);
+  const { rows } = await service.database.query(
+    "select action from audit_event where actor like 'user:%' and shop_key = 0",
+  );
+  assert.deepEqual(rows, [{ action: "session.begin" }]);
+});
+
+test("only hashes are stored, and a session has another secret than its link", async () => {
+  const { secret } = await makeUserLink(service, { name: "Hashed" });
+  const cookie = cookieOf(await postForm(service, "/enter", { secret }));
+  const session = cookie.slice("returns=".length);
+  assert.notEqual(session, secret);
+  const hashOf = (text: string): Buffer => createHash("sha256").update(text).digest();
+  const { rows } = await service.database.query<{ hash: Buffer }>(
+    "select link_hash as hash from console_link union all select session_hash from console_session",
+  );
+  const hashes = rows.map(({ hash }) => hash.toString("hex"));
+  assert.ok(hashes.includes(hashOf(secret).toString("hex")));
+  assert.ok(hashes.includes(hashOf(session).toString("hex")));
+});
+
+test("a used link is refused", async () => {
+  const { secret } = await makeUserLink(service, { name: "Replay" });
+  assert.equal((await postForm(service, "/enter", { secret })).status, 303);
+  const again = await postForm(service, "/enter", { secret });
+  assert.equal(again.status, 403);
+  assert.equal(again.headers.get("set-cookie"), null);
+  assert.match(await again.text(), /This link has been used already\./u);
+});
+
+test("an expired link and an unknown one are refused", async () => {
+  const { secret } = await makeUserLink(service, { name: "Late", now: new Date(Date.now() - 600_001) });
+  const late = await postForm(service, "/enter", { secret });
+  assert.equal(late.status, 403);
+  assert.match(await late.text(), /This link has expired\./u);
+  for (const unknown of ["", "x", "A".repeat(43)]) {
+    const response = await postForm(service, "/enter", { secret: unknown });
+    assert.equal(response.status, 403);
+    assert.match(await response.text(), /This is no link of this installation\./u);
+  }
+});
+
+test("signing in gives a browser a new id, and ends the session it had", async () => {
+  const before = await signInAs(service, { name: "Fixed" });
+  const { secret } = await makeUserLink(service, { name: "Fixed" });
+  const after = cookieOf(await postForm(service, "/enter", { secret }, { cookie: before }));
+  assert.notEqual(after, before);
+  assert.equal(await isSignedIn(after), true);
+  assert.equal(await isSignedIn(before), false);
+  const planted = `returns=${"A".repeat(43)}`;
+  const { secret: another } = await makeUserLink(service, { name: "Fixed" });
+  assert.notEqual(
+    cookieOf(await postForm(service, "/enter", { secret: another }, { cookie: planted })),
+    planted,
+  );
+  assert.equal(await isSignedIn(planted), false);
+});
+
+test("a cookie that was copied is worth nothing after the sign-out", async () => {
+  const cookie = await signInAs(service, { name: "Robbed" });
+  const response = await postForm(service, "/sign-out", {}, { cookie });
+  assert.deepEqual([response.status, response.headers.get("location")], [303, "/sign-in"]);
+  assert.equal(response.headers.get("clear-site-data"), '"cache", "storage"');
+  assert.match(response.headers.get("set-cookie") ?? "", /^returns=; .*Max-Age=0$/u);
+  assert.equal(await isSignedIn(cookie), false);
+  assert.equal(await sessionsOf("Robbed"), 0);
+});
+
+test("a disabled person cannot sign in, and their sessions end at once", async () => {
+  const cookie = await signInAs(service, { name: "Disabled" });
+  const { secret } = await makeUserLink(service, { name: "Disabled" });
+  assert.equal(await isSignedIn(cookie), true);
+  await service.database.query("update console_user set disabled_at = now() where name = 'Disabled'");
+  assert.equal(await isSignedIn(cookie), false);
+  const refused = await postForm(service, "/enter", { secret });
+  assert.equal(refused.status, 403);
+  assert.match(await refused.text(), /may not sign in any more/u);
+  await assert.rejects(makeUserLink(service, { name: "Disabled" }), /is disabled/u);
+});
+
+test("a session opens no endpoint of the API, and a token no page of the console", async () => {
+  const tenant = await createTenant(service.database);
+  const cookie = await signInAs(service, { name: "Both", shopDomain: tenant.shopDomain });
+  const api = await service.call("/api/v1/alerts", { headers: { cookie } });
+  assert.equal(api.status, 401);
+  const asToken = cookie.slice("returns=".length);
+  assert.equal((await service.call("/api/v1/alerts", { token: asToken })).status, 401);
+  const page = await fetch(`${service.address}/w`, {
+    redirect: "manual",
+    headers: { authorization: `Bearer ${tenant.token}`, cookie: `returns=${tenant.token}` },
+  });
+  assert.deepEqual([page.status, page.headers.get("location")], [303, "/sign-in"]);
+});
