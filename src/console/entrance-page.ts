@@ -17,6 +17,7 @@ export function renderEntrance({ title, body }: EntrancePage): Html {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title} · Returns Analytics</title>
+        <link rel="icon" href="/docs/assets/icon.svg" type="image/svg+xml" />
         <script src="${ENTER_SCRIPT_PATH}" type="module"></script>
       </head>
       <body>
