@@ -6,6 +6,7 @@ import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, month, percent } from "../format.ts";
 import { monthsOf } from "../months.ts";
+import type { MonthRange, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { alertLine } from "../views/alert.ts";
@@ -21,6 +22,8 @@ const MOST_ALERTS = 3;
 type Report = ApiAnswer<BodyOf<"report">>;
 type OverviewData = {
   report: Report;
+  /** The same months and the open ones after them, which are in no other figure. */
+  trend: Report;
   byRate: ApiAnswer<BodyOf<"return-rate-leaderboard">>;
   byCost: ApiAnswer<BodyOf<"return-cost-leaderboard">>;
   alerts: Alerts;
@@ -35,12 +38,13 @@ export const overview = definePage<OverviewData>({
   data: async (call) => {
     const { range, year } = await monthsOf(call, "worst_by_rate");
     if (range === null || year === null) return null;
-    const [report, byCost, alerts] = await Promise.all([
+    const [report, trend, byCost, alerts] = await Promise.all([
       call.read("report", "report", range),
+      call.read("trend", "report", { ...withOpenMonths(range, year), reportSection: "trend" }),
       call.read("worst_by_cost", "return-cost-leaderboard", { ...range, limit: 5 }),
       call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: MOST_ALERTS }),
     ]);
-    return { report, byRate: year, byCost, alerts };
+    return { report, trend, byRate: year, byCost, alerts };
   },
   view: (data, call) =>
     data === null
@@ -48,7 +52,17 @@ export const overview = definePage<OverviewData>({
       : fullView(data, call),
 });
 
-function fullView({ report, byRate, byCost, alerts }: Exclude<OverviewData, null>, call: PageCall): View {
+/** The range up to the month of the data, open months included. */
+function withOpenMonths(range: MonthRange, { body }: Exclude<ShownMonths["year"], null>) {
+  const asOf = body.meta.freshness?.data_updated_at ?? null;
+  const end_month = asOf === null ? range.end_month : asOf.slice(0, "YYYY-MM".length);
+  return { ...range, end_month, include_incomplete: true };
+}
+
+function fullView(
+  { report, trend, byRate, byCost, alerts }: Exclude<OverviewData, null>,
+  call: PageCall,
+): View {
   const { start_month, end_month } = report.body.meta;
   const range = { start_month, end_month };
   return {
@@ -56,7 +70,7 @@ function fullView({ report, byRate, byCost, alerts }: Exclude<OverviewData, null
     body: html`<h1>Overview</h1>
 <p class="lead">Orders of ${figure(report, "meta/start_month", month)} to ${figure(report, "meta/end_month", month)}, the newest 12 complete months. A unit counts as returned when it came back within ${call.primaryWindowDays} days of its order.</p>
 ${summaryFigures(report, call)}
-${trendChart({ answer: report, exportHref: csvHref(call, range) })}
+${trendChart({ answer: trend, exportHref: csvHref(call, range) })}
 <section class="look"><h2>Worth a look</h2>
 ${alertList(alerts, call)}
 <div class="columns">
