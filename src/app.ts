@@ -1,6 +1,8 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
-import { createEntrance } from "./console/entrance.ts";
+import { createAdmitMember } from "./admission/admit-member.ts";
+import type { Operation } from "./admission/operation.ts";
+import { createConsole } from "./console/console.ts";
 import { publicConsole } from "./control/console-address.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
@@ -41,14 +43,14 @@ export async function startService(
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
   const gate = createGate(config, installation.keys, databases, metrics);
-  const operations = createOperations(gate, installation.keys);
+  const operations = createOperations(config, gate, installation.keys);
   const docs = createDocs(config);
   const server = createServer({
     operations,
     surfaces: [
       createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...docs.surfaces,
-      ...(config.hasConsole ? createConsoleSurfaces(config, databases.console) : []),
+      ...(config.hasConsole ? createConsoleSurfaces(config, databases.console, operations) : []),
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
@@ -77,10 +79,19 @@ export async function startService(
   };
 }
 
-function createConsoleSurfaces(config: Config, database: DatabasePool): Surface[] {
+function createConsoleSurfaces(
+  config: Config,
+  database: DatabasePool,
+  operations: readonly Operation[],
+): Surface[] {
   const now = (): Date => new Date();
-  const site = { publicOrigin: publicConsole(config.publicUrl) };
-  return createEntrance({ identity: createIdentity(database, now), site, now }).surfaces;
+  return createConsole({
+    operations,
+    admitMember: createAdmitMember({ database }),
+    identity: createIdentity(database, now),
+    site: { publicOrigin: publicConsole(config.publicUrl) },
+    now,
+  });
 }
 
 const FIRST_RETRY_MS = 15_000;

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PoolClient } from "pg";
+import { alerts } from "../src/contract/alerts.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
+import { openOperations } from "./support/operations.ts";
+import { createPerson, setRole } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
 import type { CalledAnswer, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -77,6 +80,31 @@ test("too many requests of a shop at once: 429 rate_limited after the wait, Retr
     for (const answer of await Promise.all(hanging)) assert.equal(answer.status, 200);
   });
   assert.equal((await askAlerts(shop, 50)).status, 200, "its turns are free again");
+});
+
+test("pages wait for the same turns: 429 with the same sentence, and no request is given back", async () => {
+  const shop = await createShop();
+  const person = await createPerson(service.database);
+  await setRole(service.database, shop, person, "viewer");
+  const operations = await openOperations(service, { REQUESTS_PER_SHOP: String(REQUESTS_PER_SHOP) });
+  const { sessionHash } = person;
+  const admission = await operations.admitMember({ sessionHash, shopDomain: shop.shopDomain });
+  assert.ok(typeof admission !== "string");
+  assert.equal((await askSummary(shop)).status, 200);
+  await whileAlertsHang(async (holder) => {
+    const read = (limit: number) => operations.read(admission, alerts, `limit=${limit}`);
+    const hanging = Array.from({ length: REQUESTS_PER_SHOP }, (_, index) => read(index + 1));
+    await assert.rejects(read(50), {
+      code: "rate_limited",
+      message: BUSY,
+      retryAfterSeconds: 1,
+      quota: null,
+    });
+    await holder.query("rollback");
+    await Promise.all(hanging);
+  });
+  assert.equal(await countedRequests(service.database, shop), 1);
+  await operations.stop();
 });
 
 test("five shops with many requests that hang leave connections for a sixth", async () => {

@@ -1,27 +1,27 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { AdmitMember } from "../admission/admit-member.ts";
 import type { Operation } from "../admission/operation.ts";
 import type { Surface } from "../http/server.ts";
+import type { Identity } from "../identity/identity.ts";
 import type { Asset } from "./assets.ts";
-import { readConsoleAssets } from "./console-assets.ts";
+import { CONSOLE_ASSETS } from "./console-assets.ts";
+import { createEntrance } from "./entrance.ts";
 import { createPageLoop } from "./page-loop.ts";
+import type { ConsoleSite } from "./request-rules.ts";
 import { acceptsGzip } from "./send.ts";
 
 export type ConsoleOptions = {
   operations: readonly Operation[];
   admitMember: AdmitMember;
-  /** SHA-256 of the session cookie; null = there is none. */
-  sessionHashOf: (request: FastifyRequest) => Buffer | null;
-  /** Sets the headers of every page, or answers a request that came by a name the console does not serve. */
-  guard: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null;
-  /** Where callers of the API reach the service, such as https://returns.example. */
-  apiAddress: (request: FastifyRequest) => string;
+  identity: Identity;
+  site: ConsoleSite;
+  now: () => Date;
 };
 
 /** The pages of workspaces, and what they load. They neither query nor count: they call the API's operations. */
 export function createConsole(options: ConsoleOptions): Surface[] {
-  const assets = readConsoleAssets();
-  const serve = createPageLoop(options, assets);
+  const entrance = createEntrance(options);
+  const serve = createPageLoop({ ...options, entrance });
   return [
     {
       path: "/w/*",
@@ -30,7 +30,8 @@ export function createConsole(options: ConsoleOptions): Surface[] {
         server.get("/w/*", serve);
       },
     },
-    ...assets.all.map(assetSurface),
+    ...entrance.surfaces,
+    ...CONSOLE_ASSETS.all.map(assetSurface),
   ];
 }
 

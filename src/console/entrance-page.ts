@@ -2,32 +2,10 @@ import { NO_SIGN_IN_YET } from "../control/console-address.ts";
 import type { Membership } from "../identity/identity.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
-
-/** A page of the entrance: what its frame shows, and the status it is sent with. */
-export type EntrancePage = { status: number; title: string; body: Html };
-
-export const ENTER_SCRIPT_PATH = "/assets/enter.js";
-
-/** The frame of these pages. */
-export function renderEntrance({ title, body }: EntrancePage): Html {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${title} · Returns Analytics</title>
-        <link rel="icon" href="/docs/assets/icon.svg" type="image/svg+xml" />
-        <script src="${ENTER_SCRIPT_PATH}" type="module"></script>
-      </head>
-      <body>
-        <main id="content">${body}</main>
-      </body>
-    </html> `;
-}
+import type { StatePage } from "./state-page.ts";
 
 /** Where a link leads: one button. Without script, the link is pasted. */
-export const ENTER: EntrancePage = {
+export const ENTER: StatePage = {
   status: 200,
   title: "Sign in",
   body: html`<h1>Sign in to Returns Analytics</h1>
@@ -41,7 +19,7 @@ export const ENTER: EntrancePage = {
     <p>The link works once, within 10 minutes of being made.</p>`,
 };
 
-export const NO_SIGN_IN: EntrancePage = {
+export const NO_SIGN_IN: StatePage = {
   status: 200,
   title: "Sign in",
   body: html`<h1>Sign in to Returns Analytics</h1>
@@ -52,7 +30,7 @@ const HOW_TO_GET_A_LINK = html`<p>Run this where the service runs, and open the 
   <pre tabindex="0"><code>./returns user link</code></pre>
   <p>The link works once, within 10 minutes.</p>`;
 
-export const SIGN_IN: EntrancePage = {
+export const SIGN_IN: StatePage = {
   status: 200,
   title: "Sign in",
   body: html`<h1>Sign in to Returns Analytics</h1>
@@ -69,7 +47,7 @@ const REFUSED_LINKS = {
 } as const;
 
 /** Why a link did not sign anybody in. */
-export function refusedLink(reason: keyof typeof REFUSED_LINKS): EntrancePage {
+export function refusedLink(reason: keyof typeof REFUSED_LINKS): StatePage {
   return {
     status: 403,
     title: "This link does not work",
@@ -79,14 +57,14 @@ export function refusedLink(reason: keyof typeof REFUSED_LINKS): EntrancePage {
   };
 }
 
-export const TOO_MANY: EntrancePage = {
+export const TOO_MANY: StatePage = {
   status: 429,
   title: "Too many attempts",
   body: html`<h1>Too many attempts</h1>
     <p>Wait a minute, then press the button again.</p>`,
 };
 
-export const OTHER_ORIGIN: EntrancePage = {
+export const OTHER_ORIGIN: StatePage = {
   status: 403,
   title: "Not sent from here",
   body: html`<h1>Not sent from here</h1>
@@ -95,7 +73,7 @@ export const OTHER_ORIGIN: EntrancePage = {
 };
 
 /** A name that the console does not have; `port` is the one that was reached. */
-export function otherHost(publicOrigin: string | null, port: number): EntrancePage {
+export function otherHost(publicOrigin: string | null, port: number): StatePage {
   return {
     status: 403,
     title: "The console is not at this address",
@@ -123,7 +101,7 @@ function loopbackRemedies(port: number): Html {
 }
 
 /** The chooser of a person with several workspaces, or with none. */
-export function chooser(workspaces: readonly Membership[]): EntrancePage {
+export function chooser(workspaces: readonly Membership[]): StatePage {
   return {
     status: 200,
     title: "Workspaces",
@@ -147,13 +125,4 @@ function workspaceItem({ shop_domain: shopDomain, role }: Membership): Html {
   return html`<li>
     <a href="/w/${encodeURIComponent(shopDomain)}">${shopDomain}</a> <small>${role}</small>
   </li>`;
-}
-
-export function broken(requestId: string): EntrancePage {
-  return {
-    status: 500,
-    title: "Something went wrong",
-    body: html`<h1>Something went wrong</h1>
-      <p>The request is in the log as <code>${requestId}</code>. Try again in a moment.</p>`,
-  };
 }

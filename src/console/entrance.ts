@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hashSecret } from "../identity/secret.ts";
 import { LONGEST_SESSION_SECONDS } from "../identity/session.ts";
@@ -8,24 +6,24 @@ import type { SignedIn } from "../identity/session.ts";
 import { sendError } from "../http/answer.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Surface } from "../http/server.ts";
-import { renderHtml } from "../lib/html.ts";
+import { html, renderHtml } from "../lib/html.ts";
+import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { consoleHeaders } from "./console-headers.ts";
 import {
-  broken,
   chooser,
   ENTER,
-  ENTER_SCRIPT_PATH,
   NO_SIGN_IN,
   OTHER_ORIGIN,
   otherHost,
   refusedLink,
-  renderEntrance,
   SIGN_IN,
   TOO_MANY,
 } from "./entrance-page.ts";
-import type { EntrancePage } from "./entrance-page.ts";
+import { layout } from "./layout.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
+import { broken } from "./state-page.ts";
+import type { StatePage } from "./state-page.ts";
 import { createSessionCookie } from "./session-cookie.ts";
 import { createSignInLimit } from "./sign-in-limit.ts";
 
@@ -84,7 +82,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
   const routes = { ...pagesOf(identity, site, signedIn), "/sign-out": { post: signOut } };
   const surfaces = Object.entries<Handlers>({ ...routes, "/enter": { ...routes["/enter"], post: signIn } });
   return {
-    surfaces: [...surfaces.map(([path, handlers]) => surface(path, handlers, guard)), scriptSurface()],
+    surfaces: surfaces.map(([path, handlers]) => surface(path, handlers, guard)),
     guard,
     sessionHashOf,
     signedIn,
@@ -185,22 +183,15 @@ function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequ
   return send(reply.header("Retry-After", "1"), broken(request.id));
 }
 
-function send(reply: FastifyReply, page: EntrancePage): FastifyReply {
-  return reply
-    .code(page.status)
-    .type("text/html; charset=utf-8")
-    .send(renderHtml(renderEntrance(page)));
-}
-
-function scriptSurface(): Surface {
-  const script = readFileSync(join(import.meta.dirname, "assets/enter.js"));
-  return {
-    path: ENTER_SCRIPT_PATH,
-    allowedMethods: "GET, HEAD",
-    register: (server) => {
-      server.get(ENTER_SCRIPT_PATH, async (_request, reply) =>
-        reply.type("text/javascript; charset=utf-8").send(script),
-      );
-    },
-  };
+function send(reply: FastifyReply, { status, title, body }: StatePage): FastifyReply {
+  const page = layout({
+    title,
+    scripts: [CONSOLE_ASSETS.enterScript],
+    userName: null,
+    workspace: null,
+    above: null,
+    body: html`<article class="state">${body}</article>`,
+    below: null,
+  });
+  return reply.code(status).type("text/html; charset=utf-8").send(renderHtml(page));
 }

@@ -1,14 +1,14 @@
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import type { Asset } from "./assets.ts";
-
-export type LayoutAssets = { style: Asset; scripts: readonly Asset[]; icon: Asset };
+import { CONSOLE_ASSETS } from "./console-assets.ts";
 
 /** A link of the navigation; `isCurrent` = the page that is shown. */
 export type NavigationLink = { href: string; text: string; isCurrent: boolean };
 
 export type Frame = {
   title: string;
+  scripts: readonly Asset[];
   /** null = nobody is signed in. */
   userName: string | null;
   /** null = no workspace is shown. */
@@ -21,8 +21,9 @@ export type Frame = {
 };
 
 /** The frame of every page of the console. Nothing in it is inline script or style: the content security policy forbids both. */
-export function layout({ style, scripts, icon }: LayoutAssets, frame: Frame): Html {
-  const { title, workspace, userName, above, body, below } = frame;
+export function layout(frame: Frame): Html {
+  const { style, icon } = CONSOLE_ASSETS;
+  const { title, scripts, workspace, userName, above, body, below } = frame;
   const place = workspace === null ? "Returns Analytics" : `${workspace.shopDomain} · Returns Analytics`;
   return html`<!doctype html>
     <html lang="en">

@@ -6,50 +6,58 @@ import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { html } from "../lib/html.ts";
 import type { ConsoleOptions } from "./console.ts";
+import type { Entrance } from "./entrance.ts";
 import { layout } from "./layout.ts";
-import type { LayoutAssets } from "./layout.ts";
+import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { addressOf, openCall } from "./page-call.ts";
-import type { OperationByName } from "./page-call.ts";
+import type { OpenCall, OperationByName } from "./page-call.ts";
 import { ROLES } from "./page.ts";
-import type { Page, PageFile } from "./page.ts";
+import type { Page, PageFile, View } from "./page.ts";
+import { problemsOf } from "./problems.ts";
 import { FILES, PAGES } from "./registry.ts";
 import { sendHtml } from "./send.ts";
 import { BILLING_INACTIVE, NOT_FOUND, badInput, broken, forbidden, notReady, tooMany } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
+import { apiBox } from "./views/api-box.ts";
 import { asOf } from "./views/as-of.ts";
 
+type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "site"> & {
+  entrance: Entrance;
+};
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 /** The loop over the registry: address, session, member, page, role, data, view. */
-export function createPageLoop(options: ConsoleOptions, assets: LayoutAssets) {
+export function createPageLoop(options: PageLoopOptions) {
   const operations = new Map(options.operations.map((operation) => [operation.endpoint.name, operation]));
   const operationOf: OperationByName = (name) => {
     const operation = operations.get(name);
     if (operation === undefined) throw new Error(`there is no operation ${name}`);
     return operation;
   };
-  const sendPage = pageSender(assets, operationOf);
+  const sendPage = pageSender(options, operationOf);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const refused = options.guard(request, reply);
+    const { entrance } = options;
+    const refused = entrance.guard(request, reply);
     if (refused !== null) return refused;
     const { shopDomain, path } = placeOf(request);
-    const sessionHash = options.sessionHashOf(request);
-    if (sessionHash === null) return reply.redirect("/sign-in", 303);
+    const sessionHash = entrance.sessionHashOf(request);
+    if (sessionHash === null || (await entrance.signedIn(request)) === null)
+      return reply.redirect("/sign-in", 303);
     const member = await options.admitMember({ sessionHash, shopDomain });
     if (member === "signed_out") return reply.redirect("/sign-in", 303);
-    if (member === "not_found") return sendState({ request, reply }, assets, NOT_FOUND, null);
+    if (member === "not_found") return sendState({ request, reply }, NOT_FOUND, null);
     const found = FILES.find((file) => file.path === path) ?? PAGES.find((page) => page.path === path);
-    if (found === undefined) return sendState({ request, reply }, assets, NOT_FOUND, member);
+    if (found === undefined) return sendState({ request, reply }, NOT_FOUND, member);
     request.log = request.log.child({ page: found.name });
     try {
       const state = stateOf(member, found);
-      if (state !== null) return await sendState({ request, reply }, assets, state, member);
+      if (state !== null) return await sendState({ request, reply }, state, member);
       if ("view" in found) return await sendPage({ request, reply }, found, member);
       const parameters = () => parseQueryString(request.raw.url ?? "");
       const answer = await operationOf(found.endpoint).read(member, { words: REST_WORDS, parameters });
       return await sendAnswer(reply, answer);
     } catch (error) {
-      return sendState({ request, reply }, assets, stateOfError(error, request), member);
+      return sendState({ request, reply }, stateOfError(error, request), member);
     }
   };
 }
@@ -91,31 +99,42 @@ function stateOfError(error: unknown, request: FastifyRequest): StatePage {
   return broken(request.id);
 }
 
-function pageSender(assets: LayoutAssets, operationOf: OperationByName) {
+function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
   return async ({ request, reply }: Exchange, page: Page, member: MemberAdmission): Promise<FastifyReply> => {
     const call = openCall(member, parseQueryString(request.raw.url ?? ""), operationOf);
-    const data = await page.data(call);
-    const { title, body } = page.view(data, call);
-    const markup = layout(assets, {
+    const { status, title, body } = await viewOf(page, call);
+    const markup = layout({
       title,
+      scripts: CONSOLE_ASSETS.pageScripts,
       userName: member.userName,
       workspace: workspaceOf(member, page),
       above: asOf(call.answers, member),
       body,
-      below: null,
+      below: apiBox(call.requests, options.site.publicOrigin ?? `http://${request.headers.host}`),
     });
-    return sendHtml(request, reply, 200, markup);
+    return sendHtml(request, reply, status, markup);
   };
+}
+
+/** A query that the API refuses shows the page's form with the API's sentences, where the page has one. */
+async function viewOf(page: Page, call: OpenCall): Promise<View & { status: number }> {
+  try {
+    return { status: 200, ...page.view(await page.data(call), call) };
+  } catch (error) {
+    const isRefusal = error instanceof ApiError && error.code === "invalid_request";
+    if (!isRefusal || page.refused === undefined) throw error;
+    return { status: 400, ...page.refused({ ...call, problems: problemsOf(error.message) }) };
+  }
 }
 
 function sendState(
   { request, reply }: Exchange,
-  assets: LayoutAssets,
   { status, title, body }: StatePage,
   member: MemberAdmission | null,
 ): Promise<FastifyReply> {
-  const markup = layout(assets, {
+  const markup = layout({
     title,
+    scripts: [],
     userName: member?.userName ?? null,
     workspace: member === null ? null : workspaceOf(member, null),
     above: null,

@@ -13,7 +13,7 @@ type MemberRow = {
   role: Member["role"] | null;
 };
 
-const findPerson = queryRow<MemberRow, [sessionHash: Buffer, shopDomain: string, now: Date | null]>(
+const findMemberRow = queryRow<MemberRow, [sessionHash: Buffer, shopDomain: string, now: Date | null]>(
   "find_member",
   `select u.user_id, u.name as user_name, m.shop_key, m.role
            from console_session s
@@ -34,7 +34,7 @@ export async function findMember(
   { sessionHash, shopDomain }: SessionRequest,
   now: Date | null,
 ): Promise<Member | "signed_out" | "not_found"> {
-  const row = await findPerson(database, sessionHash, shopDomain, now);
+  const row = await findMemberRow(database, sessionHash, shopDomain, now);
   if (row === null) return "signed_out";
   const { user_id: userId, user_name: userName, shop_key: shopKey, role } = row;
   if (shopKey === null || role === null) return "not_found";

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { createAdmitMember } from "../src/admission/admit-member.ts";
+import type { AdmitMember, MemberAdmission } from "../src/admission/admit-member.ts";
+import { STATEMENTS } from "../src/store/database.ts";
+import type { Database, Statement } from "../src/store/database.ts";
+import { openConnections } from "./support/database.ts";
+import { createPerson, createSession, removeMember, setRole } from "./support/people.ts";
+import type { Person } from "./support/people.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** The second gate: session, person, member, workspace, read for every page. */
+
+const HOUR_MS = 3_600_000;
+
+let service: TestService;
+let connections: Database;
+let asked: Statement[];
+let admitMember: AdmitMember;
+let tenant: Tenant;
+let person: Person;
+
+before(async () => {
+  service = await startTestService();
+  connections = openConnections(service.databaseUrl);
+  admitMember = createAdmitMember({
+    database: {
+      rows: (statement, values) => {
+        asked.push(statement);
+        return connections.rows(statement, values);
+      },
+    },
+  });
+  tenant = await createTenant(service.database);
+  person = await createPerson(service.database);
+  asked = [];
+  await setRole(service.database, tenant, person, "viewer");
+});
+after(async () => {
+  await connections.close();
+  await service.stop();
+});
+
+const ask = (sessionHash = person.sessionHash, shopDomain = tenant.shopDomain, now?: Date) =>
+  admitMember({ sessionHash, shopDomain }, now);
+
+async function admitted(): Promise<MemberAdmission> {
+  const admission = await ask();
+  return typeof admission === "string" ? assert.fail(admission) : admission;
+}
+
+const change = (text: string, values: unknown[]) => service.database.query(text, values);
+
+test("a member is admitted with the workspace, the person and the role", async () => {
+  const { workspace, ...rest } = await admitted();
+  assert.deepEqual(rest, {
+    userId: person.userId,
+    userName: person.userName,
+    role: "viewer",
+    isBillingActive: true,
+    readiness: "ready",
+  });
+  assert.deepEqual(
+    [workspace.shopKey, workspace.shopDomain, workspace.currencyCode, workspace.sources.length],
+    [tenant.shopKey, tenant.shopDomain, "EUR", 1],
+  );
+});
+
+test("a page costs two statements of the registry, one for whoever is refused", async () => {
+  const namesOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+    asked = [];
+    await work();
+    for (const statement of asked) assert.equal(STATEMENTS.get(statement.name)?.text, statement.text);
+    return asked.map(({ name }) => name);
+  };
+  assert.deepEqual(await namesOf(() => ask()), ["find_member", "load_workspace"]);
+  assert.deepEqual(await namesOf(() => ask(randomBytes(32))), ["find_member"]);
+  assert.deepEqual(await namesOf(() => ask(undefined, "missing.example")), ["find_member"]);
+});
+
+test("a change of plan, billing, readiness, role, settings or data bites on the very next page", async () => {
+  const { database } = service;
+  await changePlan(database, tenant, { entitlements: ["data_export"] });
+  assert.deepEqual((await admitted()).workspace.entitlements, ["data_export"]);
+  await changeWorkspace(database, tenant, { billing_status: "inactive" });
+  assert.equal((await admitted()).isBillingActive, false);
+  await changeWorkspace(database, tenant, { billing_status: "active" });
+  for (const readiness of ["installing", "backfilling", "reconnecting", "ready"]) {
+    await changeWorkspace(database, tenant, { readiness });
+    assert.equal((await admitted()).readiness, readiness);
+  }
+  for (const role of ["owner", "admin", "viewer"] as const) {
+    await setRole(database, tenant, person, role);
+    assert.equal((await admitted()).role, role);
+  }
+  await changeWorkspace(database, tenant, { primary_window_days: 45, data_version: 7 });
+  const { primaryWindowDays, dataVersion } = (await admitted()).workspace;
+  assert.deepEqual([primaryWindowDays, dataVersion], [45, 7]);
+});
+
+test("a foreign workspace, one that is left, and a missing one give the same", async () => {
+  const foreign = await createTenant(service.database);
+  await setRole(service.database, foreign, await createPerson(service.database), "owner");
+  assert.equal(await ask(undefined, foreign.shopDomain), "not_found");
+  assert.equal(await ask(undefined, "missing.example"), "not_found");
+  assert.equal(await ask(undefined, ""), "not_found");
+  await removeMember(service.database, tenant, person);
+  assert.equal(await ask(), "not_found");
+  await setRole(service.database, tenant, person, "viewer");
+  assert.equal((await admitted()).role, "viewer");
+});
+
+test("a member of a workspace that is gone is told the same", async () => {
+  const gone = await createTenant(service.database);
+  await setRole(service.database, gone, person, "owner");
+  await change("delete from workspace where shop_key = $1", [gone.shopKey]);
+  assert.equal(await ask(undefined, gone.shopDomain), "not_found");
+});
+
+test("a person has the role of each workspace there alone", async () => {
+  const other = await createTenant(service.database);
+  await setRole(service.database, other, person, "owner");
+  const admission = await ask(undefined, other.shopDomain);
+  assert.ok(typeof admission !== "string");
+  assert.deepEqual([admission.role, admission.workspace.shopKey], ["owner", other.shopKey]);
+  assert.equal((await admitted()).role, "viewer");
+});
+
+test("a disabled person is signed out at once, in every workspace", async () => {
+  await change("update console_user set disabled_at = now() where user_id = $1", [person.userId]);
+  assert.equal(await ask(), "signed_out");
+  assert.equal(await ask(undefined, "missing.example"), "signed_out");
+  await change("update console_user set disabled_at = null where user_id = $1", [person.userId]);
+  assert.equal((await admitted()).userId, person.userId);
+});
+
+test("an unknown session and one that was deleted are signed out", async () => {
+  const sessionHash = await createSession(service.database, person.userId);
+  assert.ok(typeof (await ask(sessionHash)) !== "string");
+  await change("delete from console_session where session_hash = $1", [sessionHash]);
+  assert.equal(await ask(sessionHash), "signed_out");
+  assert.equal(await ask(randomBytes(32)), "signed_out");
+});
+
+test("a session is valid until it has been idle for too long or ends, and not at that time", async () => {
+  const now = Date.now();
+  const idleUntil = new Date(now + HOUR_MS);
+  const endsAt = new Date(now + 2 * HOUR_MS);
+  for (const end of [
+    { idleUntil, endsAt },
+    { idleUntil: endsAt, endsAt },
+  ]) {
+    const sessionHash = await createSession(service.database, person.userId, end);
+    const at = (atMs: number) => ask(sessionHash, undefined, new Date(atMs));
+    assert.ok(typeof (await at(end.idleUntil.getTime() - 1)) !== "string");
+    assert.equal(await at(end.idleUntil.getTime()), "signed_out");
+    assert.equal(await at(endsAt.getTime() + HOUR_MS), "signed_out");
+  }
+});
+
+test("without a given time the database's clock decides", async () => {
+  const past = new Date(Date.now() - HOUR_MS);
+  const sessionHash = await createSession(service.database, person.userId, { idleUntil: past });
+  assert.equal(await ask(sessionHash), "signed_out");
+});

@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, mock, test } from "node:test";
+import type { MemberAdmission } from "../src/admission/admit-member.ts";
+import { ENTITLEMENTS, takesSelector } from "../src/contract/endpoint.ts";
+import type { Endpoint } from "../src/contract/endpoint.ts";
+import { ApiError, ERROR_STATUS } from "../src/contract/errors.ts";
+import { entities } from "../src/contract/entities.ts";
+import { ENDPOINTS } from "../src/contract/registry.ts";
+import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
+import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
+import type { DemoService } from "./docs-demo.ts";
+import { openConnections } from "./support/database.ts";
+import { openOperations } from "./support/operations.ts";
+import type { TestOperations } from "./support/operations.ts";
+import { createPerson, removeMember, setRole } from "./support/people.ts";
+import type { Person } from "./support/people.ts";
+import { makeReportStore } from "./support/random-report-store.ts";
+import { AS_OF } from "./support/report-service.ts";
+import { insertReportStore } from "./support/report-store.ts";
+import { leastParameters, parametersOf } from "./support/requests.ts";
+import type { TestService } from "./support/service.ts";
+import {
+  changePlan,
+  changeWorkspace,
+  countedRequests,
+  createTenant,
+  createTokenOf,
+  insertRows,
+} from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** A member is answered what a token is, uncounted: the same bytes, and the same refusal for the same cause. */
+
+const NOTHING_REMEMBERED = { ANSWER_MEMORY_MB: "0" };
+const ALL: readonly Endpoint[] = ENDPOINTS;
+
+let service: TestService;
+let tenant: Tenant;
+let person: Person;
+let operations: TestOperations;
+let demo: DemoService;
+
+before(async () => {
+  demo = await startDemoService();
+  ({ service, tenant } = demo);
+  await service.database.query("update shop_directory set shop_domain = $1 where shop_key = $2", [
+    "demo-store.example",
+    tenant.shopKey,
+  ]);
+  tenant = { ...tenant, shopDomain: "demo-store.example" };
+  operations = await openOperations(service, NOTHING_REMEMBERED);
+  person = await createPerson(service.database);
+  await setRole(service.database, tenant, person, "viewer");
+  // After the session was made, which is valid by the database's clock.
+  mock.timers.enable({ apis: ["Date"], now: new Date(`${DEMO_DAY}T06:00:00Z`) });
+});
+afterEach(async () => {
+  await changePlan(service.database, tenant, { entitlements: ENTITLEMENTS, dailyQuota: 25_000 });
+  await changeWorkspace(service.database, tenant, {
+    billing_status: "active",
+    readiness: "ready",
+    visible_card_size: 10,
+  });
+});
+after(async () => {
+  mock.timers.reset();
+  await operations.stop();
+  await demo.stop();
+});
+
+async function admit({ shopDomain }: Tenant): Promise<MemberAdmission> {
+  const admission = await operations.admitMember({ sessionHash: person.sessionHash, shopDomain });
+  return typeof admission === "string" ? assert.fail(admission) : admission;
+}
+
+const read = async (of: Tenant, endpoint: Endpoint, query: string): Promise<string> =>
+  operations.read(await admit(of), endpoint, query);
+
+/** Not through `service.call`: headers of the quota go by the database's clock, and the texts follow no plan of a test. */
+async function call({ token }: Tenant, { path }: Endpoint, query: string) {
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${service.address}${path}?${query}`, { headers });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Asks as a member and with a token; the answer that both give. */
+async function readBoth(of: Tenant, endpoint: Endpoint, query: string): Promise<string> {
+  const text = await read(of, endpoint, query);
+  const answer = await call(of, endpoint, query);
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(text, answer.text, `${endpoint.name}?${query}`);
+  return text;
+}
+
+/** Asks as a member and with a token; the status of the refusal that both give. */
+async function refuseBoth(of: Tenant, endpoint: Endpoint, query: string): Promise<number> {
+  const refusal = await read(of, endpoint, query).then(
+    () => assert.fail(`${endpoint.name}?${query} was answered`),
+    (error: unknown) => error,
+  );
+  assert.ok(refusal instanceof ApiError, String(refusal));
+  const answer = await call(of, endpoint, query);
+  assert.deepEqual(
+    [ERROR_STATUS[refusal.code], refusal.message],
+    [answer.status, messageOf(answer.text)],
+    `${endpoint.name}?${query}`,
+  );
+  return answer.status;
+}
+
+const messageOf = (text: string): string =>
+  (JSON.parse(text) as { error: { message: string } }).error.message;
+
+const textOf = (params: Record<string, string>): string => new URLSearchParams(params).toString();
+
+/** Every endpoint with each selector and each value of each list. */
+function questionsOf(endpoint: Endpoint): string[] {
+  const whole =
+    "start_month" in leastParameters(endpoint) ? { start_month: "2024-01", end_month: "2025-06" } : {};
+  const names = new Set(parametersOf(endpoint).map(([name]) => name));
+  const listed = parametersOf(endpoint)
+    .filter(([name, { enum: values }]) => values !== undefined && name !== "product_group_type")
+    .flatMap(([name, { enum: values }]) => (values ?? []).map((value) => ({ [name]: value })));
+  const others = [{ include_incomplete: "true" }, { q: "shoe" }, { saleEvent: "summer" }, { limit: "2" }];
+  const selectors = [
+    { sku: "SHOE-1", include_used_variants: "true" },
+    { product_gid: "gid://shop/Product/2" },
+    { product_group_type: "family", product_group_key: "Shoes" },
+  ];
+  return [
+    {},
+    ...listed,
+    ...others.filter((params) => Object.keys(params).every((name) => names.has(name))),
+    ...(takesSelector(endpoint) ? selectors : []),
+  ].map((params) => textOf({ ...whole, ...params }));
+}
+
+/** A workspace that holds a random store. */
+async function createRandomTenant(seed: number): Promise<Tenant> {
+  const { database } = service;
+  const own = await createTenant(database);
+  await database.query("delete from workspace where shop_key = $1", [own.shopKey]);
+  const connections = openConnections(service.databaseUrl);
+  await insertReportStore(connections, own.shopKey, makeReportStore(seed));
+  await connections.close();
+  await changeWorkspace(database, own, { data_as_of: AS_OF });
+  const source = { shop_key: own.shopKey, status: "ok", last_synced_at: AS_OF };
+  await insertRows(database, "data_source", [
+    { ...source, source: "csv", kind: "store", currency_code: null },
+    { ...source, source: "csv-labels", kind: "label_cost", currency_code: "EUR" },
+  ]);
+  await setRole(database, own, person, "viewer");
+  return { ...own, ...(await createTokenOf(database, own.shopKey)) };
+}
+
+describe("the same bytes", () => {
+  test("over the example of every endpoint", async () => {
+    for (const endpoint of ALL) await readBoth(tenant, endpoint, endpoint.example);
+  });
+
+  test("over a random store, with each selector and each value of each list", async () => {
+    const random = await createRandomTenant(15);
+    for (const endpoint of ALL) {
+      for (const query of questionsOf(endpoint)) await readBoth(random, endpoint, query);
+    }
+  });
+
+  test("over pages that a cursor continues, whoever began", async () => {
+    const first = await read(tenant, entities, "limit=2");
+    const { meta } = JSON.parse(first) as { meta: { next_cursor: string } };
+    await readBoth(tenant, entities, textOf({ limit: "2", cursor: meta.next_cursor }));
+  });
+
+  test("a plan without full_leaderboards shortens the leaderboard for both; only a token needs api_access", async () => {
+    const query = "limit=50";
+    const whole = await readBoth(tenant, returnRateLeaderboard, query);
+    await changePlan(service.database, tenant, { entitlements: ["api_access"] });
+    await changeWorkspace(service.database, tenant, { visible_card_size: 3 });
+    const short = await readBoth(tenant, returnRateLeaderboard, query);
+    assert.ok(short.length < whole.length / 2);
+    await changePlan(service.database, tenant, { entitlements: [] });
+    assert.equal(await read(tenant, returnRateLeaderboard, query), short);
+  });
+});
+
+describe("uncounted", () => {
+  const ask = (): Promise<unknown> =>
+    Promise.all(ALL.map((endpoint) => read(tenant, endpoint, textOf(leastParameters(endpoint)))));
+
+  test("daily_usage keeps every row", async () => {
+    const rowsOf = async () => (await service.database.query("select * from daily_usage order by 1, 2")).rows;
+    const counted = await rowsOf();
+    await ask();
+    assert.deepEqual(await rowsOf(), counted);
+  });
+
+  test("no row appears for who never called, and a used-up quota stops no page", async () => {
+    const { database } = service;
+    await database.query("delete from daily_usage");
+    await changePlan(database, tenant, { dailyQuota: 0 });
+    await ask();
+    assert.equal(await countedRequests(database, tenant), 0);
+  });
+});
+
+describe("the same refusal", () => {
+  const questions = ALL.map((endpoint) => [endpoint, textOf(leastParameters(endpoint))] as const);
+
+  test("billing, before all else", async () => {
+    const { database } = service;
+    await changeWorkspace(database, tenant, { billing_status: "inactive", readiness: "installing" });
+    for (const [endpoint] of questions) assert.equal(await refuseBoth(tenant, endpoint, "limit=no"), 403);
+    await changeWorkspace(database, tenant, { billing_status: "active", readiness: "ready" });
+    for (const [endpoint, query] of questions) await readBoth(tenant, endpoint, query);
+  });
+
+  test("a plan without data_export gates the file alone, before readiness", async () => {
+    const { database } = service;
+    await changePlan(database, tenant, { entitlements: ["api_access", "full_leaderboards"] });
+    for (const [endpoint, query] of questions) {
+      if (!endpoint.entitlements.includes("data_export")) await readBoth(tenant, endpoint, query);
+      else assert.equal(await refuseBoth(tenant, endpoint, query), 403);
+    }
+    await changeWorkspace(database, tenant, { readiness: "installing" });
+    for (const [endpoint, query] of questions) {
+      const status = endpoint.entitlements.includes("data_export") ? 403 : 409;
+      assert.equal(await refuseBoth(tenant, endpoint, query), status);
+    }
+  });
+
+  test("readiness, each kind, before the input", async () => {
+    for (const readiness of ["installing", "backfilling", "reconnecting"]) {
+      await changeWorkspace(service.database, tenant, { readiness });
+      for (const [endpoint] of questions) assert.equal(await refuseBoth(tenant, endpoint, "limit=no"), 409);
+    }
+  });
+
+  test("input: unknown names, values that are not allowed, unknown selectors", async () => {
+    for (const [endpoint, query] of questions) {
+      assert.equal(await refuseBoth(tenant, endpoint, `${query}&nonsense=1`), 400);
+      if (takesSelector(endpoint)) assert.equal(await refuseBoth(tenant, endpoint, `${query}&sku=GONE`), 400);
+      if (query !== "") assert.equal(await refuseBoth(tenant, endpoint, "start_month=2026-13"), 400);
+    }
+  });
+});
+
+test("a workspace that is deleted between its admission and its answer is not found", async () => {
+  const gone = await createRandomTenant(3);
+  const admission = await admit(gone);
+  await service.database.query("delete from workspace where shop_key = $1", [gone.shopKey]);
+  for (const endpoint of ALL) {
+    await assert.rejects(operations.read(admission, endpoint, textOf(leastParameters(endpoint))), {
+      name: "ApiError",
+      code: "not_found",
+    });
+  }
+});
+
+test("a workspace that stops being ready between its admission and its answer is refused", async () => {
+  const admission = await admit(tenant);
+  await changeWorkspace(service.database, tenant, { readiness: "reconnecting" });
+  for (const endpoint of ALL) {
+    const answer = operations.read(admission, endpoint, textOf(leastParameters(endpoint)));
+    await assert.rejects(answer, { code: "not_ready" });
+  }
+});
+
+test("a member who is removed is not found on the very next page", async () => {
+  await removeMember(service.database, tenant, person);
+  const { shopDomain } = tenant;
+  assert.equal(await operations.admitMember({ sessionHash: person.sessionHash, shopDomain }), "not_found");
+  await setRole(service.database, tenant, person, "viewer");
+  await admit(tenant);
+});

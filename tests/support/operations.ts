@@ -1,0 +1,51 @@
+import pino from "pino";
+import { createAdmitMember } from "../../src/admission/admit-member.ts";
+import type { AdmitMember, MemberAdmission } from "../../src/admission/admit-member.ts";
+import type { Operation } from "../../src/admission/operation.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { REST_WORDS } from "../../src/contract/vocabulary.ts";
+import { parseQueryString } from "../../src/http/query-string.ts";
+import { openServingDatabases } from "../../src/installation.ts";
+import { createMetrics } from "../../src/operations.ts";
+import { createGate, createOperations } from "../../src/request-path.ts";
+import { serviceEnvironment } from "./service.ts";
+import type { TestService } from "./service.ts";
+
+export type TestOperations = {
+  admitMember: AdmitMember;
+  operationOf(endpoint: Endpoint): Operation;
+  /** What a member is answered, as text; a query string asks. Throws `ApiError`. */
+  read(admission: MemberAdmission, endpoint: Endpoint, query: string): Promise<string>;
+  stop(): Promise<void>;
+};
+
+/** The operations of a service's database, joined as the service joins them, with options of one's own. */
+export async function openOperations(
+  service: TestService,
+  options: Record<string, string> = {},
+): Promise<TestOperations> {
+  const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...options });
+  const { installation } = service;
+  const databases = await openServingDatabases(config, installation, pino({ enabled: false }));
+  const gate = createGate(config, installation.keys, databases, createMetrics(databases.reading));
+  const operations = createOperations(gate, installation.keys);
+  const operationOf = (endpoint: Endpoint): Operation => {
+    const operation = operations.find((one) => one.endpoint === endpoint);
+    if (operation === undefined) throw new Error(`no operation of ${endpoint.name}`);
+    return operation;
+  };
+  return {
+    admitMember: createAdmitMember({ database: databases.admission }),
+    operationOf,
+    read: async (admission, endpoint, query) => {
+      const parameters = () => parseQueryString(`?${query}`);
+      const answer = await operationOf(endpoint).read(admission, { words: REST_WORDS, parameters });
+      if (answer.kind === "json") return answer.text;
+      let text = "";
+      for await (const piece of answer.content) text += piece;
+      return text;
+    },
+    stop: () => databases.close(),
+  };
+}
