@@ -49,7 +49,7 @@ export function ageFigure(answer: ApiAnswer, curve: Curve, index: number): Html 
   const path = `${curve.path}/ages/${index}/return_rate`;
   if (index < reached) return figure(answer, path, percent);
   if (index === reached) return html`${figure(answer, path, percent)} <small>so far</small>`;
-  return figure<number>(answer, path, () => html`– <small>still open</small>`, "still open");
+  return figure<number>(answer, path, () => html`– <small class="later">still open</small>`, "still open");
 }
 
 /** 1 = above, −1 = below what complete months had brought back at that age, beyond chance; 0 = neither. */
