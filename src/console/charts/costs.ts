@@ -36,7 +36,6 @@ export function costsChart({ answer, exportHref, path = "trend" }: ChartInput & 
     summary: html`Refunds${hasLabels && " and return labels"} for what was sold in each month, in
     ${figure(answer, "currency_code", String)}.`,
     drawing: months.length > 1 ? costsDrawing(id, months) : null,
-    axisLabel: "Month of the order",
     legend: [
       { swatch: boxSwatch("series-1"), text: hasLabels ? "refunds, below" : "refunds" },
       hasLabels && { swatch: boxSwatch("series-2"), text: "return labels, on top" },

@@ -35,7 +35,6 @@ export function trendChart({ answer, exportHref, path = "trend" }: ChartInput & 
     title: trendFinding(answer, sold),
     summary: summaryOf(answer),
     drawing: sold.length > 1 ? trendDrawing(months, scale) : null,
-    axisLabel: "Month of the order",
     legend: legendOf(answer, sold),
     notes: [
       sold.some((row) => row.sold_units < FEW_UNITS) &&
