@@ -7,6 +7,9 @@ import { count } from "../format.ts";
 import { against, ageFigure, curveName, observed } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 
+/** This many months are named; more are told together. */
+const MOST_NAMES = 3;
+
 /** The month whose newest rate is furthest from complete months of the same age, beyond chance; else the newest month. */
 export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled: Curve | undefined): Html {
   const ends = drawn.flatMap((curve) => {
@@ -15,7 +18,7 @@ export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled
     return age === undefined ? [] : [{ curve, index, age, side: against(pooled, age, index) }];
   });
   const distance = ({ age, index }: (typeof ends)[number]): number =>
-    Math.abs(age.return_rate - (pooled?.ages[index]?.return_rate ?? 0));
+    Math.abs((age.return_rate ?? 0) - (pooled?.ages[index]?.return_rate ?? 0));
   const found =
     greatest(
       ends.filter(({ side }) => side !== 0),
@@ -24,7 +27,7 @@ export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled
   if (found === undefined) return html`No month is old enough for a return curve yet`;
   const { curve, index, side } = found;
   const rate = ageFigure(answer, curve, index);
-  const days = figure(answer, `${curve.path}/ages/${index}/age_days`, count);
+  const days = figure(answer, `${curve.agesPath}/${index}/age_days`, count);
   const usual = pooled !== undefined && observed(pooled).length > index && ageFigure(answer, pooled, index);
   if (usual === false)
     return html`${rate} of what was sold in ${curveName(answer, curve)} came back within ${days} days`;
@@ -46,6 +49,11 @@ export function heatFinding(answer: ApiAnswer, months: readonly Curve[], pooled:
     (curve, order) =>
       html`${order > 0 && (order === off.length - 1 ? " and " : ", ")}${curveName(answer, curve)}`,
   );
+  const newest = off.at(-1);
+  if (newest !== undefined && off.length > MOST_NAMES) {
+    return html`Several months bring back more than complete months did at the same age, the newest of them
+    ${curveName(answer, newest)}`;
+  }
   if (off.length === 0) return html`No month brings back more than complete months did at the same age`;
   return html`${names} ${off.length === 1 ? "brings" : "bring"} back more than complete months did at the same
   age`;

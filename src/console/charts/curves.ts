@@ -64,18 +64,24 @@ function tableOf(
   const x = ageScale(lastAge);
   const start = observed(curves[0] as Curve).length - 1;
   const rows = ages.map((age, index) => ({
-    head: html`${figure(answer, `${curves[0]?.path}/ages/${index}/age_days`, count)} days`,
+    head: html`${figure(answer, `${curves[0]?.agesPath}/${index}/age_days`, count)} days`,
     cells: curves.map((curve) => ageCell(answer, curve, index)),
     x: age <= lastAge ? x(age) : undefined,
     isStart: index === start,
   }));
-  const sold = { head: "Sold units", cells: curves.map((curve) => soldFigure(answer, curve.path)) };
+  const months = curves.filter((curve) => curve.month !== null);
+  const sold = { head: "Sold units", cells: months.map((curve) => soldFigure(answer, curve.path)) };
   return table(["Age", ...curves.map((curve) => curveName(answer, curve))], [...rows, sold]);
 }
 
 function ageCell(answer: ApiAnswer, curve: Curve, index: number): Html {
   const rate = ageFigure(answer, curve, index);
+  const path = `${curve.agesPath}/${index}`;
   if (index >= observed(curve).length) return rate;
-  return html`${rate}
-    <small>(${intervalFigure(answer, `${curve.path}/ages/${index}/return_rate_interval`)})</small>`;
+  const of =
+    curve.month === null &&
+    html` of ${figure(answer, `${path}/sold_units`, count)} in
+    ${figure(answer, `${path}/months_included`, count)} months`;
+  return html`${rate} <small>(${intervalFigure(answer, `${path}/return_rate_interval`)})</small>
+    <small class="units">${figure(answer, `${path}/returned_units`, count)}${of}</small>`;
 }

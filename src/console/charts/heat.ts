@@ -47,15 +47,15 @@ export function heatTable({ answer, exportHref }: ChartInput): Html {
         <thead>
           <tr>
             <th scope="col">Month</th>
+            ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.agesPath}/${index}/age_days`, count)} days</th>`)}
             <th scope="col">Sold</th>
-            ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.path}/ages/${index}/age_days`, count)} days</th>`)}
           </tr>
         </thead>
         <tbody>
           ${rows.map(
             (curve) =>
-              html`<tr${curve === pooled && html` class="pooled"`}><th scope="row">${curve === pooled ? "Complete months" : curveName(answer, curve)}</th><td>${soldFigure(answer, curve.path)}</td>
-${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[index], isEdge: index === edge }))}</tr>`,
+              html`<tr${curve === pooled && html` class="pooled"`}><th scope="row">${curve === pooled ? "Complete months" : curveName(answer, curve)}</th>
+${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[index], isEdge: index === edge }))}<td>${soldCell(answer, curve)}</td></tr>`,
           )}
         </tbody>
       </table>`,
@@ -76,6 +76,11 @@ ${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[inde
   </figure>`;
 }
 
+/** All months together sold a number of units for each age; the first is of most months. */
+function soldCell(answer: ApiAnswer, curve: Curve): Html {
+  return soldFigure(answer, curve.month === null ? `${curve.agesPath}/0` : curve.path);
+}
+
 type CellLook = { pooled: Curve | undefined; shade: ((rate: number) => number) | undefined; isEdge: boolean };
 
 function cell(answer: ApiAnswer, curve: Curve, index: number, { pooled, shade, isEdge }: CellLook): Html {
@@ -85,7 +90,7 @@ function cell(answer: ApiAnswer, curve: Curve, index: number, { pooled, shade, i
   const look = isOpen
     ? "hatched"
     : curve !== pooled && age !== undefined && shade
-      ? `heat-${shade(age.return_rate)}`
+      ? `heat-${shade(age.return_rate ?? 0)}`
       : "";
   const mark =
     side !== 0 &&
