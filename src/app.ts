@@ -43,7 +43,7 @@ export async function startService(
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
   const gate = createGate(config, installation.keys, databases, metrics);
-  const operations = createOperations(gate, installation.keys);
+  const operations = createOperations(config, gate, installation.keys);
   const docs = createDocs(config);
   const server = createServer({
     operations,

@@ -47,8 +47,9 @@ export function createGate(config: Config, keys: Keys, databases: RequestDatabas
 }
 
 /** Every endpoint of the contract with its handler. */
-export function createOperations(gate: Gate, keys: Keys): Operation[] {
-  const handlers = createHandlers(createCursorCodec(keys.cursorKey));
+export function createOperations(config: Config, gate: Gate, keys: Keys): Operation[] {
+  const consoleAddress = config.hasConsole ? config.publicUrl : null;
+  const handlers = createHandlers(createCursorCodec(keys.cursorKey), consoleAddress);
   return ENDPOINTS.map((endpoint: Endpoint) =>
     createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, gate),
   );

@@ -20,9 +20,11 @@ export function openCall(admission: MemberAdmission, raw: RawInput, operationOf:
   return {
     shopDomain: workspace.shopDomain,
     currencyCode: workspace.currencyCode,
+    primaryWindowDays: workspace.primaryWindowDays,
     entitlements: workspace.entitlements,
     role,
     query: Object.fromEntries([...raw.values].map(([name, value]) => [name, String(value)])),
+    problems: [],
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,
     answers,

@@ -10,9 +10,10 @@ import type { Entrance } from "./entrance.ts";
 import { layout } from "./layout.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { addressOf, openCall } from "./page-call.ts";
-import type { OperationByName } from "./page-call.ts";
+import type { OpenCall, OperationByName } from "./page-call.ts";
 import { ROLES } from "./page.ts";
-import type { Page, PageFile } from "./page.ts";
+import type { Page, PageFile, View } from "./page.ts";
+import { problemsOf } from "./problems.ts";
 import { FILES, PAGES } from "./registry.ts";
 import { sendHtml } from "./send.ts";
 import { BILLING_INACTIVE, NOT_FOUND, badInput, broken, forbidden, notReady, tooMany } from "./state-page.ts";
@@ -107,8 +108,7 @@ function stateOfError(error: unknown, request: FastifyRequest, { readiness }: Me
 function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
   return async ({ request, reply }: Exchange, page: Page, member: MemberAdmission): Promise<FastifyReply> => {
     const call = openCall(member, parseQueryString(request.raw.url ?? ""), operationOf);
-    const data = await page.data(call);
-    const { title, body } = page.view(data, call);
+    const { status, title, body } = await viewOf(page, call);
     const markup = layout({
       title,
       scripts: CONSOLE_ASSETS.pageScripts,
@@ -118,8 +118,19 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
       body,
       below: apiBox(call.requests, options.site.publicOrigin ?? `http://${request.headers.host}`),
     });
-    return sendHtml(request, reply, 200, markup);
+    return sendHtml(request, reply, status, markup);
   };
+}
+
+/** A query that the API refuses shows the page's form with the API's sentences, where the page has one. */
+async function viewOf(page: Page, call: OpenCall): Promise<View & { status: number }> {
+  try {
+    return { status: 200, ...page.view(await page.data(call), call) };
+  } catch (error) {
+    const isRefusal = error instanceof ApiError && error.code === "invalid_request";
+    if (!isRefusal || page.refused === undefined) throw error;
+    return { status: 400, ...page.refused({ ...call, problems: problemsOf(error.message) }) };
+  }
 }
 
 function sendState(

@@ -27,14 +27,25 @@ export type MadeRequest = {
   parameters: Readonly<Record<string, string>>;
 };
 
+/** A sentence with which the API refused a page's query. */
+export type Problem = {
+  /** The parameter that it begins with; null = it is about several, or about none. */
+  name: string | null;
+  sentence: string;
+};
+
 /** What a page is given. */
 export type PageCall = {
   shopDomain: string;
   currencyCode: string;
+  /** The workspace's usual return window. */
+  primaryWindowDays: number;
   entitlements: readonly string[];
   role: Role;
   /** The page's own query, which is the state of its view; `read` refuses names given twice as the API does. */
   query: Readonly<Record<string, string>>;
+  /** Why the API refused the query; empty while it has not. */
+  problems: readonly Problem[];
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href(path: string, parameters?: Parameters): string;
   /**
@@ -69,6 +80,8 @@ export type Page<Data = unknown> = {
   link: string | null;
   data: (call: PageCall) => Promise<Data>;
   view: (data: Data, call: PageCall) => View;
+  /** What stands in for the view when the API refuses the query: its form, with `call.problems` beside their fields. */
+  refused?: (call: PageCall) => View;
 };
 
 /** Keeps a page's data and view of one type, and gives the registry pages of any. */

@@ -10,7 +10,7 @@ export const exportReport = defineEndpoint({
   tag: "Export",
   summary: "The report as CSV",
   description:
-    "Every figure of the whole report once, one per row: section, cohort_month, key, label, metric, value, unit. " +
+    "Every figure of the whole report and of its curves once, one per row: section, cohort_month, key, label, metric, value, unit. " +
     "An empty value stands for null. Text that a spreadsheet would read as a formula starts with an apostrophe.",
   parameters: Type.Object(reportParameters),
   ignores: Object.keys(report.parameters.properties),

@@ -9,6 +9,12 @@ export const monthText = Type.String({ pattern: "^\\d{4}-\\d{2}$" });
 export const cohortMonth = Type.String({ pattern: "^\\d{4}-\\d{2}-01$" });
 export const units = Type.Integer({ minimum: 0 });
 export const rate = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fraction, 6 decimals." });
+export const rateInterval = orNull(
+  closed(
+    { low: rate, high: rate },
+    { description: "95 % Wilson interval; null when nothing was sold.", component: "RateInterval" },
+  ),
+);
 /** Of the selected cohorts inside the window. */
 export const figures = { sold_units: units, returned_units: units, return_rate: rate };
 export const groupType = Type.Enum(["family", "analytics_category"]);

@@ -151,6 +151,7 @@ export const REPORT_SECTIONS = [
   "timing",
   "lifecycle",
   "costs",
+  "curves",
   "breakdown",
 ] as const;
 
@@ -172,7 +173,7 @@ export const reportSectionParameter = {
     Type.Enum([...REPORT_SECTIONS], {
       default: "overview",
       description:
-        "Part of the report to return; unknown values mean overview, which holds everything but the breakdown.",
+        "Part of the report to return; unknown values mean overview, which holds everything but the curves and the breakdown.",
       "x-normalized": true,
     }),
   ),

@@ -10,6 +10,7 @@ import {
   monthCoverage,
   monthText,
   rate,
+  rateInterval,
   units,
 } from "./meta.ts";
 import {
@@ -54,12 +55,7 @@ const outlook = orNull(
 const summary = closed(
   {
     ...figures,
-    return_rate_interval: orNull(
-      closed(
-        { low: rate, high: rate },
-        { description: "95 % Wilson interval; null when nothing was sold.", component: "RateInterval" },
-      ),
-    ),
+    return_rate_interval: rateInterval,
     refunded_units: units,
     ...costAmounts,
     cost_per_returned_unit: orNull(
@@ -101,6 +97,7 @@ const trendRow = closed(
   {
     cohort_month: cohortMonth,
     ...figures,
+    return_rate_interval: rateInterval,
     is_complete: orNull(Type.Boolean({ description: "null for the open-ended lifetime window." })),
     refunded_units: units,
     ...costAmounts,
@@ -190,6 +187,49 @@ const costs = closed(
   { component: "ReportCosts" },
 );
 
+const ageDays = count("Days after the order, this day included.");
+const curveFigures = {
+  returned_units: orNull(count("Units that came back at this age or younger.")),
+  return_rate: orNull(Type.Number({ minimum: 0, maximum: 1, description: "returned_units ÷ sold_units." })),
+  return_rate_interval: rateInterval,
+};
+
+const returnCurve = closed(
+  {
+    cohort_month: cohortMonth,
+    sold_units: units,
+    observed_days: count("Whole days for which every order of the month has been observed."),
+    ages: Type.Array(
+      closed(
+        {
+          age_days: ageDays,
+          ...curveFigures,
+          is_complete: Type.Boolean({
+            description: "Whether every order of the month has reached this age.",
+          }),
+        },
+        { component: "ReportCurveAge" },
+      ),
+      {
+        description:
+          "Ages of 7, 14, 30, 60, 90, 180 and 365 days. Figures of an age that is not complete are null; with " +
+          "include_incomplete they are those so far, once the orders of the month's first day have reached it.",
+      },
+    ),
+  },
+  { component: "ReportReturnCurve" },
+);
+
+const pooledCurveAge = closed(
+  {
+    age_days: ageDays,
+    months_included: count("Months of the range that are complete at this age; 0 = the figures are null."),
+    sold_units: units,
+    ...curveFigures,
+  },
+  { component: "ReportPooledCurveAge" },
+);
+
 const breakdown = closed(
   {
     breakdown_by: Type.Enum([...BREAKDOWNS], { description: "What it is divided by." }),
@@ -235,6 +275,8 @@ const data = closed(
     sale_event_unknown: Type.Boolean({
       description: "Whether saleEvent was asked for and this workspace has no such event; false otherwise.",
     }),
+    return_curves: Type.Optional(Type.Array(returnCurve)),
+    pooled_return_curve: Type.Optional(Type.Array(pooledCurveAge)),
     breakdown: Type.Optional(breakdown),
   },
   { component: "Report" },
@@ -244,6 +286,7 @@ const data = closed(
 export type ReportData = Static<typeof data>;
 export type ReportOutlook = Exclude<Static<typeof outlook>, null>;
 export type ReportBreakdown = Static<typeof breakdown>;
+export type ReportCurves = Required<Pick<ReportData, "return_curves" | "pooled_return_curve">>;
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
 /** What the report and its export take alike. */
@@ -259,8 +302,8 @@ export const report = defineEndpoint({
   description:
     "Rate with its interval and the months before, monthly trend, return reasons, refunds, days to return, how much " +
     "is known of each return, costs, the workspace's sale events and, for the one asked for, its rate against a " +
-    "baseline. reportSection narrows it to one part beside the summary and the sale event; breakdown divides it by " +
-    "vendor, product, SKU or group.",
+    "baseline. reportSection narrows it to one part beside the summary and the sale event; curves is the share returned " +
+    "by days after the order, breakdown divides it by vendor, product, SKU or group.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: body(data, {
     ...cohortEcho,
@@ -274,7 +317,7 @@ export const report = defineEndpoint({
     lines: [
       "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
       "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
-      "reportSection narrows some 5 kB to 1 to 3 kB: reasons (why), trend (rate and cost by month), breakdown with breakdownBy (worst vendor, product, SKU, group).",
+      "reportSection narrows some 5 kB to 1 to 3 kB: reasons (why), trend (rate and cost by month), breakdown with breakdownBy (worst vendor, product, SKU, group); curves: rate by age, 1 kB a month.",
       SELECTOR_OBJECT_LINE,
       COHORT_LINE,
       'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { figures } from "./meta.ts";
+import { figures, rateInterval } from "./meta.ts";
 import { closed, count, orNull, text } from "./schema.ts";
 
 export const rateChange = Type.Number({ minimum: -1, maximum: 1, description: "Difference of two rates." });
@@ -33,13 +33,14 @@ export const saleEvent = orNull(
       scope: Type.Enum(["current_selection", "event_scope"], {
         description: "Which SKUs its figures cover.",
       }),
-      event: closed({ days: countedDays, ...figures }),
+      event: closed({ days: countedDays, ...figures, return_rate_interval: rateInterval }),
       baseline_period: closed(
         {
           days: countedDays,
           starts_on: orNull(firstOrLastDay("First")),
           ends_on: orNull(firstOrLastDay("Last")),
           ...figures,
+          return_rate_interval: rateInterval,
         },
         { component: "SaleEventBaseline" },
       ),

@@ -2,11 +2,19 @@ import type { alerts as contract } from "../contract/alerts.ts";
 import { listAlerts } from "../store/queries/alerts.ts";
 import type { AlertPosition, AlertRow } from "../store/queries/alerts.ts";
 import type { Answer } from "../contract/call.ts";
+import { alertLink } from "./alert-link.ts";
+import type { AlertLink } from "./alert-link.ts";
 import type { Call } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
 
-/** The workspace's broadcasts, newest first; those to one user are never read. */
-export async function alerts(cursors: CursorCodec, call: Call<typeof contract>): Promise<Answer> {
+/**
+ * The workspace's broadcasts, newest first; those to one user are never read. An alert that was stored without a link gets
+ * that of the console's page, when there is a console that others reach.
+ */
+export async function alerts(
+  { cursors, consoleAddress }: { cursors: CursorCodec; consoleAddress: string | null },
+  call: Call<typeof contract>,
+): Promise<Answer> {
   const { database, workspace, input } = call;
   const { since = null, category = null, limit = 50 } = input;
   const binding = { workspace, endpoint: "alerts", filters: [since, category] };
@@ -19,7 +27,7 @@ export async function alerts(cursors: CursorCodec, call: Call<typeof contract>):
   return {
     kind: "json",
     body: {
-      data: rows.map(presentAlert),
+      data: rows.map((row) => presentAlert(row, linkOf(row, consoleAddress, workspace.shopDomain))),
       meta: {
         since,
         category,
@@ -31,15 +39,21 @@ export async function alerts(cursors: CursorCodec, call: Call<typeof contract>):
   };
 }
 
-function presentAlert(row: AlertRow) {
+function linkOf(row: AlertRow, consoleAddress: string | null, shopDomain: string): AlertLink | null {
+  const { link_url: url, link_label: label } = row;
+  if (url !== null || consoleAddress === null) return { url, label };
+  return alertLink(row, { consoleAddress, shopDomain });
+}
+
+function presentAlert(row: AlertRow, link: AlertLink | null) {
   return {
     id: row.alert_id,
     category: row.category,
     severity: row.severity,
     title: row.title,
     body: row.body,
-    link_url: row.link_url,
-    link_label: row.link_label,
+    link_url: link?.url ?? null,
+    link_label: link?.label ?? null,
     metadata: row.metadata,
     created_at: row.created_at.toISOString(),
   };

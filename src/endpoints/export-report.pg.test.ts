@@ -40,10 +40,20 @@ const NOTE =
   "No month of the range is complete yet, so nothing was counted and the zeros are no results; ask for months up to " +
   "complete_through, or for include_incomplete=true.";
 
+const NO_BOUNDS = { low: null, high: null };
+
+type Bounded = { return_rate_interval: { low: number; high: number } | null };
+
+/** A row whose interval became the metrics `low` and `high`. */
+const flat = <Row extends Bounded>({ return_rate_interval: bounds, ...figures }: Row) => ({
+  ...figures,
+  ...(bounds ?? NO_BOUNDS),
+});
+
 const guarded = (text: string) => (/^[=+\-@\t\r]/u.test(text) ? `'${text}` : text);
 
 /** Where the contract puts each figure of the JSON report, as section|cohort_month|key|label|metric → cell. */
-function expectedCells(data: Required<ReportData>): Map<string, string> {
+function expectedCells(data: Required<ReportData>, curves: Required<ReportData>): Map<string, string> {
   const cells = new Map<string, string>();
   const put = (place: string[], figures: Record<string, Scalar>) => {
     for (const [metric, value] of Object.entries(figures)) {
@@ -57,11 +67,17 @@ function expectedCells(data: Required<ReportData>): Map<string, string> {
   put(["summary", "", "", ""], { currency_code, window_days, label_costs_included, ...summary });
   put(["summary", "", "", ""], { excluded_months: excluded_months.join(" ") });
   if (summary.months_included === 0) put(["summary", "", "", ""], { note: NOTE });
-  put(["summary", "", "return_rate_interval", ""], interval ?? { low: null, high: null });
+  put(["summary", "", "return_rate_interval", ""], interval ?? NO_BOUNDS);
   put(["summary", "", "outlook", ""], outlook ?? {});
   put(["summary", "", "comparison", ""], data.comparison ?? {});
-  for (const { cohort_month: month, outlook: ofMonth, ...figures } of data.trend) {
+  for (const {
+    cohort_month: month,
+    return_rate_interval: bounds,
+    outlook: ofMonth,
+    ...figures
+  } of data.trend) {
     put(["trend", month, "", ""], figures);
+    put(["trend", month, "return_rate_interval", ""], bounds ?? NO_BOUNDS);
     put(["trend", month, "outlook", ""], ofMonth ?? {});
   }
   for (const { reason, label, ...figures } of data.return_reasons) {
@@ -79,8 +95,15 @@ function expectedCells(data: Required<ReportData>): Map<string, string> {
   if (data.sale_event !== null) {
     const { event, baseline_period, ...figures } = data.sale_event;
     put(["sale_event", "", "", ""], figures);
-    put(["sale_event", "", "event", ""], event);
-    put(["sale_event", "", "baseline_period", ""], baseline_period);
+    put(["sale_event", "", "event", ""], flat(event));
+    put(["sale_event", "", "baseline_period", ""], flat(baseline_period));
+  }
+  for (const { cohort_month: month, ages, ...figures } of curves.return_curves) {
+    put(["return_curve", month, "", ""], figures);
+    for (const age of ages) put(["return_curve", month, `${age.age_days}d`, ""], flat(age));
+  }
+  for (const age of curves.pooled_return_curve) {
+    put(["pooled_return_curve", "", `${age.age_days}d`, ""], flat(age));
   }
   return cells;
 }
@@ -100,25 +123,38 @@ test("another parser reads each figure of the JSON report once, and equal to it"
     { start_month: "2025-06", end_month: "2025-06" },
   ]) {
     const { data } = await service.ask(parameters);
+    const { data: curves } = await service.ask({ ...parameters, reportSection: "curves" });
     const { rows } = await exported(parameters);
     const cells = rows.map((row) => [
       [row.section, row.cohort_month, row.key, row.label, row.metric].join("|"),
       row.value,
     ]);
     assert.equal(new Set(cells.map(([name]) => name)).size, rows.length);
-    assert.deepEqual(new Map(cells as [string, string][]), expectedCells(data));
+    assert.deepEqual(new Map(cells as [string, string][]), expectedCells(data, curves));
 
     // Nothing of the JSON is forgotten: its leaves are the values, and the members that became columns.
+    const { return_curves, pooled_return_curve } = curves;
     const columns =
       data.trend.length +
+      return_curves.length +
       2 * (data.return_reasons.length + data.sale_events.length) +
       data.timing_buckets.length;
     const outlooks = [data.summary, ...data.trend].map(({ outlook }) => outlook);
     const absent = [data.sale_event, data.comparison, ...outlooks].filter((part) => part === null).length;
-    const interval = data.summary.return_rate_interval === null ? 1 : 0;
+    const bounded = [
+      data.summary,
+      ...data.trend,
+      ...(data.sale_event === null ? [] : [data.sale_event.event, data.sale_event.baseline_period]),
+      ...return_curves.flatMap(({ ages }) => ages),
+      ...pooled_return_curve,
+    ];
+    const intervals = bounded.filter((row) => row.return_rate_interval === null).length;
     const { months_included: included, excluded_months: excluded } = data.summary;
     const inWords = 1 - excluded.length + (included === 0 ? 1 : 0);
-    assert.equal(rows.length, countLeaves(data) - columns - absent + interval + inWords);
+    assert.equal(
+      rows.length,
+      countLeaves({ ...data, return_curves, pooled_return_curve }) - columns - absent + intervals + inWords,
+    );
   }
 });
 

@@ -9,13 +9,14 @@ import { reportRows } from "./report-rows.ts";
 export async function exportReport(call: Call<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const breakdownBy = input.breakdownBy ?? null;
-  const { data, breakdown, selection } = await buildReport(database, workspace, input, {
+  const { data, curves, breakdown, selection } = await buildReport(database, workspace, input, {
     section: "overview",
+    withCurves: true,
     breakdownBy,
   });
   return {
     kind: "csv",
     filename: exportFilename(selection, input),
-    chunks: reportCsv(reportRows(data, breakdown)),
+    chunks: reportCsv(reportRows(data, { curves, breakdown })),
   };
 }

@@ -14,7 +14,8 @@ import { timeseries } from "./timeseries.ts";
 /** A handler for every endpoint of the contract, by its name: a missing one is a type error. */
 export type Handlers = { [E in AnyEndpoint as E["name"]]: (call: Call<E>) => Promise<Answer> };
 
-export function createHandlers(cursors: CursorCodec): Handlers {
+/** `consoleAddress` is the origin of the console that links of alerts lead to; null = they lead nowhere. */
+export function createHandlers(cursors: CursorCodec, consoleAddress: string | null): Handlers {
   return {
     entities: (call) => entities(cursors, call),
     summary,
@@ -22,7 +23,7 @@ export function createHandlers(cursors: CursorCodec): Handlers {
     timeseries,
     "return-rate-leaderboard": returnRateLeaderboard,
     "return-cost-leaderboard": returnCostLeaderboard,
-    alerts: (call) => alerts(cursors, call),
+    alerts: (call) => alerts({ cursors, consoleAddress }, call),
     "export-report": exportReport,
   };
 }

@@ -1,5 +1,11 @@
 import type { Input } from "../contract/endpoint.ts";
-import type { ReportBreakdown, ReportData, ReportSection, report as contract } from "../contract/report.ts";
+import type {
+  ReportBreakdown,
+  ReportCurves,
+  ReportData,
+  ReportSection,
+  report as contract,
+} from "../contract/report.ts";
 import { currencyExponent } from "../metrics/money.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Queryable } from "../store/database.ts";
@@ -12,6 +18,7 @@ import { cohortMonths, comparedRange, coverageOf, requestRange } from "./cohort-
 import type { CohortRange } from "./cohort-months.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
+import { loadReturnCurves } from "./report-curves.ts";
 import { loadOutlooks } from "./report-outlook.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import {
@@ -32,21 +39,22 @@ export type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
 export type BuiltReport = {
   data: WholeReport;
-  /** null = not asked for. */
+  /** null = not asked for, as with the breakdown. */
+  curves: ReportCurves | null;
   breakdown: ReportBreakdown | null;
   selection: Selection;
   skus: readonly string[] | null;
 };
 
 /** What of a report to load: unmatched labels are null in a section that does not show them. */
-export type ReportScope = { section: ReportSection; breakdownBy: BreakdownBy | null };
+export type ReportScope = { section: ReportSection; withCurves: boolean; breakdownBy: BreakdownBy | null };
 
 /** The report of a selection. */
 export async function buildReport(
   database: Queryable,
   workspace: Workspace,
   input: ReportInput,
-  { section, breakdownBy }: ReportScope,
+  { section, withCurves, breakdownBy }: ReportScope,
 ): Promise<BuiltReport> {
   const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);
@@ -54,6 +62,7 @@ export async function buildReport(
   const figures = await loadFigures(database, workspace, { input, range, selection, section, before });
   requireFound(selection, figures);
   const outlooks = await loadOutlooks(database, workspace, { range, selection });
+  const curves = withCurves ? await loadReturnCurves(database, workspace, { range, selection }) : null;
   const breakdown =
     breakdownBy === null
       ? null
@@ -72,6 +81,7 @@ export async function buildReport(
   return {
     selection,
     skus: figures.skus,
+    curves,
     breakdown,
     data: presentReport(workspace, input, { range, before, figures, outlooks, saleEvent }),
   };

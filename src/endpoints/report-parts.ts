@@ -77,6 +77,7 @@ export function presentTrend(basis: ReportBasis): Part<"trend"> {
     sold_units: totals.soldUnits,
     returned_units: totals.returnedUnits,
     return_rate: rate(totals.returnedUnits, totals.soldUnits),
+    return_rate_interval: wilsonInterval(totals.returnedUnits, totals.soldUnits),
     is_complete: isComplete,
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),

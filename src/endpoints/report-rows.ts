@@ -1,4 +1,4 @@
-import type { ReportBreakdown, ReportData } from "../contract/report.ts";
+import type { ReportBreakdown, ReportCurves, ReportData } from "../contract/report.ts";
 
 /** One figure of the report. `unit` is a currency code for money. */
 export type ReportRow = {
@@ -21,9 +21,11 @@ export type ReportRowSection =
   | "lifecycle_coverage"
   | "sale_event"
   | "sale_events"
+  | "return_curve"
+  | "pooled_return_curve"
   | "breakdown";
 
-export type WholeReport = Required<Omit<ReportData, "breakdown">>;
+export type WholeReport = Required<Omit<ReportData, keyof ReportCurves | "breakdown">>;
 
 type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; label?: string };
 type Figures = Record<string, string | number | boolean | null>;
@@ -32,13 +34,18 @@ type Figures = Record<string, string | number | boolean | null>;
  * Every figure of a report once, section by section: `metric` is the JSON member, `key` distinguishes members of one
  * name. A null is a row without value; a null comparison, outlook or sale event has no rows of its own.
  */
-export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | null): Generator<ReportRow[]> {
+export function* reportRows(
+  report: WholeReport,
+  { curves, breakdown }: { curves: ReportCurves | null; breakdown: ReportBreakdown | null },
+): Generator<ReportRow[]> {
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
   const { refunded_amount: refundedAmount, ...otherCosts } = report.costs;
 
   yield [...summaryRows(report, rowsOf)];
-  for (const { cohort_month: cohortMonth, outlook, ...figures } of report.trend) {
+  for (const row of report.trend) {
+    const { cohort_month: cohortMonth, return_rate_interval: interval, outlook, ...figures } = row;
     yield rowsOf({ section: "trend", cohortMonth }, figures);
+    yield rowsOf({ section: "trend", cohortMonth, key: "return_rate_interval" }, boundsOf(interval));
     if (outlook !== null) yield rowsOf({ section: "trend", cohortMonth, key: "outlook" }, outlook);
   }
   for (const { reason, label, ...figures } of report.return_reasons) {
@@ -57,6 +64,7 @@ export function* reportRows(report: WholeReport, breakdown: ReportBreakdown | nu
   for (const { slug, label, ...days } of report.sale_events) {
     yield rowsOf({ section: "sale_events", key: slug, label }, days);
   }
+  if (curves !== null) yield [...curveRows(curves, rowsOf)];
   if (breakdown !== null) yield [...breakdownRows(breakdown, rowsOf)];
 }
 
@@ -93,10 +101,7 @@ function* summaryRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRow>
       ...(figures.months_included === 0 ? { note: NOTHING_INCLUDED } : {}),
     },
   );
-  yield* rowsOf(
-    { section: "summary", key: "return_rate_interval" },
-    { low: interval?.low ?? null, high: interval?.high ?? null },
-  );
+  yield* rowsOf({ section: "summary", key: "return_rate_interval" }, boundsOf(interval));
   if (outlook !== null) yield* rowsOf({ section: "summary", key: "outlook" }, outlook);
   if (report.comparison !== null) yield* rowsOf({ section: "summary", key: "comparison" }, report.comparison);
 }
@@ -106,18 +111,41 @@ function* saleEventRows(report: WholeReport, rowsOf: RowsOf): Generator<ReportRo
   if (report.sale_event === null) return;
   const { event, baseline_period: baselinePeriod, ...figures } = report.sale_event;
   yield* rowsOf({ section: "sale_event" }, figures);
-  yield* rowsOf({ section: "sale_event", key: "event" }, event);
-  yield* rowsOf({ section: "sale_event", key: "baseline_period" }, baselinePeriod);
+  yield* rowsOf({ section: "sale_event", key: "event" }, withBounds(event));
+  yield* rowsOf({ section: "sale_event", key: "baseline_period" }, withBounds(baselinePeriod));
+}
+
+function* curveRows(curves: ReportCurves, rowsOf: RowsOf): Generator<ReportRow> {
+  for (const { cohort_month: cohortMonth, ages, ...figures } of curves.return_curves) {
+    yield* rowsOf({ section: "return_curve", cohortMonth }, figures);
+    for (const age of ages) {
+      yield* rowsOf({ section: "return_curve", cohortMonth, key: `${age.age_days}d` }, withBounds(age));
+    }
+  }
+  for (const age of curves.pooled_return_curve) {
+    yield* rowsOf({ section: "pooled_return_curve", key: `${age.age_days}d` }, withBounds(age));
+  }
 }
 
 function* breakdownRows({ breakdown_by: by, rows }: ReportBreakdown, rowsOf: RowsOf): Generator<ReportRow> {
   yield* rowsOf({ section: "breakdown" }, { breakdown_by: by });
-  for (const { key, label, selector: _selector, return_rate_interval: interval, ...figures } of rows) {
-    yield* rowsOf(
-      { section: "breakdown", key, label },
-      { ...figures, low: interval?.low ?? null, high: interval?.high ?? null },
-    );
+  for (const { key, label, selector: _selector, ...figures } of rows) {
+    yield* rowsOf({ section: "breakdown", key, label }, withBounds(figures));
   }
+}
+
+type Interval = ReportData["summary"]["return_rate_interval"];
+
+function boundsOf(interval: Interval): Figures {
+  return { low: interval?.low ?? null, high: interval?.high ?? null };
+}
+
+/** Figures with the ends of their interval after them. */
+function withBounds<Row extends { return_rate_interval: Interval }>({
+  return_rate_interval: interval,
+  ...figures
+}: Row) {
+  return { ...figures, ...boundsOf(interval) };
 }
 
 function figureRows(place: Place, figures: Figures, currencyCode: string): ReportRow[] {

@@ -1,6 +1,6 @@
 import type { ReportData } from "../contract/report.ts";
 import { dayFromText, dayToText } from "../lib/month.ts";
-import { rate, signedChange } from "../metrics/rate.ts";
+import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { baselinePeriod, countDays, nonSaleDays, spanOf } from "../metrics/sale-event.ts";
 import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";
 import type { Queryable } from "../store/database.ts";
@@ -91,6 +91,7 @@ function figuresOf(rows: readonly SaleFiguresRow[], period: SaleFiguresRow["peri
     sold_units: soldUnits,
     returned_units: returnedUnits,
     return_rate: rate(returnedUnits, soldUnits),
+    return_rate_interval: wilsonInterval(returnedUnits, soldUnits),
   };
 }
 

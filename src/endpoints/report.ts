@@ -11,7 +11,11 @@ export async function report(call: Call<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const section = input.reportSection ?? "overview";
   const breakdownBy = section === "breakdown" ? (input.breakdownBy ?? "product") : null;
-  const built = await buildReport(database, workspace, input, { section, breakdownBy });
+  const built = await buildReport(database, workspace, input, {
+    section,
+    withCurves: section === "curves",
+    breakdownBy,
+  });
   return {
     kind: "json",
     body: {
@@ -33,20 +37,29 @@ const PART_OF_SECTION = {
   timing: "timing_buckets",
   lifecycle: "lifecycle_coverage",
   costs: "costs",
-  breakdown: "breakdown",
 } as const;
 
-function partOf({ data, breakdown }: BuiltReport, section: ReportSection): ReportData {
+function partOf(built: BuiltReport, section: ReportSection): ReportData {
+  const { data } = built;
   if (section === "overview") return data;
-  const part = PART_OF_SECTION[section];
   return {
     currency_code: data.currency_code,
     window_days: data.window_days,
     label_costs_included: data.label_costs_included,
     summary: data.summary,
-    [part]: part === "breakdown" ? breakdown : data[part],
+    ...membersOf(built, section),
     sale_event: data.sale_event,
     sale_events: data.sale_events,
     sale_event_unknown: data.sale_event_unknown,
   };
+}
+
+function membersOf(
+  { data, curves, breakdown }: BuiltReport,
+  section: Exclude<ReportSection, "overview">,
+): Partial<ReportData> {
+  if (section === "curves") return curves ?? {};
+  if (section === "breakdown") return breakdown === null ? {} : { breakdown };
+  const part = PART_OF_SECTION[section];
+  return { [part]: data[part] };
 }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { html, renderHtml } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
 import { newBrowser } from "./browser-cookie.ts";
 import type { BrowserCookie } from "./browser-cookie.ts";
-import { escapeHtml } from "./docs-html.ts";
 import type { Surface } from "./server.ts";
 
 /** Where the merchant's browser goes next, or one sentence that it shows. */
@@ -17,13 +18,14 @@ export type ConnectHandlers = {
   finish(query: URLSearchParams, browser: string | null): Promise<ConnectReply>;
 };
 
-const STYLE =
-  "body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:20vh auto 0;padding:0 1.5rem;color-scheme:light dark}" +
-  "h1{font-size:1.4rem;line-height:1.3}";
+const STYLE = html`<style>body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:20vh auto 0;padding:0 1.5rem;color-scheme:light dark}h1{font-size:1.4rem;line-height:1.3}</style>`;
+const STYLE_HASH = createHash("sha256")
+  .update(renderHtml(STYLE).replaceAll(/<\/?style>/gu, ""))
+  .digest("base64");
 
 /** The page loads nothing and runs nothing; its address holds a code, which no other site is to learn. */
 const PAGE_HEADERS = {
-  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   "Referrer-Policy": "no-referrer",
 } as const;
 
@@ -65,22 +67,25 @@ function send(reply: FastifyReply, answer: ConnectReply): FastifyReply {
   reply.headers(PAGE_HEADERS);
   if ("location" in answer) return reply.redirect(answer.location, 302);
   const { status, title, message } = answer;
-  return reply.code(status).type("text/html; charset=utf-8").send(pageOf(title, message));
+  return reply
+    .code(status)
+    .type("text/html; charset=utf-8")
+    .send(renderHtml(pageOf(title, message)));
 }
 
-function pageOf(title: string, message: string): string {
-  return `<!doctype html>
+function pageOf(title: string, message: string): Html {
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
+<title>${title}</title>
+${STYLE}
 </head>
 <body>
 <main>
-<h1>${escapeHtml(title)}</h1>
-<p>${escapeHtml(message)}</p>
+<h1>${title}</h1>
+<p>${message}</p>
 </main>
 </body>
 </html>

@@ -1,8 +1,11 @@
-import { Marked } from "marked";
-import { escapeHtml, headingId } from "./docs-html.ts";
+import { lexer } from "marked";
+import type { MarkedToken, Token, Tokens } from "marked";
+import { html, renderHtml } from "../lib/html.ts";
+import type { Html, HtmlValue } from "../lib/html.ts";
+import { renderPicture } from "./docs-picture.ts";
 
 export type Rendered = {
-  html: string;
+  body: Html;
   /** The first heading, and the first sentence as plain text. */
   title: string;
   summary: string;
@@ -11,78 +14,146 @@ export type Rendered = {
 };
 
 /** How a document finds what it points to. */
-export type Surroundings = {
+type Surroundings = {
   /** The address of what a link names; null = it is not served, and only its text is shown. */
   linkTo: (target: string) => string | null;
   /** The text of an SVG picture. */
   picture: (target: string) => string;
 };
 
-/** Renders a Markdown document of this project. Its HTML passes through: the documents are our own. */
+/** Renders a Markdown document of this project; throws when it holds what the pages do not show, such as HTML. */
 export function renderMarkdown(markdown: string, surroundings: Surroundings): Rendered {
-  const sections: Rendered["sections"] = [];
-  const marked = new Marked({
-    renderer: {
-      heading({ tokens, depth, text }) {
-        const inner = this.parser.parseInline(tokens);
-        if (depth === 1) return `<h1>${inner}</h1>\n`;
-        const id = headingId(text);
-        if (depth === 2) sections.push({ id, text: plainText(inner) });
-        return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
-      },
-      link({ href, tokens }) {
-        const inner = this.parser.parseInline(tokens);
-        const address = surroundings.linkTo(href);
-        return address === null ? inner : `<a href="${escapeHtml(address)}">${inner}</a>`;
-      },
-      image({ href, text }) {
-        const picture = surroundings
-          .picture(href)
-          .replace("<svg ", `<svg role="img" aria-label="${escapeHtml(text)}" `);
-        return `<span class="picture">${picture}</span>`;
-      },
-      code({ text, lang = "" }) {
-        return `${codeBlock(text, lang)}\n`;
-      },
-      table({ header, rows }) {
-        const row = (cells: typeof header, tag: string): string =>
-          `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("")}</tr>`;
-        const body = rows.map((cells) => row(cells, "td")).join("\n");
-        return tableBlock(`<thead>${row(header, "th")}</thead><tbody>${body}</tbody>`);
-      },
-    },
-  });
-  const html = marked.parse(markdown, { async: false });
-  return { html, sections, title: firstOf(html, "h1"), summary: firstSentence(firstOf(html, "p")) };
+  const tokens = lexer(markdown);
+  const render = renderer(surroundings);
+  const wordsOf = (token: Tokens.Heading | Tokens.Paragraph | undefined): string =>
+    plainText(renderHtml(html`${render(token?.tokens ?? [])}`));
+  const headings = tokens.filter((token) => token.type === "heading") as Tokens.Heading[];
+  const paragraph = tokens.find((token) => token.type === "paragraph") as Tokens.Paragraph | undefined;
+  return {
+    body: html`${render(tokens)}`,
+    title: wordsOf(headings.find(({ depth }) => depth === 1)),
+    summary: firstSentence(wordsOf(paragraph)),
+    sections: headings
+      .filter(({ depth }) => depth === 2)
+      .map((token) => ({ id: headingId(token.text), text: wordsOf(token) })),
+  };
 }
 
-/** A short description in Markdown, such as the contract's. */
-export function renderInline(markdown: string): string {
-  return new Marked().parse(markdown, { async: false });
+/** A short description in Markdown, such as the contract's. It holds no picture. */
+export function renderDescription(markdown: string): Html {
+  return html`${renderer({ linkTo: (target) => target, picture: () => "" })(lexer(markdown))}`;
 }
 
 /** A code block that keyboards can scroll. */
-export function codeBlock(text: string, language: string): string {
-  const name = language === "" ? "" : ` class="language-${escapeHtml(language)}"`;
-  return `<pre tabindex="0"><code${name}>${escapeHtml(text)}</code></pre>`;
+export function codeBlock(text: string, language: string): Html {
+  return html`<pre tabindex="0"><code${language !== "" && html` class="language-${language}"`}>${text}</code></pre>`;
 }
 
 /** A table that scrolls by itself where the page is narrow. */
-export function tableBlock(inner: string): string {
-  return `<div class="table" tabindex="0"><table>${inner}</table></div>\n`;
+export function tableBlock(head: HtmlValue, rows: HtmlValue): Html {
+  return html`<div class="table" tabindex="0">
+    <table>
+      <thead>
+        ${head}
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div> `;
 }
 
-function firstOf(html: string, tag: string): string {
-  return plainText(new RegExp(`<${tag}>(.*?)</${tag}>`, "su").exec(html)?.[1] ?? "");
+type Render = (tokens: readonly Token[]) => Html[];
+
+function renderer({ linkTo, picture }: Surroundings): Render {
+  const render: Render = (tokens) => tokens.map((token) => renderToken(token as MarkedToken));
+  const renderToken = (token: MarkedToken): Html => {
+    switch (token.type) {
+      case "heading":
+        return heading(token.depth, headingId(token.text), render(token.tokens));
+      case "paragraph":
+        return html`<p>${render(token.tokens)}</p> `;
+      case "code":
+        return html`${codeBlock(token.text, token.lang ?? "")} `;
+      case "table":
+        return table(token, render);
+      case "list":
+        return list(token, render);
+      case "strong":
+        return html`<strong>${render(token.tokens)}</strong>`;
+      case "em":
+        return html`<em>${render(token.tokens)}</em>`;
+      case "codespan":
+        return html`<code>${token.text}</code>`;
+      case "link": {
+        const address = linkTo(token.href);
+        const inner = html`${render(token.tokens)}`;
+        return address === null ? inner : html`<a href="${address}">${inner}</a>`;
+      }
+      case "image":
+        return html`<span class="picture">${renderPicture(picture(token.href), token.text)}</span>`;
+      case "text":
+      case "escape":
+        return html`${"tokens" in token && token.tokens !== undefined ? render(token.tokens) : token.text}`;
+      case "space":
+        return html``;
+      default:
+        throw new Error(`The pages do not show this kind of Markdown (${token.type}): ${token.raw}`);
+    }
+  };
+  return render;
+}
+
+function heading(depth: number, id: string, words: HtmlValue): Html {
+  const anchor = html`<a class="anchor" href="#${id}">${words}</a>`;
+  switch (depth) {
+    case 1:
+      return html`<h1>${words}</h1> `;
+    case 2:
+      return html`<h2 id="${id}">${anchor}</h2> `;
+    default:
+      return html`<h3 id="${id}">${anchor}</h3> `;
+  }
+}
+
+function table({ header, rows }: Tokens.Table, render: Render): Html {
+  const head = html`<tr>
+    ${header.map(({ tokens }) => html`<th>${render(tokens)}</th>`)}
+  </tr>`;
+  const row = (cells: Tokens.TableCell[]): Html =>
+    html`<tr>
+      ${cells.map(({ tokens }) => html`<td>${render(tokens)}</td>`)}
+    </tr> `;
+  return tableBlock(head, rows.map(row));
+}
+
+function list({ ordered, items }: Tokens.List, render: Render): Html {
+  const inner = items.map(({ tokens }) => html`<li>${render(tokens)}</li> `);
+  return ordered
+    ? html`<ol>
+        ${inner}
+      </ol> `
+    : html`<ul>
+        ${inner}
+      </ul> `;
+}
+
+/** The id of a heading, as links in Markdown write it: lower case, hyphens for blanks, no punctuation. */
+export function headingId(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(/\s+/gu, "-");
 }
 
 function firstSentence(text: string): string {
   return /^.*?[.!?](?=\s|$)/u.exec(text)?.[0] ?? text;
 }
 
-/** The words of HTML. */
-export function plainText(html: string): string {
-  return html
+/** The words of markup. */
+export function plainText(markup: string): string {
+  return markup
     .replaceAll(/<[^>]*>/gu, "")
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")

@@ -1,5 +1,6 @@
 import { API_VERSION } from "../contract/version.ts";
-import { escapeHtml } from "./docs-html.ts";
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
 
 export type NavigationLink = { href: string; text: string; children?: readonly NavigationLink[] };
 export type NavigationGroup = { title: string; links: readonly NavigationLink[] };
@@ -10,7 +11,7 @@ export type Page = {
   /** For search engines and previews, one sentence. */
   description: string;
   navigation: readonly NavigationGroup[];
-  body: string;
+  body: Html;
   /** Headings for a list beside the page; empty = no list. */
   sections: readonly { id: string; text: string }[];
   /** A class of the page's own for its layout. */
@@ -20,20 +21,20 @@ export type Page = {
   next?: NavigationLink | undefined;
 };
 
-const REFERENCE_STYLE = `\n<link rel="stylesheet" href="/docs/assets/reference.css">`;
+const REFERENCE_STYLE = html`\n<link rel="stylesheet" href="/docs/assets/reference.css">`;
 
 /** The frame of every page. Nothing in it is inline script or style: the content security policy forbids both. */
-export function renderPage(page: Page): string {
-  return `<!doctype html>
+export function renderPage(page: Page): Html {
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escapeHtml(page.title)} · Returns Analytics API</title>
-<meta name="description" content="${escapeHtml(page.description)}">
+<title>${page.title} · Returns Analytics API</title>
+<meta name="description" content="${page.description}">
 <link rel="icon" href="/docs/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/docs/assets/style.css">${page.layout === "reference" ? REFERENCE_STYLE : ""}
+<link rel="stylesheet" href="/docs/assets/style.css">${page.layout === "reference" && REFERENCE_STYLE}
 <script src="/docs/assets/docs.js" type="module"></script>
 <script src="/docs/assets/search.js" type="module"></script>
 </head>
@@ -59,32 +60,29 @@ ${sectionList(page)}</div>
 `;
 }
 
-function neighbours({ previous, next }: Page): string {
-  if (previous === undefined && next === undefined) return "";
-  const link = (to: NavigationLink | undefined, relation: "prev" | "next", word: string): string =>
+function neighbours({ previous, next }: Page): Html | null {
+  if (previous === undefined && next === undefined) return null;
+  const link = (to: NavigationLink | undefined, relation: "prev" | "next", word: string): Html =>
     to === undefined
-      ? "<span></span>"
-      : `<a href="${escapeHtml(to.href)}" rel="${relation}"><span>${word}</span>${escapeHtml(to.text)}</a>`;
-  return `<nav class="neighbours" aria-label="Previous and next">${link(previous, "prev", "Previous")}${link(next, "next", "Next")}</nav>\n`;
+      ? html`<span></span>`
+      : html`<a href="${to.href}" rel="${relation}"><span>${word}</span>${to.text}</a>`;
+  return html`<nav class="neighbours" aria-label="Previous and next">${link(previous, "prev", "Previous")}${link(next, "next", "Next")}</nav>\n`;
 }
 
-function sectionList({ sections }: Page): string {
-  if (sections.length < 2) return "";
-  const links = sections.map(({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`);
-  return `<nav class="sections" aria-label="On this page"><p>On this page</p><ul>${links.join("")}</ul></nav>\n`;
+function sectionList({ sections }: Page): Html | null {
+  if (sections.length < 2) return null;
+  const links = sections.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`);
+  return html`<nav class="sections" aria-label="On this page"><p>On this page</p><ul>${links}</ul></nav>\n`;
 }
 
-function topLink(href: string, text: string, isCurrent: boolean): string {
-  return `<a href="${href}"${isCurrent ? ' class="current"' : ""}>${text}</a>`;
+function topLink(href: string, text: string, isCurrent: boolean): Html {
+  return html`<a href="${href}"${isCurrent && html` class="current"`}>${text}</a>`;
 }
 
-function navigation({ navigation: groups, path }: Page): string {
-  const link = ({ href, text, children = [] }: NavigationLink): string => {
-    const current = href === path ? ' aria-current="page"' : "";
-    const inner = children.length === 0 ? "" : `<ul>${children.map(link).join("")}</ul>`;
-    return `<li><a href="${escapeHtml(href)}"${current}>${escapeHtml(text)}</a>${inner}</li>`;
+function navigation({ navigation: groups, path }: Page): Html[] {
+  const link = ({ href, text, children = [] }: NavigationLink): Html => {
+    const inner = children.length > 0 && html`<ul>${children.map(link)}</ul>`;
+    return html`<li><a href="${href}"${href === path && html` aria-current="page"`}>${text}</a>${inner}</li>`;
   };
-  return groups
-    .map(({ title, links }) => `<p>${escapeHtml(title)}</p><ul>${links.map(link).join("")}</ul>`)
-    .join("");
+  return groups.map(({ title, links }) => html`<p>${title}</p><ul>${links.map(link)}</ul>`);
 }

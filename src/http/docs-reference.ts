@@ -1,7 +1,8 @@
 import { curlPostText, curlText } from "../contract/written-request.ts";
-import { escapeHtml } from "./docs-html.ts";
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
 import { listFields, typeText } from "./docs-fields.ts";
-import { codeBlock, renderInline, tableBlock } from "./docs-markdown.ts";
+import { codeBlock, renderDescription, tableBlock } from "./docs-markdown.ts";
 import type { NavigationLink } from "./docs-page.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import type { JsonSchema } from "./openapi-schemas.ts";
@@ -39,18 +40,16 @@ export function referenceNavigation(document: OpenApiDocument): NavigationLink[]
 }
 
 /** The body of the reference page: every operation with a form that sends it. */
-export function renderReference(document: OpenApiDocument): string {
-  return `<h1>Reference</h1>
-<div class="lead">${renderInline(document.info.description)}</div>
+export function renderReference(document: OpenApiDocument): Html {
+  return html`<h1>Reference</h1>
+<div class="lead">${renderDescription(document.info.description)}</div>
 <form id="access" class="access" autocomplete="off">
 <label for="token">Token for trying requests</label>
 <input id="token" type="password" placeholder="rta_live_…" spellcheck="false" autocomplete="off">
 <p>It stays on this page, is sent to this service only, and is forgotten when you leave. Each request counts against the daily quota.</p>
 </form>
 <noscript><p class="note">Trying requests needs JavaScript; everything else on this page does not.</p></noscript>
-${placesOf(document)
-  .map((place) => renderOperation(place, document))
-  .join("\n")}`;
+${placesOf(document).map((place) => renderOperation(place, document))}`;
 }
 
 function placesOf(document: OpenApiDocument): Place[] {
@@ -63,14 +62,14 @@ function placesOf(document: OpenApiDocument): Place[] {
   );
 }
 
-function renderOperation({ path, method, operation }: Place, document: OpenApiDocument): string {
+function renderOperation({ path, method, operation }: Place, document: OpenApiDocument): Html {
   const { operationId, summary, description, parameters, responses } = operation;
   const answer = responses["200"] ?? {};
-  return `<section class="operation" id="${operationId}" aria-labelledby="${operationId}-title">
-<h2 id="${operationId}-title"><a class="anchor" href="#${operationId}">${escapeHtml(summary)}</a></h2>
-<p class="endpoint"><span class="method">${method}</span> <code>${escapeHtml(path)}</code></p>
+  return html`<section class="operation" id="${operationId}" aria-labelledby="${operationId}-title">
+<h2 id="${operationId}-title"><a class="anchor" href="#${operationId}">${summary}</a></h2>
+<p class="endpoint"><span class="method">${method}</span> <code>${path}</code></p>
 <div class="columns">
-<div class="words">${renderInline(description)}${parameters === undefined ? "" : renderForm(path, operationId, parameters)}
+<div class="words">${renderDescription(description)}${parameters && renderForm(path, operationId, parameters)}
 ${renderFields(answer, document)}
 ${renderRefusals(responses, document)}
 </div>
@@ -79,16 +78,16 @@ ${renderPanel({ path, method, operation }, answer)}
 </section>`;
 }
 
-function renderForm(path: string, operationId: string, parameters: readonly Parameter[]): string {
-  return `<form class="try" data-path="${escapeHtml(path)}" novalidate>
+function renderForm(path: string, operationId: string, parameters: readonly Parameter[]): Html {
+  return html`<form class="try" data-path="${path}" novalidate>
 <h3>Parameters</h3>
-${parameters.map((parameter) => renderParameter(operationId, parameter)).join("\n")}
+${parameters.map((parameter) => renderParameter(operationId, parameter))}
 <p class="actions"><button type="submit">Send request</button><button type="reset" class="quiet">Reset</button></p>
 <p class="note missing" role="status" hidden>A request needs a token: enter yours in <a href="#token">the field at the top of this page</a>, then send it again.</p>
 </form>`;
 }
 
-function renderParameter(operationId: string, parameter: Parameter): string {
+function renderParameter(operationId: string, parameter: Parameter): Html {
   const { name, required, description, schema } = parameter;
   const id = `${operationId}-${name}`;
   const facts = [
@@ -97,9 +96,9 @@ function renderParameter(operationId: string, parameter: Parameter): string {
     ...(schema.default === undefined ? [] : [`default ${String(schema.default)}`]),
     ...boundsOf(schema),
   ];
-  return `<div class="parameter">
-<div><label for="${id}"><code>${name}</code></label> <span class="facts">${escapeHtml(facts.join(" · "))}</span>
-<p id="${id}-about">${escapeHtml(description)}</p></div>
+  return html`<div class="parameter">
+<div><label for="${id}"><code>${name}</code></label> <span class="facts">${facts.join(" · ")}</span>
+<p id="${id}-about">${description}</p></div>
 ${renderInput(id, parameter)}
 </div>`;
 }
@@ -111,27 +110,26 @@ function boundsOf({ minimum, maximum }: Parameter["schema"]): string[] {
     : [`${minimum} to ${maximum}`];
 }
 
-function renderInput(id: string, { name, required, schema, example }: Parameter): string {
-  const attributes = `id="${id}" name="${name}" aria-describedby="${id}-about"${required ? " required" : ""}`;
+function renderInput(id: string, { name, required, schema, example }: Parameter): Html {
   const choices = schema.enum ?? (schema.type === "boolean" ? [true, false] : null);
   const given = example === undefined ? "" : String(example);
   if (choices === null) {
-    return `<input ${attributes} value="${escapeHtml(given)}" autocomplete="off" spellcheck="false">`;
+    return html`<input id="${id}" name="${name}" aria-describedby="${id}-about"${required && html` required`} value="${given}" autocomplete="off" spellcheck="false">`;
   }
-  const option = (value: string, text: string): string =>
-    `<option value="${value}"${value === given ? " selected" : ""}>${text}</option>`;
-  const options = choices.map((choice) => option(String(choice), String(choice)));
-  return `<select ${attributes}>${[option("", "—"), ...options].join("")}</select>`;
+  const option = (value: string, text = value): Html =>
+    html`<option value="${value}"${value === given && html` selected`}>${text}</option>`;
+  const options = choices.map((choice) => option(String(choice)));
+  return html`<select id="${id}" name="${name}" aria-describedby="${id}-about"${required && html` required`}>${option("", "—")}${options}</select>`;
 }
 
 /** The request as a shell would send it, and below it the answer: the example until a request was sent. */
-function renderPanel(place: Place, answer: Answer): string {
+function renderPanel(place: Place, answer: Answer): Html {
   const [media] = Object.values(answer.content ?? {});
   // A new endpoint has none until a test has written it down.
   const example = media?.example ?? null;
   const isText = typeof example === "string";
   const shown = isText ? example.replaceAll("\r\n", "\n") : JSON.stringify(example, null, 2);
-  return `<div class="panel">
+  return html`<div class="panel">
 <h3>Request</h3>
 <div class="request">${codeBlock(requestText(place), "sh")}</div>
 <h3 class="outcome" aria-live="polite">Example answer</h3>
@@ -150,25 +148,25 @@ function requestText({ path, method, operation }: Place): string {
   return curlText(EXAMPLE_ADDRESS, path, given);
 }
 
-function renderFields(answer: Answer, document: OpenApiDocument): string {
+function renderFields(answer: Answer, document: OpenApiDocument): Html | null {
   const schema = answer.content?.["application/json"]?.schema;
-  if (schema === undefined) return "";
+  if (schema === undefined) return null;
   const fields = listFields(schema, document.components["schemas"] ?? {}).map(
     ({ name, type, description }) =>
-      `<dt><code>${escapeHtml(name)}</code> <span class="facts">${escapeHtml(type)}</span></dt><dd>${escapeHtml(description)}</dd>`,
+      html`<dt><code>${name}</code> <span class="facts">${type}</span></dt><dd>${description}</dd>`,
   );
-  return `<details><summary>Fields of the answer</summary><dl class="fields">${fields.join("\n")}</dl></details>`;
+  return html`<details><summary>Fields of the answer</summary><dl class="fields">${fields}</dl></details>`;
 }
 
-function renderRefusals(responses: Readonly<Record<string, Answer>>, document: OpenApiDocument): string {
+function renderRefusals(responses: Readonly<Record<string, Answer>>, document: OpenApiDocument): Html {
   const rows = Object.entries(responses)
     .filter(([status]) => status !== "200")
     .map(([status, response]) => {
       const name = response.$ref?.split("/").at(-1) ?? "";
       const { description = "" } =
         (document.components["responses"]?.[name] as Answer | undefined) ?? response;
-      return `<tr><td>${status}</td><td>${renderInline(description)}</td></tr>`;
+      return html`<tr><td>${status}</td><td>${renderDescription(description)}</td></tr>`;
     });
-  const head = "<thead><tr><th>Status</th><th>When</th></tr></thead>";
-  return `<details><summary>Other answers</summary>${tableBlock(`${head}<tbody>${rows.join("\n")}</tbody>`)}</details>`;
+  const head = html`<tr><th>Status</th><th>When</th></tr>`;
+  return html`<details><summary>Other answers</summary>${tableBlock(head, rows)}</details>`;
 }

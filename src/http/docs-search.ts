@@ -1,3 +1,4 @@
+import { renderHtml } from "../lib/html.ts";
 import type { Guide } from "./docs-guides.ts";
 import { plainText } from "./docs-markdown.ts";
 import type { NavigationLink } from "./docs-page.ts";
@@ -11,23 +12,25 @@ export function buildSearchIndex(
   endpoints: readonly NavigationLink[],
 ): SearchEntry[] {
   return [
-    ...guides.flatMap(({ path, title, html }) =>
-      html.split(/(?=<h2 id=")/u).map((part) => {
-        const id = /^<h2 id="([^"]+)"/u.exec(part)?.[1];
-        const section = /^<h2[^>]*>(.*?)<\/h2>/su.exec(part)?.[1] ?? "";
-        return {
-          href: id === undefined ? path : `${path}#${id}`,
-          title,
-          section: plainText(section),
-          text: plainText(withoutBlocks(part.replace(/^<h([12])[^>]*>.*?<\/h\1>/su, ""))),
-        };
-      }),
+    ...guides.flatMap(({ path, title, body }) =>
+      renderHtml(body)
+        .split(/(?=<h2 id=")/u)
+        .map((part) => {
+          const id = /^<h2 id="([^"]+)"/u.exec(part)?.[1];
+          const section = /^<h2[^>]*>(.*?)<\/h2>/su.exec(part)?.[1] ?? "";
+          return {
+            href: id === undefined ? path : `${path}#${id}`,
+            title,
+            section: plainText(section),
+            text: plainText(withoutBlocks(part.replace(/^<h([12])[^>]*>.*?<\/h\1>/su, ""))),
+          };
+        }),
     ),
     ...endpoints.map(({ href, text }) => ({ href, title: "Reference", section: text, text: "" })),
   ];
 }
 
 /** Pictures and code say little out of their place. */
-function withoutBlocks(html: string): string {
-  return html.replaceAll(/<(svg|pre)\b.*?<\/\1>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
+function withoutBlocks(markup: string): string {
+  return markup.replaceAll(/<(svg|pre)\b.*?<\/\1>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
 }

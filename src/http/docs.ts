@@ -2,9 +2,10 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { JSON_TYPE } from "../contract/wire.ts";
+import { html, renderHtml } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
 import { readGuides } from "./docs-guides.ts";
 import type { Guide } from "./docs-guides.ts";
-import { escapeHtml } from "./docs-html.ts";
 import { renderPage } from "./docs-page.ts";
 import type { NavigationGroup, NavigationLink, Page } from "./docs-page.ts";
 import { referenceNavigation, renderReference } from "./docs-reference.ts";
@@ -53,7 +54,7 @@ export function createDocs({ hasConsole }: { hasConsole: boolean }) {
   const page = (own: Omit<Page, "navigation">): Document => ({
     path: own.path,
     type: HTML_TYPE,
-    body: Buffer.from(renderPage({ ...own, navigation })),
+    body: Buffer.from(renderHtml(renderPage({ ...own, navigation }))),
   });
   const surface = (path: string, answer: (reply: FastifyReply) => FastifyReply) => ({
     path,
@@ -113,7 +114,7 @@ function buildDocuments(
         path: guide.path,
         title: guide.title,
         description: guide.summary,
-        body: `<article>${guide.html}</article>`,
+        body: html`<article>${guide.body}</article>`,
         sections: guide.sections,
         layout: "guide",
         previous: linkTo(guides[index - 1]) ?? { href: "/docs", text: "Guides" },
@@ -138,7 +139,7 @@ const NOT_FOUND: Omit<Page, "navigation"> = {
   path: "",
   title: "Not found",
   description: "There is nothing at this address.",
-  body: `<h1>Not found</h1>
+  body: html`<h1>Not found</h1>
 <p>There is nothing at this address. The guides begin at <a href="/docs">/docs</a>, the
 <a href="/docs/reference">reference</a> lists every endpoint, and the API itself lies under <code>/api/v1/</code>.</p>`,
   sections: [],
@@ -159,16 +160,16 @@ function navigationOf(guides: readonly Guide[], openApi: OpenApiDocument): Navig
   ];
 }
 
-function indexBody(guides: readonly Guide[]): string {
-  const card = (href: string, title: string, text: string): string =>
-    `<li><a href="${href}"><strong>${escapeHtml(title)}</strong><span>${escapeHtml(text)}</span></a></li>`;
-  return `<h1>Returns Analytics API</h1>
+function indexBody(guides: readonly Guide[]): Html {
+  const card = (href: string, title: string, text: string): Html =>
+    html`<li><a href="${href}"><strong>${title}</strong><span>${text}</span></a></li>`;
+  return html`<h1>Returns Analytics API</h1>
 <p class="lead">Cohort return rates, monthly series, a deep report, leaderboards, alerts and a CSV export of one store: read-only,
 over HTTP, with a bearer token.</p>
 <pre tabindex="0"><code class="language-sh">curl -sS -H "Authorization: Bearer $TOKEN" \\
   "http://127.0.0.1:8080/api/v1/leaderboards/return-rate?period=month&amp;limit=3"</code></pre>
 <h2>Guides</h2>
-<ul class="cards">${guides.map(({ path, title, summary }) => card(path, title, summary)).join("\n")}</ul>
+<ul class="cards">${guides.map(({ path, title, summary }) => card(path, title, summary))}</ul>
 <h2>Reference</h2>
 <ul class="cards">${card("/docs/reference", "Reference", "Every endpoint with its parameters, answers and refusals, and a form to try it with your token.")}
 ${card("/openapi.json", "OpenAPI 3.1", "The same as a document for client generators and tools.")}

@@ -70,6 +70,9 @@ const FIELDS: Readonly<Record<string, string>> = {
   timing_buckets: "Returned units by days from order to return; buckets beyond the window hold zeros.",
   lifecycle_coverage: "Return requests by state, and how much is known of the returned units.",
   costs: "What the returns cost.",
+  return_curves: "The return curve of every month of the range, oldest first.",
+  pooled_return_curve:
+    "The return curve of all months together: each age over the months that are complete at it.",
   sale_event: "The sale event against its baseline.",
   sale_events: "Every sale event of the workspace, by slug: what saleEvent takes.",
   return_rate_interval: "95 % Wilson interval of the rate; null when nothing was sold.",

@@ -1,3 +1,6 @@
+import { placesOf } from "./html-places.ts";
+import type { Place } from "./html-places.ts";
+
 const text: unique symbol = Symbol("text");
 
 /** Markup that only the tag `html` makes: what was a value in it is escaped. */
@@ -6,13 +9,22 @@ export type Html = { readonly [text]: string };
 /** What a place in a template takes. null, undefined and false show nothing; an array shows its members. */
 export type HtmlValue = string | number | Html | null | undefined | false | readonly HtmlValue[];
 
+/** The places of each template in the code, found once. */
+const known = new WeakMap<TemplateStringsArray, Place[]>();
+
 /**
  * Makes markup from a template. Every value is escaped for text and for quoted attributes, but markup made by this tag.
- * There is no way to pass text through: `npm run lint` refuses an unquoted attribute.
+ * An attribute takes text alone, and an address that is not http(s), mailto or of this service becomes "about:invalid".
+ * Among attributes stand only templates that hold attributes: `<b${isNew && html` hidden`}>`. Throws `TypeError` for a
+ * value that does not fit its place. There is no way to pass text through.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+  const places = known.get(strings) ?? placesOf(strings);
+  known.set(strings, places);
   let markup = strings[0] as string;
-  for (const [index, value] of values.entries()) markup += markupOf(value) + (strings[index + 1] as string);
+  for (const [index, value] of values.entries()) {
+    markup += write(value, places[index] as Place) + (strings[index + 1] as string);
+  }
   return { [text]: markup };
 }
 
@@ -21,16 +33,29 @@ export function renderHtml(markup: Html): string {
   return markup[text];
 }
 
-function markupOf(value: HtmlValue): string {
-  if (typeof value === "string") return escapeHtml(value);
-  if (typeof value === "number") return String(value);
-  if (value === null || value === undefined || value === false) return "";
-  if (isList(value)) return value.map(markupOf).join("");
-  return value[text];
+function write(value: HtmlValue, place: Place): string {
+  if (place === "address") return write(isAddress(value) ? value : "about:invalid", "attribute");
+  if (place !== "nowhere") {
+    if (value === null || value === undefined || value === false || value === "") return "";
+    if (isList(value)) return value.map((member) => write(member, place)).join("");
+    if (place !== "attribute" && isMarkup(value)) return value[text];
+    if (place !== "attributes" && typeof value === "string") return escapeHtml(value);
+    if (place !== "attributes" && typeof value === "number") return String(value);
+  }
+  throw new TypeError(`A template takes no ${typeof value} in this place (${place}).`);
 }
 
-function isList(value: Html | readonly HtmlValue[]): value is readonly HtmlValue[] {
+/** Any other scheme, such as javascript:, may run a program; what stands before a scheme would hide it. */
+function isAddress(value: HtmlValue): boolean {
+  return typeof value === "string" && /^(?:https?:|mailto:|[/#?])/iu.test(value);
+}
+
+function isList(value: HtmlValue): value is readonly HtmlValue[] {
   return Array.isArray(value);
+}
+
+function isMarkup(value: HtmlValue): value is Html {
+  return typeof (value as Html)[text] === "string";
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

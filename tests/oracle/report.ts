@@ -1,5 +1,6 @@
 import { breakdownPart } from "./breakdown.ts";
 import { comparedMonths, coveragePart } from "./coverage.ts";
+import { curvesPart } from "./curves.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
@@ -10,11 +11,14 @@ import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
 
 type Answered = { data: unknown; meta: Record<string, unknown> };
 
-/** The whole report, without the labels of reasons; of the section breakdown, what belongs to it alone. */
+/** The whole report, without the labels of reasons; of the sections curves and breakdown, what belongs to them alone. */
 export function report(question: Question): Answered {
   const { store, params } = question;
   if (params["reportSection"] === "breakdown") {
     return { data: { breakdown: breakdownPart(question) }, meta: { section: "breakdown" } };
+  }
+  if (params["reportSection"] === "curves") {
+    return { data: curvesPart(question), meta: { section: "curves" } };
   }
   const first = String(params["start_month"]);
   const months = countedMonths(store, params, first, String(params["end_month"]));
@@ -104,6 +108,7 @@ function trendRow(question: Question, month: string) {
   return {
     cohort_month: `${month}-01`,
     ...unitFigures(figures),
+    return_rate_interval: wilsonOf(figures.returned, figures.sold),
     is_complete: windowDays === null ? null : isMonthComplete(question.store, month, windowDays),
     refunded_units: figures.refundedUnits,
     ...costFigures(question, figures),

@@ -33,6 +33,10 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
       const params = { ...selection, ...range, window, include_incomplete, ...breakdown };
       requests.push({ path: "/api/v1/report", params });
     }
+    if (index % 3 !== seed % 3) {
+      const params = { ...selection, ...range, window, include_incomplete, reportSection: "curves" };
+      requests.push({ path: "/api/v1/report", params });
+    }
     requests.push(
       { path: "/api/v1/report", params: { ...selection, ...range, window, include_incomplete, ...event } },
       {
@@ -56,6 +60,7 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
         path: "/api/v1/report",
         params: { ...asked, reportSection: "breakdown", breakdownBy: chosen(BREAKDOWNS, index) },
       },
+      { path: "/api/v1/report", params: { ...asked, reportSection: "curves" } },
       { path: "/api/v1/leaderboards/return-cost", params: asked },
       { path: "/api/v1/leaderboards/return-rate", params: selection },
     );

@@ -1,6 +1,6 @@
 import { dayOf, dayText, lastDayOf } from "./calendar.ts";
 import { figuresOf } from "./figures.ts";
-import { byCodePoint, changeOf, rateOf } from "./numbers.ts";
+import { byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { isDayComplete, windowDaysOf } from "./selection.ts";
 import type { SaleEventRow, Store } from "./store.ts";
@@ -107,6 +107,11 @@ function figuresOn(question: Question, event: SaleEventRow, days: readonly numbe
   return {
     sold,
     returned,
-    shown: { sold_units: sold, returned_units: returned, return_rate: rateOf(returned, sold) },
+    shown: {
+      sold_units: sold,
+      returned_units: returned,
+      return_rate: rateOf(returned, sold),
+      return_rate_interval: wilsonOf(returned, sold),
+    },
   };
 }

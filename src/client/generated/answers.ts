@@ -170,6 +170,14 @@ export interface ReportComparison {
   return_rate_change: number | null;
 }
 
+/** 95 % Wilson interval; null when nothing was sold. */
+export interface ReportTrendRowReturnRateInterval {
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
+}
+
 /**
  * Estimate of the rate when the window of what was sold so far has closed; in no figure. null without
  * open months, for lifetime, and when the store's history is too short.
@@ -194,6 +202,8 @@ export interface ReportTrendRow {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  /** 95 % Wilson interval; null when nothing was sold. */
+  return_rate_interval: ReportTrendRowReturnRateInterval | null;
   /** null for the open-ended lifetime window. */
   is_complete: boolean | null;
   refunded_units: number;
@@ -294,6 +304,14 @@ export interface ReportCosts {
   cogs_coverage: number;
 }
 
+/** 95 % Wilson interval; null when nothing was sold. */
+export interface ReportSaleEventEventReturnRateInterval {
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
+}
+
 export interface ReportSaleEventEvent {
   /** Days that count: those whose window is still open are left out unless include_incomplete. */
   days: number;
@@ -301,6 +319,16 @@ export interface ReportSaleEventEvent {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  /** 95 % Wilson interval; null when nothing was sold. */
+  return_rate_interval: ReportSaleEventEventReturnRateInterval | null;
+}
+
+/** 95 % Wilson interval; null when nothing was sold. */
+export interface ReportSaleEventBaselinePeriodReturnRateInterval {
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
 }
 
 export interface ReportSaleEventBaselinePeriod {
@@ -314,6 +342,8 @@ export interface ReportSaleEventBaselinePeriod {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
+  /** 95 % Wilson interval; null when nothing was sold. */
+  return_rate_interval: ReportSaleEventBaselinePeriodReturnRateInterval | null;
 }
 
 /** null unless saleEvent names a sale event of this workspace. */
@@ -343,6 +373,62 @@ export interface SaleEvent {
   starts_on: string;
   /** YYYY-MM-DD. */
   ends_on: string;
+}
+
+/** 95 % Wilson interval; null when nothing was sold. */
+export interface ReportReturnCurveAgeReturnRateInterval {
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
+}
+
+export interface ReportReturnCurveAge {
+  /** Days after the order, this day included. */
+  age_days: number;
+  /** Units that came back at this age or younger. */
+  returned_units: number | null;
+  /** returned_units ÷ sold_units. */
+  return_rate: number | null;
+  /** 95 % Wilson interval; null when nothing was sold. */
+  return_rate_interval: ReportReturnCurveAgeReturnRateInterval | null;
+  /** Whether every order of the month has reached this age. */
+  is_complete: boolean;
+}
+
+export interface ReportReturnCurve {
+  /** YYYY-MM-01. */
+  cohort_month: string;
+  sold_units: number;
+  /** Whole days for which every order of the month has been observed. */
+  observed_days: number;
+  /**
+   * Ages of 7, 14, 30, 60, 90, 180 and 365 days. Figures of an age that is not complete are null; with
+   * include_incomplete they are those so far, once the orders of the month's first day have reached it.
+   */
+  ages: ReportReturnCurveAge[];
+}
+
+/** 95 % Wilson interval; null when nothing was sold. */
+export interface ReportPooledReturnCurveRowReturnRateInterval {
+  /** 0–1 fraction, 6 decimals. */
+  low: number;
+  /** 0–1 fraction, 6 decimals. */
+  high: number;
+}
+
+export interface ReportPooledReturnCurveRow {
+  /** Days after the order, this day included. */
+  age_days: number;
+  /** Months of the range that are complete at this age; 0 = the figures are null. */
+  months_included: number;
+  sold_units: number;
+  /** Units that came back at this age or younger. */
+  returned_units: number | null;
+  /** returned_units ÷ sold_units. */
+  return_rate: number | null;
+  /** 95 % Wilson interval; null when nothing was sold. */
+  return_rate_interval: ReportPooledReturnCurveRowReturnRateInterval | null;
 }
 
 export interface ReportBreakdownRowReturnRateInterval {
@@ -412,6 +498,8 @@ export interface ReportData {
   sale_events: SaleEvent[];
   /** Whether saleEvent was asked for and this workspace has no such event; false otherwise. */
   sale_event_unknown: boolean;
+  return_curves?: ReportReturnCurve[];
+  pooled_return_curve?: ReportPooledReturnCurveRow[];
   /**
    * The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector
    * null) for the rest and for what has no key: together they are the selection.
@@ -421,7 +509,16 @@ export interface ReportData {
 
 export interface ReportMeta extends ApiMeta, CohortEcho {
   /** The part of the report that was returned. */
-  section: "overview" | "trend" | "reasons" | "refunds" | "timing" | "lifecycle" | "costs" | "breakdown";
+  section:
+    | "overview"
+    | "trend"
+    | "reasons"
+    | "refunds"
+    | "timing"
+    | "lifecycle"
+    | "costs"
+    | "curves"
+    | "breakdown";
 }
 
 export interface TimeseriesRow {

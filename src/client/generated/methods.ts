@@ -61,8 +61,8 @@ export interface EndpointMethods {
    * Everything about the returns of a selection. Rate with its interval and the months before, monthly
    * trend, return reasons, refunds, days to return, how much is known of each return, costs, the
    * workspace's sale events and, for the one asked for, its rate against a baseline. reportSection
-   * narrows it to one part beside the summary and the sale event; breakdown divides it by vendor,
-   * product, SKU or group.
+   * narrows it to one part beside the summary and the sale event; curves is the share returned by days
+   * after the order, breakdown divides it by vendor, product, SKU or group.
    * GET /api/v1/report; needs the scope `read:reports`.
    */
   report: (parameters: ReportParameters, options?: RequestOptions) => Promise<Result<ReportData, ReportMeta>>;
@@ -110,9 +110,9 @@ export interface EndpointMethods {
   ) => AsyncGenerator<Alert, void, undefined>;
 
   /**
-   * The report as CSV. Every figure of the whole report once, one per row: section, cohort_month, key,
-   * label, metric, value, unit. An empty value stands for null. Text that a spreadsheet would read as a
-   * formula starts with an apostrophe.
+   * The report as CSV. Every figure of the whole report and of its curves once, one per row: section,
+   * cohort_month, key, label, metric, value, unit. An empty value stands for null. Text that a
+   * spreadsheet would read as a formula starts with an apostrophe.
    * GET /api/v1/export/report.csv; needs the scope `read:exports` and the entitlement `data_export`.
    */
   exportReport: (parameters: ExportReportParameters, options?: RequestOptions) => Promise<CsvExport>;

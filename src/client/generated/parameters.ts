@@ -84,8 +84,8 @@ export interface ReportParameters
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
   /**
-   * Part of the report to return; unknown values mean overview, which holds everything but the
-   * breakdown. Default: "overview".
+   * Part of the report to return; unknown values mean overview, which holds everything but the curves
+   * and the breakdown. Default: "overview".
    */
   reportSection?:
     | "overview"
@@ -95,6 +95,7 @@ export interface ReportParameters
     | "timing"
     | "lifecycle"
     | "costs"
+    | "curves"
     | "breakdown"
     | undefined;
 }

@@ -5,36 +5,76 @@ import type { Html } from "../../lib/html.ts";
 import { month } from "../format.ts";
 import type { MonthRange } from "../months.ts";
 import type { PageCall, Parameters } from "../page.ts";
+import { problemSummary, wrongOf } from "./field-errors.ts";
 
 type Query = Readonly<Record<string, string>>;
 
-/** C6: filters are a GET form with one button; what is shown is always what the form says. `fields`: its visible parts. */
-export function filterForm(call: PageCall, path: string, kept: Parameters, fields: readonly Html[]): Html {
-  return html`<form class="filters" action="${call.href(path)}" method="get">
-    ${Object.entries(kept).map(
-      ([name, value]) =>
-        value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
-    )}${fields}<button>Show</button>
-  </form>`;
+/** One part of a filter form. */
+export type Field = {
+  name: string;
+  /** `wrong`: the API's sentence about its value; null = nothing. */
+  markup: (wrong: string | null) => Html;
+};
+
+/**
+ * C6: filters are a GET form with one button; what is shown is always what the form says. `kept` travels unseen. Sentences
+ * with which the API refused the query stand above the form, and beside the fields they name.
+ */
+export function filterForm(
+  call: PageCall,
+  path: string,
+  kept: Parameters,
+  parts: readonly (Field | readonly Field[])[],
+): Html {
+  const fields = parts.flat();
+  return html`${problemSummary(call, path, fields)}
+    <form class="filters" action="${call.href(path)}" method="get">
+      ${Object.entries(kept).map(
+        ([name, value]) =>
+          value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
+      )}${fields.map(({ name, markup }) => markup(wrongOf(call, name)))}<button>Show</button>
+    </form>`;
 }
 
-export function monthFields({ start_month, end_month }: MonthRange): Html {
-  return html`${monthField("start_month", "First month of orders", start_month)}${monthField("end_month", "Last month of orders", end_month)}`;
+/** A control with its label and, where its value was refused, the sentence that describes it. */
+function labelled(name: string, label: string, control: (attributes: Html | null) => Html): Field {
+  return {
+    name,
+    markup: (wrong) => {
+      const id = `${name}-wrong`;
+      const attributes = wrong === null ? null : html` aria-invalid="true" aria-describedby="${id}"`;
+      return html`<div class="field">
+        <label for="${name}">${label}</label>${control(attributes)}${
+          wrong !== null && html`<span class="wrong" id="${id}">${wrong}</span>`
+        }
+      </div>`;
+    },
+  };
 }
 
-function monthField(name: string, label: string, value: string): Html {
-  return html`<div class="field">
-    <label for="${name}">${label}</label
-    ><input
-      type="month"
-      id="${name}"
-      name="${name}"
-      value="${value}"
-      required
-      pattern="[0-9]{4}-[0-9]{2}"
-      placeholder="2026-01"
-    />
-  </div>`;
+export function monthFields({ start_month, end_month }: MonthRange): Field[] {
+  return [
+    monthField("start_month", "First month of orders", start_month),
+    monthField("end_month", "Last month of orders", end_month),
+  ];
+}
+
+function monthField(name: string, label: string, value: string): Field {
+  return labelled(
+    name,
+    label,
+    (attributes) =>
+      html`<input
+        type="month"
+        id="${name}"
+        name="${name}"
+        value="${value}"
+        required
+        pattern="[0-9]{4}-[0-9]{2}"
+        placeholder="2026-01"
+        ${attributes}
+      />`,
+  );
 }
 
 const WINDOWS = [
@@ -44,26 +84,30 @@ const WINDOWS = [
 ] as const;
 
 /** `primaryDays`: the workspace's primary window. */
-export function windowField(query: Query, primaryDays: number | null): Html {
+export function windowField(query: Query, primaryDays: number | null): Field {
   const primary = ["primary", primaryDays === null ? "usual window" : `${primaryDays} days (usual)`] as const;
   return selectField("window", "Returned within", query["window"] ?? "primary", [primary, ...WINDOWS]);
 }
 
+/** A value that is none of the options is kept as one of its own, so that the form says what was asked. */
 export function selectField(
   name: string,
   label: string,
   current: string,
   options: readonly (readonly [value: string, text: string])[],
-): Html {
-  return html`<div class="field">
-    <label for="${name}">${label}</label
-    ><select id="${name}" name="${name}">
-      ${options.map(
-        ([value, text]) =>
-          html`<option value="${value}" ${value === current && html` selected`}>${text}</option>`,
-      )}
-    </select>
-  </div>`;
+): Field {
+  const own = options.some(([value]) => value === current) ? [] : [[current, current] as const];
+  return labelled(
+    name,
+    label,
+    (attributes) =>
+      html`<select id="${name}" name="${name}" ${attributes}>
+        ${[...options, ...own].map(
+          ([value, text]) =>
+            html`<option value="${value}" ${value === current && html` selected`}>${text}</option>`,
+        )}
+      </select>`,
+  );
 }
 
 export function textField(
@@ -71,29 +115,36 @@ export function textField(
   label: string,
   value: string | undefined,
   type: "text" | "search" | "number" = "text",
-): Html {
-  return html`<div class="field">
-    <label for="${name}">${label}</label
-    ><input
-      type="${type}"
-      id="${name}"
-      name="${name}"
-      value="${value ?? ""}"
-      ${type === "number" && html` step="any" min="0"`}
-    />
-  </div>`;
+): Field {
+  return labelled(
+    name,
+    label,
+    (attributes) =>
+      html`<input
+        type="${type}"
+        id="${name}"
+        name="${name}"
+        value="${value ?? ""}"
+        ${type === "number" && html` step="any" min="0"`}
+        ${attributes}
+      />`,
+  );
 }
 
-export function checkField(name: string, label: string, query: Query): Html {
-  return html`<div class="check">
-    <input
-      type="checkbox"
-      id="${name}"
-      name="${name}"
-      value="true"
-      ${query[name] === "true" && html` checked`}
-    /><label for="${name}">${label}</label>
-  </div>`;
+export function checkField(name: string, label: string, query: Query): Field {
+  return {
+    name,
+    markup: (wrong) =>
+      html`<div class="check">
+        <input
+          type="checkbox"
+          id="${name}"
+          name="${name}"
+          value="true"
+          ${query[name] === "true" && html` checked`}
+        /><label for="${name}">${label}</label>${wrong !== null && html` <span class="wrong">${wrong}</span>`}
+      </div>`,
+  };
 }
 
 const PRESETS = [

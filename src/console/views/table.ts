@@ -5,12 +5,13 @@ export type Column = { text: string; isNumber?: boolean };
 
 /**
  * A table in a region that scrolls by itself and can be reached by keyboard; its first column stays in sight. Cells follow
- * the columns; the first one of a row heads it.
+ * the columns; the first one of a row heads it. `total`: a last row of its own.
  */
 export function dataTable(
   caption: string,
   columns: readonly Column[],
   rows: readonly (readonly Html[])[],
+  total: readonly Html[] | null = null,
 ): Html {
   const head = columns.map(
     ({ text, isNumber }) => html`<th scope="col" ${isNumber === true && html` class="number"`}>${text}</th>`,
@@ -26,15 +27,22 @@ export function dataTable(
         </tr>
       </thead>
       <tbody>
-        ${rows.map(
-          (cells) =>
-            html`<tr>
-              ${cells.map((cell, index) => tableCell(cell, index, columns[index]))}
-            </tr>`,
-        )}
+        ${rows.map((cells) => tableRow(cells, columns))}
       </tbody>
+      ${
+        total !== null &&
+        html`<tfoot>
+          ${tableRow(total, columns)}
+        </tfoot>`
+      }
     </table>
   </div>`;
+}
+
+function tableRow(cells: readonly Html[], columns: readonly Column[]): Html {
+  return html`<tr>
+    ${cells.map((cell, index) => tableCell(cell, index, columns[index]))}
+  </tr>`;
 }
 
 function tableCell(cell: Html, index: number, column: Column | undefined): Html {

@@ -1,0 +1,81 @@
+import { html } from "../../lib/html.ts";
+import type { Html, HtmlValue } from "../../lib/html.ts";
+import type { ApiAnswer } from "../figure.ts";
+
+/** What every chart takes: the report's answer, and where its CSV is; null or absent = the plan has no export. */
+export type ChartInput = { answer: ApiAnswer; exportHref?: string | null };
+
+export type ChartParts = {
+  /** Unique on the page. */
+  id: string;
+  /** The finding, in one sentence. */
+  title: Html;
+  /** What is drawn and how to read it, for everyone and for screen readers. */
+  summary: Html;
+  /** Content of the drawing, whose box is 100 % × 100 %; null = the table says it better. */
+  drawing: Html | null;
+  /** Words at the end of the horizontal axis. */
+  axisLabel?: string;
+  legend?: readonly LegendItem[];
+  notes?: readonly HtmlValue[];
+  /** The same figures; a row with `data-x` is one stop of the readout. */
+  table: Html;
+  /** Names the readout: what one step is. */
+  readout?: string;
+  exportHref?: string | null | undefined;
+};
+
+export type LegendItem = { swatch: Html; text: HtmlValue };
+
+/** The frame of every chart: finding, drawing, legend, notes, and the table with the same figures. */
+export function chartFigure(parts: ChartParts): Html {
+  const { id, title, summary, drawing, notes = [], table } = parts;
+  const readout = drawing !== null && parts.readout;
+  return html`<figure class="chart" id="${id}" ${readout && html` data-readout="${readout}"`}>
+    <figcaption>
+      <p class="chart-title" id="${id}-title">${title}</p>
+      <p class="chart-summary" id="${id}-summary">${summary}</p>
+    </figcaption>
+    ${drawing !== null && plot(parts, drawing)}
+    ${notes.map((note) => note !== null && note !== false && html`<p class="chart-note">${note}</p>`)}
+    ${
+      drawing === null
+        ? scrolling(id, table)
+        : html`<details class="chart-table">
+            <summary>The figures as a table</summary>
+            ${scrolling(id, table)}
+          </details>`
+    }
+    ${Boolean(parts.exportHref) && html`<p class="chart-export"><a href="${parts.exportHref}" download="">Download these figures as CSV</a></p>`}
+  </figure>`;
+}
+
+/** C5: in place of a chart that would have nothing to draw. */
+export function nothingToDraw(sentence: HtmlValue): Html {
+  return html`<p class="chart-nothing">${sentence}</p>`;
+}
+
+/** A table that scrolls by itself where it is too wide, also by keyboard. */
+export function scrolling(id: string, table: Html): Html {
+  return html`<div class="chart-scroll" role="group" tabindex="0" aria-labelledby="${id}-title">
+    ${table}
+  </div>`;
+}
+
+function plot({ id, axisLabel, legend = [] }: ChartParts, drawing: Html): Html {
+  return html`<div class="chart-plot">
+      <svg role="img" aria-labelledby="${id}-title" aria-describedby="${id}-summary">${drawing}</svg>
+      ${axisLabel !== undefined && html`<p class="chart-axis" aria-hidden="true">${axisLabel}</p>`}
+    </div>
+    ${
+      legend.length > 0 &&
+      html`<ul class="chart-legend">
+        ${legend.map(
+          ({ swatch, text }) =>
+            html`<li>
+              <svg class="swatch" width="30" height="14" aria-hidden="true">${swatch}</svg>${text}
+            </li>`,
+        )}
+      </ul>`
+    }`;
+}

@@ -1,0 +1,126 @@
+import { max } from "d3-array";
+import { scaleQuantize } from "d3-scale";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure, valueAt } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count } from "../format.ts";
+import { against, ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
+import type { Curve } from "./curve-rows.ts";
+import { nothingToDraw, scrolling } from "./frame.ts";
+import type { ChartInput } from "./frame.ts";
+import { monthFigure, soldFigure } from "./rates.ts";
+
+const SHADES = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
+/** The middle shade is what complete months had at that age; the darkest is this many times as much, or more. */
+const DARKEST = 2;
+
+/**
+ * Which cohort is off? A table of months by age, newest first: shaded by how a rate compares with complete months of the same
+ * age. It is its own twin.
+ */
+export function heatTable({ answer, exportHref }: ChartInput): Html {
+  const { months, pooled, ages } = readCurves(answer);
+  if (months.length === 0)
+    return nothingToDraw("Nothing was sold in these months, so there are no cohorts to compare.");
+  const id = `${answer.name}-heat`;
+  const windowDays = valueAt(answer, "window_days") as number | null;
+  const edge = windowDays === null ? -1 : ages.findLastIndex((age) => age <= windowDays);
+  const shades = ages.map((_, index) => shadeAt(months, pooled, index));
+  const head = (pooled ?? months[0]) as Curve;
+  const rows = [...(pooled ? [pooled] : []), ...months.toReversed()];
+  return html`<figure class="chart" id="${id}">
+    <figcaption>
+      <p class="chart-title" id="${id}-title">${findingOf(answer, months, pooled)}</p>
+      <p class="chart-summary">
+        Share of what was sold in a month that had come back by each
+        age.${
+          windowDays !== null &&
+          html` The heavy line marks the window of ${figure(answer, "window_days", count)} days.`
+        }
+      </p>
+    </figcaption>
+    ${scrolling(
+      id,
+      html`<table class="heat">
+        <thead>
+          <tr>
+            <th scope="col">Month</th>
+            <th scope="col">Sold</th>
+            ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.path}/ages/${index}/age_days`, count)} days</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(
+            (curve) =>
+              html`<tr${curve === pooled && html` class="pooled"`}><th scope="row">${curve === pooled ? "Complete months" : curveName(answer, curve)}</th><td>${soldFigure(answer, curve.path)}</td>
+${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[index], isEdge: index === edge }))}</tr>`,
+          )}
+        </tbody>
+      </table>`,
+    )}
+    <ul class="chart-legend">
+      <li>
+        <span class="heat-key" aria-hidden="true"
+          >${SHADES.map((shade) => html`<span class="heat-${shade}"></span>`)}</span
+        ><span>less → more than complete months of the same age</span>
+      </li>
+      <li>
+        <span class="heat-key" aria-hidden="true"><span class="hatched"></span></span
+        ><span>still open, can rise</span>
+      </li>
+      ${pooled && html`<li><span>▲ ▼ beyond chance: the 95 % intervals do not meet</span></li>`}
+    </ul>
+    ${Boolean(exportHref) && html`<p class="chart-export"><a href="${exportHref}" download="">Download these figures as CSV</a></p>`}
+  </figure>`;
+}
+
+type CellLook = { pooled: Curve | undefined; shade: ((rate: number) => number) | undefined; isEdge: boolean };
+
+function cell(answer: ApiAnswer, curve: Curve, index: number, { pooled, shade, isEdge }: CellLook): Html {
+  const age = curve.ages[index];
+  const isOpen = index >= observed(curve).length;
+  const side = curve === pooled || age === undefined || isOpen ? 0 : against(pooled, age, index);
+  const look = isOpen
+    ? "hatched"
+    : curve !== pooled && age !== undefined && shade
+      ? `heat-${shade(age.return_rate)}`
+      : "";
+  return html`<td class="${isEdge ? `${look} edge` : look}">
+    ${ageFigure(answer, curve, index)}${
+      side !== 0 &&
+      html` <span class="side" role="img" aria-label="${side > 0 ? "above" : "below"} complete months"
+        >${side > 0 ? "▲" : "▼"}</span
+      >`
+    }
+  </td>`;
+}
+
+/** Nine shades around the rate of complete months at that age; without such a rate, up to the highest of the column. */
+function shadeAt(
+  months: readonly Curve[],
+  pooled: Curve | undefined,
+  index: number,
+): (rate: number) => number {
+  const closed = months.filter((curve) => observed(curve).length > index);
+  const usual = (pooled?.ages[index]?.return_rate ?? 0) * DARKEST;
+  const top = usual > 0 ? usual : (max(closed, (curve) => curve.ages[index]?.return_rate ?? 0) ?? 0);
+  return scaleQuantize<number>()
+    .domain([0, top > 0 ? top : 1])
+    .range(SHADES);
+}
+
+function findingOf(answer: ApiAnswer, months: readonly Curve[], pooled: Curve | undefined): Html {
+  const off = months.filter((curve) => {
+    const index = observed(curve).length - 1;
+    const age = curve.ages[index];
+    return age !== undefined && against(pooled, age, index) > 0;
+  });
+  const names = off.map(
+    (curve, order) =>
+      html`${order > 0 && (order === off.length - 1 ? " and " : ", ")}${monthFigure(answer, `${curve.path}/cohort_month`)}`,
+  );
+  if (off.length === 0) return html`No month brings back more than complete months did at the same age`;
+  return html`${names} ${off.length === 1 ? "brings" : "bring"} back more than complete months did at the same
+  age`;
+}

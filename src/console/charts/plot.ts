@@ -1,0 +1,117 @@
+import { scaleBand, scaleLinear } from "d3-scale";
+import { html } from "../../lib/html.ts";
+import type { Html, HtmlValue } from "../../lib/html.ts";
+import { month } from "../format.ts";
+
+/**
+ * A drawing has no pixels: its box is 100 wide and 100 high, whatever room it gets, so that text, dots and strokes keep
+ * their size at every width. Places are percentages; paths lie in a stretched box of 100 × 100.
+ */
+export const FULL = 100;
+
+export type Scale = { (value: number): number; ticks: (count: number) => number[] };
+
+const TICKS = 4;
+const DECIMALS = 1000;
+
+/** A place as an attribute: 12.3456 → "12.346%". */
+export function place(value: number): string {
+  return `${Math.round(value * DECIMALS) / DECIMALS}%`;
+}
+
+/** From the bottom up, beginning with zero or below. */
+export function verticalScale(lowest: number, highest: number): Scale {
+  return scaleLinear()
+    .domain([Math.min(0, lowest), highest > 0 ? highest : 1])
+    .nice(TICKS)
+    .range([FULL, 0]);
+}
+
+/** Paths, whose coordinates are 0–100 in both directions. Clipped, they end at the edge of the drawing. */
+export function paths(content: HtmlValue, clipped = false): Html {
+  return html`<svg
+    class="${clipped ? "paths clipped" : "paths"}"
+    width="100%"
+    height="100%"
+    viewBox="0 0 100 100"
+    preserveAspectRatio="none"
+  >
+    ${content}
+  </svg>`;
+}
+
+/** Lines across, each with its value to the left. */
+export function verticalAxis(scale: Scale, format: (value: number, step: number) => string): Html {
+  const ticks = scale.ticks(TICKS);
+  const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
+  return html`<g class="axis"
+    >${ticks.map((tick) => {
+      const y = place(scale(tick));
+      return html`<line class="${tick === 0 ? "zero" : "grid"}" x1="0" x2="100%" y1="${y}" y2="${y}" /><text
+          x="0"
+          dx="-8"
+          dy="4"
+          y="${y}"
+          text-anchor="end"
+          >${format(tick, step)}</text
+        >`;
+    })}</g
+  >`;
+}
+
+/** 0.05 → "5 %"; with a decimal where steps are smaller than a percent. */
+export function percentTick(value: number, step: number): string {
+  return `${(value * 100).toFixed(step < 0.01 ? 1 : 0)} %`;
+}
+
+/** A column for each of the given number of months or other steps: its middle, its left edge and its width. */
+export function columns(count: number): {
+  middle: (index: number) => number;
+  left: (index: number) => number;
+  width: number;
+} {
+  const band = scaleBand<number>()
+    .domain(Array.from({ length: count }, (_, index) => index))
+    .range([0, FULL])
+    .paddingInner(0.3)
+    .paddingOuter(0.15);
+  const width = band.bandwidth();
+  const left = (index: number): number => band(index) ?? 0;
+  return { middle: (index) => left(index) + width / 2, left, width };
+}
+
+/** Every how many months one is named, so that names keep apart: where there is room, and on a phone. */
+const MOST_NAMES = { wide: 12, narrow: 6 } as const;
+
+/** Names of months ("2026-08-01") under their columns, counted from the newest; the year under its first. */
+export function monthAxis(months: readonly string[], middle: (index: number) => number): Html {
+  return html`<g class="axis"
+    >${(["wide", "narrow"] as const).map((width) => {
+      const step = Math.ceil(months.length / MOST_NAMES[width]);
+      const named = months
+        .map((text, index) => ({ text, index }))
+        .filter(({ index }) => (months.length - 1 - index) % step === 0);
+      return html`<g class="${width}"
+        >${named.map(({ text, index }, order) => {
+          const [name, year] = (month(text) as string).split(" ");
+          const isFirst = order === 0 || named[order - 1]?.text.slice(0, 4) !== text.slice(0, 4);
+          const x = place(middle(index));
+          return html`<text x="${x}" y="100%" dy="19" text-anchor="middle">${name}</text
+            >${isFirst && html`<text x="${x}" y="100%" dy="35" text-anchor="middle">${year}</text>`}`;
+        })}</g
+      >`;
+    })}</g
+  >`;
+}
+
+/** Stripes for what is still open: `<rect fill="url(#id)">`. */
+export function hatch(id: string, className: string): Html {
+  return html`<pattern
+    id="${id}"
+    width="6"
+    height="6"
+    patternUnits="userSpaceOnUse"
+    patternTransform="rotate(45)"
+    ><line class="${className}" x1="3" x2="3" y1="0" y2="6"
+  /></pattern>`;
+}

@@ -1,0 +1,58 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure, valueAt } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count, month, percent } from "../format.ts";
+
+export type Interval = { low: number; high: number };
+
+/** What a rate is made of, wherever the report has one. */
+export type Rate = {
+  sold_units: number;
+  returned_units: number;
+  return_rate: number;
+  return_rate_interval: Interval | null;
+};
+
+/** Below this many sold units a rate says little. */
+export const FEW_UNITS = 30;
+
+const NOTHING_SOLD = "nothing was sold";
+
+/** "7.1 %"; without sales there is no rate, although the API has 0 (C5). */
+export function rateFigure(answer: ApiAnswer, path: string): Html {
+  const sold = valueAt(answer, `${path}/sold_units`);
+  const format = sold === 0 ? () => html`– <small>${NOTHING_SOLD}</small>` : percent;
+  return figure(answer, `${path}/return_rate`, format);
+}
+
+/** "6.0–8.3 %", or why there is none. `path` leads to the interval. */
+export function intervalFigure(answer: ApiAnswer, path: string, absent = NOTHING_SOLD): Html {
+  if ((valueAt(answer, path) ?? null) === null) return figure(answer, path, String, absent);
+  return html`<span class="interval"
+    >${figure<number>(answer, `${path}/low`, withoutSign)}–${figure<number>(answer, `${path}/high`, percent)}</span
+  >`;
+}
+
+/** Sold units, marked where they are few. */
+export function soldFigure(answer: ApiAnswer, path: string): Html {
+  const sold = Number(valueAt(answer, `${path}/sold_units`));
+  return html`${figure(answer, `${path}/sold_units`, count)}${sold > 0 && sold < FEW_UNITS && html` <small>few units</small>`}`;
+}
+
+/** "May 2026", or "May" where the year follows anyway. */
+export function monthFigure(answer: ApiAnswer, path: string, withYear = true): Html {
+  return figure<string>(answer, path, (value) =>
+    withYear ? month(value) : ((month(value) as string).split(" ")[0] ?? ""),
+  );
+}
+
+/** Whether two rates differ by more than chance explains: their intervals do not meet. */
+export function differ(one: Rate, other: Rate): boolean {
+  const [left, right] = [one.return_rate_interval, other.return_rate_interval];
+  return left !== null && right !== null && (left.high < right.low || right.high < left.low);
+}
+
+function withoutSign(value: number): string {
+  return (value * 100).toFixed(1);
+}

@@ -1,0 +1,77 @@
+import { max } from "d3-array";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure, valueAt } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count, percent } from "../format.ts";
+import { nothingToDraw } from "./frame.ts";
+import type { ChartInput } from "./frame.ts";
+import { place, FULL } from "./plot.ts";
+
+type Reason = { kind: "stated" | "refund_only" | "unspecified"; returned_units: number; share: number };
+
+/**
+ * Why do things come back? A table with a bar in each row, which is its own twin. `limit` = the number of reasons to list,
+ * `moreHref` = where the others are.
+ */
+export function reasonsChart({
+  answer,
+  exportHref,
+  limit,
+  moreHref,
+}: ChartInput & { limit?: number; moreHref?: string }): Html {
+  const all = (valueAt(answer, "return_reasons") ?? []) as Reason[];
+  const longest = max(all, (reason) => reason.returned_units) ?? 0;
+  if (longest <= 0) return nothingToDraw("Nothing came back, so there are no reasons to list.");
+  const reasons = all.slice(0, limit);
+  const left = all.length - reasons.length;
+  const id = `${answer.name}-reasons`;
+  return html`<figure class="chart" id="${id}">
+    <figcaption>
+      <p class="chart-title" id="${id}-title">${findingOf(answer, all)}</p>
+      <p class="chart-summary">Reasons given for the units that came back, most frequent first.</p>
+    </figcaption>
+    <table class="bars" aria-labelledby="${id}-title">
+      <thead>
+        <tr>
+          <th scope="col">Reason</th>
+          <td></td>
+          <th scope="col">Units</th>
+          <th scope="col">Share</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${reasons.map(
+          (reason, index) =>
+            html`<tr>
+              <th scope="row">${figure(answer, `return_reasons/${index}/label`, String)}</th>
+              <td>
+                <svg class="bar" aria-hidden="true">
+                  <rect
+                    class="${reason.kind === "stated" ? "series-1" : "outline-1"}"
+                    width="${place((FULL * Math.max(0, reason.returned_units)) / longest)}"
+                    height="100%"
+                  />
+                </svg>
+              </td>
+              <td>${figure(answer, `return_reasons/${index}/returned_units`, count)}</td>
+              <td>${figure(answer, `return_reasons/${index}/share`, percent)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${reasons.some((reason) => reason.kind !== "stated") && html`<p class="chart-note">Hollow bars: no reason was given.</p>`}
+    ${left > 0 && html`<p class="chart-note">${moreHref === undefined ? `${left} more` : html`<a href="${moreHref}">All reasons</a>, ${left} more`}</p>`}
+    ${Boolean(exportHref) && html`<p class="chart-export"><a href="${exportHref}" download="">Download these figures as CSV</a></p>`}
+  </figure>`;
+}
+
+function findingOf(answer: ApiAnswer, reasons: readonly Reason[]): Html {
+  const stated = reasons.findIndex((reason) => reason.kind === "stated");
+  const share = (index: number): Html => figure(answer, `return_reasons/${index}/share`, percent);
+  if (stated < 0) return html`No reason is known for the units that came back`;
+  const name = html`“${figure(answer, `return_reasons/${stated}/label`, String)}”`;
+  if (stated === 0) return html`${name} is the reason given most: ${share(0)} of the returned units`;
+  return html`${share(0)} of the returned units have no reason; of the reasons given, ${name} leads with
+  ${share(stated)}`;
+}

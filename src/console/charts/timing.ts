@@ -1,0 +1,111 @@
+import { max } from "d3-array";
+import { line } from "d3-shape";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure, valueAt } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count, percent } from "../format.ts";
+import { chartFigure, nothingToDraw } from "./frame.ts";
+import type { ChartInput } from "./frame.ts";
+import { columns, paths, percentTick, place, verticalAxis, verticalScale } from "./plot.ts";
+
+type Bucket = {
+  from_day: number;
+  to_day: number | null;
+  returned_units: number;
+  share: number | null;
+  cumulative_share: number | null;
+};
+
+/** When do returns come? The share of each span of days since the order as a bar, the sum of shares as a line. */
+export function timingChart({ answer, exportHref }: ChartInput): Html {
+  const buckets = (valueAt(answer, "timing_buckets") ?? []) as Bucket[];
+  if (buckets.every((bucket) => bucket.share === null || bucket.returned_units === 0)) {
+    return nothingToDraw("Nothing came back, so there is no timing to draw.");
+  }
+  return chartFigure({
+    id: `${answer.name}-timing`,
+    title: findingOf(answer, buckets),
+    summary: html`Days from the order to the return, as shares of the units that came back.`,
+    drawing: drawingOf(buckets),
+    axisLabel: "Days from order to return",
+    legend: [
+      { swatch: html`<rect class="series-1" width="30" height="14" />`, text: "share of these days" },
+      {
+        swatch: html`<line class="running" x1="0" x2="30" y1="7" y2="7" /><circle
+            class="running-dot"
+            cx="15"
+            cy="7"
+            r="4"
+          />`,
+        text: "share up to and with these days",
+      },
+    ],
+    table: tableOf(answer, buckets),
+    readout: "Days",
+    exportHref,
+  });
+}
+
+function findingOf(answer: ApiAnswer, buckets: readonly Bucket[]): Html {
+  const index = buckets.findIndex((bucket) => (bucket.cumulative_share ?? 0) >= 0.5);
+  const path = `timing_buckets/${Math.max(0, index)}`;
+  if (buckets[index]?.to_day === null) {
+    return html`${figure(answer, `${path}/share`, percent)} of the returned units came back
+    ${figure(answer, `${path}/from_day`, count)} or more days after the order`;
+  }
+  return html`${figure(answer, `${path}/cumulative_share`, percent)} of the returned units came back within
+  ${figure(answer, `${path}/to_day`, count)} days of the order`;
+}
+
+function drawingOf(buckets: readonly Bucket[]): Html {
+  const scale = verticalScale(0, max(buckets, (bucket) => bucket.cumulative_share ?? 0) ?? 1);
+  const { left, middle, width } = columns(buckets.length);
+  const running = line<Bucket>()
+    .x((_, index) => middle(index))
+    .y((bucket) => scale(bucket.cumulative_share ?? 0));
+  return html`${verticalAxis(scale, percentTick)}
+  ${buckets.map((bucket, index) => {
+    const top = scale(bucket.share ?? 0);
+    return html`<rect
+        class="series-1"
+        x="${place(left(index))}"
+        width="${place(width)}"
+        y="${place(top)}"
+        height="${place(scale(0) - top)}"
+      />
+      <text x="${place(middle(index))}" y="100%" dy="19" text-anchor="middle">${spanOf(bucket)}</text>`;
+  })}
+  ${paths(html`<path class="running" d="${running(buckets as Bucket[]) ?? ""}" />`)}
+  ${buckets.map((bucket, index) => html`<circle class="running-dot" cx="${place(middle(index))}" cy="${place(scale(bucket.cumulative_share ?? 0))}" r="4" />`)}`;
+}
+
+function tableOf(answer: ApiAnswer, buckets: readonly Bucket[]): Html {
+  const { middle } = columns(buckets.length);
+  return html`<table>
+    <thead>
+      <tr>
+        <th scope="col">Days</th>
+        <th scope="col">Units</th>
+        <th scope="col">Share</th>
+        <th scope="col">Up to here</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${buckets.map((bucket, index) => {
+        const path = `timing_buckets/${index}`;
+        const upTo = bucket.to_day === null ? " or more" : html`–${figure(answer, `${path}/to_day`, count)}`;
+        return html`<tr data-x="${place(middle(index))}">
+          <th scope="row">${figure(answer, `${path}/from_day`, count)}${upTo}</th>
+          <td>${figure(answer, `${path}/returned_units`, count)}</td>
+          <td>${figure(answer, `${path}/share`, percent, "nothing came back")}</td>
+          <td>${figure(answer, `${path}/cumulative_share`, percent, "nothing came back")}</td>
+        </tr>`;
+      })}
+    </tbody>
+  </table>`;
+}
+
+function spanOf({ from_day: from, to_day: to }: Bucket): string {
+  return to === null ? `${from}+` : `${from}–${to}`;
+}

@@ -1,0 +1,105 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count } from "../format.ts";
+import { definePage } from "../page.ts";
+import type { BodyOf, PageCall, View } from "../page.ts";
+import { pick } from "../selection.ts";
+import { filterForm, selectField, textField } from "../views/filters.ts";
+import { pageLinks } from "../views/page-links.ts";
+import { dataTable } from "../views/table.ts";
+
+const PATH = "/products";
+const TITLE = "Products";
+const LIMIT = 50;
+/** What a selection of months and window was before a product is chosen, and stays after it. */
+const CARRIED = ["start_month", "end_month", "window", "include_incomplete", "include_used_variants"];
+
+type Entities = ApiAnswer<BodyOf<"entities">>;
+
+/** The catalogue: what a report can be about. */
+export const products = definePage<Entities>({
+  name: "products",
+  path: PATH,
+  role: "viewer",
+  link: TITLE,
+  data: (call) => call.read("entities", "entities", { limit: LIMIT, ...call.query }),
+  view: (answer, call) => ({
+    title: title(call),
+    body: html`<h1>${TITLE}</h1>
+      <p class="lead">Every product, SKU and group of the store. Each leads to its report.</p>
+      ${form(call)} ${list(answer, call)}`,
+  }),
+  refused: (call): View => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${form(call)}`,
+  }),
+});
+
+function title({ query }: PageCall): string {
+  const searched = query["q"] ?? "";
+  return searched === "" ? TITLE : `${TITLE}: ${searched}`;
+}
+
+const TYPES = [
+  ["all", "everything"],
+  ["product", "products"],
+  ["sku", "SKUs"],
+  ["product_group", "families and categories"],
+] as const;
+
+function form(call: PageCall): Html {
+  const { query } = call;
+  return filterForm(call, PATH, pick(query, CARRIED), [
+    textField("q", "Search name, SKU or vendor", query["q"], "search"),
+    selectField("type", "List", query["type"] ?? "all", TYPES),
+    textField("vendor", "Vendor", query["vendor"]),
+  ]);
+}
+
+const COLUMNS = ["Name", "Kind", "Belongs to", "Vendor"].map((text) => ({ text }));
+
+function list(answer: Entities, call: PageCall): Html {
+  const { data, meta } = answer.body;
+  if (data.length === 0) return nothing(call);
+  const carried = pick(call.query, CARRIED);
+  const rows = data.map((entity) => [
+    html`<a href="${call.href("/report", { ...carried, ...entity.selector })}">${entity.label}</a>`,
+    html`${kindText(entity)}`,
+    html`${entity.type === "sku" ? entity.subtitle : null}`,
+    html`${entity.vendor}`,
+  ]);
+  const isSearch = meta.query !== "";
+  const isCut = isSearch && meta.returned === meta.limit;
+  return html`<p class="shown">
+      ${
+        isSearch
+          ? html`The ${figure(answer, "meta/returned", count)} best matches, groups and products first.
+            ${isCut && "More may match: a longer search finds them."}`
+          : html`${figure(answer, "meta/returned", count)} on this page`
+      }
+    </p>
+    ${dataTable(isSearch ? `What is called “${meta.query}”` : "The catalogue", COLUMNS, rows)}
+    ${pageLinks(call, PATH, meta.next_cursor)}`;
+}
+
+function kindText({ type, product_group_type }: Entities["body"]["data"][number]): string {
+  if (type === "sku") return "SKU";
+  if (type === "product") return "Product";
+  return product_group_type === "family" ? "Family" : "Category";
+}
+
+function nothing(call: PageCall): Html {
+  const { q = "", type = "all", vendor = "" } = call.query;
+  const isFiltered = q !== "" || vendor !== "" || type !== "all";
+  if (!isFiltered) {
+    return html`<p class="banner">The catalogue is empty. It fills with the first import or sync.</p>`;
+  }
+  return html`<p class="banner">
+    Nothing matches${q !== "" && html` “${q}”`}${vendor !== "" && html`, vendor “${vendor}”`}. A vendor counts
+    as it is written in the store; a search also takes parts of words.
+    <a href="${call.href(PATH, pick(call.query, CARRIED))}">Show everything</a>
+  </p>`;
+}

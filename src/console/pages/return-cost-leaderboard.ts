@@ -1,0 +1,208 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count, money, month, percent } from "../format.ts";
+import { monthsOf } from "../months.ts";
+import type { ShownMonths } from "../months.ts";
+import { definePage } from "../page.ts";
+import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import { pick } from "../selection.ts";
+import { SELECTOR_NAMES } from "../../contract/parameters.ts";
+import { bar } from "../views/bar.ts";
+import { monthCoverage } from "../views/coverage.ts";
+import { checkField, filterForm, monthFields, presets, textField, windowField } from "../views/filters.ts";
+import { limitField, rankedNote } from "../views/leaderboard.ts";
+import { noCompleteMonth } from "../views/no-months.ts";
+import { productCell } from "../views/product-cell.ts";
+import { dataTable } from "../views/table.ts";
+import type { Column } from "../views/table.ts";
+
+const PATH = "/leaderboards/return-cost";
+const TITLE = "Highest returns cost";
+const LIMIT = "25";
+
+type Leaderboard = ApiAnswer<BodyOf<"return-cost-leaderboard">>;
+type Costs = {
+  months: ShownMonths;
+  answer: Leaderboard;
+  /** What says from how many sold units a rate is steady. */
+  rates: ApiAnswer<BodyOf<"return-rate-leaderboard">>;
+} | null;
+
+/** SKUs by returns cost over a range of months. */
+export const returnCostLeaderboard = definePage<Costs>({
+  name: "return-cost-leaderboard",
+  path: PATH,
+  role: "viewer",
+  link: "Highest costs",
+  data: async (call) => {
+    const months = await monthsOf(call);
+    if (months.range === null) return null;
+    const [answer, rates] = await Promise.all([
+      call.read("leaderboard", "return-cost-leaderboard", {
+        ...call.query,
+        ...months.range,
+        limit: call.query["limit"] ?? LIMIT,
+      }),
+      months.year ?? call.read("newest_year", "return-rate-leaderboard", { period: "year", limit: 5 }),
+    ]);
+    return { months, answer, rates };
+  },
+  view: (data, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${data === null ? html`${noCompleteMonth(call)} ${form(call)}` : costs(data, call)}`,
+  }),
+  refused: (call): View => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${form(call)}`,
+  }),
+});
+
+function costs(data: Exclude<Costs, null>, call: PageCall): Html {
+  const { months, answer } = data;
+  const range = months.range as Exclude<ShownMonths["range"], null>;
+  const { start_month: _first, end_month: _last, ...rolling } = call.query;
+  const open = call.href(PATH, { ...rolling, ...range, include_incomplete: "true" });
+  return html`<p class="lead">
+      Where returns of the orders of ${figure(answer, "meta/start_month", month)} to
+      ${figure(answer, "meta/end_month", month)} cost most
+    </p>
+    ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
+    ${monthCoverage(answer, "meta", open)} ${labelNote(answer)} ${ranking(data, call)}`;
+}
+
+/** `range`: the months that are shown; without, those of the query. */
+function form(call: PageCall, range?: { start_month: string; end_month: string }): Html {
+  const { query } = call;
+  const { start_month = "", end_month = "" } = query;
+  return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "include_used_variants"]), [
+    monthFields(range ?? { start_month, end_month }),
+    windowField(query, call.primaryWindowDays),
+    textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "number"),
+    textField("vendor", "Vendor", query["vendor"]),
+    limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100"]),
+    checkField("include_incomplete", "Include open months", query),
+  ]);
+}
+
+function labelNote({ body }: Leaderboard): Html | null {
+  if (body.data.label_costs_included) return null;
+  return html`<p class="banner">
+    Refunds alone: return labels are not included, because no label source is connected and up to date.
+  </p>`;
+}
+
+function ranking({ answer, rates, months }: Exclude<Costs, null>, call: PageCall): Html {
+  const { rows, label_costs_included: hasLabels } = answer.body.data;
+  const note = rankedNote(answer, call, PATH, call.query["limit"] ?? LIMIT);
+  if (rows.length === 0) return note;
+  const hasMargin = rows.some((row) => row.estimated_margin_impact !== null);
+  const cells = { answer, amount: money(call.currencyCode), hasLabels, hasMargin };
+  const longest = Math.max(...rows.map((row) => row.total_cost_amount));
+  const fewest = rates.body.data.min_sold_units;
+  const body = rows.map((row, index) => [
+    productCell(row, index + 1, call.href("/report", { ...reportState(call, months), sku: row.sku })),
+    ...amounts(cells, `rows/${index}`, [
+      row.total_refunded_amount / longest,
+      row.total_return_label_cost / longest,
+    ]),
+    ...units(answer, `rows/${index}`, row.sold_units < fewest),
+    ...(hasMargin ? [margin(cells, `rows/${index}`, row.cogs_coverage)] : []),
+  ]);
+  const total = [
+    html`All that are ranked`,
+    ...amounts(cells, "meta/totals", null),
+    ...units(answer, "meta/totals", false),
+    ...(hasMargin ? [html``] : []),
+  ];
+  return html`${note} ${dataTable(caption(hasLabels), columns(cells), body, total)}
+  ${notes(
+    rates,
+    rows.some((row) => row.sold_units < fewest),
+    hasMargin,
+  )}`;
+}
+
+/** Selector and vendor of the view are its own; months and window go along to the report of a SKU. */
+function reportState({ query }: PageCall, { range, isPinned }: ShownMonths): Parameters {
+  const { window, include_incomplete } = query;
+  return { ...(isPinned ? range : {}), window, include_incomplete };
+}
+
+type Cells = {
+  answer: Leaderboard;
+  amount: ReturnType<typeof money>;
+  hasLabels: boolean;
+  hasMargin: boolean;
+};
+
+function caption(hasLabels: boolean): string {
+  return hasLabels
+    ? "SKUs by returns cost, the highest first; the bars are refunds, then return labels"
+    : "SKUs by refunds, the highest first";
+}
+
+function columns({ hasLabels, hasMargin }: Cells): Column[] {
+  const numbers = (texts: readonly string[]) => texts.map((text) => ({ text, isNumber: true }));
+  return [
+    { text: "Product and SKU" },
+    ...numbers(["Returns cost"]),
+    { text: "" },
+    ...numbers(hasLabels ? ["Refunds", "Labels"] : []),
+    ...numbers(["Came back", "Sold", "Return rate"]),
+    ...numbers(hasMargin ? ["Margin impact"] : []),
+  ];
+}
+
+/** `parts`: refunds and labels as shares of the longest bar; null = no bar. */
+function amounts(
+  { answer, amount, hasLabels }: Cells,
+  path: string,
+  parts: readonly number[] | null,
+): Html[] {
+  return [
+    html`<strong>${figure(answer, `${path}/total_cost_amount`, amount)}</strong>`,
+    parts === null ? html`` : bar(parts),
+    ...(hasLabels
+      ? [
+          figure(answer, `${path}/total_refunded_amount`, amount),
+          figure(answer, `${path}/total_return_label_cost`, amount),
+        ]
+      : []),
+  ];
+}
+
+function units(answer: Leaderboard, path: string, areFew: boolean): Html[] {
+  return [
+    figure(answer, `${path}/returned_units`, count),
+    figure(answer, `${path}/sold_units`, count),
+    html`${areFew && html`<span class="tag">few units</span> `}${figure(answer, `${path}/return_rate`, percent)}`,
+  ];
+}
+
+function margin({ answer, amount }: Cells, path: string, coverage: number): Html {
+  const impact = figure(answer, `${path}/estimated_margin_impact`, amount, "no unit cost");
+  if (coverage === 100 || coverage === 0) return impact;
+  const known = figure(answer, `${path}/cogs_coverage`, (value: number) => `${value} %`);
+  return html`${impact} <small>unit cost known of ${known}</small>`;
+}
+
+function notes(rates: Exclude<Costs, null>["rates"], areFew: boolean, hasMargin: boolean): Html {
+  return html`${
+      areFew &&
+      html`<p class="note">
+        Few units: fewer than ${figure(rates, "min_sold_units", count)} were sold, so a single return moves
+        the rate far.
+      </p>`
+    }
+    <p class="note">
+      ${
+        hasMargin
+          ? "Margin impact is an estimate: the returns cost less the unit cost of what went back to stock."
+          : "Margin impact is not shown, because the unit cost of none of these is known."
+      }
+    </p>`;
+}

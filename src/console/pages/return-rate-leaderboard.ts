@@ -1,0 +1,122 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count, month, percent } from "../format.ts";
+import { definePage } from "../page.ts";
+import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import { pick } from "../selection.ts";
+import { SELECTOR_NAMES } from "../../contract/parameters.ts";
+import { bar } from "../views/bar.ts";
+import { filterForm, selectField, textField } from "../views/filters.ts";
+import { limitField, rankedNote, rateOptions } from "../views/leaderboard.ts";
+import { noCompleteMonth } from "../views/no-months.ts";
+import { productCell } from "../views/product-cell.ts";
+import { dataTable } from "../views/table.ts";
+
+const PATH = "/leaderboards/return-rate";
+const TITLE = "Highest return rates";
+const LIMIT = "25";
+
+type Leaderboard = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
+
+/** SKUs by return rate over the newest complete month or year. */
+export const returnRateLeaderboard = definePage<Leaderboard>({
+  name: "return-rate-leaderboard",
+  path: PATH,
+  role: "viewer",
+  link: "Highest rates",
+  data: (call) =>
+    call.read("leaderboard", "return-rate-leaderboard", {
+      ...call.query,
+      limit: call.query["limit"] ?? LIMIT,
+    }),
+  view: (answer, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${lead(answer, call)} ${form(call)} ${ranking(answer, call)}`,
+  }),
+  refused: (call): View => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${form(call)}`,
+  }),
+});
+
+function lead(answer: Leaderboard, call: PageCall): Html {
+  const { start_month, end_month } = answer.body.meta;
+  if (start_month === undefined || end_month === undefined) return noCompleteMonth(call);
+  const end = figure(answer, "meta/end_month", month);
+  return html`<p class="lead">
+    Which SKUs came back most, of the orders of
+    ${start_month === end_month ? end : html`${figure(answer, "meta/start_month", month)} to ${end}`}, within
+    ${call.primaryWindowDays} days of the order
+  </p>`;
+}
+
+const PERIODS = [
+  ["year", "Newest 12 complete months"],
+  ["month", "Newest complete month"],
+] as const;
+
+function form(call: PageCall): Html {
+  const { query } = call;
+  return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "include_used_variants"]), [
+    selectField("period", "Orders of", query["period"] ?? "year", PERIODS),
+    selectField("min_return_rate", "Return rate", query["min_return_rate"] ?? "", rateOptions()),
+    textField("min_sold_units", "Sold units, at least", query["min_sold_units"], "number"),
+    textField("vendor", "Vendor", query["vendor"]),
+    limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100", "500"]),
+  ]);
+}
+
+function ranking(answer: Leaderboard, call: PageCall): Html | null {
+  const { data, meta } = answer.body;
+  if (meta.months_included === 0) return null;
+  const note = rankedNote(answer, call, PATH, call.query["limit"] ?? LIMIT);
+  if (data.rows.length === 0) return note;
+  const longest = Math.max(...data.rows.map((row) => row.return_rate), meta.totals.return_rate);
+  const rows = data.rows.map((row, index) => {
+    const path = `rows/${index}`;
+    return [
+      productCell(row, index + 1, call.href("/report", { sku: row.sku, ...reportMonths(answer) })),
+      html`<strong>${figure(answer, `${path}/return_rate`, percent)}</strong>`,
+      bar([row.return_rate / (longest || 1)], meta.totals.return_rate / (longest || 1)),
+      figure(answer, `${path}/returned_units`, count),
+      figure(answer, `${path}/sold_units`, count),
+    ];
+  });
+  return html`${note}
+  ${dataTable(
+    "SKUs by return rate, the highest first; the line across the bars is the rate of all that are ranked",
+    [
+      { text: "Product and SKU" },
+      { text: "Return rate", isNumber: true },
+      { text: "" },
+      { text: "Came back", isNumber: true },
+      { text: "Sold", isNumber: true },
+    ],
+    rows,
+    [
+      html`All that are ranked`,
+      html`<strong>${figure(answer, "meta/totals/return_rate", percent)}</strong>`,
+      html``,
+      figure(answer, "meta/totals/returned_units", count),
+      figure(answer, "meta/totals/sold_units", count),
+    ],
+  )}
+  ${threshold(answer)}`;
+}
+
+/** A year's months roll on as the report's own do, so that its links carry none. */
+function reportMonths({ body: { meta } }: Leaderboard): Parameters {
+  return meta.period === "year" ? {} : { start_month: meta.start_month, end_month: meta.end_month };
+}
+
+function threshold(answer: Leaderboard): Html | null {
+  if (answer.body.data.min_sold_units === 0) return null;
+  return html`<p class="note">
+    A SKU is ranked from ${figure(answer, "min_sold_units", count)} sold units on. With fewer, a single return
+    would move its rate too far.
+  </p>`;
+}

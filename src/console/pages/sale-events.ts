@@ -1,0 +1,182 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure, valueAt } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count, day, percent, points } from "../format.ts";
+import { monthsOf } from "../months.ts";
+import type { MonthRange } from "../months.ts";
+import { definePage } from "../page.ts";
+import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import { cohortStateOf } from "../selection.ts";
+import { filterForm, selectField, windowField } from "../views/filters.ts";
+import { noCompleteMonth } from "../views/no-months.ts";
+import { dataTable } from "../views/table.ts";
+
+const PATH = "/sale-events";
+const TITLE = "Sale events";
+const PER_PAGE = 10;
+
+type Report = ApiAnswer<BodyOf<"report">>;
+/** `places`: where the events of this page are in the answer's list, newest first. */
+type Events = {
+  list: Report;
+  places: readonly number[];
+  compared: readonly Report[];
+  range: MonthRange;
+} | null;
+
+/** The store's sale events, each against its baseline; one alone is a part of the report. */
+export const saleEvents = definePage<Events>({
+  name: "sale-events",
+  path: PATH,
+  role: "viewer",
+  link: TITLE,
+  data: async (call) => {
+    const { range } = await monthsOf(call);
+    if (range === null) return null;
+    const request = { ...state(call), ...range, reportSection: "refunds" };
+    const list = await call.read("report", "report", request);
+    const places = pageOf(list, call);
+    const compared = await Promise.all(
+      places.map((place, index) => {
+        const saleEvent = list.body.data.sale_events[place]?.slug;
+        return call.read(`sale_event_${index}`, "report", { ...request, saleEvent });
+      }),
+    );
+    return { list, places, compared, range };
+  },
+  view: (data, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${data === null ? noCompleteMonth(call) : eventList(data, call)}`,
+  }),
+  refused: (call): View => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${form(call)}`,
+  }),
+});
+
+function state({ query }: PageCall): Parameters {
+  const { saleEventBaseline, saleEventScope = "event_scope" } = query;
+  return { ...cohortStateOf(query), saleEventBaseline, saleEventScope };
+}
+
+/** The API lists events by day; people look for the newest. */
+function pageOf({ body }: Report, call: PageCall): number[] {
+  const newestFirst = body.data.sale_events
+    .map(({ starts_on }, place) => ({ starts_on, place }))
+    .toSorted((left, right) => (left.starts_on < right.starts_on ? 1 : -1));
+  const from = (pageNumber(call) - 1) * PER_PAGE;
+  return newestFirst.slice(from, from + PER_PAGE).map(({ place }) => place);
+}
+
+/** A number that is none means the first page, as the API treats the state of a view. */
+function pageNumber({ query }: PageCall): number {
+  const number = Number(query["page"] ?? 1);
+  return Number.isSafeInteger(number) && number > 0 ? number : 1;
+}
+
+const BASELINES = [
+  ["matched_prior", "the days right before"],
+  ["prior_year", "the same days a year before"],
+  ["selected_non_sale", "days without a sale, in the months shown"],
+] as const;
+const SCOPES = [
+  ["event_scope", "the SKUs of the event"],
+  ["current_selection", "the whole selection"],
+] as const;
+
+function form(call: PageCall): Html {
+  const { query } = call;
+  const { window: _window, ...kept } = cohortStateOf(query);
+  return filterForm(call, PATH, kept, [
+    selectField(
+      "saleEventBaseline",
+      "Compared with",
+      query["saleEventBaseline"] ?? "matched_prior",
+      BASELINES,
+    ),
+    selectField("saleEventScope", "Counting", query["saleEventScope"] ?? "event_scope", SCOPES),
+    windowField(query, call.primaryWindowDays),
+  ]);
+}
+
+const COLUMNS = [
+  { text: "Event" },
+  ...["Change", "In the event", "Compared with", "Units sold", "Came back"].map((text) => ({
+    text,
+    isNumber: true,
+  })),
+];
+
+function eventList(data: Exclude<Events, null>, call: PageCall): Html {
+  const { list, places, compared } = data;
+  const total = list.body.data.sale_events.length;
+  if (total === 0) {
+    return html`<p class="lead">No sale event has been entered.</p>
+      <p>
+        With the days of a sale known, its orders can be compared with others: did the sale itself bring more
+        returns? <code>./returns sale-event --help</code> says how one is entered.
+      </p>`;
+  }
+  const rows = places.map((place, index) =>
+    eventRow(data, call, { place, index, answer: compared[index] as Report }),
+  );
+  return html`<p class="lead">
+      Did a sale bring more returns? What was ordered in it, against what was ordered otherwise.
+    </p>
+    ${form(call)}
+    ${rows.length > 0 && dataTable("Sale events, the newest first; rates with their likely range", COLUMNS, rows)}
+    ${morePages(total, call)}`;
+}
+
+type EventRow = { place: number; index: number; answer: Report };
+
+function eventRow(
+  { list, range }: Exclude<Events, null>,
+  call: PageCall,
+  { place, answer }: EventRow,
+): Html[] {
+  const event = list.body.data.sale_events[place];
+  const { start_month: _first, end_month: _last, ...rolling } = state(call);
+  const months = call.query["start_month"] === undefined ? {} : range;
+  const href = call.href("/report", { ...rolling, ...months, saleEvent: event?.slug });
+  const path = `sale_events/${place}`;
+  return [
+    html`<a href="${href}"><span class="name">${event?.label ?? ""}</span></a>
+      <span class="detail"
+        >${figure(list, `${path}/starts_on`, day)} to ${figure(list, `${path}/ends_on`, day)}</span
+      >`,
+    html`<strong>${figure(answer, "sale_event/return_rate_change", points, "nothing to compare")}</strong>`,
+    side(answer, "sale_event/event"),
+    side(answer, "sale_event/baseline_period"),
+    figure(answer, "sale_event/event/sold_units", count),
+    figure(answer, "sale_event/event/returned_units", count),
+  ];
+}
+
+/** One side of the comparison; without a day that counts there is no rate, though the API has 0. */
+function side(answer: Report, path: string): Html {
+  const days = figure(answer, `${path}/days`, dayCount);
+  if (valueAt(answer, `${path}/sold_units`) === 0) return html`– <small>nothing sold, ${days}</small>`;
+  return html`${figure(answer, `${path}/return_rate`, percent)} <small>${days}</small>`;
+}
+
+function dayCount(value: number): string {
+  if (value === 0) return "no day is complete yet";
+  return value === 1 ? "1 day" : `${value} days`;
+}
+
+function morePages(total: number, call: PageCall): Html | null {
+  const pages = Math.ceil(total / PER_PAGE);
+  if (pages === 1) return null;
+  const links = Array.from({ length: pages }, (_, index) => {
+    const number = index + 1;
+    const href = call.href(PATH, { ...call.query, page: number === 1 ? undefined : number });
+    return html`<a href="${href}" ${number === pageNumber(call) && html` aria-current="page"`}>${number}</a>`;
+  });
+  return html`<nav class="pages" aria-label="Pages of the list">
+    <span>${PER_PAGE} events a page, the newest first:</span> ${links}
+  </nav>`;
+}

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createSignInLimit } from "./sign-in-limit.ts";
+
+test("an address has thirty attempts in each minute of the clock", () => {
+  const admits = createSignInLimit();
+  const at = new Date("2026-11-01T08:00:10Z");
+  const attempts = Array.from({ length: 31 }, () => admits("192.0.2.1", at));
+  assert.equal(attempts.filter(Boolean).length, 30);
+  assert.equal(attempts.at(-1), false);
+  assert.equal(admits("192.0.2.2", at), true);
+  assert.equal(admits("192.0.2.1", new Date("2026-11-01T08:00:59.999Z")), false);
+  assert.equal(admits("192.0.2.1", new Date("2026-11-01T08:01:00Z")), true);
+});

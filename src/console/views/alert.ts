@@ -1,0 +1,69 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { valueAt } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { month } from "../format.ts";
+import type { BodyOf, PageCall, Parameters } from "../page.ts";
+import { pick } from "../selection.ts";
+import { SELECTOR_NAMES } from "../../contract/parameters.ts";
+import { earlyWarningFacts, spikeFacts } from "./alert-facts.ts";
+
+export type Alerts = ApiAnswer<BodyOf<"alerts">>;
+
+/** One alert: how much it matters in shape and word, what happened, why it was raised, and where to look. */
+export function alertItem(answer: Alerts, index: number, call: PageCall): Html {
+  const alert = answer.body.data[index] as Alerts["body"]["data"][number];
+  const kind = valueAt(answer, `${index}/metadata/kind`);
+  const report = reportOf(alert.metadata ?? {});
+  return html`<article class="alert ${alert.severity}" id="alert-${alert.id}">
+    <p class="severity">${severityMark(alert.severity)} ${kindText(alert.category, kind)}</p>
+    <h3>${alert.title}</h3>
+    ${kind === "early_warning" && earlyWarningFacts(answer, index, call)}
+    ${kind === "month" && spikeFacts(answer, index)}
+    ${kind !== "early_warning" && kind !== "month" && alert.body !== null && html`<p>${alert.body}</p>`}
+    ${report !== null && html`<p><a href="${call.href("/report", report.parameters)}">${report.text}</a></p>`}
+  </article>`;
+}
+
+const SEVERITIES = {
+  critical: ["Critical", "M7 1h10l6 6v10l-6 6H7l-6-6V7zM12 6v7M12 16v2"],
+  warning: ["Warning", "M12 2 23 22H1zM12 9v6M12 17.5v1.5"],
+  info: ["For information", "M12 1a11 11 0 1 1 0 22 11 11 0 0 1 0-22M12 11v7M12 6v2"],
+} as const;
+
+function severityMark(severity: keyof typeof SEVERITIES): Html {
+  const [word, path] = SEVERITIES[severity];
+  return html`<svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><path d="${path}" /></svg>
+    <strong>${word}</strong>`;
+}
+
+const CATEGORY_TEXTS: Readonly<Record<string, string>> = {
+  return_rate_watchlist: "return rate",
+  connection_stale: "connection",
+  report_ready: "month complete",
+  backfill_completed: "import",
+};
+
+function kindText(category: string, kind: unknown): string {
+  if (kind === "early_warning") return "· early warning";
+  return `· ${CATEGORY_TEXTS[category] ?? category}`;
+}
+
+/** The report that shows what an alert is about; null = none does. */
+function reportOf(metadata: Record<string, unknown>): { parameters: Parameters; text: string } | null {
+  const texts = Object.entries(metadata).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  const known = Object.fromEntries(texts);
+  const selector = pick(known, SELECTOR_NAMES);
+  const { ordered_from: from, ordered_to: to, cohort_month: single } = known;
+  if (from !== undefined && to !== undefined) {
+    const range = { start_month: from.slice(0, 7), end_month: to.slice(0, 7) };
+    return { parameters: { ...selector, ...range, include_incomplete: true }, text: "See why in its report" };
+  }
+  if (single !== undefined) {
+    const parameters = { ...selector, start_month: single, end_month: single };
+    return { parameters, text: `Open the report of ${month(single) as string}` };
+  }
+  return Object.keys(selector).length === 0 ? null : { parameters: selector, text: "Open its report" };
+}

@@ -1,0 +1,26 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+
+const DECIMALS = 100;
+
+/**
+ * A bar inside a table cell, which repeats the figures beside it for the eye. `parts`: lengths that follow each other, as
+ * shares of the longest bar of the table; `mark`: a line across it, the same way.
+ */
+export function bar(parts: readonly number[], mark: number | null = null): Html {
+  let from = 0;
+  const rectangles = parts.map((part, index) => {
+    const x = from;
+    from += part;
+    return html`<rect class="part-${index + 1}" x="${share(x)}" width="${share(part)}" height="100%" />`;
+  });
+  return html`<svg class="bar" aria-hidden="true">
+    ${rectangles}${
+      mark !== null && html`<line class="mark" x1="${share(mark)}" x2="${share(mark)}" y1="0" y2="100%" />`
+    }
+  </svg>`;
+}
+
+function share(part: number): string {
+  return `${Math.round(Math.min(Math.max(part, 0), 1) * 100 * DECIMALS) / DECIMALS}%`;
+}

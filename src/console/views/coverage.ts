@@ -1,0 +1,29 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure, valueAt } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { month } from "../format.ts";
+
+/**
+ * Which months an answer counts, and which it leaves out since they can still rise. `path` leads to what it says of them:
+ * "meta" or "summary". `includeHref`: the same view with open months.
+ */
+export function monthCoverage(answer: ApiAnswer, path: string, includeHref: string): Html | null {
+  const include = html`<a href="${includeHref}">Include open months</a>`;
+  if (valueAt(answer, `${path}/months_included`) === 0) {
+    return html`<p class="banner">
+      No month of this range is complete, so nothing is counted: zeros here are no results. ${include}
+    </p>`;
+  }
+  if (valueAt(answer, "meta/include_incomplete") === true) {
+    return html`<p class="banner">Open months are included: their rates can still rise.</p>`;
+  }
+  const excluded = (valueAt(answer, `${path}/excluded_months`) ?? []) as readonly string[];
+  if (excluded.length === 0) return null;
+  const names = excluded.map(
+    (_, index) => html`${index > 0 && ", "}${figure(answer, `${path}/excluded_months/${index}`, month)}`,
+  );
+  return html`<p class="banner">
+    ${names} ${excluded.length === 1 ? "is" : "are"} still open and left out. ${include}
+  </p>`;
+}

@@ -1,0 +1,89 @@
+import { firstDayOfMonth, lastDayOfMonth } from "../lib/month.ts";
+import { isComplete } from "./completeness.ts";
+import { rate, wilsonInterval } from "./rate.ts";
+import type { RateInterval } from "./rate.ts";
+
+/** M19: the ages of a return curve, in days after the order. */
+export const CURVE_AGES = [7, 14, 30, 60, 90, 180, 365] as const;
+
+/** What was sold in a cohort month, and how much of it came back by each of `CURVE_AGES`. */
+export interface CohortCurve {
+  month: number;
+  soldUnits: number;
+  returnedUnits: readonly number[];
+}
+
+/** All null where nothing can be told yet; the interval also when nothing was sold. */
+export interface CurveFigures {
+  returnedUnits: number | null;
+  returnRate: number | null;
+  interval: RateInterval | null;
+}
+
+export interface CurveAge extends CurveFigures {
+  ageDays: number;
+  isComplete: boolean;
+}
+
+export interface PooledAge extends CurveFigures {
+  ageDays: number;
+  monthsIncluded: number;
+  soldUnits: number;
+}
+
+/** Who asks: as-of null = never synced. */
+export interface CurveView {
+  asOfDay: number | null;
+  includeIncomplete: boolean;
+}
+
+const UNKNOWN: CurveFigures = { returnedUnits: null, returnRate: null, interval: null };
+
+/** M19: how many whole days each order of a month has been observed for; an age is complete up to it. */
+export function observedDays(month: number, asOfDay: number | null): number {
+  return asOfDay === null ? 0 : Math.max(0, asOfDay - lastDayOfMonth(month) - 1);
+}
+
+/**
+ * M19: a month's curve. An age that not every order has reached has no figures, or with `includeIncomplete` those so far,
+ * once an order of the month's first day has reached it.
+ */
+export function curveAges(curve: CohortCurve, { asOfDay, includeIncomplete }: CurveView): CurveAge[] {
+  return CURVE_AGES.map((ageDays, place) => {
+    const complete = isComplete(curve.month, ageDays, asOfDay);
+    const isReached = asOfDay !== null && asOfDay > firstDayOfMonth(curve.month) + ageDays;
+    const isShown = complete || (includeIncomplete && isReached);
+    return {
+      ageDays,
+      ...(isShown ? figuresOf(curve.returnedUnits[place] ?? 0, curve.soldUnits) : UNKNOWN),
+      isComplete: complete,
+    };
+  });
+}
+
+/** M19: all months together, each age over the months that are complete at it. */
+export function pooledAges(curves: readonly CohortCurve[], asOfDay: number | null): PooledAge[] {
+  return CURVE_AGES.map((ageDays, place) => {
+    const complete = curves.filter(({ month }) => isComplete(month, ageDays, asOfDay));
+    const soldUnits = sumOf(complete.map((curve) => curve.soldUnits));
+    const returnedUnits = sumOf(complete.map((curve) => curve.returnedUnits[place] ?? 0));
+    return {
+      ageDays,
+      monthsIncluded: complete.length,
+      soldUnits,
+      ...(complete.length === 0 ? UNKNOWN : figuresOf(returnedUnits, soldUnits)),
+    };
+  });
+}
+
+function figuresOf(returnedUnits: number, soldUnits: number): CurveFigures {
+  return {
+    returnedUnits,
+    returnRate: rate(returnedUnits, soldUnits),
+    interval: wilsonInterval(returnedUnits, soldUnits),
+  };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { startChromium } from "./docs-chromium.ts";
+import { makeUserLink } from "./support/console-person.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+let service: TestService;
+let browser: Browser;
+let missing: string | undefined;
+/** The address that the printed link names: localhost. */
+let home: string;
+
+before(async () => {
+  const started = await startChromium();
+  if ("reason" in started) {
+    missing = started.reason;
+    return;
+  }
+  browser = started;
+  service = await startTestService();
+  home = `http://localhost:${new URL(service.address).port}`;
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (service as TestService | undefined)?.stop();
+});
+
+function isMissing(context: TestContext): boolean {
+  if (missing !== undefined) context.skip(missing);
+  return missing !== undefined;
+}
+
+/** A browser of one's own, in which `problems` collects what its console says. */
+async function withBrowser(
+  options: { javaScriptEnabled?: boolean },
+  use: (page: Page, own: BrowserContext, problems: string[]) => Promise<void>,
+): Promise<void> {
+  const own = await browser.newContext(options);
+  const page = await own.newPage();
+  const problems: string[] = [];
+  page.on("console", (message) => {
+    // Chromium reports what it has cleared.
+    if (!message.text().startsWith("Clear-Site-Data")) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(error.message));
+  try {
+    await use(page, own, problems);
+  } finally {
+    await own.close();
+  }
+}
+
+async function unusedLinks(name: string): Promise<number> {
+  const { rows } = await service.database.query(
+    "select from console_link join console_user using (user_id) where name = $1 and used_at is null",
+    [name],
+  );
+  return rows.length;
+}
+
+/** What the frame of the pages has as a button. */
+const SIGN_OUT = `(() => {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = "/sign-out";
+  document.body.append(form);
+  form.submit();
+})()`;
+
+test("opening a link uses nothing; its one button signs in, and the secret leaves the address", async (context) => {
+  if (isMissing(context)) return;
+  await withBrowser({}, async (page, own, problems) => {
+    const { link } = await makeUserLink(service, { name: "Pressed" });
+    await page.goto(link);
+    assert.equal(await unusedLinks("Pressed"), 1);
+    assert.equal(page.url(), `${home}/enter`);
+    assert.equal(await page.getByLabel("Paste your link").isVisible(), false);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(`${home}/w`);
+    assert.equal(await unusedLinks("Pressed"), 0);
+    const [cookie, ...others] = await own.cookies();
+    assert.equal(others.length, 0);
+    assert.deepEqual(
+      [cookie?.name, cookie?.httpOnly, cookie?.sameSite, cookie?.path, cookie?.secure],
+      ["returns", true, "Lax", "/", false],
+    );
+    assert.equal(await page.evaluate("document.cookie"), "");
+    await page.evaluate(SIGN_OUT);
+    await page.waitForURL(`${home}/sign-in`);
+    assert.deepEqual(await own.cookies(), []);
+    await page.goto(`${home}/w`);
+    assert.equal(page.url(), `${home}/sign-in`);
+    assert.deepEqual(problems, []);
+  });
+});
+
+test("without script a link is pasted into the form", async (context) => {
+  if (isMissing(context)) return;
+  await withBrowser({ javaScriptEnabled: false }, async (page) => {
+    const { link } = await makeUserLink(service, { name: "Scriptless" });
+    await page.goto(`${home}/enter`);
+    await page.getByLabel("Paste your link").fill(link);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(`${home}/w`);
+  });
+});
+
+test("a form of another site signs nobody in and nobody out", async (context) => {
+  if (isMissing(context)) return;
+  const { secret } = await makeUserLink(service, { name: "Crossed" });
+  const { link } = await makeUserLink(service, { name: "Crossed" });
+  // Another origin by its name and port, which is another site, and one by its port alone, which is the same site.
+  const evil = createServer((request, response) => {
+    const action = `${home}${request.url}`;
+    response.setHeader("Content-Type", "text/html");
+    response.end(
+      `<form method="post" action="${action}"><input name="secret" value="${secret}"><button>Win</button></form>`,
+    );
+  });
+  evil.listen(0, "127.0.0.1");
+  await once(evil, "listening");
+  const evilHome = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`;
+  try {
+    await withBrowser({}, async (page, own) => {
+      await page.goto(link);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.waitForURL(`${home}/w`);
+      const signedIn = await own.cookies(home);
+      const left = await unusedLinks("Crossed");
+      for (const path of ["/enter", "/sign-out"]) {
+        for (const origin of [evilHome, evilHome.replace("127.0.0.1", "localhost")]) {
+          await page.goto(origin + path);
+          const [response] = await Promise.all([
+            page.waitForResponse(home + path),
+            page.getByRole("button", { name: "Win" }).click(),
+          ]);
+          assert.equal(response.status(), 403, `${origin}${path}`);
+        }
+      }
+      assert.deepEqual(await own.cookies(home), signedIn);
+      assert.equal(await unusedLinks("Crossed"), left);
+      await page.goto(`${home}/w`);
+      assert.equal(page.url(), `${home}/w`);
+    });
+  } finally {
+    evil.close();
+    evil.closeAllConnections();
+  }
+});

@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import { after, before, test } from "node:test";
+import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+
+let service: TestService;
+let published: TestService;
+before(async () => {
+  service = await startTestService();
+  published = await startTestService({ PUBLIC_URL: "https://returns.example" });
+});
+after(() => Promise.all([service.stop(), published.stop()]));
+
+type Sent = { status: number; headers: IncomingHttpHeaders; text: string };
+
+/** A request with any Host, which fetch would not send; a body makes it a POST of a form. */
+async function send(
+  to: TestService,
+  path: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<Sent> {
+  const form = body === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" };
+  const method = body === undefined ? "GET" : "POST";
+  return new Promise((resolve, reject) => {
+    const sent = request(`${to.address}${path}`, { method, headers: { ...form, ...headers } }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+const PAGES = ["/", "/enter", "/sign-in", "/w"];
+
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+};
+
+test("every page carries the headers of the console, and is stored nowhere", async () => {
+  for (const path of PAGES) {
+    const { headers } = await fetch(`${service.address}${path}`, { redirect: "manual" });
+    for (const [name, value] of Object.entries(HEADERS)) assert.equal(headers.get(name), value, path);
+    assert.match(headers.get("cache-control") ?? "", /no-store/u);
+    assert.equal(headers.get("strict-transport-security"), null);
+    assert.equal(headers.get("access-control-allow-origin"), null);
+  }
+});
+
+test("signed out, / and /sign-in say how to get a link, and /w leads there", async () => {
+  for (const path of ["/", "/sign-in"]) {
+    const text = await (await fetch(`${service.address}${path}`)).text();
+    assert.match(text, /\.\/returns user link/u);
+  }
+  const chooser = await fetch(`${service.address}/w`, { redirect: "manual" });
+  assert.deepEqual([chooser.status, chooser.headers.get("location")], [303, "/sign-in"]);
+});
+
+test("the page of a link holds a form that a press sends, and nothing inline", async () => {
+  const text = await (await fetch(`${service.address}/enter`)).text();
+  assert.match(text, /<form method="post" action="\/enter">/u);
+  assert.equal(text.match(/<button/gu)?.length, 1);
+  assert.doesNotMatch(text, /<script(?![^>]*src=)|<style|style=|onclick/u);
+});
+
+test("a link counts the same when all of it is pasted", async () => {
+  const { link } = await makeUserLink(service, { name: "Pasted" });
+  assert.equal((await postForm(service, "/enter", { secret: ` ${link}\n` })).status, 303);
+});
+
+test("another Host gets one page with the ways that lead to the console, and no session", async () => {
+  const cookie = await signInAs(service, { name: "Rebound" });
+  const { port } = new URL(service.address);
+  for (const host of ["evil.example", `evil.example:${port}`, "192.168.1.2"]) {
+    for (const path of PAGES) {
+      const { status, text, headers } = await send(service, path, { host, cookie });
+      assert.equal(status, 403, path);
+      assert.ok(text.includes(`ssh -L ${port}:localhost:${port}`), path);
+      assert.match(text, /PUBLIC_URL/u);
+      assert.equal(headers["content-security-policy"], HEADERS["content-security-policy"]);
+    }
+  }
+  assert.equal((await send(service, "/w", { host: `localhost:${port}`, cookie })).status, 200);
+  assert.equal((await send(service, "/w", { host: "[::1]", cookie })).status, 200);
+});
+
+test("the API, its guides and the probes answer under every Host", async () => {
+  const { token } = await createTenant(service.database);
+  const headers = { host: "any.example", authorization: `Bearer ${token}` };
+  for (const path of ["/api/v1/alerts", "/docs", "/healthz"]) {
+    assert.equal((await send(service, path, headers)).status, 200, path);
+  }
+});
+
+const FORGED: readonly Record<string, string>[] = [
+  {},
+  { origin: "null" },
+  { origin: "http://evil.example" },
+  { origin: "http://evil.example", "sec-fetch-site": "same-origin" },
+  { "sec-fetch-site": "cross-site" },
+  { "sec-fetch-site": "same-site" },
+  { "sec-fetch-site": "none" },
+];
+
+test("what no page of ours sent changes nothing", async () => {
+  const cookie = await signInAs(service, { name: "Forged" });
+  const { secret } = await makeUserLink(service, { name: "Forged" });
+  const { host } = new URL(service.address);
+  for (const headers of FORGED) {
+    for (const path of ["/enter", "/sign-out"]) {
+      const answer = await send(service, path, { host, cookie, ...headers }, `secret=${secret}`);
+      assert.equal(answer.status, 403, `${path} ${JSON.stringify(headers)}`);
+      assert.equal(answer.headers["set-cookie"], undefined);
+    }
+  }
+  const evil = { host: "evil.example", origin: "http://evil.example", "sec-fetch-site": "same-origin" };
+  assert.equal((await send(service, "/enter", evil, `secret=${secret}`)).status, 403);
+  assert.equal((await send(service, "/w", { host, cookie })).status, 200, "still signed in");
+  assert.equal((await postForm(service, "/enter", { secret })).status, 303, "still unused");
+});
+
+test("an action allows POST alone, and a page GET alone", async () => {
+  const signOut = await fetch(`${service.address}/sign-out`);
+  assert.deepEqual([signOut.status, signOut.headers.get("allow")], [405, "POST"]);
+  for (const path of ["/", "/w", "/sign-in"]) {
+    const posted = await postForm(service, path, {});
+    assert.deepEqual([posted.status, posted.headers.get("allow")], [405, "GET, HEAD"], path);
+  }
+  const put = await fetch(`${service.address}/enter`, { method: "PUT" });
+  assert.deepEqual([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"]);
+});
+
+test("a body that is no form, or a long one, is refused", async () => {
+  const headers = { host: new URL(service.address).host, origin: service.address };
+  assert.equal((await send(service, "/enter", headers, `secret=${"A".repeat(4000)}`)).status, 413);
+  const json = { ...headers, "content-type": "application/json" };
+  assert.equal((await send(service, "/enter", json, "{}")).status, 415);
+});
+
+test("with an https PUBLIC_URL the console has that host, over https for a year, and nobody signs in yet", async () => {
+  const own = { host: "returns.example" };
+  for (const path of ["/", "/enter", "/sign-in"]) {
+    const { status, text, headers } = await send(published, path, own);
+    assert.equal(status, 200);
+    assert.match(text, /Nobody can sign in to the console at an https address yet/u, path);
+    assert.equal(headers["strict-transport-security"], "max-age=31536000; includeSubDomains");
+    assert.doesNotMatch(text, /<form/u);
+  }
+  const local = await send(published, "/", { host: new URL(published.address).host });
+  assert.equal(local.status, 403);
+  assert.match(local.text, /href="https:\/\/returns\.example"/u);
+  const { secret } = await makeUserLink(published);
+  const posted = await send(
+    published,
+    "/enter",
+    { ...own, origin: "https://returns.example" },
+    `secret=${secret}`,
+  );
+  assert.equal(posted.status, 403);
+  assert.equal(posted.headers["set-cookie"], undefined);
+});
+
+test("several workspaces are chosen from, and / leads to the one looked at last", async () => {
+  const [first, second] = [await createTenant(service.database), await createTenant(service.database)];
+  const cookie = await signInAs(service, { name: "Agency", shopDomain: first.shopDomain });
+  await makeUserLink(service, { name: "Agency", shopDomain: second.shopDomain });
+  const home = (): Promise<Response> =>
+    fetch(`${service.address}/`, { redirect: "manual", headers: { cookie } });
+  assert.equal((await home()).headers.get("location"), "/w");
+  const text = await (await fetch(`${service.address}/w`, { headers: { cookie } })).text();
+  for (const { shopDomain } of [first, second]) assert.ok(text.includes(`href="/w/${shopDomain}"`));
+  await service.database.query("update console_user set last_shop_key = $1 where name = 'Agency'", [
+    second.shopKey,
+  ]);
+  assert.equal((await home()).headers.get("location"), `/w/${second.shopDomain}`);
+  await service.database.query("delete from workspace_member where shop_key = $1", [second.shopKey]);
+  assert.equal((await home()).headers.get("location"), `/w/${first.shopDomain}`);
+});
+
+test("without a console / leads to the guides, and its other paths are nothing", async () => {
+  const without = await startTestService({ CONSOLE: "off" });
+  try {
+    const home = await fetch(`${without.address}/`, { redirect: "manual" });
+    assert.deepEqual([home.status, home.headers.get("location")], [302, "/docs"]);
+    for (const path of ["/enter", "/sign-in", "/w", "/assets/enter.js"]) {
+      assert.equal((await fetch(`${without.address}${path}`)).status, 404, path);
+    }
+    assert.equal((await postForm(without, "/sign-out", {})).status, 404);
+  } finally {
+    await without.stop();
+  }
+});

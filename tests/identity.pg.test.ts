@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openConnections } from "./support/database.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
+import type { Database } from "../src/store/database.ts";
+import { runTask } from "../src/worker/tasks.ts";
+import { createIdentity } from "../src/identity/identity.ts";
+import type { Identity } from "../src/identity/identity.ts";
+import { makeLink } from "../src/identity/link.ts";
+import { ensurePerson } from "../src/identity/person.ts";
+import { hashSecret } from "../src/identity/secret.ts";
+
+const START_MS = Date.parse("2026-11-01T08:00:00Z");
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let control: ControlDatabase;
+let database: Database;
+let identity: Identity;
+/** The clock of these tests. */
+let nowMs = START_MS;
+const now = (): Date => new Date(nowMs);
+
+before(async () => {
+  control = await openControlDatabase();
+  database = openConnections(control.url, { maxConnections: 12 });
+  identity = createIdentity(database, now);
+});
+after(async () => {
+  await database.close();
+  await control.stop();
+});
+
+async function linkFor(name: string): Promise<string> {
+  return database.transaction(async (connection) => {
+    const { person } = await ensurePerson(connection, name, now());
+    return (await makeLink(connection, person.user_id, now())).secret;
+  });
+}
+
+async function signIn(name: string, oldSession: string | null = null): Promise<string> {
+  const oldHash = oldSession === null ? null : hashSecret(oldSession);
+  const result = await identity.signIn(await linkFor(name), oldHash);
+  assert.equal(result.outcome, "signed_in");
+  return result.outcome === "signed_in" ? result.session : "";
+}
+
+const nameOf = async (session: string): Promise<string | null> =>
+  (await identity.readSession(hashSecret(session) as Buffer))?.name ?? null;
+
+let asked = 0;
+const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
+  database.rows<Row>({ name: `session_test_${(asked += 1)}`, text }, values);
+
+test("of fifty who use one link at once, one is signed in", async () => {
+  const secret = await linkFor("raced");
+  const results = await Promise.all(Array.from({ length: 50 }, () => identity.signIn(secret, null)));
+  const outcomes = results.map(({ outcome }) => outcome);
+  assert.equal(outcomes.filter((outcome) => outcome === "signed_in").length, 1);
+  assert.equal(outcomes.filter((outcome) => outcome === "used").length, 49);
+});
+
+test("a link works until its ten minutes are over", async () => {
+  const [used, late] = [await linkFor("in time"), await linkFor("in time")];
+  nowMs += 10 * MINUTE_MS - 1;
+  assert.equal((await identity.signIn(used, null)).outcome, "signed_in");
+  nowMs += 1;
+  assert.equal((await identity.signIn(late, null)).outcome, "expired");
+});
+
+test("a session ends after twelve hours without use", async () => {
+  const session = await signIn("idle");
+  nowMs += 12 * HOUR_MS - 1;
+  assert.equal(await nameOf(session), "idle");
+  nowMs += 12 * HOUR_MS - 1;
+  assert.equal(await nameOf(session), "idle");
+  nowMs += 12 * HOUR_MS;
+  assert.equal(await nameOf(session), null);
+});
+
+test("a session ends after seven days, however much it is used", async () => {
+  const session = await signIn("busy");
+  const endMs = nowMs + 7 * 24 * HOUR_MS;
+  while (nowMs + 6 * HOUR_MS < endMs) {
+    nowMs += 6 * HOUR_MS;
+    assert.equal(await nameOf(session), "busy");
+  }
+  nowMs = endMs - 1;
+  assert.equal(await nameOf(session), "busy");
+  nowMs = endMs;
+  assert.equal(await nameOf(session), null);
+});
+
+test("that a session is in use is written every five minutes at most", async () => {
+  const session = await signIn("seen");
+  const seenMs = async (): Promise<number> => {
+    const [row] = await ask<{ last_seen_at: Date }>(
+      "select last_seen_at from console_session where session_hash = $1",
+      [hashSecret(session)],
+    );
+    return row?.last_seen_at.getTime() ?? 0;
+  };
+  const beganMs = nowMs;
+  nowMs += 5 * MINUTE_MS - 1;
+  await nameOf(session);
+  assert.equal(await seenMs(), beganMs);
+  nowMs += 1;
+  await nameOf(session);
+  assert.equal(await seenMs(), nowMs);
+});
+
+test("of eleven sessions of a person the oldest ends, and other people's stay", async () => {
+  const other = await signIn("other");
+  const sessions: string[] = [];
+  for (let index = 0; index < 11; index++) {
+    sessions.push(await signIn("many"));
+    nowMs += 1000;
+  }
+  const names = await Promise.all(sessions.map(nameOf));
+  assert.deepEqual(names, [null, ...Array.from({ length: 10 }, () => "many")]);
+  assert.equal(await nameOf(other), "other");
+});
+
+test("of many sign-ins at once ten sessions last", async () => {
+  const links = [];
+  for (let index = 0; index < 24; index++) links.push(await linkFor("crowd"));
+  await Promise.all(links.map((secret) => identity.signIn(secret, null)));
+  const rows = await ask(
+    "select from console_session join console_user using (user_id) where name = 'crowd'",
+  );
+  assert.equal(rows.length, 10);
+});
+
+test("a new session ends the one that the browser had, also another person's", async () => {
+  const older = await signIn("one of two");
+  const session = await signIn("two of two", older);
+  assert.deepEqual([await nameOf(older), await nameOf(session)], [null, "two of two"]);
+});
+
+test("the worker's upkeep forgets links that have expired and sessions that have ended", async () => {
+  const session = await signIn("kept");
+  await linkFor("kept");
+  nowMs += 12 * HOUR_MS;
+  const kept = await signIn("kept");
+  const keptLink = hashSecret(await linkFor("kept"));
+  const log = {
+    info: () => {},
+    warn: () => {},
+    error: (_fields: object, message: string) => assert.fail(message),
+  };
+  await runTask({ database, now, log }, "upkeep");
+  const sessions = await ask<{ session_hash: Buffer }>("select session_hash from console_session");
+  assert.deepEqual(
+    sessions.map(({ session_hash: hash }) => hash),
+    [hashSecret(kept)],
+  );
+  assert.notEqual(kept, session);
+  const links = await ask<{ link_hash: Buffer; used_at: Date | null }>(
+    "select link_hash, used_at from console_link where used_at is null",
+  );
+  assert.deepEqual(
+    links.map(({ link_hash: hash }) => hash),
+    [keptLink],
+  );
+});
+
+test("the first person is the only operator, and whom a call without a name means", async () => {
+  const people = await ask<{ name: string }>("select name from console_user where is_operator");
+  assert.deepEqual(people, [{ name: "raced" }]);
+  const found = await database.transaction((connection) => ensurePerson(connection, null, now()));
+  assert.deepEqual([found.person.name, found.isNew], ["raced", false]);
+});
