@@ -25,7 +25,7 @@ import type { ConsoleSite } from "./request-rules.ts";
 import { broken } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { createSessionCookie } from "./session-cookie.ts";
-import { createSignInLimit } from "./sign-in-limit.ts";
+import { createMinuteLimit } from "./minute-limit.ts";
 
 export type EntranceOptions = { identity: Identity; site: ConsoleSite; now: () => Date };
 
@@ -45,6 +45,8 @@ type Handlers = { get?: Handler; post?: Handler };
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
 const FORM_LIMIT_BYTES = 2048;
+/** Of one address. */
+const SIGN_INS_PER_MINUTE = 30;
 /** Not "cookies": it would sign people out of every other service of the domain, or of localhost. */
 const CLEARED_DATA = '"cache", "storage"';
 
@@ -125,7 +127,7 @@ function createSignIn(
   { identity, site, now }: EntranceOptions,
   { sessionHashOf, write }: SessionPlace,
 ): Handler {
-  const admits = createSignInLimit();
+  const admits = createMinuteLimit(SIGN_INS_PER_MINUTE);
   return async (request, reply) => {
     if (site.publicOrigin !== null) {
       noteRefusal(request, "nobody can sign in at an https address yet");

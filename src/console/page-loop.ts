@@ -5,10 +5,12 @@ import { REST_WORDS } from "../contract/vocabulary.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { html } from "../lib/html.ts";
+import { isLostDatabase } from "../lib/lost-database.ts";
 import type { ConsoleOptions } from "./console.ts";
 import type { Entrance } from "./entrance.ts";
 import { layout } from "./layout.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
+import { createMinuteLimit } from "./minute-limit.ts";
 import { addressOf, openCall } from "./page-call.ts";
 import type { OpenCall, OperationByName } from "./page-call.ts";
 import { ROLES } from "./page.ts";
@@ -16,14 +18,27 @@ import type { Page, PageFile, View } from "./page.ts";
 import { problemsOf } from "./problems.ts";
 import { FILES, PAGES } from "./registry.ts";
 import { sendHtml } from "./send.ts";
-import { BILLING_INACTIVE, NOT_FOUND, badInput, broken, forbidden, notReady, tooMany } from "./state-page.ts";
+import {
+  BILLING_INACTIVE,
+  DATABASE_AWAY,
+  NOT_FOUND,
+  TOO_MANY_PAGES,
+  badInput,
+  broken,
+  forbidden,
+  notReady,
+  tooMany,
+} from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf } from "./views/as-of.ts";
 
-type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "identity" | "site"> & {
+type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "now" | "identity" | "site"> & {
   entrance: Entrance;
 };
+/** Of one session. */
+const PAGES_PER_MINUTE = 300;
+
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 /** The loop over the registry: address, session, member, page, role, data, view. */
@@ -35,30 +50,44 @@ export function createPageLoop(options: PageLoopOptions) {
     return operation;
   };
   const sendPage = pageSender(options, operationOf);
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { entrance } = options;
-    const refused = entrance.guard(request, reply);
-    if (refused !== null) return refused;
+  const admits = createMinuteLimit(PAGES_PER_MINUTE);
+  const serve = async (exchange: Exchange): Promise<FastifyReply> => {
+    const { request, reply } = exchange;
     const { shopDomain, path } = placeOf(request);
-    const sessionHash = entrance.sessionHashOf(request);
+    const sessionHash = options.entrance.sessionHashOf(request);
     if (sessionHash === null) return reply.redirect("/sign-in", 303);
+    if (!admits(sessionHash.toString("base64"), options.now())) {
+      return sendState({ request, reply: reply.header("Retry-After", "60") }, TOO_MANY_PAGES, null);
+    }
     const member = await options.admitMember({ sessionHash, shopDomain });
     if (member === "signed_out") return reply.redirect("/sign-in", 303);
-    if (member === "not_found") return sendState({ request, reply }, NOT_FOUND, null);
+    if (member === "not_found") return sendState(exchange, NOT_FOUND, null);
     const { userId, visit, workspace } = member;
     await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
     const found = FILES.find((file) => file.path === path) ?? PAGES.find((page) => page.path === path);
-    if (found === undefined) return sendState({ request, reply }, NOT_FOUND, member);
+    if (found === undefined) return sendState(exchange, NOT_FOUND, member);
     request.log = request.log.child({ page: found.name, user_id: userId });
     try {
       const state = stateOf(member, found);
-      if (state !== null) return await sendState({ request, reply }, state, member);
-      if ("view" in found) return await sendPage({ request, reply }, found, member);
+      if (state !== null) return await sendState(exchange, state, member);
+      if ("view" in found) return await sendPage(exchange, found, member);
       const parameters = () => parseQueryString(request.raw.url ?? "");
       const answer = await operationOf(found.endpoint).read(member, { words: REST_WORDS, parameters });
       return await sendAnswer(reply, answer);
     } catch (error) {
-      return sendState({ request, reply }, stateOfError(error, request, member), member);
+      if (!(error instanceof ApiError)) throw error;
+      return sendState(exchange, stateOfRefusal(error, request, member), member);
+    }
+  };
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const refused = options.entrance.guard(request, reply);
+    if (refused !== null) return refused;
+    try {
+      return await serve({ request, reply });
+    } catch (error) {
+      request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+      const state = isLostDatabase(error) ? DATABASE_AWAY : broken(request.id);
+      return sendState({ request, reply: reply.header("Retry-After", "5") }, state, null);
     }
   };
 }
@@ -92,17 +121,22 @@ function stateOf(member: MemberAdmission, found: Page | PageFile): StatePage | n
   return member.readiness === "ready" || !("view" in found) ? null : notReady(member.readiness);
 }
 
-function stateOfError(error: unknown, request: FastifyRequest, { readiness }: MemberAdmission): StatePage {
-  if (error instanceof ApiError) {
-    const [path = ""] = (request.raw.url ?? "").split("?", 1);
-    if (error.code === "invalid_request") return badInput(error.message, path);
-    if (error.code === "forbidden") return forbidden(error.message);
-    if (error.code === "rate_limited") return tooMany(error.message);
-    if (error.code === "not_found") return NOT_FOUND;
-    if (error.code === "not_ready") return notReady(readiness);
+/** The API's refusal as a page. */
+function stateOfRefusal(error: ApiError, request: FastifyRequest, { readiness }: MemberAdmission): StatePage {
+  switch (error.code) {
+    case "invalid_request":
+      return badInput(error.message, (request.raw.url ?? "").split("?", 1)[0] ?? "");
+    case "forbidden":
+      return forbidden(error.message);
+    case "rate_limited":
+      return tooMany(error.message);
+    case "not_found":
+      return NOT_FOUND;
+    case "not_ready":
+      return notReady(readiness);
+    default:
+      throw error;
   }
-  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
-  return broken(request.id);
 }
 
 function pageSender(options: PageLoopOptions, operationOf: OperationByName) {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSignInLimit } from "./sign-in-limit.ts";
+import { createMinuteLimit } from "./minute-limit.ts";
 
 test("an address has thirty attempts in each minute of the clock", () => {
-  const admits = createSignInLimit();
+  const admits = createMinuteLimit(30);
   const at = new Date("2026-11-01T08:00:10Z");
   const attempts = Array.from({ length: 31 }, () => admits("192.0.2.1", at));
   assert.equal(attempts.filter(Boolean).length, 30);
