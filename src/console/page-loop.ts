@@ -116,7 +116,10 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
       workspace: workspaceOf(member, page),
       above: asOf(call.answers, member),
       body,
-      below: apiBox(call.requests, options.site.publicOrigin ?? `http://${request.headers.host}`),
+      below:
+        status === 200
+          ? apiBox(call.requests, options.site.publicOrigin ?? `http://${request.headers.host}`)
+          : null,
     });
     return sendHtml(request, reply, status, markup);
   };
