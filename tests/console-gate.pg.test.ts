@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, mock, test } from "node:test";
 import { exportReport } from "../src/contract/export-report.ts";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
 import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
@@ -212,6 +212,41 @@ describe("a change bites on the very next page, as it does for the API", () => {
 test("a page that is not there is 404, as in the API", async () => {
   await expectAll(404, ["/nothing", "/report/more", "/export"]);
   assert.equal((await service.call("/api/v1/nothing", { token: tenant.token })).status, 404);
+});
+
+test("a session has 300 pages a minute: 429 with Retry-After, and another session goes on", async () => {
+  mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  try {
+    const own = await signInAs(service, { name: "Hasty", shopDomain: tenant.shopDomain });
+    const open = () => getPage(service, own, tenant, "/nothing");
+    for (let pages = 0; pages < 300; pages += 1) assert.equal((await open()).status, 404);
+    const { status, headers } = await open();
+    assert.deepEqual([status, headers.get("retry-after")], [429, "60"]);
+    assert.equal((await get("/nothing")).status, 404);
+    mock.timers.tick(60_000);
+    assert.equal((await open()).status, 404);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a page that goes wrong is a plain 500 with the id of its request, whatever was asked first", async () => {
+  const { database, logs } = service;
+  for (const table of ["workspace_member", "cohort"]) {
+    await database.query("update workspace set data_version = data_version + 1");
+    await database.query(`alter table ${table} rename to ${table}_away`);
+    const page = await get("/report");
+    await database.query(`alter table ${table}_away rename to ${table}`);
+    assert.equal(page.status, 500, table);
+    assert.match(page.headers.get("content-type") ?? "", /^text\/html/u);
+    assert.ok(page.text.includes(page.headers.get("x-request-id") ?? "none"));
+    assert.doesNotMatch(page.text, /relation|does not exist/u);
+    assert.ok(
+      logs.some((line) => line.includes(`relation \\"${table}\\" does not exist`)),
+      table,
+    );
+  }
+  await expectAll(200);
 });
 
 test("bad input is refused with the API's sentence", async () => {

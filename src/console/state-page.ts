@@ -2,7 +2,7 @@ import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 
 /** A page that says why there is no other: its status, and what the reader can do next. */
-export type StatePage = { status: number; title: string; body: Html };
+export type StatePage = { status: number; title: string; body: Html; retryAfterSeconds?: number };
 
 /** The same bytes for a workspace that is missing and one that is somebody else's. */
 export const NOT_FOUND: StatePage = {
@@ -73,9 +73,10 @@ export function badInput(sentence: string, freshHref: string): StatePage {
   };
 }
 
-export function tooMany(sentence: string): StatePage {
+export function tooMany(sentence: string, retryAfterSeconds: number): StatePage {
   return {
     status: 429,
+    retryAfterSeconds,
     title: "One moment",
     body: html`<h1>One moment</h1>
       <p>${sentence}</p>`,
