@@ -1,9 +1,9 @@
 const MINUTE_MS = 60_000;
 
-/** Counts one of `key`; false = it has used up those of this minute. */
+/** Counts a request under a key, such as an address; false = the key has used up its requests of this minute. */
 export type MinuteLimit = (key: string, now: Date) => boolean;
 
-/** Minutes of the clock, in this process: what it remembers of one is forgotten with the first attempt of the next. */
+/** Minutes of the clock, in this process: what it remembers of one is forgotten with the first request of the next. */
 export function createMinuteLimit(mostPerMinute: number): MinuteLimit {
   const counts = new Map<string, number>();
   let minute = 0;

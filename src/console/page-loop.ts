@@ -22,7 +22,6 @@ import {
   BILLING_INACTIVE,
   DATABASE_AWAY,
   NOT_FOUND,
-  TOO_MANY_PAGES,
   badInput,
   broken,
   forbidden,
@@ -33,13 +32,18 @@ import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf } from "./views/as-of.ts";
 
-type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "now" | "identity" | "site"> & {
+type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "identity" | "site" | "now"> & {
   entrance: Entrance;
 };
-/** Of one session. */
-const PAGES_PER_MINUTE = 300;
-
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
+
+/** Of one session. */
+const MOST_PAGES_PER_MINUTE = 300;
+const TOO_MANY_PAGES = new ApiError(
+  "rate_limited",
+  `You have opened more than ${MOST_PAGES_PER_MINUTE} pages within a minute. Wait a minute, then go on.`,
+  { retryAfterSeconds: 60 },
+);
 
 /** The loop over the registry: address, session, member, page, role, data, view. */
 export function createPageLoop(options: PageLoopOptions) {
@@ -50,44 +54,34 @@ export function createPageLoop(options: PageLoopOptions) {
     return operation;
   };
   const sendPage = pageSender(options, operationOf);
-  const admits = createMinuteLimit(PAGES_PER_MINUTE);
-  const serve = async (exchange: Exchange): Promise<FastifyReply> => {
-    const { request, reply } = exchange;
-    const { shopDomain, path } = placeOf(request);
-    const sessionHash = options.entrance.sessionHashOf(request);
-    if (sessionHash === null) return reply.redirect("/sign-in", 303);
-    if (!admits(sessionHash.toString("base64"), options.now())) {
-      return sendState({ request, reply: reply.header("Retry-After", "60") }, TOO_MANY_PAGES, null);
-    }
-    const member = await options.admitMember({ sessionHash, shopDomain });
-    if (member === "signed_out") return reply.redirect("/sign-in", 303);
-    if (member === "not_found") return sendState(exchange, NOT_FOUND, null);
-    const { userId, visit, workspace } = member;
-    await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
-    const found = FILES.find((file) => file.path === path) ?? PAGES.find((page) => page.path === path);
-    if (found === undefined) return sendState(exchange, NOT_FOUND, member);
-    request.log = request.log.child({ page: found.name, user_id: userId });
+  const admits = createMinuteLimit(MOST_PAGES_PER_MINUTE);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { entrance, now } = options;
+    const refused = entrance.guard(request, reply);
+    if (refused !== null) return refused;
+    let member: MemberAdmission | null = null;
     try {
+      const { shopDomain, path } = placeOf(request);
+      const sessionHash = entrance.sessionHashOf(request);
+      if (sessionHash === null) return await reply.redirect("/sign-in", 303);
+      const admission = await options.admitMember({ sessionHash, shopDomain });
+      if (admission === "signed_out") return await reply.redirect("/sign-in", 303);
+      if (!admits(sessionHash.toString("hex"), now())) throw TOO_MANY_PAGES;
+      if (admission === "not_found") return await sendState({ request, reply }, NOT_FOUND, null);
+      member = admission;
+      const { userId, visit, workspace } = member;
+      await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
+      const found = FILES.find((file) => file.path === path) ?? PAGES.find((page) => page.path === path);
+      if (found === undefined) return await sendState({ request, reply }, NOT_FOUND, member);
+      request.log = request.log.child({ page: found.name, user_id: userId });
       const state = stateOf(member, found);
-      if (state !== null) return await sendState(exchange, state, member);
-      if ("view" in found) return await sendPage(exchange, found, member);
+      if (state !== null) return await sendState({ request, reply }, state, member);
+      if ("view" in found) return await sendPage({ request, reply }, found, member);
       const parameters = () => parseQueryString(request.raw.url ?? "");
       const answer = await operationOf(found.endpoint).read(member, { words: REST_WORDS, parameters });
       return await sendAnswer(reply, answer);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      return sendState(exchange, stateOfRefusal(error, request, member), member);
-    }
-  };
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const refused = options.entrance.guard(request, reply);
-    if (refused !== null) return refused;
-    try {
-      return await serve({ request, reply });
-    } catch (error) {
-      request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
-      const state = isLostDatabase(error) ? DATABASE_AWAY : broken(request.id);
-      return sendState({ request, reply: reply.header("Retry-After", "5") }, state, null);
+      return sendState({ request, reply }, stateOfError(error, request, member), member);
     }
   };
 }
@@ -121,22 +115,17 @@ function stateOf(member: MemberAdmission, found: Page | PageFile): StatePage | n
   return member.readiness === "ready" || !("view" in found) ? null : notReady(member.readiness);
 }
 
-/** The API's refusal as a page. */
-function stateOfRefusal(error: ApiError, request: FastifyRequest, { readiness }: MemberAdmission): StatePage {
-  switch (error.code) {
-    case "invalid_request":
-      return badInput(error.message, (request.raw.url ?? "").split("?", 1)[0] ?? "");
-    case "forbidden":
-      return forbidden(error.message);
-    case "rate_limited":
-      return tooMany(error.message);
-    case "not_found":
-      return NOT_FOUND;
-    case "not_ready":
-      return notReady(readiness);
-    default:
-      throw error;
+function stateOfError(error: unknown, request: FastifyRequest, member: MemberAdmission | null): StatePage {
+  if (error instanceof ApiError) {
+    const [path = ""] = (request.raw.url ?? "").split("?", 1);
+    if (error.code === "invalid_request") return badInput(error.message, path);
+    if (error.code === "forbidden") return forbidden(error.message);
+    if (error.code === "rate_limited") return tooMany(error.message, error.retryAfterSeconds ?? 1);
+    if (error.code === "not_found") return NOT_FOUND;
+    if (error.code === "not_ready") return notReady(member?.readiness ?? "");
   }
+  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+  return isLostDatabase(error) ? DATABASE_AWAY : broken(request.id);
 }
 
 function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
@@ -172,9 +161,10 @@ async function viewOf(page: Page, call: OpenCall): Promise<View & { status: numb
 
 function sendState(
   { request, reply }: Exchange,
-  { status, title, body }: StatePage,
+  { status, title, body, retryAfterSeconds }: StatePage,
   member: MemberAdmission | null,
 ): Promise<FastifyReply> {
+  if (retryAfterSeconds !== undefined) reply.header("Retry-After", String(retryAfterSeconds));
   const markup = layout({
     title,
     scripts: [],
