@@ -21,7 +21,7 @@ import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf } from "./views/as-of.ts";
 
-type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "site"> & {
+type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "identity" | "site"> & {
   entrance: Entrance;
 };
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
@@ -41,8 +41,8 @@ export function createPageLoop(options: PageLoopOptions) {
     if (refused !== null) return refused;
     const { shopDomain, path } = placeOf(request);
     const sessionHash = entrance.sessionHashOf(request);
-    if (sessionHash === null || (await entrance.signedIn(request)) === null)
-      return reply.redirect("/sign-in", 303);
+    const person = await entrance.signedIn(request);
+    if (sessionHash === null || person === null) return reply.redirect("/sign-in", 303);
     const member = await options.admitMember({ sessionHash, shopDomain });
     if (member === "signed_out") return reply.redirect("/sign-in", 303);
     if (member === "not_found") return sendState({ request, reply }, NOT_FOUND, null);
@@ -50,6 +50,7 @@ export function createPageLoop(options: PageLoopOptions) {
     if (found === undefined) return sendState({ request, reply }, NOT_FOUND, member);
     request.log = request.log.child({ page: found.name });
     try {
+      await options.identity.noteWorkspace(person, member.workspace.shopKey);
       const state = stateOf(member, found);
       if (state !== null) return await sendState({ request, reply }, state, member);
       if ("view" in found) return await sendPage({ request, reply }, found, member);

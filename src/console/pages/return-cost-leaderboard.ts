@@ -192,12 +192,12 @@ function margin({ answer, amount }: Cells, path: string, coverage: number): Html
 
 function notes(rates: Exclude<Costs, null>["rates"], areFew: boolean, hasMargin: boolean): Html {
   return html`${
-      areFew &&
-      html`<p class="note">
+    areFew &&
+    html`<p class="note">
         Few units: fewer than ${figure(rates, "min_sold_units", count)} were sold, so a single return moves
         the rate far.
       </p>`
-    }
+  }
     <p class="note">
       ${
         hasMargin
