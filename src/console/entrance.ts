@@ -107,7 +107,7 @@ function pagesOf(identity: Identity, site: ConsoleSite, signedIn: Entrance["sign
   const choose: Handler = async (request, reply) => {
     const person = await signedIn(request);
     if (person === null) return reply.redirect("/sign-in", 303);
-    return send(reply, chooser(await identity.workspacesOf(person.userId)));
+    return send(reply, chooser(await identity.workspacesOf(person.userId)), person.name);
   };
   return {
     "/": { get: home },
@@ -185,11 +185,15 @@ function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequ
   return send(reply.header("Retry-After", "1"), broken(request.id));
 }
 
-function send(reply: FastifyReply, { status, title, body }: StatePage): FastifyReply {
+function send(
+  reply: FastifyReply,
+  { status, title, body }: StatePage,
+  userName: string | null = null,
+): FastifyReply {
   const page = layout({
     title,
     scripts: [CONSOLE_ASSETS.enterScript],
-    userName: null,
+    userName,
     workspace: null,
     above: null,
     body: html`<article class="state">${body}</article>`,
