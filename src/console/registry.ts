@@ -1,5 +1,6 @@
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
+import { cohorts } from "./pages/cohorts.ts";
 import { overview } from "./pages/overview.ts";
 import { products } from "./pages/products.ts";
 import { report } from "./pages/report.ts";
@@ -11,6 +12,7 @@ import { saleEvents } from "./pages/sale-events.ts";
 export const PAGES: readonly Page[] = [
   overview,
   report,
+  cohorts,
   returnRateLeaderboard,
   returnCostLeaderboard,
   products,

@@ -6,9 +6,10 @@ import { count } from "../format.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { pick } from "../selection.ts";
-import { filterForm, selectField, textField } from "../views/filters.ts";
+import { filterForm, textField } from "../views/filters.ts";
 import { pageLinks } from "../views/page-links.ts";
 import { dataTable } from "../views/table.ts";
+import { tabs } from "../views/tabs.ts";
 
 const PATH = "/products";
 const TITLE = "Products";
@@ -24,7 +25,7 @@ export const products = definePage<Entities>({
   path: PATH,
   role: "viewer",
   link: TITLE,
-  data: (call) => call.read("entities", "entities", { limit: LIMIT, ...call.query }),
+  data: (call) => call.read("entities", "entities", { limit: LIMIT, ...call.query, type: typeOf(call) }),
   view: (answer, call) => ({
     title: title(call),
     body: html`<h1>${TITLE}</h1>
@@ -43,20 +44,31 @@ function title({ query }: PageCall): string {
   return searched === "" ? TITLE : `${TITLE}: ${searched}`;
 }
 
+/** People look for products first, and search in everything. */
+function typeOf({ query }: PageCall): string {
+  return query["type"] ?? ((query["q"] ?? "") === "" ? "product" : "all");
+}
+
 const TYPES = [
-  ["all", "everything"],
-  ["product", "products"],
+  ["product", "Products"],
   ["sku", "SKUs"],
-  ["product_group", "families and categories"],
+  ["product_group", "Families and categories"],
+  ["all", "Everything"],
 ] as const;
 
 function form(call: PageCall): Html {
   const { query } = call;
-  return filterForm(call, PATH, pick(query, CARRIED), [
+  const { cursor: _cursor, ...rest } = query;
+  const search = filterForm(call, PATH, pick(query, ["type", ...CARRIED]), [
     textField("q", "Search name, SKU or vendor", query["q"], "search"),
-    selectField("type", "List", query["type"] ?? "all", TYPES),
-    textField("vendor", "Vendor", query["vendor"]),
+    textField("vendor", "Only this vendor", query["vendor"]),
   ]);
+  const kinds = TYPES.map(([type, text]) => ({
+    text,
+    href: call.href(PATH, { ...rest, type }),
+    isCurrent: type === typeOf(call),
+  }));
+  return html`${search} ${tabs("Kinds", kinds)}`;
 }
 
 const COLUMNS = ["Name", "Kind", "Belongs to", "Vendor"].map((text) => ({ text }));
@@ -92,14 +104,18 @@ function kindText({ type, product_group_type }: Entities["body"]["data"][number]
 }
 
 function nothing(call: PageCall): Html {
-  const { q = "", type = "all", vendor = "" } = call.query;
-  const isFiltered = q !== "" || vendor !== "" || type !== "all";
-  if (!isFiltered) {
-    return html`<p class="banner">The catalogue is empty. It fills with the first import or sync.</p>`;
+  const { q = "", vendor = "" } = call.query;
+  const carried = pick(call.query, CARRIED);
+  if (q === "" && vendor === "") {
+    return html`<p class="banner">Nothing of this kind yet. It comes with the first import or sync.</p>`;
   }
+  const everything = call.href(PATH, { ...carried, q, vendor, type: "all" });
   return html`<p class="banner">
-    Nothing matches${q !== "" && html` “${q}”`}${vendor !== "" && html`, vendor “${vendor}”`}. A vendor counts
-    as it is written in the store; a search also takes parts of words.
-    <a href="${call.href(PATH, pick(call.query, CARRIED))}">Show everything</a>
+    Nothing matches${q !== "" && html` “${q}”`}${vendor !== "" && html`, vendor “${vendor}”`}. A search takes
+    parts of words; a vendor counts as it is written in the store.
+    ${typeOf(call) !== "all" && html`<a href="${everything}">Search everything</a> · `}<a
+      href="${call.href(PATH, carried)}"
+      >Show all products</a
+    >
   </p>`;
 }

@@ -26,7 +26,7 @@ export function earlyWarningFacts(answer: Alerts, index: number, call: PageCall)
       <div class="usual">
         <dt>Expected by now</dt>
         <dd><strong>${figure(answer, `${path}/expected_lines`, oneDecimal)}</strong> at its usual rate</dd>
-        <dd>${bar([expected / longest])}</dd>
+        <dd>${bar([expected / longest], null, "quiet")}</dd>
       </div>
     </dl>
     ${facts([
@@ -96,7 +96,7 @@ export function spikeFacts(answer: Alerts, index: number): Html {
       <div class="usual">
         <dt>The six months before</dt>
         <dd><strong>${figure(answer, `${path}/baseline_rate`, percent)}</strong></dd>
-        <dd>${bar([baseline / longest])}</dd>
+        <dd>${bar([baseline / longest], null, "quiet")}</dd>
       </div>
     </dl>
     ${warned !== null && html`<p class="note">An early warning came on ${figure(answer, `${path}/early_warning_on`, day)}.</p>`}`;

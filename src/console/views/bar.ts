@@ -5,18 +5,23 @@ const DECIMALS = 100;
 
 /**
  * A bar inside a table cell, which repeats the figures beside it for the eye. `parts`: lengths that follow each other, as
- * shares of the longest bar of the table; `mark`: a line across it, the same way.
+ * shares of the longest bar of the table; `mark`: a line across it, the same way. A "quiet" bar is what others are
+ * measured by.
  */
-export function bar(parts: readonly number[], mark: number | null = null): Html {
+export function bar(
+  parts: readonly number[],
+  mark: number | null = null,
+  look: "plain" | "quiet" = "plain",
+): Html {
   let from = 0;
   const rectangles = parts.map((part, index) => {
     const x = from;
     from += part;
     return html`<rect class="part-${index + 1}" x="${share(x)}" width="${share(part)}" height="100%" />`;
   });
-  return html`<svg class="bar" aria-hidden="true">
+  return html`<svg class="bar ${look}" aria-hidden="true">
     ${rectangles}${
-      mark !== null && html`<line class="mark" x1="${share(mark)}" x2="${share(mark)}" y1="0" y2="100%" />`
+      mark !== null && html`<line class="mark" x1="${share(mark)}" x2="${share(mark)}" y1="-30%" y2="130%" />`
     }
   </svg>`;
 }

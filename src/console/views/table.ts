@@ -19,7 +19,7 @@ export function dataTable(
   return html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}">
     <table>
       <caption>
-        ${caption}
+        <span>${caption}</span>
       </caption>
       <thead>
         <tr>

@@ -1,0 +1,79 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { SELECTOR_NAMES } from "../../contract/parameters.ts";
+import { curvesChart } from "../charts/curves.ts";
+import { heatTable } from "../charts/heat.ts";
+import { figure } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { month } from "../format.ts";
+import { monthsOf } from "../months.ts";
+import type { MonthRange, ShownMonths } from "../months.ts";
+import { definePage } from "../page.ts";
+import type { BodyOf, PageCall, View } from "../page.ts";
+import { cohortStateOf, pick } from "../selection.ts";
+import { monthCoverage } from "../views/coverage.ts";
+import { csvHref, csvNote } from "../views/csv-link.ts";
+import { checkField, filterForm, monthFields, presets, windowField } from "../views/filters.ts";
+import { noCompleteMonth } from "../views/no-months.ts";
+import { selectionTitle } from "../views/selection-title.ts";
+
+const PATH = "/cohorts";
+const TITLE = "Cohorts";
+
+type Cohorts = { months: ShownMonths; answer: ApiAnswer<BodyOf<"report">> } | null;
+
+/** What share of each month's orders had come back by each age: a table of months, and the curves of the newest. */
+export const cohorts = definePage<Cohorts>({
+  name: "cohorts",
+  path: PATH,
+  role: "viewer",
+  link: TITLE,
+  data: async (call) => {
+    const months = await monthsOf(call);
+    if (months.range === null) return null;
+    const request = { ...cohortStateOf(call.query), ...months.range, reportSection: "curves" };
+    return { months, answer: await call.read("report", "report", request) };
+  },
+  view: (data, call) =>
+    data === null
+      ? { title: TITLE, body: html`<h1>${TITLE}</h1> ${noCompleteMonth(call)} ${form(call)}` }
+      : cohortsView(data, call),
+  refused: (call): View => ({ title: TITLE, body: html`<h1>${TITLE}</h1> ${form(call)}` }),
+});
+
+/** `range`: the months that are shown; without, those of the query. */
+function form(call: PageCall, range?: MonthRange): Html {
+  const { query } = call;
+  const { start_month = "", end_month = "" } = query;
+  return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "vendor"]), [
+    monthFields(range ?? { start_month, end_month }),
+    windowField(query, call.primaryWindowDays),
+    checkField("include_incomplete", "Include open months", query),
+    checkField("include_used_variants", "Include used variants", query),
+  ]);
+}
+
+function cohortsView({ months, answer }: Exclude<Cohorts, null>, call: PageCall): View {
+  const range = months.range as MonthRange;
+  const selection = selectionTitle(answer);
+  const { start_month: _first, end_month: _last, ...rolling } = cohortStateOf(call.query);
+  const state = { ...rolling, ...range };
+  const exportHref = csvHref(call, state);
+  const isWhole = answer.body.meta.selector.type === "workspace";
+  return {
+    title: `${TITLE}: ${selection}`,
+    body: html`<h1>${isWhole ? TITLE : `${TITLE}: ${selection}`}</h1>
+      <p class="lead">
+        How the orders of each month from ${figure(answer, "meta/start_month", month)} to
+        ${figure(answer, "meta/end_month", month)} came back as they aged. Along a row a month ripens; down a
+        column months of the same age compare.
+      </p>
+      <p>
+        <a href="${call.href("/report", months.isPinned ? state : rolling)}">Report of the same selection</a> ·
+        <a href="${call.href("/products", state)}">Choose a product, SKU or group</a>
+      </p>
+      ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
+      ${monthCoverage(answer, "summary", call.href(PATH, { ...state, include_incomplete: "true" }))}
+      ${heatTable({ answer, exportHref })} ${curvesChart({ answer, exportHref })} ${csvNote(exportHref)}`,
+  };
+}
