@@ -65,6 +65,7 @@ export default defineConfig({
     {
       files: ["src/**/*.ts"],
       rules: {
+        "house/html-places": "error",
         "house/no-reexport": "error",
         "house/registered-statements": "error",
         "max-lines-per-function": ["error", { max: 60, skipBlankLines: false, skipComments: false }],
@@ -104,6 +105,7 @@ export default defineConfig({
         "no-restricted-globals": "off",
         "no-restricted-imports": "off",
         "no-restricted-properties": "off",
+        "house/html-places": "off",
         "house/registered-statements": "off",
       },
     },

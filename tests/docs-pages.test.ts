@@ -81,6 +81,26 @@ test("a page may load nothing from elsewhere and holds nothing inline", async ()
   }
 });
 
+test("a page draws its pictures as their files do, with their words as a name", async () => {
+  const pictures = { cohorts: "numbers", complete: "numbers", windows: "numbers", "early-warning": "alerts" };
+  for (const [name, page] of Object.entries(pictures)) {
+    const file = readFileSync(join(root, "docs", "guides", "images", `${name}.svg`), "utf8").trimEnd();
+    const { body } = await get(`/docs/${page}`);
+    assert.ok(body.includes(file.slice(file.indexOf("\n"))), name);
+  }
+  assert.deepEqual(
+    Object.keys(pictures).toSorted(),
+    readdirSync(join(root, "docs", "guides", "images"))
+      .map((name) => name.replace(/\.svg$/u, ""))
+      .toSorted(),
+  );
+  const { body } = await get("/docs/numbers");
+  assert.match(
+    body,
+    /<svg role="img" aria-label="May is incomplete for the 30-day window until the end of June"/u,
+  );
+});
+
 test("documents carry the headers of every answer and say what methods they take", async () => {
   for (const path of ["/docs", "/openapi.json", "/llms.txt", "/docs/assets/docs.js"]) {
     const head = await server.inject({ method: "HEAD", url: path });

@@ -56,7 +56,7 @@ async function admitted(): Promise<MemberAdmission> {
 const change = (text: string, values: unknown[]) => service.database.query(text, values);
 
 test("a member is admitted with the workspace, the person and the role", async () => {
-  const { workspace, ...rest } = await admitted();
+  const { workspace, visit, ...rest } = await admitted();
   assert.deepEqual(rest, {
     userId: person.userId,
     userName: person.userName,
@@ -68,6 +68,8 @@ test("a member is admitted with the workspace, the person and the role", async (
     [workspace.shopKey, workspace.shopDomain, workspace.currencyCode, workspace.sources.length],
     [tenant.shopKey, tenant.shopDomain, "EUR", 1],
   );
+  assert.equal(visit.lastShopKey, null);
+  assert.equal(visit.endsAt.getTime() - visit.lastSeenAt.getTime(), HOUR_MS);
 });
 
 test("a page costs two statements of the registry, one for whoever is refused", async () => {

@@ -110,10 +110,6 @@ async function fillOldSchema(
     },
   ]);
   for (const table of KEPT) await put(table, rows[table] ?? []);
-  await put(
-    "cohort",
-    [...new Set(oldCohort(rows["order_line"] ?? []))].map((month) => oldMonth(month)),
-  );
 
   async function put(table: string, values: unknown[]): Promise<void> {
     const columns = await query<{ column_name: string }>(
@@ -156,32 +152,4 @@ function asBefore(row: Record<string, unknown>): Record<string, unknown> {
     value,
   ]);
   return { ...Object.fromEntries(named), ...(typeof reason === "string" ? { reason: reason.trim() } : {}) };
-}
-
-function oldCohort(lines: readonly unknown[]): string[] {
-  return lines.map((line) => (line as { cohort_month: string }).cohort_month);
-}
-
-/** The row that tells a migration which months there are; the rebuild replaces its figures. */
-function oldMonth(month: string): Record<string, unknown> {
-  const figures = [
-    "sold_units",
-    "returned_units",
-    "refunded_units",
-    "restocked_units",
-    "restocked_cost_minor",
-    "costed_sold_units",
-    "costed_returned_units",
-    "refund_minor",
-    "label_minor",
-    "returned_not_refunded_units",
-    "labeled_returned_units",
-  ];
-  return {
-    entity_kind: "workspace",
-    entity_key: "",
-    observation_window: "lifetime",
-    cohort_month: month,
-    ...Object.fromEntries(figures.map((name) => [name, 1])),
-  };
 }

@@ -1,4 +1,5 @@
 import { relative, sep } from "node:path";
+import { htmlPlaces } from "./html-rule.ts";
 import { importProblem, packageProblem, placeProblem, suffixProblem } from "./import-table.ts";
 import type { ImportTable } from "./import-table.ts";
 
@@ -88,6 +89,7 @@ const registeredStatements = {
 const plugin = {
   meta: { name: "house" },
   rules: {
+    "html-places": htmlPlaces,
     imports,
     "no-reexport": noReexport,
     "no-current-date": noCurrentDate,

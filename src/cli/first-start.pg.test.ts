@@ -28,6 +28,11 @@ test("the first start makes a demo store, also after it was cut off, and its thr
   assert.equal(leaderboard.data.rows[0].sku, summary.meta.selector.primarySku);
   assert.equal(report.data.return_reasons[0].reason, "defective");
 
+  assert.ok(text.indexOf("/enter#") < text.indexOf("curl "), "the link stands above the requests");
+  assert.equal(await openLink(text), "/w/demo-store.example");
+  const { stdout: link } = await runCommand(["user", "link"], environment);
+  assert.equal(await openLink(link), "/w/demo-store.example");
+
   const token = readFileSync(join(dataFolder, "demo-token"), "utf8").trim();
   assert.ok(text.includes(token));
   assert.equal(statSync(join(dataFolder, "demo-token")).mode & 0o777, 0o600);
@@ -44,6 +49,7 @@ test("the first start makes a demo store, also after it was cut off, and its thr
   const { code, stderr } = await serving.outcome;
   assert.equal(code, 0);
   assert.ok(!stderr.includes(token));
+  assert.ok(!stderr.includes(secretOf(text)) && !stderr.includes(secretOf(link)));
   assert.deepEqual(readdirSync(dataFolder).toSorted(), ["demo-token", "postgresql", "secret", "tmp"]);
 });
 
@@ -55,6 +61,18 @@ test("a later start has the same data and says where the token is kept", async (
   assert.ok(!text.includes(token));
   const answer = JSON.parse(execFileSync("sh", ["-c", line ?? ""], { encoding: "utf8" }));
   assert.equal(answer.data.rows.length, 3);
+  assert.equal(await openLink(text), "/w/demo-store.example");
+  serving.child.kill("SIGINT");
+  assert.equal((await serving.outcome).code, 0);
+});
+
+test("a start with CONSOLE=off prints no link, and user link makes none", async () => {
+  const without = { ...environment, CONSOLE: "off" };
+  const serving = startCommand(["serve"], without);
+  const text = await serving.printed(/curl .*\n/u);
+  assert.doesNotMatch(text, /enter#|Console/u);
+  const { code, stdout, stderr } = await runCommand(["user", "link"], without);
+  assert.deepEqual([code, stdout, stderr], [1, "", "The console is off: CONSOLE is set to off.\n"]);
   serving.child.kill("SIGINT");
   assert.equal((await serving.outcome).code, 0);
 });
@@ -74,6 +92,19 @@ test("a demo store on a database of one's own leaves the embedded one's token al
     await other.drop();
   }
 });
+
+const secretOf = (text: string): string => /\/enter#([A-Za-z0-9_-]{43})$/mu.exec(text)?.[1] ?? "";
+
+/** Signs in by the link in a text, as its page does; returns where the console leads then. */
+async function openLink(text: string): Promise<string | null> {
+  const origin = /(http:\/\/localhost:\d+)\/enter#/u.exec(text)?.[1] ?? "";
+  const headers = { origin };
+  const body = new URLSearchParams({ secret: secretOf(text) });
+  const entered = await fetch(`${origin}/enter`, { method: "POST", redirect: "manual", headers, body });
+  const [cookie = ""] = (entered.headers.get("set-cookie") ?? "").split(";");
+  const home = await fetch(`${origin}/`, { redirect: "manual", headers: { cookie } });
+  return home.headers.get("location");
+}
 
 /** The folder appears when the generation of the store begins. */
 async function waitForFile(name: string): Promise<void> {

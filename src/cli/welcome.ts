@@ -1,6 +1,7 @@
 import { curlLine, shellQuoted } from "../contract/written-request.ts";
 import { demoTokenFile, hasDemoToken } from "../control/demo.ts";
 import { consoleAddress } from "../control/console-address.ts";
+import type { ConsoleAddress } from "../control/console-address.ts";
 import { linkFirstOperator } from "../control/user.ts";
 import type { UserLink } from "../control/user.ts";
 import { showWorkspaces } from "../control/workspace.ts";
@@ -20,11 +21,14 @@ export async function printWelcome(
   const keptFile = demoTokenFile(installation);
   const isKept = demo !== null || (await hasDemoToken(database, keptFile, new Date()));
   const tokenFile = isKept ? keptFile : null;
-  const link = await makeLink(session, address);
+  const { hasConsole, publicUrl } = session.config;
+  const place = hasConsole ? consoleAddress(publicUrl, new URL(address).port) : null;
+  const link = await makeLink(session, place);
   const requests = demo?.requests.map((request) => curlLine(address, request, demo.token)) ?? [];
   const document = {
     address,
     docs: `${address}/docs`,
+    console: place?.origin ?? null,
     console_link: link?.link ?? null,
     version: VERSION,
     database: installation.embedded === null ? "external" : "embedded",
@@ -37,6 +41,7 @@ export async function printWelcome(
   const facts = formatFields({
     API: `${address}/api/v1/`,
     Guides: `${address}/docs`,
+    ...(place === null ? {} : { Console: place.origin }),
     Database: installation.embedded === null ? "the one of DATABASE_URL" : "embedded PostgreSQL",
     "Data folder": installation.dataFolder,
     Workspaces: workspaces.length,
@@ -52,12 +57,11 @@ export async function printWelcome(
  * collected, and its people have links of their own: `user link`.
  */
 async function makeLink(
-  { config, installation, database }: Session,
-  address: string,
+  { installation, database }: Session,
+  address: ConsoleAddress | null,
 ): Promise<UserLink | null> {
-  if (!config.hasConsole || installation.embedded === null) return null;
-  const place = consoleAddress(config.publicUrl, new URL(address).port);
-  return linkFirstOperator(database, { address: place, now: new Date() });
+  if (address === null || installation.embedded === null) return null;
+  return linkFirstOperator(database, { address, now: new Date() });
 }
 
 function linkText(link: UserLink | null): string {

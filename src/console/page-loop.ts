@@ -21,7 +21,7 @@ import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf } from "./views/as-of.ts";
 
-type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "site"> & {
+type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "identity" | "site"> & {
   entrance: Entrance;
 };
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
@@ -41,14 +41,15 @@ export function createPageLoop(options: PageLoopOptions) {
     if (refused !== null) return refused;
     const { shopDomain, path } = placeOf(request);
     const sessionHash = entrance.sessionHashOf(request);
-    if (sessionHash === null || (await entrance.signedIn(request)) === null)
-      return reply.redirect("/sign-in", 303);
+    if (sessionHash === null) return reply.redirect("/sign-in", 303);
     const member = await options.admitMember({ sessionHash, shopDomain });
     if (member === "signed_out") return reply.redirect("/sign-in", 303);
     if (member === "not_found") return sendState({ request, reply }, NOT_FOUND, null);
+    const { userId, visit, workspace } = member;
+    await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
     const found = FILES.find((file) => file.path === path) ?? PAGES.find((page) => page.path === path);
     if (found === undefined) return sendState({ request, reply }, NOT_FOUND, member);
-    request.log = request.log.child({ page: found.name });
+    request.log = request.log.child({ page: found.name, user_id: userId });
     try {
       const state = stateOf(member, found);
       if (state !== null) return await sendState({ request, reply }, state, member);
@@ -57,7 +58,7 @@ export function createPageLoop(options: PageLoopOptions) {
       const answer = await operationOf(found.endpoint).read(member, { words: REST_WORDS, parameters });
       return await sendAnswer(reply, answer);
     } catch (error) {
-      return sendState({ request, reply }, stateOfError(error, request), member);
+      return sendState({ request, reply }, stateOfError(error, request, member), member);
     }
   };
 }
@@ -78,22 +79,27 @@ function decode(text: string): string {
   }
 }
 
-/** Why a member does not see a page of their own workspace; null = they do. */
-function stateOf(member: MemberAdmission, { role }: Pick<Page | PageFile, "role">): StatePage | null {
+/**
+ * Why a member does not see a page of their own workspace; null = they do. Of a file the operation says whether the
+ * workspace is ready: it asks for what the plan includes first, as the API does.
+ */
+function stateOf(member: MemberAdmission, found: Page | PageFile): StatePage | null {
+  const { role } = found;
   if (!member.isBillingActive) return BILLING_INACTIVE;
   if (ROLES.indexOf(member.role) < ROLES.indexOf(role)) {
     return forbidden(`This page needs the role ${role}; yours is ${member.role}.`);
   }
-  return member.readiness === "ready" ? null : notReady(member.readiness);
+  return member.readiness === "ready" || !("view" in found) ? null : notReady(member.readiness);
 }
 
-function stateOfError(error: unknown, request: FastifyRequest): StatePage {
+function stateOfError(error: unknown, request: FastifyRequest, { readiness }: MemberAdmission): StatePage {
   if (error instanceof ApiError) {
     const [path = ""] = (request.raw.url ?? "").split("?", 1);
     if (error.code === "invalid_request") return badInput(error.message, path);
     if (error.code === "forbidden") return forbidden(error.message);
     if (error.code === "rate_limited") return tooMany(error.message);
     if (error.code === "not_found") return NOT_FOUND;
+    if (error.code === "not_ready") return notReady(readiness);
   }
   request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
   return broken(request.id);

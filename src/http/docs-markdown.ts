@@ -51,16 +51,7 @@ export function codeBlock(text: string, language: string): Html {
 
 /** A table that scrolls by itself where the page is narrow. */
 export function tableBlock(head: HtmlValue, rows: HtmlValue): Html {
-  return html`<div class="table" tabindex="0">
-    <table>
-      <thead>
-        ${head}
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div> `;
+  return html`<div class="table" tabindex="0"><table><thead>${head}</thead><tbody>${rows}</tbody></table></div>\n`;
 }
 
 type Render = (tokens: readonly Token[]) => Html[];
@@ -72,9 +63,9 @@ function renderer({ linkTo, picture }: Surroundings): Render {
       case "heading":
         return heading(token.depth, headingId(token.text), render(token.tokens));
       case "paragraph":
-        return html`<p>${render(token.tokens)}</p> `;
+        return html`<p>${render(token.tokens)}</p>\n`;
       case "code":
-        return html`${codeBlock(token.text, token.lang ?? "")} `;
+        return html`${codeBlock(token.text, token.lang ?? "")}\n`;
       case "table":
         return table(token, render);
       case "list":
@@ -105,37 +96,21 @@ function renderer({ linkTo, picture }: Surroundings): Render {
 }
 
 function heading(depth: number, id: string, words: HtmlValue): Html {
+  if (depth === 1) return html`<h1>${words}</h1>\n`;
   const anchor = html`<a class="anchor" href="#${id}">${words}</a>`;
-  switch (depth) {
-    case 1:
-      return html`<h1>${words}</h1> `;
-    case 2:
-      return html`<h2 id="${id}">${anchor}</h2> `;
-    default:
-      return html`<h3 id="${id}">${anchor}</h3> `;
-  }
+  return depth === 2 ? html`<h2 id="${id}">${anchor}</h2>\n` : html`<h3 id="${id}">${anchor}</h3>\n`;
 }
 
 function table({ header, rows }: Tokens.Table, render: Render): Html {
-  const head = html`<tr>
-    ${header.map(({ tokens }) => html`<th>${render(tokens)}</th>`)}
-  </tr>`;
+  const head = html`<tr>${header.map(({ tokens }) => html`<th>${render(tokens)}</th>`)}</tr>`;
   const row = (cells: Tokens.TableCell[]): Html =>
-    html`<tr>
-      ${cells.map(({ tokens }) => html`<td>${render(tokens)}</td>`)}
-    </tr> `;
+    html`<tr>${cells.map(({ tokens }) => html`<td>${render(tokens)}</td>`)}</tr>\n`;
   return tableBlock(head, rows.map(row));
 }
 
 function list({ ordered, items }: Tokens.List, render: Render): Html {
-  const inner = items.map(({ tokens }) => html`<li>${render(tokens)}</li> `);
-  return ordered
-    ? html`<ol>
-        ${inner}
-      </ol> `
-    : html`<ul>
-        ${inner}
-      </ul> `;
+  const inner = items.map(({ tokens }) => html`<li>${render(tokens)}</li>\n`);
+  return ordered ? html`<ol>\n${inner}</ol>\n` : html`<ul>\n${inner}</ul>\n`;
 }
 
 /** The id of a heading, as links in Markdown write it: lower case, hyphens for blanks, no punctuation. */

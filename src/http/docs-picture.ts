@@ -7,18 +7,8 @@ type Attributes = Readonly<Record<string, string>>;
 const SHAPES: Readonly<Record<string, (given: Attributes, words: string) => Html>> = {
   text: ({ x, y, class: name, fill, "text-anchor": anchor, "font-size": size }, words) =>
     html`<text x="${x}" y="${y}" class="${name}" fill="${fill}"${anchor && html` text-anchor="${anchor}"`}${size && html` font-size="${size}"`}>${words}</text>\n`,
-  line: ({
-    x1,
-    y1,
-    x2,
-    y2,
-    class: name,
-    stroke,
-    "stroke-opacity": opacity,
-    "stroke-width": width,
-    "stroke-dasharray": dashes,
-  }) =>
-    html`<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" class="${name}" stroke="${stroke}"${opacity && html` stroke-opacity="${opacity}"`}${width && html` stroke-width="${width}"`}${dashes && html` stroke-dasharray="${dashes}"`}/>\n`,
+  line: (a) =>
+    html`<line x1="${a.x1}" y1="${a.y1}" x2="${a.x2}" y2="${a.y2}" class="${a.class}" stroke="${a.stroke}"${a["stroke-opacity"] && html` stroke-opacity="${a["stroke-opacity"]}"`}${a["stroke-width"] && html` stroke-width="${a["stroke-width"]}"`}${a["stroke-dasharray"] && html` stroke-dasharray="${a["stroke-dasharray"]}"`}/>\n`,
   path: ({ d, class: name, stroke, fill, "stroke-width": width, "stroke-dasharray": dashes }) =>
     html`<path d="${d}" class="${name}" stroke="${stroke}" fill="${fill}" stroke-width="${width}"${dashes && html` stroke-dasharray="${dashes}"`}/>\n`,
   rect: ({ x, y, width, height, rx, class: name, fill, "fill-opacity": opacity }) =>

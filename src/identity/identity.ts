@@ -2,11 +2,14 @@ import type { Database } from "../store/database.ts";
 import { listMemberships } from "../store/queries/console-member.ts";
 import type { MembershipRow } from "../store/queries/console-member.ts";
 import { noteLastShop } from "../store/queries/console-user.ts";
-import { readSession, signIn, signOut } from "./session.ts";
-import type { SignedIn, SignIn } from "./session.ts";
+import { keepAlive, readSession, signIn, signOut } from "./session.ts";
+import type { SeenSession, SignedIn, SignIn } from "./session.ts";
 
 /** A workspace that a person may see. */
 export type Membership = MembershipRow;
+
+/** A page of a workspace, and what was noted of the one before. */
+export type Visit = SeenSession & { userId: string; shopKey: number; lastShopKey: number | null };
 
 /** Who uses the console, as its pages ask for it. Nothing is remembered: every call reads the database. */
 export type Identity = {
@@ -18,8 +21,8 @@ export type Identity = {
   signOut(sessionHash: Buffer): Promise<string | null>;
   /** By domain. */
   workspacesOf(userId: string): Promise<Membership[]>;
-  /** Makes / lead to this workspace from now on. */
-  noteWorkspace(person: SignedIn, shopKey: number): Promise<void>;
+  /** Keeps the session of a page of a workspace alive, and makes / lead to that workspace; writes what is due alone. */
+  noteVisit(visit: Visit): Promise<void>;
 };
 
 export function createIdentity(database: Database, now: () => Date): Identity {
@@ -28,7 +31,8 @@ export function createIdentity(database: Database, now: () => Date): Identity {
     readSession: (sessionHash) => readSession(database, sessionHash, now()),
     signOut: (sessionHash) => signOut(database, sessionHash),
     workspacesOf: (userId) => listMemberships(database, userId),
-    noteWorkspace: async ({ userId, lastShopKey }, shopKey) => {
+    noteVisit: async ({ userId, shopKey, lastShopKey, ...session }) => {
+      await keepAlive(database, session, now());
       if (lastShopKey !== shopKey) await noteLastShop(database, userId, shopKey);
     },
   };

@@ -83,15 +83,23 @@ export async function readSession(
 ): Promise<SignedIn | null> {
   const row = await findSession(database, sessionHash, now);
   if (row === null) return null;
-  if (now.getTime() - row.last_seen_at.getTime() >= TOUCH_EVERY_MS) {
-    await touchSession(database, sessionHash, now, idleUntil(now, row.ends_at));
-  }
+  await keepAlive(database, { sessionHash, lastSeenAt: row.last_seen_at, endsAt: row.ends_at }, now);
   return {
     userId: row.user_id,
     name: row.name,
     isOperator: row.is_operator,
     lastShopKey: row.last_shop_key,
   };
+}
+
+/** When a session was last seen, and when it ends in any case. */
+export type SeenSession = { sessionHash: Buffer; lastSeenAt: Date; endsAt: Date };
+
+/** Moves the idle end of a session that is in use on, at most every five minutes. */
+export async function keepAlive(database: Queryable, session: SeenSession, now: Date): Promise<void> {
+  const { sessionHash, lastSeenAt, endsAt } = session;
+  if (now.getTime() - lastSeenAt.getTime() < TOUCH_EVERY_MS) return;
+  await touchSession(database, sessionHash, now, idleUntil(now, endsAt));
 }
 
 /** Ends a session; null = there was none. */

@@ -3,7 +3,7 @@ import { dayToText, firstDayOfMonth } from "../lib/month.ts";
 import type { EventFact, LineFact, OrderFacts, ProjectionWarning } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
-import { replaceFacts } from "../store/queries/facts.ts";
+import { addFacts, replaceFacts } from "../store/queries/facts.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
 import { productGidOf } from "./product-gid.ts";
@@ -31,13 +31,15 @@ const RUN_TABLES = "changed_order, fact_line, fact_event, fact_request, fact_ord
 export function openFactWriter(connection: Connection, shopKey: number): FactWriter {
   const warnings: WarningCounts = new Map();
   let waitingLines = 0;
+  let replaces = false;
   let isAnalyzed = false;
   const placeSlice = async (): Promise<void> => {
     // One slice is like another.
     if (!isAnalyzed) await connection.client.query(`analyze ${RUN_TABLES}`);
     isAnalyzed = true;
+    await (replaces ? replaceFacts : addFacts)(connection, shopKey);
     waitingLines = 0;
-    await replaceFacts(connection, shopKey);
+    replaces = false;
     await connection.client.query(`truncate ${RUN_TABLES}`);
   };
   return {
@@ -54,6 +56,7 @@ export function openFactWriter(connection: Connection, shopKey: number): FactWri
       return async () => {
         await rows.send();
         waitingLines += lines;
+        replaces ||= changed.some(({ existed }) => existed);
         if (waitingLines >= LINES_PER_SLICE) await placeSlice();
       };
     },

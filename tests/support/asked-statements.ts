@@ -5,7 +5,7 @@ import { STATEMENTS } from "../../src/store/database.ts";
 type Asked = { name?: string; text: string } | string;
 
 /** The connections that requests use, by application name. */
-const OF_REQUESTS = /^returns-(?:admission|reading|taking)$/u;
+const OF_REQUESTS = /^returns-(?:admission|reading|taking|console)$/u;
 const TRANSACTION = /^(?:begin|commit|rollback)\b/u;
 
 export type AskedStatements = {

@@ -29,7 +29,7 @@ export async function openOperations(
   const { installation } = service;
   const databases = await openServingDatabases(config, installation, pino({ enabled: false }));
   const gate = createGate(config, installation.keys, databases, createMetrics(databases.reading));
-  const operations = createOperations(gate, installation.keys);
+  const operations = createOperations(config, gate, installation.keys);
   const operationOf = (endpoint: Endpoint): Operation => {
     const operation = operations.find((one) => one.endpoint === endpoint);
     if (operation === undefined) throw new Error(`no operation of ${endpoint.name}`);

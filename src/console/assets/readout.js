@@ -20,7 +20,8 @@ function addReadout(figure) {
 
   const input = document.createElement("input");
   Object.assign(input, { type: "range", id: `${figure.id}-readout`, min: "0", max: String(rows.length - 1) });
-  input.value = input.max;
+  const start = rows.findIndex((row) => row.dataset["start"] !== undefined);
+  input.value = String(start < 0 ? rows.length - 1 : start);
   const label = document.createElement("label");
   label.htmlFor = input.id;
   label.textContent = figure.dataset["readout"] ?? "";

@@ -1,36 +1,29 @@
-import { greatest, max, min } from "d3-array";
-import { stack, stackOffsetDiverging } from "d3-shape";
+import { greatest } from "d3-array";
 import { html } from "../../lib/html.ts";
 import type { Html, HtmlValue } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money } from "../format.ts";
+import { COST_PARTS, costsDrawing } from "./costs-drawing.ts";
+import type { CostMonth } from "./costs-drawing.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { columns, hatch, monthAxis, place, verticalAxis, verticalScale } from "./plot.ts";
+import { columns } from "./plot.ts";
 import { monthFigure } from "./rates.ts";
+import { boxSwatch } from "./swatches.ts";
+import { table } from "./table.ts";
 
-type Month = {
-  cohort_month: string;
-  is_complete: boolean | null;
-  refunded_amount: number;
-  return_label_cost: number;
-  returns_cost: number;
-};
-type Part = "refunded_amount" | "return_label_cost";
-
-const PARTS = ["refunded_amount", "return_label_cost"] as const;
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const AMOUNTS = [...COST_PARTS, "returns_cost"] as const;
 
 /**
  * What does it cost? Refunds and return labels of each order month, stacked. Labels that match no return or order are told
  * beside it, where the answer has them. `path` leads to the report's trend.
  */
 export function costsChart({ answer, exportHref, path = "trend" }: ChartInput & { path?: string }): Html {
-  const months = (valueAt(answer, path) ?? []) as Month[];
+  const months = (valueAt(answer, path) ?? []) as CostMonth[];
   const hasLabels = valueAt(answer, "label_costs_included") === true;
   const notes = notesOf(answer, hasLabels);
-  if (months.every((row) => PARTS.every((part) => row[part] === 0))) {
+  if (months.every((row) => COST_PARTS.every((part) => row[part] === 0))) {
     return nothingToDraw(
       html`No refund${hasLabels && " and no return label"} is known for these months. ${notes}`,
     );
@@ -42,24 +35,11 @@ export function costsChart({ answer, exportHref, path = "trend" }: ChartInput & 
     title: findingOf(answer, path, months),
     summary: html`Refunds${hasLabels && " and return labels"} for what was sold in each month, in
     ${figure(answer, "currency_code", String)}.`,
-    drawing: months.length > 1 ? drawingOf(id, months) : null,
-    axisLabel: "Month of the order",
+    drawing: months.length > 1 ? costsDrawing(id, months) : null,
     legend: [
-      {
-        swatch: html`<rect class="series-1" width="30" height="14" />`,
-        text: hasLabels ? "refunds, below" : "refunds",
-      },
-      ...(hasLabels
-        ? [{ swatch: html`<rect class="series-2" width="30" height="14" />`, text: "return labels, on top" }]
-        : []),
-      ...(isOpen
-        ? [
-            {
-              swatch: html`<rect class="outline-1" width="30" height="14" fill="url(#${id}-1)" />`,
-              text: "hatched: still open, can rise",
-            },
-          ]
-        : []),
+      { swatch: boxSwatch("series-1"), text: hasLabels ? "refunds, below" : "refunds" },
+      hasLabels && { swatch: boxSwatch("series-2"), text: "return labels, on top" },
+      isOpen && { swatch: boxSwatch("outline-1", `${id}-1`), text: "hatched: still open, can rise" },
     ],
     notes,
     table: tableOf(answer, path, months),
@@ -68,36 +48,7 @@ export function costsChart({ answer, exportHref, path = "trend" }: ChartInput & 
   });
 }
 
-function drawingOf(id: string, months: readonly Month[]): Html {
-  const series = stack<unknown, Month, Part>().keys(PARTS).offset(stackOffsetDiverging)(months as Month[]);
-  const ends = series.flatMap((part) => part.flatMap(([from, to]) => [from, to]));
-  const scale = verticalScale(min(ends) ?? 0, max(ends) ?? 0);
-  const { left, middle, width } = columns(months.length);
-  return html`<defs>${hatch(`${id}-1`, "hatch-1")}${hatch(`${id}-2`, "hatch-2")}</defs>
-    ${verticalAxis(scale, (value) => compact.format(value))}${monthAxis(
-      months.map((row) => row.cohort_month),
-      middle,
-    )}
-    ${series.map((part, order) =>
-      part.map(([from, to], index) => {
-        const open = months[index]?.is_complete === false;
-        const name = `${open ? "outline" : "series"}-${order + 1}`;
-        return (
-          from !== to &&
-          html`<rect
-            class="${name}"
-            x="${place(left(index))}"
-            width="${place(width)}"
-            y="${place(scale(to))}"
-            height="${place(scale(from) - scale(to))}"
-            ${open && html` fill="url(#${id}-${order + 1})"`}
-          />`
-        );
-      }),
-    )}`;
-}
-
-function findingOf(answer: ApiAnswer, path: string, months: readonly Month[]): Html {
+function findingOf(answer: ApiAnswer, path: string, months: readonly CostMonth[]): Html {
   const complete = months.filter((row) => row.is_complete !== false);
   const highest = greatest(complete.length > 0 ? complete : months, (row) => row.returns_cost);
   const index = highest === undefined ? 0 : months.indexOf(highest);
@@ -118,32 +69,21 @@ function notesOf(answer: ApiAnswer, hasLabels: boolean): HtmlValue[] {
   ].filter((note) => note !== false);
 }
 
-function tableOf(answer: ApiAnswer, path: string, months: readonly Month[]): Html {
+function tableOf(answer: ApiAnswer, path: string, months: readonly CostMonth[]): Html {
   const { middle } = columns(months.length);
-  return html`<table>
-    <thead>
-      <tr>
-        <th scope="col">Month</th>
-        <th scope="col">Refunds</th>
-        <th scope="col">Return labels</th>
-        <th scope="col">Together</th>
-        <th scope="col">Units refunded</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${months.map((row, index) => {
-        const cell = (member: string): Html =>
-          html`<td>${moneyFigure(answer, `${path}/${index}/${member}`)}</td>`;
-        return html`<tr data-x="${place(middle(index))}">
-          <th scope="row">
-            ${monthFigure(answer, `${path}/${index}/cohort_month`)}${row.is_complete === false && html` <small>still open</small>`}
-          </th>
-          ${cell("refunded_amount")}${cell("return_label_cost")}${cell("returns_cost")}
-          <td>${figure(answer, `${path}/${index}/refunded_units`, count)}</td>
-        </tr>`;
-      })}
-    </tbody>
-  </table>`;
+  const start = months.findLastIndex((row) => row.is_complete !== false);
+  return table(
+    ["Month", "Refunds", "Return labels", "Together", "Units refunded"],
+    months.map((row, index) => ({
+      head: html`${monthFigure(answer, `${path}/${index}/cohort_month`)}${row.is_complete === false && html` <small>still open</small>`}`,
+      cells: [
+        ...AMOUNTS.map((member) => moneyFigure(answer, `${path}/${index}/${member}`)),
+        figure(answer, `${path}/${index}/refunded_units`, count),
+      ],
+      x: middle(index),
+      isStart: index === start,
+    })),
+  );
 }
 
 function moneyFigure(answer: ApiAnswer, path: string): Html {

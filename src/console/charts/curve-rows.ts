@@ -1,21 +1,17 @@
+import type { ReportData } from "../../contract/report.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { percent } from "../format.ts";
 import { monthFigure } from "./rates.ts";
-import type { Interval } from "./rates.ts";
 
-export type CurveAge = {
-  age_days: number;
-  returned_units: number;
-  return_rate: number;
-  return_rate_interval: Interval | null;
-  is_complete: boolean;
-};
+type MonthCurve = NonNullable<ReportData["return_curves"]>[number];
+type PooledAge = NonNullable<ReportData["pooled_return_curve"]>[number];
+export type CurveAge = MonthCurve["ages"][number];
 
-/** One return curve: of a cohort month, or of all complete ones together (null). */
-export type Curve = { cohort_month: string | null; sold_units: number; ages: CurveAge[]; path: string };
+/** One return curve: of a cohort month, or of all complete ones together (null). `agesPath` leads to its ages. */
+export type Curve = { month: string | null; path: string; agesPath: string; ages: CurveAge[] };
 
 /** The curves of the answer that sold something, oldest month first; the pooled one apart. */
 export function readCurves(answer: ApiAnswer): {
@@ -23,33 +19,46 @@ export function readCurves(answer: ApiAnswer): {
   pooled: Curve | undefined;
   ages: number[];
 } {
-  const rows = (valueAt(answer, "return_curves") ?? []) as Curve[];
-  const curves = rows.map((row, index) => ({ ...row, path: `return_curves/${index}` }));
+  const rows = (valueAt(answer, "return_curves") ?? []) as MonthCurve[];
+  const pooled = (valueAt(answer, "pooled_return_curve") ?? []) as PooledAge[];
+  const paths = rows.map((row, index) => ({ row, path: `return_curves/${index}` }));
   return {
-    months: curves.filter((curve) => curve.cohort_month !== null && curve.sold_units > 0),
-    pooled: curves.find((curve) => curve.cohort_month === null && curve.sold_units > 0),
-    ages: (rows[0]?.ages ?? []).map((age) => age.age_days),
+    months: paths
+      .filter(({ row }) => row.sold_units > 0)
+      .map(({ row, path }) => ({ month: row.cohort_month, path, agesPath: `${path}/ages`, ages: row.ages })),
+    pooled: (pooled[0]?.return_rate ?? null) === null ? undefined : pooledCurve(pooled),
+    ages: (rows[0]?.ages ?? pooled).map((age) => age.age_days),
+  };
+}
+
+function pooledCurve(ages: readonly PooledAge[]): Curve {
+  const path = "pooled_return_curve";
+  return {
+    month: null,
+    path,
+    agesPath: path,
+    ages: ages.map((age) => ({ ...age, is_complete: age.months_included > 0 })),
   };
 }
 
 /** The ages that a curve has reached. It ends at the first that is still open. */
-export function observed(curve: Curve): CurveAge[] {
-  const open = curve.ages.findIndex((age) => !age.is_complete);
-  return open < 0 ? curve.ages : curve.ages.slice(0, open);
+export function observed({ ages }: Curve): CurveAge[] {
+  const open = ages.findIndex((age) => !age.is_complete || age.return_rate === null);
+  return open < 0 ? ages : ages.slice(0, open);
 }
 
 /** "Aug 2026", or what the pooled curve is. */
-export function curveName(answer: ApiAnswer, { cohort_month: month, path }: Curve): Html {
+export function curveName(answer: ApiAnswer, { month, path }: Curve): Html {
   return month === null ? html`complete months` : monthFigure(answer, `${path}/cohort_month`);
 }
 
-/** The rate at an age; the first open age shows what came back so far, later ones nothing. */
+/** The rate at an age; of an open age what came back so far, where the answer has it. */
 export function ageFigure(answer: ApiAnswer, curve: Curve, index: number): Html {
-  const reached = observed(curve).length;
-  const path = `${curve.path}/ages/${index}/return_rate`;
-  if (index < reached) return figure(answer, path, percent);
-  if (index === reached) return html`${figure(answer, path, percent)} <small>so far</small>`;
-  return figure<number>(answer, path, () => html`– <small>still open</small>`, "still open");
+  const rate = figure(answer, `${curve.agesPath}/${index}/return_rate`, percent, "still open");
+  const age = curve.ages[index];
+  return age === undefined || age.is_complete || age.return_rate === null
+    ? rate
+    : html`${rate} <small>so far</small>`;
 }
 
 /** 1 = above, −1 = below what complete months had brought back at that age, beyond chance; 0 = neither. */

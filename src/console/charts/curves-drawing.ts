@@ -41,14 +41,14 @@ export function curvesDrawing(
     max([...curves, observed(pooled ?? (months[0] as Curve))], (ages) => ages.at(-1)?.age_days ?? 0) ?? 1;
   const usual = pooled === undefined ? [] : observed(pooled);
   const x = ageScale(last);
-  const highest = max([...curves, usual].flat(), (age) => age.return_rate) ?? 0;
+  const highest = max([...curves, usual].flat(), (age) => age.return_rate ?? 0) ?? 0;
   const y = verticalScale(
     0,
     Math.max(highest, max(usual, (age) => age.return_rate_interval?.high ?? 0) ?? 0),
   );
   const path = line<CurveAge>()
     .x((age) => x(age.age_days))
-    .y((age) => y(age.return_rate));
+    .y((age) => y(age.return_rate ?? 0));
   const band = area<CurveAge>()
     .x((age) => x(age.age_days))
     .y0((age) => y(age.return_rate_interval?.low ?? 0))
@@ -58,7 +58,7 @@ export function curvesDrawing(
   ${paths(html`<path class="usual-band" d="${band(usual) ?? ""}" /><path class="curve usual" d="${path(usual) ?? ""}" />`)}
   ${windowDays !== null && windowDays <= last && html`<line class="window" x1="${place(x(windowDays))}" x2="${place(x(windowDays))}" y1="0" y2="100%" /><text x="${place(x(windowDays))}" y="0" dy="-6" text-anchor="middle">window</text>`}
   ${paths(curves.map((ages, order) => html`<path class="curve line-${order + 1}" d="${path(ages) ?? ""}" />`).toReversed())}
-  ${curves.map((ages, order) => ages.map((age) => marker(order, place(x(age.age_days)), place(y(age.return_rate))))).toReversed()}
+  ${curves.map((ages, order) => ages.map((age) => marker(order, place(x(age.age_days)), place(y(age.return_rate ?? 0))))).toReversed()}
   ${endNames(months, x, y)}`;
 }
 
@@ -87,7 +87,7 @@ function endNames(months: readonly Curve[], x: (age: number) => number, y: (rate
   return ends.map(({ curve, left, top }) => {
     above = { left, top: above.left === left ? Math.max(top, above.top + NAME_HEIGHT) : top };
     return html`<text class="end" x="${place(left)}" y="${place(above.top)}" dx="9" dy="4"
-      >${(month(curve.cohort_month ?? "") as string).split(" ")[0]}</text
+      >${(month(curve.month ?? "") as string).split(" ")[0]}</text
     >`;
   });
 }

@@ -1,16 +1,18 @@
-import { greatest, max } from "d3-array";
+import { max } from "d3-array";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count } from "../format.ts";
-import { against, ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
+import { ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
+import { curvesFinding } from "./curves-finding.ts";
 import { ageScale, curvesDrawing, marker } from "./curves-drawing.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { place } from "./plot.ts";
 import { intervalFigure, soldFigure } from "./rates.ts";
+import { boxSwatch, lineSwatch } from "./swatches.ts";
+import { table } from "./table.ts";
 
 /** How many months are drawn, the newest that have reached the first age. */
 const MOST_CURVES = 6;
@@ -28,7 +30,7 @@ export function curvesChart({ answer, exportHref }: ChartInput): Html {
   const windowDays = valueAt(answer, "window_days") as number | null;
   return chartFigure({
     id: `${answer.name}-curves`,
-    title: findingOf(answer, drawn, pooled),
+    title: curvesFinding(answer, drawn, pooled),
     summary: html`Share of what was sold in a month that had come back by each age. A curve ends where its
     month is still
     open.${
@@ -39,61 +41,18 @@ export function curvesChart({ answer, exportHref }: ChartInput): Html {
     axisLabel: "Days since the order",
     legend: [
       ...drawn.map((curve, order) => ({
-        swatch: html`<line
-            class="curve line-${order + 1}"
-            x1="0"
-            x2="30"
-            y1="7"
-            y2="7"
-          />${marker(order, "15", "7")}`,
+        swatch: lineSwatch(`curve line-${order + 1}`, marker(order, "15", "7")),
         text: curveName(answer, curve),
       })),
-      ...(pooled
-        ? [
-            {
-              swatch: html`<rect class="usual-band" y="1" width="30" height="12" /><line
-                  class="curve usual"
-                  x1="0"
-                  x2="30"
-                  y1="7"
-                  y2="7"
-                />`,
-              text: "complete months together, with 95 % interval",
-            },
-          ]
-        : []),
+      pooled !== undefined && {
+        swatch: html`${boxSwatch("usual-band")}${lineSwatch("curve usual")}`,
+        text: "complete months together, with 95 % interval",
+      },
     ],
     table: tableOf(answer, all, ages, lastAge),
-    readout: "Age in days",
+    readout: "Age",
     exportHref,
   });
-}
-
-function findingOf(answer: ApiAnswer, drawn: readonly Curve[], pooled: Curve | undefined): Html {
-  const ends = drawn.flatMap((curve) => {
-    const index = observed(curve).length - 1;
-    const age = curve.ages[index];
-    return age === undefined ? [] : [{ curve, index, age, side: against(pooled, age, index) }];
-  });
-  const distance = ({ age, index }: (typeof ends)[number]): number =>
-    Math.abs(age.return_rate - (pooled?.ages[index]?.return_rate ?? 0));
-  const found =
-    greatest(
-      ends.filter(({ side }) => side !== 0),
-      distance,
-    ) ?? ends[0];
-  if (found === undefined) return html`No month is old enough for a return curve yet`;
-  const { curve, index, side } = found;
-  const rate = ageFigure(answer, curve, index);
-  const days = figure(answer, `${curve.path}/ages/${index}/age_days`, count);
-  const usual = pooled !== undefined && observed(pooled).length > index && ageFigure(answer, pooled, index);
-  if (usual === false)
-    return html`${rate} of what was sold in ${curveName(answer, curve)} came back within ${days} days`;
-  if (side === 0)
-    return html`${curveName(answer, curve)} ripens as months do: ${rate} came back within ${days} days,
-    ${usual} of complete months`;
-  return html`${side > 0 ? "More" : "Less"} than usual comes back from ${curveName(answer, curve)}: ${rate}
-  within ${days} days, against ${usual} of complete months`;
 }
 
 function tableOf(
@@ -103,23 +62,26 @@ function tableOf(
   lastAge: number,
 ): Html {
   const x = ageScale(lastAge);
-  return html`<table>
-    <thead>
-      <tr>
-        <th scope="col">Days</th>
-        ${curves.map((curve) => html`<th scope="col">${curveName(answer, curve)}</th>`)}
-      </tr>
-    </thead>
-    <tbody>
-      ${ages.map(
-        (age, index) =>
-          html`<tr${age <= lastAge && html` data-x="${place(x(age))}"`}><th scope="row">${figure(answer, `${curves[0]?.path}/ages/${index}/age_days`, count)}</th>
-${curves.map((curve) => html`<td>${ageFigure(answer, curve, index)}${index < observed(curve).length && html` <small>(${intervalFigure(answer, `${curve.path}/ages/${index}/return_rate_interval`)})</small>`}</td>`)}</tr>`,
-      )}
-      <tr>
-        <th scope="row">Sold units</th>
-        ${curves.map((curve) => html`<td>${soldFigure(answer, curve.path)}</td>`)}
-      </tr>
-    </tbody>
-  </table>`;
+  const start = observed(curves[0] as Curve).length - 1;
+  const rows = ages.map((age, index) => ({
+    head: html`${figure(answer, `${curves[0]?.agesPath}/${index}/age_days`, count)} days`,
+    cells: curves.map((curve) => ageCell(answer, curve, index)),
+    x: age <= lastAge ? x(age) : undefined,
+    isStart: index === start,
+  }));
+  const months = curves.filter((curve) => curve.month !== null);
+  const sold = { head: "Sold units", cells: months.map((curve) => soldFigure(answer, curve.path)) };
+  return table(["Age", ...curves.map((curve) => curveName(answer, curve))], [...rows, sold]);
+}
+
+function ageCell(answer: ApiAnswer, curve: Curve, index: number): Html {
+  const rate = ageFigure(answer, curve, index);
+  const path = `${curve.agesPath}/${index}`;
+  if (index >= observed(curve).length) return rate;
+  const of =
+    curve.month === null &&
+    html` of ${figure(answer, `${path}/sold_units`, count)} in
+    ${figure(answer, `${path}/months_included`, count)} months`;
+  return html`${rate} <small>(${intervalFigure(answer, `${path}/return_rate_interval`)})</small>
+    <small class="units">${figure(answer, `${path}/returned_units`, count)}${of}</small>`;
 }

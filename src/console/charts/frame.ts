@@ -16,10 +16,14 @@ export type ChartParts = {
   drawing: Html | null;
   /** Words at the end of the horizontal axis. */
   axisLabel?: string;
-  legend?: readonly LegendItem[];
+  legend?: readonly (LegendItem | false)[];
   notes?: readonly HtmlValue[];
   /** The same figures; a row with `data-x` is one stop of the readout. */
   table: Html;
+  /** Whether the drawing needs half the height. */
+  isShort?: boolean;
+  /** Whether the table is open from the start, for a few rows. */
+  isTableOpen?: boolean;
   /** Names the readout: what one step is. */
   readout?: string;
   exportHref?: string | null | undefined;
@@ -41,7 +45,7 @@ export function chartFigure(parts: ChartParts): Html {
     ${
       drawing === null
         ? scrolling(id, table)
-        : html`<details class="chart-table">
+        : html`<details class="chart-table" ${parts.isTableOpen === true && html` open=""`}>
             <summary>The figures as a table</summary>
             ${scrolling(id, table)}
           </details>`
@@ -62,20 +66,21 @@ export function scrolling(id: string, table: Html): Html {
   </div>`;
 }
 
-function plot({ id, axisLabel, legend = [] }: ChartParts, drawing: Html): Html {
-  return html`<div class="chart-plot">
+function plot({ id, axisLabel, legend = [], isShort = false }: ChartParts, drawing: Html): Html {
+  return html`<div class="${isShort ? "chart-plot short" : "chart-plot"}">
       <svg role="img" aria-labelledby="${id}-title" aria-describedby="${id}-summary">${drawing}</svg>
       ${axisLabel !== undefined && html`<p class="chart-axis" aria-hidden="true">${axisLabel}</p>`}
     </div>
     ${
-      legend.length > 0 &&
+      legend.some((item) => item !== false) &&
       html`<ul class="chart-legend">
-        ${legend.map(
-          ({ swatch, text }) =>
-            html`<li>
-              <svg class="swatch" width="30" height="14" aria-hidden="true">${swatch}</svg>${text}
-            </li>`,
-        )}
+        ${legend.map((item) => item !== false && legendItem(item))}
       </ul>`
     }`;
+}
+
+function legendItem({ swatch, text }: LegendItem): Html {
+  return html`<li>
+    <svg class="swatch" width="30" height="14" aria-hidden="true">${swatch}</svg><span>${text}</span>
+  </li>`;
 }

@@ -7,9 +7,10 @@ import type { ApiAnswer } from "../figure.ts";
 import { count } from "../format.ts";
 import { against, ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
+import { heatFinding } from "./curves-finding.ts";
 import { nothingToDraw, scrolling } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { monthFigure, soldFigure } from "./rates.ts";
+import { soldFigure } from "./rates.ts";
 
 const SHADES = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
 /** The middle shade is what complete months had at that age; the darkest is this many times as much, or more. */
@@ -31,7 +32,7 @@ export function heatTable({ answer, exportHref }: ChartInput): Html {
   const rows = [...(pooled ? [pooled] : []), ...months.toReversed()];
   return html`<figure class="chart" id="${id}">
     <figcaption>
-      <p class="chart-title" id="${id}-title">${findingOf(answer, months, pooled)}</p>
+      <p class="chart-title" id="${id}-title">${heatFinding(answer, months, pooled)}</p>
       <p class="chart-summary">
         Share of what was sold in a month that had come back by each
         age.${
@@ -46,15 +47,15 @@ export function heatTable({ answer, exportHref }: ChartInput): Html {
         <thead>
           <tr>
             <th scope="col">Month</th>
+            ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.agesPath}/${index}/age_days`, count)} days</th>`)}
             <th scope="col">Sold</th>
-            ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.path}/ages/${index}/age_days`, count)} days</th>`)}
           </tr>
         </thead>
         <tbody>
           ${rows.map(
             (curve) =>
-              html`<tr${curve === pooled && html` class="pooled"`}><th scope="row">${curve === pooled ? "Complete months" : curveName(answer, curve)}</th><td>${soldFigure(answer, curve.path)}</td>
-${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[index], isEdge: index === edge }))}</tr>`,
+              html`<tr${curve === pooled && html` class="pooled"`}><th scope="row">${curve === pooled ? "Complete months" : curveName(answer, curve)}</th>
+${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[index], isEdge: index === edge }))}<td>${soldCell(answer, curve)}</td></tr>`,
           )}
         </tbody>
       </table>`,
@@ -75,6 +76,11 @@ ${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[inde
   </figure>`;
 }
 
+/** All months together sold a number of units for each age; the first is of most months. */
+function soldCell(answer: ApiAnswer, curve: Curve): Html {
+  return soldFigure(answer, curve.month === null ? `${curve.agesPath}/0` : curve.path);
+}
+
 type CellLook = { pooled: Curve | undefined; shade: ((rate: number) => number) | undefined; isEdge: boolean };
 
 function cell(answer: ApiAnswer, curve: Curve, index: number, { pooled, shade, isEdge }: CellLook): Html {
@@ -84,16 +90,14 @@ function cell(answer: ApiAnswer, curve: Curve, index: number, { pooled, shade, i
   const look = isOpen
     ? "hatched"
     : curve !== pooled && age !== undefined && shade
-      ? `heat-${shade(age.return_rate)}`
+      ? `heat-${shade(age.return_rate ?? 0)}`
       : "";
-  return html`<td class="${isEdge ? `${look} edge` : look}">
-    ${ageFigure(answer, curve, index)}${
-      side !== 0 &&
-      html` <span class="side" role="img" aria-label="${side > 0 ? "above" : "below"} complete months"
-        >${side > 0 ? "▲" : "▼"}</span
-      >`
-    }
-  </td>`;
+  const mark =
+    side !== 0 &&
+    html`<span class="side" role="img" aria-label="${side > 0 ? "above" : "below"} complete months"
+      >${side > 0 ? "▲" : "▼"}</span
+    > `;
+  return html`<td class="${isEdge ? `${look} edge` : look}">${mark}${ageFigure(answer, curve, index)}</td>`;
 }
 
 /** Nine shades around the rate of complete months at that age; without such a rate, up to the highest of the column. */
@@ -105,22 +109,7 @@ function shadeAt(
   const closed = months.filter((curve) => observed(curve).length > index);
   const usual = (pooled?.ages[index]?.return_rate ?? 0) * DARKEST;
   const top = usual > 0 ? usual : (max(closed, (curve) => curve.ages[index]?.return_rate ?? 0) ?? 0);
-  return scaleQuantize<number>()
+  return scaleQuantize()
     .domain([0, top > 0 ? top : 1])
     .range(SHADES);
-}
-
-function findingOf(answer: ApiAnswer, months: readonly Curve[], pooled: Curve | undefined): Html {
-  const off = months.filter((curve) => {
-    const index = observed(curve).length - 1;
-    const age = curve.ages[index];
-    return age !== undefined && against(pooled, age, index) > 0;
-  });
-  const names = off.map(
-    (curve, order) =>
-      html`${order > 0 && (order === off.length - 1 ? " and " : ", ")}${monthFigure(answer, `${curve.path}/cohort_month`)}`,
-  );
-  if (off.length === 0) return html`No month brings back more than complete months did at the same age`;
-  return html`${names} ${off.length === 1 ? "brings" : "bring"} back more than complete months did at the same
-  age`;
 }

@@ -8,6 +8,8 @@ import { count, percent } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
 import { columns, paths, percentTick, place, verticalAxis, verticalScale } from "./plot.ts";
+import { boxSwatch, dotSwatch, lineSwatch } from "./swatches.ts";
+import { table } from "./table.ts";
 
 type Bucket = {
   from_day: number;
@@ -30,16 +32,8 @@ export function timingChart({ answer, exportHref }: ChartInput): Html {
     drawing: drawingOf(buckets),
     axisLabel: "Days from order to return",
     legend: [
-      { swatch: html`<rect class="series-1" width="30" height="14" />`, text: "share of these days" },
-      {
-        swatch: html`<line class="running" x1="0" x2="30" y1="7" y2="7" /><circle
-            class="running-dot"
-            cx="15"
-            cy="7"
-            r="4"
-          />`,
-        text: "share up to and with these days",
-      },
+      { swatch: boxSwatch("series-1"), text: "share of these days" },
+      { swatch: lineSwatch("running", dotSwatch("running-dot")), text: "share up to and with these days" },
     ],
     table: tableOf(answer, buckets),
     readout: "Days",
@@ -48,8 +42,8 @@ export function timingChart({ answer, exportHref }: ChartInput): Html {
 }
 
 function findingOf(answer: ApiAnswer, buckets: readonly Bucket[]): Html {
-  const index = buckets.findIndex((bucket) => (bucket.cumulative_share ?? 0) >= 0.5);
-  const path = `timing_buckets/${Math.max(0, index)}`;
+  const index = halfIndex(buckets);
+  const path = `timing_buckets/${index}`;
   if (buckets[index]?.to_day === null) {
     return html`${figure(answer, `${path}/share`, percent)} of the returned units came back
     ${figure(answer, `${path}/from_day`, count)} or more days after the order`;
@@ -82,28 +76,33 @@ function drawingOf(buckets: readonly Bucket[]): Html {
 
 function tableOf(answer: ApiAnswer, buckets: readonly Bucket[]): Html {
   const { middle } = columns(buckets.length);
-  return html`<table>
-    <thead>
-      <tr>
-        <th scope="col">Days</th>
-        <th scope="col">Units</th>
-        <th scope="col">Share</th>
-        <th scope="col">Up to here</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${buckets.map((bucket, index) => {
-        const path = `timing_buckets/${index}`;
-        const upTo = bucket.to_day === null ? " or more" : html`–${figure(answer, `${path}/to_day`, count)}`;
-        return html`<tr data-x="${place(middle(index))}">
-          <th scope="row">${figure(answer, `${path}/from_day`, count)}${upTo}</th>
-          <td>${figure(answer, `${path}/returned_units`, count)}</td>
-          <td>${figure(answer, `${path}/share`, percent, "nothing came back")}</td>
-          <td>${figure(answer, `${path}/cumulative_share`, percent, "nothing came back")}</td>
-        </tr>`;
-      })}
-    </tbody>
-  </table>`;
+  const half = halfIndex(buckets);
+  return table(
+    ["Days", "Units", "Share", "Share up to here"],
+    buckets.map(({ to_day: to }, index) => {
+      const path = `timing_buckets/${index}`;
+      const end = to === null ? " or more" : html`–${figure(answer, `${path}/to_day`, count)}`;
+      return {
+        head: html`${figure(answer, `${path}/from_day`, count)}${end}`,
+        cells: [
+          figure(answer, `${path}/returned_units`, count),
+          ...["share", "cumulative_share"].map((member) =>
+            figure(answer, `${path}/${member}`, percent, "nothing came back"),
+          ),
+        ],
+        x: middle(index),
+        isStart: index === half,
+      };
+    }),
+  );
+}
+
+/** The days by which half of the returns had come. */
+function halfIndex(buckets: readonly Bucket[]): number {
+  return Math.max(
+    0,
+    buckets.findIndex((bucket) => (bucket.cumulative_share ?? 0) >= 0.5),
+  );
 }
 
 function spanOf({ from_day: from, to_day: to }: Bucket): string {

@@ -1,19 +1,12 @@
 import { greatest, least } from "d3-array";
-import type { ReportOutlook } from "../../contract/report.ts";
+import type { ReportData } from "../../contract/report.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { differ, monthFigure, rateFigure } from "./rates.ts";
-import type { Rate } from "./rates.ts";
 
 /** A row of the trend, where it stands in the answer, and its place on the horizontal axis. */
-export type TrendMonth = Rate & {
-  cohort_month: string;
-  is_complete: boolean | null;
-  outlook: ReportOutlook | null;
-  path: string;
-  x: number;
-};
+export type TrendMonth = NonNullable<ReportData["trend"]>[number] & { path: string; x: number };
 
 /**
  * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month

@@ -3,42 +3,42 @@ import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
-import { place } from "./plot.ts";
 import { intervalFigure, monthFigure, rateFigure, soldFigure } from "./rates.ts";
+import { table } from "./table.ts";
 import type { TrendMonth } from "./trend-finding.ts";
 
-/** The trend's figures, a row per month. */
+/** The trend's figures, a row per month; the readout begins with the newest complete one. */
 export function trendTable(answer: ApiAnswer, months: readonly TrendMonth[]): Html {
   const hasOutlook = months.some((row) => row.outlook !== null);
-  return html`<table>
-    <thead>
-      <tr>
-        <th scope="col">Month</th>
-        <th scope="col">Return rate</th>
-        <th scope="col">95 % interval</th>
-        ${hasOutlook && html`<th scope="col">Outlook</th>`}
-        <th scope="col">Sold</th>
-        <th scope="col">Returned</th>
-        <th scope="col">Month is</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${months.map(
-        (row) =>
-          html`<tr data-x="${place(row.x)}">
-            <th scope="row">${monthFigure(answer, `${row.path}/cohort_month`)}</th>
-            <td>${rateFigure(answer, row.path)}</td>
-            <td>${intervalFigure(answer, `${row.path}/return_rate_interval`)}</td>
-            ${hasOutlook && html`<td>${outlookCell(answer, row)}</td>`}
-            <td>${soldFigure(answer, row.path)}</td>
-            <td>${figure(answer, `${row.path}/returned_units`, count)}</td>
-            <td>
-              ${figure<boolean>(answer, `${row.path}/is_complete`, (isComplete) => (isComplete ? "complete" : "still open"), "never complete: no window")}
-            </td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  const start = months.findLast((row) => row.sold_units > 0 && row.is_complete !== false);
+  return table(
+    [
+      "Month",
+      "Return rate",
+      "95 % interval",
+      ...(hasOutlook ? ["Outlook"] : []),
+      "Sold",
+      "Returned",
+      "Month is",
+    ],
+    months.map((row) => ({
+      head: monthFigure(answer, `${row.path}/cohort_month`),
+      cells: [
+        rateFigure(answer, row.path),
+        intervalFigure(answer, `${row.path}/return_rate_interval`),
+        ...(hasOutlook ? [outlookCell(answer, row)] : []),
+        soldFigure(answer, row.path),
+        figure(answer, `${row.path}/returned_units`, count),
+        figure(answer, `${row.path}/is_complete`, stateOf, "never complete: no window"),
+      ],
+      x: row.x,
+      isStart: row === start,
+    })),
+  );
+}
+
+function stateOf(isComplete: boolean): string {
+  return isComplete ? "complete" : "still open";
 }
 
 function outlookCell(answer: ApiAnswer, { path, outlook, is_complete: isComplete }: TrendMonth): Html {

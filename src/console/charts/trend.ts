@@ -5,9 +5,10 @@ import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
-import type { ChartInput } from "./frame.ts";
+import type { ChartInput, LegendItem } from "./frame.ts";
 import { columns, verticalScale } from "./plot.ts";
 import { FEW_UNITS } from "./rates.ts";
+import { boxSwatch, dotSwatch, lineSwatch } from "./swatches.ts";
 import { trendDrawing, whisker } from "./trend-drawing.ts";
 import { trendFinding } from "./trend-finding.ts";
 import type { TrendMonth } from "./trend-finding.ts";
@@ -27,8 +28,6 @@ export function trendChart({ answer, exportHref, path = "trend" }: ChartInput & 
   const sold = months.filter((row) => row.sold_units > 0);
   if (sold.length === 0)
     return nothingToDraw("Nothing was sold in these months, so there is no return rate to draw.");
-  const open = sold.filter((row) => row.is_complete === false);
-  const expected = sold.find((row) => row.outlook !== null);
   const scale = verticalScale(0, highestOf(sold));
   const isCut = sold.some((row) => topOf(row) > highestOf(sold));
   return chartFigure({
@@ -36,41 +35,7 @@ export function trendChart({ answer, exportHref, path = "trend" }: ChartInput & 
     title: trendFinding(answer, sold),
     summary: summaryOf(answer),
     drawing: sold.length > 1 ? trendDrawing(months, scale) : null,
-    axisLabel: "Month of the order",
-    legend: [
-      {
-        swatch: html`<line class="rate" x1="0" x2="30" y1="7" y2="7" /><circle
-            class="dot"
-            cx="15"
-            cy="7"
-            r="4"
-          />`,
-        text: "return rate",
-      },
-      { swatch: html`<rect class="band" width="30" height="14" />`, text: "95 % interval" },
-      ...(open.length > 0
-        ? [
-            {
-              swatch: html`<line class="rate open" x1="0" x2="30" y1="7" y2="7" /><circle
-                  class="dot open"
-                  cx="15"
-                  cy="7"
-                  r="4"
-                />`,
-              text: "still open, can rise",
-            },
-          ]
-        : []),
-      ...(expected
-        ? [
-            {
-              swatch: whisker("15", "1", "13", "7"),
-              text: html`outlook: where it ends,
-              ${figure<number>(answer, `${expected.path}/outlook/level`, wholePercent)} of the time`,
-            },
-          ]
-        : []),
-    ],
+    legend: legendOf(answer, sold),
     notes: [
       sold.some((row) => row.sold_units < FEW_UNITS) &&
         "Some months have few units: a wide interval means that chance alone can move the rate that far.",
@@ -80,6 +45,23 @@ export function trendChart({ answer, exportHref, path = "trend" }: ChartInput & 
     readout: "Month",
     exportHref,
   });
+}
+
+function legendOf(answer: ApiAnswer, sold: readonly TrendMonth[]): (LegendItem | false)[] {
+  const expected = sold.find((row) => row.outlook !== null);
+  return [
+    { swatch: lineSwatch("rate", dotSwatch("dot")), text: "return rate" },
+    { swatch: boxSwatch("band"), text: "95 % interval" },
+    sold.some((row) => row.is_complete === false) && {
+      swatch: lineSwatch("rate open", dotSwatch("dot open")),
+      text: "still open, can rise",
+    },
+    expected !== undefined && {
+      swatch: whisker("15", "1", "13", "7"),
+      text: html`outlook: where it ends,
+      ${figure<number>(answer, `${expected.path}/outlook/level`, wholePercent)} of the time`,
+    },
+  ];
 }
 
 function topOf({

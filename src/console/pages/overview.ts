@@ -1,20 +1,32 @@
+import { reasonsChart } from "../charts/reasons.ts";
+import { trendChart } from "../charts/trend.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, days, money, month, percent } from "../format.ts";
+import { count, money, month, percent } from "../format.ts";
 import { monthsOf } from "../months.ts";
+import type { MonthRange, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
-import { rateChange } from "../views/delta.ts";
+import { alertLine } from "../views/alert.ts";
+import type { Alerts } from "../views/alert.ts";
+import { csvHref } from "../views/csv-link.ts";
+import { noCompleteMonth } from "../views/no-months.ts";
 import { ranking } from "../views/ranking.ts";
+import { summaryFigures } from "../views/report/summary.ts";
+
+/** Alerts shown; the rest are a link away. */
+const MOST_ALERTS = 3;
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type OverviewData = {
   report: Report;
+  /** The same months and the open ones after them, which are in no other figure. */
+  trend: Report;
   byRate: ApiAnswer<BodyOf<"return-rate-leaderboard">>;
   byCost: ApiAnswer<BodyOf<"return-cost-leaderboard">>;
-  alerts: ApiAnswer<BodyOf<"alerts">>;
+  alerts: Alerts;
 } | null;
 
 /** The newest twelve complete months at a glance: how much comes back, what it costs, what is new, and why. */
@@ -26,70 +38,61 @@ export const overview = definePage<OverviewData>({
   data: async (call) => {
     const { range, year } = await monthsOf(call, "worst_by_rate");
     if (range === null || year === null) return null;
-    const [report, byCost, alerts] = await Promise.all([
+    const [report, trend, byCost, alerts] = await Promise.all([
       call.read("report", "report", range),
+      call.read("trend", "report", { ...withOpenMonths(range, year), reportSection: "trend" }),
       call.read("worst_by_cost", "return-cost-leaderboard", { ...range, limit: 5 }),
-      call.read("alerts", "alerts", { limit: 5 }),
+      call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: MOST_ALERTS }),
     ]);
-    return { report, byRate: year, byCost, alerts };
+    return { report, trend, byRate: year, byCost, alerts };
   },
-  view: (data, call) => (data === null ? emptyView() : fullView(data, call)),
+  view: (data, call) =>
+    data === null
+      ? { title: "Overview", body: html`<h1>Overview</h1>${noCompleteMonth(call)}` }
+      : fullView(data, call),
 });
 
-function emptyView(): View {
-  return {
-    title: "Overview",
-    body: html`<h1>No month is complete yet</h1>
-      <p>
-        A month counts once every order of it has had its whole return window. Until then, a rate would look
-        better than it is.
-      </p>`,
-  };
+/** The range up to the month of the data, open months included. */
+function withOpenMonths(range: MonthRange, { body }: Exclude<ShownMonths["year"], null>) {
+  const asOf = body.meta.freshness?.data_updated_at ?? null;
+  const end_month = asOf === null ? range.end_month : asOf.slice(0, "YYYY-MM".length);
+  return { ...range, end_month, include_incomplete: true };
 }
 
-function fullView({ report, byRate, byCost, alerts }: Exclude<OverviewData, null>, call: PageCall): View {
-  const { data } = report.body;
-  const amount = money(call.currencyCode);
+function fullView(
+  { report, trend, byRate, byCost, alerts }: Exclude<OverviewData, null>,
+  call: PageCall,
+): View {
+  const { start_month, end_month } = report.body.meta;
+  const range = { start_month, end_month };
   return {
     title: "Overview",
     body: html`<h1>Overview</h1>
-      <p class="lead">
-        ${figure(report, "meta/start_month", month)} to ${figure(report, "meta/end_month", month)}, by month
-        of order, returns within ${data.window_days ?? 0} days
-      </p>
-      <dl class="figures">
-        ${tile("Return rate", figure(report, "summary/return_rate", percent), interval(report), rateChange(report))}
-        ${tile("Returns cost", figure(report, "summary/returns_cost", amount), html`refunds and return labels`)}
-        ${tile("Cost per returned unit", figure(report, "summary/cost_per_returned_unit", amount, "nothing came back"), html`${figure(report, "summary/returned_units", count)} units came back`)}
-        ${tile("Median days to return", figure(report, "summary/median_days_to_return", days, "nothing came back"), html`from order to return`)}
-      </dl>
-      <section>
-        <h2>Worth a look</h2>
-        <div class="columns">
-          <div>
-            <h3>Highest return rates</h3>
-            ${ranking(rateRows(byRate, call))}
-          </div>
-          <div>
-            <h3>Highest returns cost</h3>
-            ${ranking(costRows(byCost, call))}
-          </div>
-        </div>
-      </section>
-      ${alerts.body.data.length}`,
+<p class="lead">Orders of ${figure(report, "meta/start_month", month)} to ${figure(report, "meta/end_month", month)}, the newest 12 complete months. A unit counts as returned when it came back within ${call.primaryWindowDays} days of its order.</p>
+${summaryFigures(report, call)}
+${trendChart({ answer: trend, exportHref: csvHref(call, range) })}
+<section class="look"><h2>Worth a look</h2>
+${alertList(alerts, call)}
+<div class="columns">
+<div><h3>Highest return rates</h3>${ranking(rateRows(byRate, call))}<p><a href="${call.href("/leaderboards/return-rate")}">All by return rate</a></p></div>
+<div><h3>Highest returns cost</h3>${ranking(costRows(byCost, call))}<p><a href="${call.href("/leaderboards/return-cost")}">All by returns cost</a></p></div>
+</div></section>
+<section><h2>Why it comes back</h2>${reasonsChart({ answer: report, limit: 6, moreHref: call.href("/report", { reportSection: "reasons" }) })}</section>`,
   };
 }
 
-function tile(label: string, value: Html, note: Html, second: Html | null = null): Html {
-  return html`<div>
-    <dt>${label}</dt>
-    <dd><strong>${value}</strong><span>${note}</span>${second !== null && html`<span>${second}</span>`}</dd>
-  </div>`;
-}
-
-function interval(report: Report): Html {
-  return html`between ${figure(report, "summary/return_rate_interval/low", percent, "nothing sold")} and
-  ${figure(report, "summary/return_rate_interval/high", percent, "nothing sold")}`;
+/** Early warnings first, since something can still be done about them, then months that were out of line. */
+function alertList(alerts: Alerts, call: PageCall): Html {
+  const items = alerts.body.data.map((alert, index) => ({
+    index,
+    isEarly: alert.metadata?.["kind"] === "early_warning",
+  }));
+  if (items.length === 0) {
+    return html`<p>Nothing unusual was found: no early warning, and no month out of line.</p>`;
+  }
+  const ordered = items.toSorted((one, other) => Number(other.isEarly) - Number(one.isEarly));
+  return html`<div class="alerts">${ordered.map(({ index }) => alertLine(alerts, index, call))}</div>
+    <p><a href="${call.href("/alerts")}">All alerts</a></p>`;
 }
 
 function rateRows(answer: ApiAnswer<BodyOf<"return-rate-leaderboard">>, call: PageCall) {

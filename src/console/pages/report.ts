@@ -1,4 +1,10 @@
-import { REPORT_SECTIONS } from "../../contract/parameters.ts";
+import { costsChart } from "../charts/costs.ts";
+import { curvesChart } from "../charts/curves.ts";
+import { reasonsChart } from "../charts/reasons.ts";
+import { saleEventChart } from "../charts/sale-event.ts";
+import { timingChart } from "../charts/timing.ts";
+import { trendChart } from "../charts/trend.ts";
+import { BREAKDOWNS, REPORT_SECTIONS } from "../../contract/parameters.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
@@ -7,14 +13,17 @@ import { count, money, month, percent } from "../format.ts";
 import { monthsOf } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
-import type { BodyOf, PageCall, View } from "../page.ts";
-import { cohortStateOf, hasVariants, pick, selectorOf } from "../selection.ts";
-import { checkField, filterForm, monthFields, presets, windowField } from "../views/filters.ts";
+import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
+import { cohortStateOf, hasVariants, pick } from "../selection.ts";
+import { monthCoverage } from "../views/coverage.ts";
+import { csvHref } from "../views/csv-link.ts";
+import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
+import { noCompleteMonth } from "../views/no-months.ts";
 import { breakdownPart, costsPart, lifecyclePart, refundsPart } from "../views/report/parts.ts";
-import { coverage, summaryFigures } from "../views/report/summary.ts";
+import { summaryFigures } from "../views/report/summary.ts";
 import { selectionTitle } from "../views/selection-title.ts";
-import { tabs } from "../views/tabs.ts";
 import { dataTable } from "../views/table.ts";
+import { tabs } from "../views/tabs.ts";
 
 const PATH = "/report";
 
@@ -23,13 +32,14 @@ type ReportPage = {
   months: ShownMonths;
   report: Report;
   curves: Report | null;
+  /** Of a selection: its SKUs by cost, the first of which names its product. */
   variants: ApiAnswer<BodyOf<"return-cost-leaderboard">> | null;
-} | null;
+};
 
 const STATE_NAMES = ["saleEvent", "saleEventBaseline", "saleEventScope", "reportSection", "breakdownBy"];
 
 /** Everything about the returns of a selection. A product's page is this one with its product_gid. */
-export const report = definePage<ReportPage>({
+export const report = definePage<ReportPage | null>({
   name: "report",
   path: PATH,
   role: "viewer",
@@ -37,18 +47,32 @@ export const report = definePage<ReportPage>({
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
-    const cohort = { ...cohortStateOf(call.query), ...months.range };
+    const state: Parameters = { ...stateOf(call), ...months.range };
     const isWhole = sectionOf(call) === "overview";
-    const [own, variants] = await Promise.all([
-      call.read("report", "report", { ...cohort, ...pick(call.query, STATE_NAMES) }),
-      isWhole && hasVariants(call.query)
-        ? call.read("variants", "return-cost-leaderboard", { ...cohort, limit: 100 })
+    const [own, curves, variants] = await Promise.all([
+      call.read("report", "report", state),
+      isWhole ? call.read("curves", "report", { ...state, reportSection: "curves" }) : null,
+      hasSelection(call)
+        ? call.read("variants", "return-cost-leaderboard", {
+            ...cohortStateOf(call.query),
+            ...months.range,
+            limit: isWhole && hasVariants(call.query) ? 100 : 1,
+          })
         : null,
     ]);
-    return { months, report: own, curves: null, variants };
+    return { months, report: own, curves, variants };
   },
-  view: (data, call) => (data === null ? noMonths() : reportView(data, call)),
+  view: (data, call) =>
+    data === null
+      ? { title: "Report", body: html`<h1>Report</h1>${noCompleteMonth(call)}` }
+      : reportView(data, call),
+  refused: (call) => ({ title: "Report", body: html`<h1>Report</h1>${form(call, null)}` }),
 });
+
+/** All that the page's query says of the view. */
+function stateOf({ query }: PageCall): Parameters {
+  return { ...cohortStateOf(query), ...pick(query, STATE_NAMES) };
+}
 
 /** Unknown sections mean the overview, as in the API. */
 function sectionOf({ query }: PageCall): string {
@@ -56,86 +80,106 @@ function sectionOf({ query }: PageCall): string {
   return (REPORT_SECTIONS as readonly string[]).includes(given) ? given : "overview";
 }
 
-function noMonths(): View {
+function reportView(data: ReportPage, call: PageCall): View {
+  const { months, report: own } = data;
+  const shown = months.range as Exclude<ShownMonths["range"], null>;
+  const selection = selectionTitle(own, data.variants);
+  const { start_month: _first, end_month: _last, ...rolling } = stateOf(call);
+  const vendor = own.body.meta.vendor;
   return {
-    title: "Report",
-    body: html`<h1>No month is complete yet</h1>
-      <p>
-        A month counts once every order of it has had its whole return window. Choose months and include the
-        open ones to see what has come back so far.
-      </p>`,
+    title: `Report: ${selection.title}`,
+    body: html`<h1>${selection.title}</h1>
+<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`vendor ${figure(own, "meta/vendor", String)} alone · `}orders of ${figure(own, "meta/start_month", month)} to ${figure(own, "meta/end_month", month)} · <a href="${call.href("/products")}">choose another product, SKU or group</a></p>
+${presets(call, PATH, rolling, shown, months.isPinned)}
+${form(call, shown)}
+${tabs("Parts of the report", tabLinks(call, months))}
+${monthCoverage(own, "summary", call.href(PATH, { ...rolling, ...shown, include_incomplete: "true" }))}
+${summaryFigures(own, call)}
+${sectionParts(data, call)}`,
   };
 }
 
-function reportView({ months, report: own, variants }: Exclude<ReportPage, null>, call: PageCall): View {
-  const shown = months.range as Exclude<ShownMonths["range"], null>;
-  const section = sectionOf(call);
-  const selection = selectionTitle(own);
-  const kept = { ...cohortStateOf(call.query), ...pick(call.query, STATE_NAMES) };
-  const { start_month: _first, end_month: _last, ...rolling } = kept;
-  const open = call.href(PATH, { ...kept, ...shown, include_incomplete: "true" });
-  const { window: _window, include_incomplete: _open, include_used_variants: _used, ...hidden } = rolling;
-  return {
-    title: `Report: ${selection}`,
-    body: html`<h1>${selection}</h1>
-      <p class="lead">
-        Orders of ${figure(own, "meta/start_month", month)} to ${figure(own, "meta/end_month", month)}.
-        ${selectorOf(call.query)["vendor"] !== undefined && html`Vendor ${String(selectorOf(call.query)["vendor"])} alone. `}<a
-          href="${call.href("/products")}"
-          >Choose a product, SKU or group</a
-        >
-      </p>
-      ${presets(call, PATH, rolling, shown, months.isPinned)}
-      ${filterForm(call, PATH, hidden, [
-        monthFields(shown),
-        windowField(call.query, null),
-        checkField("include_incomplete", "Include open months", call.query),
-        checkField("include_used_variants", "Include used variants", call.query),
-      ])}
-      ${tabs(
-        "Parts of the report",
-        TABS.map(([value, text]) => ({
-          text,
-          href: call.href(PATH, { ...kept, reportSection: value }),
-          isCurrent: value === section,
-        })),
-      )}
-      ${coverage(own, open)} ${summaryFigures(own, call)} ${sectionParts(own, call)}
-      ${variants !== null && variantsPart(variants, call)}`,
-  };
+/** `shown`: the months of the page; null = those of a query that was refused. */
+function form(call: PageCall, shown: ShownMonths["range"]): Html {
+  const { query } = call;
+  const { start_month = "", end_month = "" } = query;
+  const { window: _window, include_incomplete: _open, include_used_variants: _used, ...rest } = stateOf(call);
+  const { start_month: _first, end_month: _last, breakdownBy, ...hidden } = rest;
+  const isDivided = sectionOf(call) === "breakdown";
+  return filterForm(call, PATH, isDivided ? hidden : { ...hidden, breakdownBy }, [
+    monthFields(shown ?? { start_month, end_month }),
+    windowField(query, call.primaryWindowDays),
+    isDivided
+      ? selectField("breakdownBy", "Divided by", query["breakdownBy"] ?? "product", BREAKDOWN_NAMES)
+      : [],
+    checkField("include_incomplete", "Include open months", query),
+    hasSelection(call) ? checkField("include_used_variants", "Include used variants", query) : [],
+  ]);
+}
+
+const BREAKDOWN_TEXTS = {
+  vendor: "Vendor",
+  product: "Product",
+  sku: "SKU",
+  family: "Family",
+  analytics_category: "Category",
+};
+const BREAKDOWN_NAMES = BREAKDOWNS.map((name) => [name, BREAKDOWN_TEXTS[name]] as const);
+
+function hasSelection({ query }: PageCall): boolean {
+  return hasVariants(query) || (query["sku"] ?? "") !== "";
 }
 
 const TABS = [
   ["overview", "Everything"],
   ["trend", "Trend"],
+  ["curves", "Curves"],
   ["reasons", "Reasons"],
   ["timing", "Timing"],
   ["refunds", "Refunds"],
   ["lifecycle", "Requests"],
   ["costs", "Costs"],
   ["breakdown", "Breakdown"],
-] as const;
+] as const satisfies readonly (readonly [(typeof REPORT_SECTIONS)[number], string])[];
 
-/** The parts that the answer holds, in the order of the page. */
-function sectionParts(own: Report, call: PageCall): Html {
-  const { refunds, lifecycle_coverage, costs } = own.body.data;
-  return html`${refunds !== undefined && refundsPart(own, call)}
-  ${lifecycle_coverage !== undefined && lifecyclePart(own)}
-  ${
-    costs !== undefined &&
-    html`<section id="costs">
-      <h2>Costs</h2>
-      ${costsPart(own, call)}
-    </section>`
-  }
-  ${breakdownPart(own, call)}`;
+/** Each part keeps the selection, and the months where they are pinned. */
+function tabLinks(call: PageCall, { range, isPinned }: ShownMonths) {
+  const current = sectionOf(call);
+  const state = { ...stateOf(call), ...(isPinned ? range : {}) };
+  return TABS.map(([value, text]) => ({
+    text,
+    href: call.href(PATH, { ...state, reportSection: value === "overview" ? undefined : value }),
+    isCurrent: value === current,
+  }));
+}
+
+/** The parts that the answers hold, in the order of the page. */
+function sectionParts({ months, report: own, curves, variants }: ReportPage, call: PageCall): Html {
+  const { data } = own.body;
+  const exportHref = csvHref(call, { ...stateOf(call), ...months.range, reportSection: undefined });
+  const input = { answer: own, exportHref };
+  const withCurves = data.return_curves === undefined ? curves : own;
+  return html`${data.trend !== undefined && section("trend", "Return rate by month of order", trendChart(input))}
+${withCurves !== null && section("curves", "How returns arrive", curvesChart({ answer: withCurves, exportHref }))}
+${data.return_reasons !== undefined && section("reasons", "Why it comes back", reasonsChart(input))}
+${data.timing_buckets !== undefined && section("timing", "When it comes back", timingChart(input))}
+${variants !== null && sectionOf(call) === "overview" && hasVariants(call.query) && variantsPart(variants, call)}
+${data.refunds !== undefined && refundsPart(own, call)}
+${data.lifecycle_coverage !== undefined && lifecyclePart(own)}
+${data.costs !== undefined && section("costs", "What it costs", html`${data.trend !== undefined && costsChart(input)}${costsPart(own, call)}`)}
+${data.sale_event !== null && section("sale-event", `Sale event: ${data.sale_event.label}`, saleEventChart(input))}
+${breakdownPart(own, call)}`;
+}
+
+function section(id: string, title: string, body: Html): Html {
+  return html`<section id="${id}"><h2>${title}</h2>${body}</section>`;
 }
 
 /** The SKUs of a product or group by cost. The leaderboard lists SKUs with a cost alone, and says so here. */
 function variantsPart(answer: ApiAnswer<BodyOf<"return-cost-leaderboard">>, call: PageCall): Html {
   const amount = money(call.currencyCode);
   const rows = answer.body.data.rows.map(({ sku }, index) => [
-    html`<a href="${call.href(PATH, { ...cohortStateOf(call.query), product_gid: undefined, sku })}"
+    html`<a href="${call.href(PATH, { ...withoutSelector(call), sku })}"
       >${sku}</a
     >`,
     figure(answer, `rows/${index}/sold_units`, count),
@@ -148,4 +192,9 @@ function variantsPart(answer: ApiAnswer<BodyOf<"return-cost-leaderboard">>, call
     <h2>Variants</h2>
     ${dataTable("SKUs with a returns cost, the costliest first; one without is not listed", [{ text: "SKU" }, ...columns], rows)}
   </section>`;
+}
+
+/** What a link to another selection keeps. */
+function withoutSelector({ query }: PageCall): Parameters {
+  return pick(query, ["start_month", "end_month", "window", "include_incomplete", "vendor"]);
 }

@@ -25,6 +25,20 @@ export function alertItem(answer: Alerts, index: number, call: PageCall): Html {
   </article>`;
 }
 
+/** The same in two lines, for a page that is about more than alerts. */
+export function alertLine(answer: Alerts, index: number, call: PageCall): Html {
+  const alert = answer.body.data[index] as Alerts["body"]["data"][number];
+  const report = reportOf(alert.metadata ?? {});
+  return html`<article class="alert brief ${alert.severity}">
+    <p class="severity">
+      ${severityMark(alert.severity)} ${kindText(alert.category, valueAt(answer, `${index}/metadata/kind`))}
+    </p>
+    <h3>
+      ${report === null ? alert.title : html`<a href="${call.href("/report", report.parameters)}">${alert.title}</a>`}
+    </h3>
+  </article>`;
+}
+
 const SEVERITIES = {
   critical: ["Critical", "M7 1h10l6 6v10l-6 6H7l-6-6V7zM12 6v7M12 16v2"],
   warning: ["Warning", "M12 2 23 22H1zM12 9v6M12 17.5v1.5"],

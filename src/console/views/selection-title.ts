@@ -1,17 +1,29 @@
 import type { ApiAnswer } from "../figure.ts";
 import type { BodyOf } from "../page.ts";
 
-/** What a report is about, as its selector echo says it. */
-export function selectionTitle({ body }: ApiAnswer<BodyOf<"report">>): string {
+/** What a report is about: what it is called, and its key where that is something else. */
+export type SelectionTitle = { title: string; detail: string | null };
+
+/** As the report's selector echo says it; `variants` know the title of their product. */
+export function selectionTitle(
+  { body }: ApiAnswer<BodyOf<"report">>,
+  variants: ApiAnswer<BodyOf<"return-cost-leaderboard">> | null,
+): SelectionTitle {
   const { selector } = body.meta;
+  const product = variants?.body.data.rows[0]?.product_title ?? null;
   switch (selector.type) {
     case "workspace":
-      return "The whole store";
+      return { title: "The whole store", detail: null };
     case "sku":
-      return `SKU ${selector.primarySku}`;
+      return {
+        title: product ?? selector.primarySku,
+        detail: product === null ? "SKU" : `SKU ${selector.primarySku}`,
+      };
     case "product":
-      return `Product ${selector.product_gid}`;
+      return { title: product ?? selector.product_gid, detail: "product, all its SKUs" };
     case "product_group":
-      return selector.label;
+      return { title: selector.label, detail: GROUP_TEXTS[selector.product_group_type] };
   }
 }
+
+const GROUP_TEXTS = { family: "product family", analytics_category: "category" } as const;

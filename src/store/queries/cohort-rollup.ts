@@ -3,7 +3,7 @@ import { command, inOrder } from "../query.ts";
 import { LINE_VENDOR, LISTING_ID, NO_LISTING } from "./listing.ts";
 
 /** The groups of a row `c`, and the workspace: kinds and keys. */
-const GROUPS = `('family', c.family), ('analytics_category', c.analytics_category), ('vendor', c.vendor), ('workspace', '')`;
+const GROUPS = `('family' collate "C", c.family), ('analytics_category', c.analytics_category), ('vendor', c.vendor), ('workspace', '')`;
 
 /** Every entity that rows `c` of cells are part of, once each; `by`: further columns to group by, with a comma first. */
 const entities = (
@@ -183,7 +183,7 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
                    count(*)::integer as sold_lines
               from line group by ordered_on, family, analytics_category, vendor) c
      cross join lateral (values ${GROUPS}) g (kind, key)
-     where g.key is not null group by g.kind, g.key, c.ordered_on
+     where g.key is not null group by c.ordered_on, g.key, g.kind
   ), event as (
     select e.order_id, e.line_id, e.lag_days, e.returned_units, 0 as returned_lines
       from return_event e where e.shop_key = $1 and e.cohort_month = $2 and e.returned_units > 0
@@ -199,15 +199,15 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
               from event e join line l on l.order_id = e.order_id and l.line_id = e.line_id
              group by l.ordered_on, l.family, l.analytics_category, l.vendor, e.lag_days) c
      cross join lateral (values ${GROUPS}) g (kind, key)
-     where g.key is not null group by g.kind, g.key, c.ordered_on, c.lag_days
+     where g.key is not null group by c.ordered_on, g.key, g.kind, c.lag_days
   ), curve as (
     select kind, key, ordered_on, array_agg(lag_days order by lag_days) as lag_days,
            array_agg(returned_units order by lag_days) as returned_units,
            array_agg(returned_lines order by lag_days) as returned_lines
       from (select kind, key, ordered_on, lag_days, sum(returned_units) over so_far as returned_units,
                    sum(returned_lines) over so_far as returned_lines
-              from step window so_far as (partition by kind, key, ordered_on order by lag_days)) c
-     group by kind, key, ordered_on
+              from step window so_far as (partition by ordered_on, key, kind order by lag_days)) c
+     group by ordered_on, key, kind
   )
   select w.shop_key, s.kind, s.key, s.ordered_on, s.sold_units, s.sold_lines, c.lag_days, c.returned_units,
          c.returned_lines

@@ -115,11 +115,13 @@ const insertFacts = command<[shopKey: number], Connection>(
 );
 
 /**
- * Puts the projected facts, lines resolved with the catalogue, in the place of those the orders in changed_order had,
- * and marks the months, products, SKUs and labels that hang on either. Ranges of the primary keys; return_label's
- * indexes.
+ * Puts the projected facts in their place, lines resolved with the catalogue, and marks the months, products, SKUs and
+ * labels that hang on them: of orders that have no facts yet. Primary keys; return_label's indexes.
  */
-export const replaceFacts = inOrder(touchLabels, removeFacts, insertFacts, touchLabels);
+export const addFacts = inOrder(insertFacts, touchLabels);
+
+/** The same where some of the orders have facts, which these replace. Ranges of the primary keys. */
+export const replaceFacts = inOrder(touchLabels, removeFacts, addFacts);
 
 /**
  * Resolves the lines of touched variants and SKUs again and marks months, products and SKUs of those that come out

@@ -5,23 +5,25 @@ import type { Member } from "../workspace.ts";
 /** A browser that asks for a page of a workspace. */
 export type SessionRequest = { sessionHash: Buffer; shopDomain: string };
 
-/** The last two are null when the person is no member, or when there is no such workspace. */
+/** `shop_key` and `role` are null when the person is no member, or when there is no such workspace. */
 type MemberRow = {
   user_id: string;
   user_name: string;
+  last_shop_key: number | null;
+  last_seen_at: Date;
+  ends_at: Date;
   shop_key: number | null;
   role: Member["role"] | null;
 };
 
 const findMemberRow = queryRow<MemberRow, [sessionHash: Buffer, shopDomain: string, now: Date | null]>(
   "find_member",
-  `select u.user_id, u.name as user_name, m.shop_key, m.role
+  `select u.user_id, u.name as user_name, u.last_shop_key, s.last_seen_at, s.ends_at, m.shop_key, m.role
            from console_session s
            join console_user u on u.user_id = s.user_id
            left join (shop_directory d join workspace_member m on m.shop_key = d.shop_key)
              on d.shop_domain = $2 and m.user_id = u.user_id
-          where s.session_hash = $1 and coalesce($3, now()) < least(s.idle_until, s.ends_at)
-            and u.disabled_at is null`,
+          where s.session_hash = $1 and s.idle_until > coalesce($3, now()) and u.disabled_at is null`,
 );
 
 /**
@@ -38,5 +40,6 @@ export async function findMember(
   if (row === null) return "signed_out";
   const { user_id: userId, user_name: userName, shop_key: shopKey, role } = row;
   if (shopKey === null || role === null) return "not_found";
-  return { shopKey, userId, userName, role } as unknown as Member;
+  const visit = { lastShopKey: row.last_shop_key, lastSeenAt: row.last_seen_at, endsAt: row.ends_at };
+  return { shopKey, userId, userName, role, visit } as unknown as Member;
 }

@@ -27,6 +27,7 @@ export const replaceSkuQuarter = inOrder<[shopKey: number, quarter: string], voi
       from month m
      cross join lateral unnest(m.lag_days, m.returned_units, m.refund_minor, m.label_minor) with ordinality
            u (lag_days, returned_units, refund_minor, label_minor, place)
+     where m.lag_days is not null
      group by m.sku, m.listing_id, u.lag_days
   ), curve as (
     select sku, listing_id, array_agg(lag_days order by lag_days) as lag_days,

@@ -99,28 +99,3 @@ create table dirty_cohort (
   cohort_month date not null,
   primary key (shop_key, cohort_month)
 );
-
--- The prepared answer: one row per entity, observation window and cohort month. entity_kind is sku, product
--- (new condition only), product_used, family, analytics_category or workspace (key ''). Like the facts it is rebuilt in
--- bulk and has no foreign key: checking one takes a third of the time of the insert.
-create table cohort (
-  shop_key bigint not null,
-  entity_kind text collate "C" not null,
-  entity_key text collate "C" not null,
-  observation_window text collate "C" not null,
-  cohort_month date not null,
-  sold_units bigint not null,
-  returned_units bigint not null,
-  refunded_units bigint not null,
-  restocked_units bigint not null,
-  -- Unit cost of the restocked units whose cost is known (M13).
-  restocked_cost_minor bigint not null,
-  -- Sold and returned units whose unit cost is known.
-  costed_sold_units bigint not null,
-  costed_returned_units bigint not null,
-  refund_minor bigint not null,
-  label_minor bigint not null,
-  primary key (shop_key, entity_kind, entity_key, observation_window, cohort_month)
-);
-create index cohort_by_month on cohort (shop_key, cohort_month, observation_window);
-create index cohort_leaderboard on cohort (shop_key, entity_kind, observation_window, cohort_month);

@@ -35,19 +35,3 @@ create index listing_by_line_vendor on listing (shop_key, line_vendor) where lin
 create index variant_by_product on variant (shop_key, product_gid);
 create index variant_by_counterpart on variant (shop_key, counterpart_sku) where counterpart_sku is not null;
 create index product_by_vendor on product (shop_key, vendor);
-
--- Rows of SKUs are kept by listing; all other rows have the id of zeros.
-alter table cohort add column listing_id uuid not null default '00000000-0000-0000-0000-000000000000';
-alter table cohort drop constraint cohort_pkey;
-alter table cohort add primary key (shop_key, entity_kind, entity_key, observation_window, cohort_month, listing_id);
-
-delete from sku_quarter;
-alter table sku_quarter add column listing_id uuid not null;
-alter table sku_quarter drop constraint sku_quarter_pkey;
-alter table sku_quarter add primary key (shop_key, observation_window, quarter, sku, listing_id);
-
--- Listings and vendors are rolled up by the rebuild that follows a migration.
-insert into dirty_cohort (shop_key, cohort_month)
-select shop_key, cohort_month from cohort where entity_kind = 'workspace' and observation_window = 'lifetime'
-on conflict do nothing;
-delete from cohort where entity_kind = 'sku';

@@ -20,7 +20,7 @@ alter table return_request alter column cohort_month set not null;
 create index return_request_by_month on return_request (shop_key, cohort_month);
 
 insert into dirty_cohort (shop_key, cohort_month)
-select distinct shop_key, cohort_month from cohort where entity_kind = 'workspace'
+select distinct shop_key, cohort_month from order_line
 on conflict do nothing;
 
 -- One row per entity and cohort month: what was sold, and its return curve. lag_days are the days after the order on which
@@ -28,7 +28,7 @@ on conflict do nothing;
 -- of n days is the element at width_bucket(n, lag_days), 0 where there is none. entity_kind is sku (by listing, key ''
 -- = lines without one), product (new condition only), product_used, family, analytics_category, vendor or workspace (key '').
 -- Rolled up by month in bulk, so it has no foreign key: checking one takes a third of the time of the insert.
-drop table cohort;
+drop table if exists cohort;
 create table cohort (
   shop_key bigint not null,
   entity_kind text collate "C" not null,
@@ -68,7 +68,7 @@ create index cohort_leaderboard on cohort (shop_key, entity_kind, cohort_month);
 
 -- What ranks a listing, added up over calendar quarters: a leaderboard reads quarters, and months where its range begins
 -- or ends inside of one. The curve as in cohort.
-drop table sku_quarter;
+drop table if exists sku_quarter;
 create table sku_quarter (
   shop_key bigint not null,
   quarter date not null,

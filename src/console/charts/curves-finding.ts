@@ -1,0 +1,60 @@
+import { greatest } from "d3-array";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { figure } from "../figure.ts";
+import type { ApiAnswer } from "../figure.ts";
+import { count } from "../format.ts";
+import { against, ageFigure, curveName, observed } from "./curve-rows.ts";
+import type { Curve } from "./curve-rows.ts";
+
+/** This many months are named; more are told together. */
+const MOST_NAMES = 3;
+
+/** The month whose newest rate is furthest from complete months of the same age, beyond chance; else the newest month. */
+export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled: Curve | undefined): Html {
+  const ends = drawn.flatMap((curve) => {
+    const index = observed(curve).length - 1;
+    const age = curve.ages[index];
+    return age === undefined ? [] : [{ curve, index, age, side: against(pooled, age, index) }];
+  });
+  const distance = ({ age, index }: (typeof ends)[number]): number =>
+    Math.abs((age.return_rate ?? 0) - (pooled?.ages[index]?.return_rate ?? 0));
+  const found =
+    greatest(
+      ends.filter(({ side }) => side !== 0),
+      distance,
+    ) ?? ends[0];
+  if (found === undefined) return html`No month is old enough for a return curve yet`;
+  const { curve, index, side } = found;
+  const rate = ageFigure(answer, curve, index);
+  const days = figure(answer, `${curve.agesPath}/${index}/age_days`, count);
+  const usual = pooled !== undefined && observed(pooled).length > index && ageFigure(answer, pooled, index);
+  if (usual === false)
+    return html`${rate} of what was sold in ${curveName(answer, curve)} came back within ${days} days`;
+  if (side === 0)
+    return html`${curveName(answer, curve)} ripens as months do: ${rate} came back within ${days} days,
+    ${usual} of complete months`;
+  return html`${side > 0 ? "More" : "Less"} than usual comes back from ${curveName(answer, curve)}: ${rate}
+  within ${days} days, against ${usual} of complete months`;
+}
+
+/** The months that bring back more than complete months did at the same age, beyond chance. */
+export function heatFinding(answer: ApiAnswer, months: readonly Curve[], pooled: Curve | undefined): Html {
+  const off = months.filter((curve) => {
+    const index = observed(curve).length - 1;
+    const age = curve.ages[index];
+    return age !== undefined && against(pooled, age, index) > 0;
+  });
+  const names = off.map(
+    (curve, order) =>
+      html`${order > 0 && (order === off.length - 1 ? " and " : ", ")}${curveName(answer, curve)}`,
+  );
+  const newest = off.at(-1);
+  if (newest !== undefined && off.length > MOST_NAMES) {
+    return html`Several months bring back more than complete months did at the same age, the newest of them
+    ${curveName(answer, newest)}`;
+  }
+  if (off.length === 0) return html`No month brings back more than complete months did at the same age`;
+  return html`${names} ${off.length === 1 ? "brings" : "bring"} back more than complete months did at the same
+  age`;
+}
