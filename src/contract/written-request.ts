@@ -18,7 +18,7 @@ export function shellQuoted(text: string): string {
 /** Path and query of a request. */
 export function pathText(request: WrittenRequest): string {
   const values = givenValues(request).map(([name, value]) => [name, String(value)]);
-  return `${request.endpoint.path}${values.length === 0 ? "" : `?${new URLSearchParams(values)}`}`;
+  return `${request.endpoint.path}${values.length === 0 ? "" : `?${new URLSearchParams(values).toString()}`}`;
 }
 
 /** A request for curl over several lines, with a line for each parameter. The docs' script writes it the same way. */

@@ -21,7 +21,10 @@ export function alertLink(
   }
   const parameters = reportParameters(category, metadata ?? {});
   if (parameters === null) return null;
-  return { url: `${workspace}/report?${new URLSearchParams(parameters)}`, label: "Open the report" };
+  return {
+    url: `${workspace}/report?${new URLSearchParams(parameters).toString()}`,
+    label: "Open the report",
+  };
 }
 
 /** The report whose figures an alert names; null = the alert names none. */

@@ -12,6 +12,5 @@ export function dotSwatch(className: string): Html {
 
 /** `pattern` is the id of a hatch. */
 export function boxSwatch(className: string, pattern?: string): Html {
-  const fill = pattern !== undefined && html` fill="url(#${pattern})"`;
-  return html`<rect class="${className}" width="30" height="14" ${fill} />`;
+  return html`<rect class="${className}" width="30" height="14" ${pattern !== undefined && html` fill="url(#${pattern})"`} />`;
 }

@@ -26,6 +26,5 @@ export function table(heads: readonly HtmlValue[], rows: readonly TableRow[]): H
 }
 
 function tableRow({ head, cells, x, isStart = false }: TableRow): Html {
-  const stop = x !== undefined && html` data-x="${place(x)}"`;
-  return html`<tr${stop}${isStart && html` data-start=""`}><th scope="row">${head}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`;
+  return html`<tr${x !== undefined && html` data-x="${place(x)}"`}${isStart && html` data-start=""`}><th scope="row">${head}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`;
 }

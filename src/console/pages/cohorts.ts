@@ -55,7 +55,7 @@ function form(call: PageCall, range?: MonthRange): Html {
 
 function cohortsView({ months, answer }: Exclude<Cohorts, null>, call: PageCall): View {
   const range = months.range as MonthRange;
-  const selection = selectionTitle(answer);
+  const selection = selectionTitle(answer, null).title;
   const { start_month: _first, end_month: _last, ...rolling } = cohortStateOf(call.query);
   const state = { ...rolling, ...range };
   const exportHref = csvHref(call, state);

@@ -37,14 +37,13 @@ export function filterForm(
 }
 
 /** A control with its label and, where its value was refused, the sentence that describes it. */
-function labelled(name: string, label: string, control: (attributes: Html | null) => Html): Field {
+function labelled(name: string, label: string, control: (wrongId: string | null) => Html): Field {
   return {
     name,
     markup: (wrong) => {
       const id = `${name}-wrong`;
-      const attributes = wrong === null ? null : html` aria-invalid="true" aria-describedby="${id}"`;
       return html`<div class="field">
-        <label for="${name}">${label}</label>${control(attributes)}${
+        <label for="${name}">${label}</label>${control(wrong === null ? null : id)}${
           wrong !== null && html`<span class="wrong" id="${id}">${wrong}</span>`
         }
       </div>`;
@@ -63,7 +62,7 @@ function monthField(name: string, label: string, value: string): Field {
   return labelled(
     name,
     label,
-    (attributes) =>
+    (wrongId) =>
       html`<input
         type="month"
         id="${name}"
@@ -72,7 +71,7 @@ function monthField(name: string, label: string, value: string): Field {
         required
         pattern="[0-9]{4}-[0-9]{2}"
         placeholder="2026-01"
-        ${attributes}
+        ${wrongId !== null && html` aria-invalid="true" aria-describedby="${wrongId}"`}
       />`,
   );
 }
@@ -100,8 +99,8 @@ export function selectField(
   return labelled(
     name,
     label,
-    (attributes) =>
-      html`<select id="${name}" name="${name}" ${attributes}>
+    (wrongId) =>
+      html`<select id="${name}" name="${name}" ${wrongId !== null && html` aria-invalid="true" aria-describedby="${wrongId}"`}>
         ${[...options, ...own].map(
           ([value, text]) =>
             html`<option value="${value}" ${value === current && html` selected`}>${text}</option>`,
@@ -119,14 +118,14 @@ export function textField(
   return labelled(
     name,
     label,
-    (attributes) =>
+    (wrongId) =>
       html`<input
         type="${type}"
         id="${name}"
         name="${name}"
         value="${value ?? ""}"
         ${type === "number" && html` step="any" min="0"`}
-        ${attributes}
+        ${wrongId !== null && html` aria-invalid="true" aria-describedby="${wrongId}"`}
       />`,
   );
 }
