@@ -81,7 +81,7 @@ function form(call: PageCall, range?: { start_month: string; end_month: string }
   return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "include_used_variants"]), [
     monthFields(range ?? { start_month, end_month }),
     windowField(query, call.primaryWindowDays),
-    textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "number"),
+    textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "decimal"),
     textField("vendor", "Vendor", query["vendor"]),
     limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100"]),
     checkField("include_incomplete", "Include open months", query),

@@ -64,7 +64,7 @@ function form(call: PageCall): Html {
   return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "include_used_variants"]), [
     selectField("period", "Orders of", query["period"] ?? "year", PERIODS),
     selectField("min_return_rate", "Return rate", query["min_return_rate"] ?? "", rateOptions()),
-    textField("min_sold_units", "Sold units, at least", query["min_sold_units"], "number"),
+    textField("min_sold_units", "Sold units, at least", query["min_sold_units"], "decimal"),
     textField("vendor", "Vendor", query["vendor"]),
     limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100", "500"]),
   ]);
