@@ -35,7 +35,7 @@ before(async () => {
 after(() => service.stop());
 
 test(
-  "M1 to M15: for random stores, every selection and every window, the service answers as the naive oracle does, " +
+  "M1 to M15 and M19: for random stores, every selection and every window, the service answers as the naive oracle does, " +
     "and its answers add up (M7)",
   async (context) => {
     let runs = 0;
