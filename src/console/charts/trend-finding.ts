@@ -9,8 +9,8 @@ import { FEW_UNITS, differ, monthFigure, rateFigure } from "./rates.ts";
 export type TrendMonth = NonNullable<ReportData["trend"]>[number] & { path: string; x: number };
 
 /**
- * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month
- * that stands out, else that they are alike; months with few units count only where there is one month. Months differ when their intervals do not meet.
+ * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month that
+ * stands out, else that they are alike. Months differ when their intervals do not meet; those with few units do not count.
  */
 export function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[]): Html {
   const closed = months.filter((row) => row.is_complete !== false);
