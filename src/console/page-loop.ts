@@ -7,6 +7,7 @@ import { parseQueryString } from "../http/query-string.ts";
 import { html } from "../lib/html.ts";
 import type { ConsoleOptions } from "./console.ts";
 import type { Entrance } from "./entrance.ts";
+import { contentSecurityPolicy } from "./console-headers.ts";
 import { layout } from "./layout.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { addressOf, openCall } from "./page-call.ts";
@@ -109,6 +110,7 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
   return async ({ request, reply }: Exchange, page: Page, member: MemberAdmission): Promise<FastifyReply> => {
     const call = openCall(member, parseQueryString(request.raw.url ?? ""), operationOf);
     const { status, title, body } = await viewOf(page, call);
+    reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
     const markup = layout({
       title,
       scripts: CONSOLE_ASSETS.pageScripts,

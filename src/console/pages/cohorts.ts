@@ -65,7 +65,7 @@ function form(call: PageCall, range?: MonthRange): Html {
 
 function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: PageCall): View {
   const range = months.range as MonthRange;
-  const selection = selectionTitle(answer, null).title;
+  const selection = selectionTitle(answer, named);
   const { start_month: _first, end_month: _last, ...rolling } = cohortStateOf(call.query);
   const state = { ...rolling, ...range };
   const exportHref = csvHref(call, state);

@@ -104,7 +104,11 @@ function ranking({ answer, rates, months }: Exclude<Costs, null>, call: PageCall
   const longest = Math.max(...rows.map((row) => row.total_cost_amount));
   const fewest = rates.body.data.min_sold_units;
   const body = rows.map((row, index) => [
-    productCell(row, index + 1, call.href("/report", { ...reportState(call, months), sku: row.sku })),
+    productCell(row, {
+      rank: index + 1,
+      href: call.href("/report", { ...reportState(call, months), sku: row.sku }),
+      imageSources: call.imageSources,
+    }),
     ...amounts(cells, `rows/${index}`, [
       row.total_refunded_amount / longest,
       row.total_return_label_cost / longest,

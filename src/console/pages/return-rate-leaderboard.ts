@@ -79,7 +79,11 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
   const rows = data.rows.map((row, index) => {
     const path = `rows/${index}`;
     return [
-      productCell(row, index + 1, call.href("/report", { sku: row.sku, ...reportMonths(answer) })),
+      productCell(row, {
+        rank: index + 1,
+        href: call.href("/report", { sku: row.sku, ...reportMonths(answer) }),
+        imageSources: call.imageSources,
+      }),
       html`<strong>${figure(answer, `${path}/return_rate`, percent)}</strong>`,
       bar([row.return_rate / (longest || 1)], meta.totals.return_rate / (longest || 1)),
       figure(answer, `${path}/returned_units`, count),

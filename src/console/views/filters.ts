@@ -65,7 +65,7 @@ function monthField(name: string, label: string, value: string): Field {
     label,
     (wrongId) =>
       html`<input
-        type="${attributes === null ? "month" : "text"}"
+        type="${wrongId === null ? "month" : "text"}"
         id="${name}"
         name="${name}"
         value="${value}"
