@@ -8,6 +8,7 @@ import { html } from "../lib/html.ts";
 import { isLostDatabase } from "../lib/lost-database.ts";
 import type { ConsoleOptions } from "./console.ts";
 import type { Entrance } from "./entrance.ts";
+import { contentSecurityPolicy } from "./console-headers.ts";
 import { layout } from "./layout.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
@@ -132,6 +133,7 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
   return async ({ request, reply }: Exchange, page: Page, member: MemberAdmission): Promise<FastifyReply> => {
     const call = openCall(member, parseQueryString(request.raw.url ?? ""), operationOf);
     const { status, title, body } = await viewOf(page, call);
+    reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
     const markup = layout({
       title,
       scripts: CONSOLE_ASSETS.pageScripts,
