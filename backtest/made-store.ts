@@ -1,3 +1,4 @@
+import { mulberry32 } from "../src/demo/random.ts";
 import type { StoreLine } from "./store-lines.ts";
 
 /** A batch that goes bad: SKUs that sell so many lines a day, and whose rate is multiplied from a day on. */
@@ -72,13 +73,8 @@ function isBadSku(place: number): boolean {
 
 /** Numbers that a seed decides: mulberry32, Box–Muller, Knuth's Poisson, Marsaglia and Tsang's gamma. */
 function createRandom(seed: number) {
-  let state = seed >>> 0;
-  const uniform = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return (((mixed ^ (mixed >>> 14)) >>> 0) + 0.5) / 4_294_967_296;
-  };
+  const fraction = mulberry32(seed);
+  const uniform = (): number => fraction() + 0.5 / 2 ** 32;
   const normal = (): number => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
   const poisson = (mean: number): number => {
     const end = Math.exp(-mean);

@@ -13,9 +13,9 @@ import { hasCitus } from "./store/queries/distribute.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
 
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
-/** Longest run of one statement for a request, a webhook or a check. */
 /** Of a request for its admission, and for a turn of its shop. */
 export const LONGEST_WAIT_MS = 3000;
+/** Longest run of one statement for a request, a webhook or a check. */
 export const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;

@@ -29,6 +29,7 @@ export function createGate(config: Config, keys: Keys, databases: RequestDatabas
       database: admission,
       pepper: keys.tokenPepper,
       connections: config.maxConnections,
+      longestWaitMs: LONGEST_WAIT_MS,
       nodeOfShop: isDistributed ? createShopNodes(reading) : null,
       onOverQuota: metrics.countQuotaRefusal,
     }),

@@ -1,36 +1,21 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, describe, test } from "node:test";
-import { FILES, PAGES } from "../src/console/registry.ts";
+import { after, afterEach, before, describe, mock, test } from "node:test";
 import { exportReport } from "../src/contract/export-report.ts";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
+import { returnRateLeaderboard } from "../src/contract/return-rate-leaderboard.ts";
 import { report } from "../src/contract/report.ts";
 import { recordStatements } from "./support/asked-statements.ts";
 import type { AskedStatements } from "./support/asked-statements.ts";
 import { signInAs } from "./support/console-person.ts";
-import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
+import { ALL_PATHS, ALL_VIEWS, FILE_PATHS, getPage, MONTHS, PAGE_PATHS } from "./support/console-pages.ts";
+import type { ServedPage } from "./support/console-pages.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
-/** The pages of the running service behind the second gate: what they cost, what they refuse, and whose data they show. */
-
-const MONTHS = "start_month=2025-01&end_month=2026-03";
-const PATHS = PAGES.map(({ path }) => path);
-const CSV = FILES.map(({ path }) => `${path}?${MONTHS}`);
-const ALL = [...PATHS, ...CSV];
-/** What is asked of each page beside its own address. */
-const VIEWS = [
-  "",
-  `?${MONTHS}`,
-  `?${MONTHS}&sku=JACKET-M`,
-  `?${MONTHS}&product_gid=${encodeURIComponent("gid://shopify/Product/1")}`,
-  `?${MONTHS}&product_group_type=family&product_group_key=Outerwear`,
-  `?${MONTHS}&include_incomplete=true`,
-];
-
-type Served = { status: number; headers: Headers; text: string };
+/** The pages of the running service behind the second gate: what they cost and what they refuse. */
 
 let statements: AskedStatements;
 let service: TestService;
@@ -53,19 +38,7 @@ after(async () => {
   await service.stop();
 });
 
-async function getAs(
-  session: string,
-  { shopDomain }: Pick<Tenant, "shopDomain">,
-  path: string,
-): Promise<Served> {
-  const response = await fetch(`${service.address}/w/${shopDomain}${path}`, {
-    redirect: "manual",
-    headers: { cookie: session },
-  });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
-
-const get = (path: string): Promise<Served> => getAs(cookie, tenant, path);
+const get = (path: string): Promise<ServedPage> => getPage(service, cookie, tenant, path);
 
 async function statusesOf(paths: readonly string[]): Promise<number[]> {
   const statuses = [];
@@ -74,7 +47,7 @@ async function statusesOf(paths: readonly string[]): Promise<number[]> {
 }
 
 /** Every one of the paths answers with this status. */
-async function expectAll(status: number, paths: readonly string[] = ALL): Promise<void> {
+async function expectAll(status: number, paths: readonly string[] = ALL_PATHS): Promise<void> {
   assert.deepEqual(
     await statusesOf(paths),
     paths.map(() => status),
@@ -92,12 +65,7 @@ test("every page and file is served, in each of its views, and none of them is c
   const rows = async () => (await service.database.query("select * from daily_usage order by 1, 2")).rows;
   assert.equal(await apiStatus(report), 200);
   const counted = await rows();
-  for (const path of PATHS)
-    await expectAll(
-      200,
-      VIEWS.map((view) => path + view),
-    );
-  await expectAll(200, CSV);
+  await expectAll(200, ALL_VIEWS);
   assert.deepEqual(await rows(), counted);
 });
 
@@ -111,10 +79,13 @@ test("a used-up quota stops no page", async () => {
 });
 
 test("what pages ask the database is in the registry of statements, and what is remembered costs two of them", async () => {
-  await expectAll(200);
+  await service.database.query("update workspace set data_version = data_version + 1");
   statements.forget();
   await expectAll(200);
   assert.deepEqual(statements.unregistered(), []);
+  assert.ok(statements.names().includes("list_alerts"));
+  statements.forget();
+  await expectAll(200);
   assert.deepEqual(statements.names().toSorted(), ["find_member", "load_workspace"]);
 });
 
@@ -138,11 +109,11 @@ test("a page keeps its session alive, writing at most every five minutes, and / 
       [minutes],
     );
   await age(4);
-  assert.equal((await getAs(own, other, "")).status, 200);
+  assert.equal((await getPage(service, own, other, "")).status, 200);
   assert.deepEqual(await idleHours(), [2, 2]);
   await age(6);
   for (const { shopDomain } of [tenant, other]) {
-    assert.equal((await getAs(own, { shopDomain }, "")).status, 200);
+    assert.equal((await getPage(service, own, { shopDomain }, "")).status, 200);
     assert.deepEqual(await idleHours(), [12, 2]);
     const home = await fetch(`${service.address}/`, { redirect: "manual", headers: { cookie: own } });
     assert.equal(home.headers.get("location"), `/w/${shopDomain}`);
@@ -163,7 +134,7 @@ describe("a change bites on the very next page, as it does for the API", () => {
       await changeWorkspace(service.database, tenant, { readiness });
       assert.equal(await apiStatus(report), 409);
       await expectAll(409);
-      for (const path of ALL) assert.doesNotMatch((await get(path)).text, /data-from|returned_units/u);
+      for (const path of ALL_PATHS) assert.doesNotMatch((await get(path)).text, /data-from|returned_units/u);
     }
     await changeWorkspace(service.database, tenant, { readiness: "ready" });
     await expectAll(200);
@@ -172,11 +143,28 @@ describe("a change bites on the very next page, as it does for the API", () => {
   test("a plan without data_export: 403 for the file alone, before readiness", async () => {
     await changePlan(service.database, tenant, { entitlements: ["api_access", "full_leaderboards"] });
     assert.equal(await apiStatus(exportReport), 403);
-    await expectAll(403, CSV);
-    await expectAll(200, PATHS);
+    await expectAll(403, FILE_PATHS);
+    await expectAll(200, PAGE_PATHS);
     await changeWorkspace(service.database, tenant, { readiness: "installing" });
     assert.equal(await apiStatus(exportReport), 403);
-    await expectAll(403, CSV);
+    await expectAll(403, FILE_PATHS);
+  });
+
+  test("a plan without full_leaderboards: as many rows as the API gives", async () => {
+    await changeWorkspace(service.database, tenant, { visible_card_size: 1, min_sold_units: 0 });
+    const query = "period=year&limit=50";
+    const rowsOf = async (): Promise<[inApi: number, onPage: number]> => {
+      const answer = await service.call(returnRateLeaderboard.path, { token: tenant.token, params: query });
+      const { text } = await get(`/leaderboards/return-rate?${query}`);
+      const shown = [...text.matchAll(/data-from="leaderboard\/rows\/(\d+)\//gu)].map(([, row]) => row);
+      return [(answer.json().data["rows"] as object[]).length, new Set(shown).size];
+    };
+    const [whole, shown] = await rowsOf();
+    assert.ok(whole > 1);
+    assert.equal(shown, whole);
+    await changePlan(service.database, tenant, { entitlements: ["api_access"] });
+    assert.deepEqual(await rowsOf(), [1, 1]);
+    await changeWorkspace(service.database, tenant, { visible_card_size: 10, min_sold_units: 20 });
   });
 
   test("a plan without api_access serves every page, and no request", async () => {
@@ -202,8 +190,8 @@ describe("a change bites on the very next page, as it does for the API", () => {
     const { database } = service;
     const own = await signInAs(service, { name: "Leaving", shopDomain: tenant.shopDomain });
     const expectStatus = async (status: number): Promise<void> => {
-      for (const path of ALL) {
-        const { status: given, headers } = await getAs(own, tenant, path);
+      for (const path of ALL_PATHS) {
+        const { status: given, headers } = await getPage(service, own, tenant, path);
         assert.equal(given, status, path);
         assert.equal(headers.get("location"), status === 303 ? "/sign-in" : null);
       }
@@ -221,6 +209,46 @@ describe("a change bites on the very next page, as it does for the API", () => {
   });
 });
 
+test("a page that is not there is 404, as in the API", async () => {
+  await expectAll(404, ["/nothing", "/report/more", "/export"]);
+  assert.equal((await service.call("/api/v1/nothing", { token: tenant.token })).status, 404);
+});
+
+test("a session has 300 pages a minute: 429 with Retry-After, and another session goes on", async () => {
+  mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  try {
+    const own = await signInAs(service, { name: "Hasty", shopDomain: tenant.shopDomain });
+    const open = () => getPage(service, own, tenant, "/nothing");
+    for (let pages = 0; pages < 300; pages += 1) assert.equal((await open()).status, 404);
+    const { status, headers } = await open();
+    assert.deepEqual([status, headers.get("retry-after")], [429, "60"]);
+    assert.equal((await get("/nothing")).status, 404);
+    mock.timers.tick(60_000);
+    assert.equal((await open()).status, 404);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a page that goes wrong is a plain 500 with the id of its request, whatever was asked first", async () => {
+  const { database, logs } = service;
+  for (const table of ["workspace_member", "cohort"]) {
+    await database.query("update workspace set data_version = data_version + 1");
+    await database.query(`alter table ${table} rename to ${table}_away`);
+    const page = await get("/report");
+    await database.query(`alter table ${table}_away rename to ${table}`);
+    assert.equal(page.status, 500, table);
+    assert.match(page.headers.get("content-type") ?? "", /^text\/html/u);
+    assert.ok(page.text.includes(page.headers.get("x-request-id") ?? "none"));
+    assert.doesNotMatch(page.text, /relation|does not exist/u);
+    assert.ok(
+      logs.some((line) => line.includes(`relation \\"${table}\\" does not exist`)),
+      table,
+    );
+  }
+  await expectAll(200);
+});
+
 test("bad input is refused with the API's sentence", async () => {
   for (const query of [`${MONTHS}&sku=GONE`, "start_month=2026-13&end_month=2026-03"]) {
     const answer = await service.call(report.path, { token: tenant.token, params: query });
@@ -232,59 +260,3 @@ test("bad input is refused with the API's sentence", async () => {
     }
   }
 });
-
-describe("another tenant", () => {
-  let foreign: Tenant;
-  let ofForeign: string;
-
-  before(async () => {
-    const model = await createTenant(service.database);
-    await seedSmallStore(service.database, model.shopKey);
-    foreign = await createTenant(service.database);
-    await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
-    ofForeign = await signInAs(service, { name: "Stranger", shopDomain: foreign.shopDomain });
-    await service.database.query("update workspace set data_version = data_version + 1");
-  });
-
-  test("a foreign workspace and a missing one give the same bytes and headers, whatever the page", async () => {
-    for (const path of [...ALL, "/nothing"]) {
-      const [theirs, missing] = [
-        await getAs(cookie, foreign, path),
-        await getAs(cookie, { shopDomain: "missing.example" }, path),
-      ];
-      assert.deepEqual([theirs.status, missing.status], [404, 404], path);
-      assert.equal(theirs.text, missing.text);
-      assert.deepEqual(comparable(theirs.headers), comparable(missing.headers));
-    }
-  });
-
-  test("a page that is not there is 404 in one's own workspace", async () => {
-    await expectAll(404, ["/nothing", "/report/more", "/export"]);
-    assert.equal((await service.call("/api/v1/nothing", { token: tenant.token })).status, 404);
-  });
-
-  test("nothing of it is in any page, header, log or file", async () => {
-    const logged = service.logs.length;
-    const asked = [...PATHS.flatMap((path) => VIEWS.map((view) => path + view)), ...CSV];
-    for (const path of asked) {
-      const { status, headers, text } = await get(path);
-      assert.equal(status, 200, path);
-      assert.ok(![...headers].flat().join("\n").includes(CANARY), path);
-      assert.ok(!text.includes(CANARY), path);
-    }
-    assert.ok(!service.logs.slice(logged).some((line) => line.includes(CANARY)));
-  });
-
-  test("its own member does see it there", async () => {
-    for (const path of ALL) {
-      const { status, text } = await getAs(ofForeign, foreign, path);
-      assert.equal(status, 200, path);
-      assert.ok(text.includes(CANARY), path);
-    }
-  });
-});
-
-/** All but what differs between any two answers. */
-function comparable(headers: Headers): [string, string][] {
-  return [...headers].filter(([name]) => name !== "date" && name !== "x-request-id");
-}

@@ -1,4 +1,4 @@
-import { createRandom } from "../shipstation/labels.ts";
+import { mulberry32 } from "../../src/demo/random.ts";
 
 /** One return of a simulated Loop account; times are ISO 8601. */
 export interface LoopReturn {
@@ -50,7 +50,7 @@ export function generateLoopReturns(options: {
   currencyCode: string;
   now: string;
 }): LoopReturn[] {
-  const random = createRandom(options.seed);
+  const random = mulberry32(options.seed);
   const end = Date.parse(options.now);
   return Array.from({ length: options.count }, (_, index) => {
     const created = end - Math.floor(((options.count - index) / options.count) * 365 * DAY_MS);

@@ -1,3 +1,5 @@
+import { mulberry32 } from "../../src/demo/random.ts";
+
 /** One label of a simulated ShipStation account; times are ISO 8601. */
 export interface ShipStationLabel {
   labelId: string;
@@ -51,7 +53,7 @@ const DAY_MS = 86_400_000;
 
 /** Labels of a year, two thirds of them outbound; the same for the same seed. */
 export function generateShipStationLabels(options: GeneratedLabels): ShipStationLabel[] {
-  const random = createRandom(options.seed);
+  const random = mulberry32(options.seed);
   const end = Date.parse(options.now);
   return Array.from({ length: options.count }, (_, index) => {
     const created = end - Math.floor(((options.count - index) / options.count) * 365 * DAY_MS);
@@ -68,15 +70,4 @@ export function generateShipStationLabels(options: GeneratedLabels): ShipStation
       scannedAt: isScanned ? new Date(created + 2 * DAY_MS).toISOString() : null,
     });
   });
-}
-
-/** Mulberry32. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -23,9 +23,6 @@ export type Admission = { workspace: Workspace; quota: QuotaState | null; tokenI
 
 export type Admit = (authorization: string | undefined, need: Need, now?: Date) => Promise<Admission>;
 
-/** As long as a request waits for a connection to the database. */
-const LONGEST_WAIT_MS = 3000;
-
 /**
  * Makes the one gate that every request passes. The order of checks is token, billing, entitlement, scope, readiness,
  * quota; the first that fails throws an `ApiError` (401, 403, 409, 429). Nothing is cached: a change of plan,
@@ -36,6 +33,8 @@ export function createAdmit(options: {
   pepper: Buffer;
   /** Connections of `database`; 4 by default. */
   connections?: number;
+  /** How long a request waits for its statement; 3000 by default. */
+  longestWaitMs?: number;
   /** Where Citus has spread the shops over nodes. */
   nodeOfShop?: NodeOfShop | null;
   /** Hears of each request that is refused because the quota is used up. */
@@ -44,8 +43,8 @@ export function createAdmit(options: {
   const check = createAdmissionQueue({
     connections: 4,
     nodeOfShop: null,
+    longestWaitMs: 3000,
     ...options,
-    longestWaitMs: LONGEST_WAIT_MS,
   });
   // One for equal requests that were checked together: they come one after another.
   const workspaceOfRow = rememberLast(workspaceOf);

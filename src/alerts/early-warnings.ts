@@ -1,5 +1,5 @@
 import { basePeriod, horizonDays } from "../metrics/age-curve.ts";
-import { RECENT_DAYS, entityId, findEarlyWarnings } from "../metrics/early-warning.ts";
+import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
 import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../metrics/early-warning.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { dayFromText, dayToText } from "../lib/month.ts";
@@ -56,13 +56,6 @@ export async function loadEvidence(
     listings: rows.map((row) => listingLinesOf(row, asOfDay)),
     baseSoldDays: rows[0]?.base_sold_days ?? 0,
   };
-}
-
-/** The first day of an entity's newest episode, by kind and key. */
-export async function loadWarnedDays(connection: Connection, shopKey: number) {
-  const rows = await listWarningEpisodes(connection, shopKey);
-  const days = new Map(rows.map(episodeOf).map((episode) => [entityId(episode), episode.startedDay]));
-  return (entity: { kind: string; key: string }): number | null => days.get(entityId(entity)) ?? null;
 }
 
 function listingLinesOf(row: ListingLinesRow, asOfDay: number): ListingLines {

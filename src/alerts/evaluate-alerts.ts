@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import { latestCompleteMonth } from "../metrics/completeness.ts";
-import { dayOfInstant, dayToText, monthFromText, monthOfDate } from "../lib/month.ts";
+import { dayFromText, dayOfInstant, dayToText, monthFromText, monthOfDate } from "../lib/month.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store/queries/alert-load.ts";
@@ -9,7 +9,7 @@ import { insertAlerts } from "../store/queries/alert-write.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
 import { markWarned } from "../store/queries/warning-episode.ts";
 import type { AlertDraft } from "./alert-draft.ts";
-import { alertsOfEarlyWarnings, loadWarnedDays } from "./early-warnings.ts";
+import { alertsOfEarlyWarnings } from "./early-warnings.ts";
 import { reportAlerts } from "./report-alert.ts";
 import { SPIKE_MONTHS, spikeAlert } from "./spike-alert.ts";
 import { staleAlert } from "./stale-alert.ts";
@@ -95,7 +95,6 @@ async function alertsOfMonths(
     firstRankedMonth: startOf(RANKED_MONTHS),
     rankedSkus: RANKED_SKUS,
   });
-  const warnedDayOf = await loadWarnedDays(connection, shopKey);
   const spikeSettings = { newestMonth, firstMonth, minSoldUnits, primaryWindowDays };
   const spikes = watched.map((row) =>
     spikeAlert(
@@ -103,7 +102,7 @@ async function alertsOfMonths(
         kind: row.entity_kind,
         key: row.entity_key,
         title: row.product_title,
-        warnedDay: warnedDayOf({ kind: row.entity_kind, key: row.entity_key }),
+        warnedDay: row.warned_on === null ? null : dayFromText(row.warned_on),
         months: row.months.map(monthOf),
       },
       spikeSettings,

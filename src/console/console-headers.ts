@@ -1,16 +1,19 @@
 import type { ConsoleSite } from "./request-rules.ts";
 
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join("; ");
+/** What a page may load, and from where; `imageSources` are origins of images besides this service. */
+export function contentSecurityPolicy(imageSources: readonly string[] = []): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    ["img-src 'self'", ...imageSources].join(" "),
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+}
 
 const ONE_YEAR_SECONDS = 31_536_000;
 
@@ -20,7 +23,7 @@ const ONE_YEAR_SECONDS = 31_536_000;
  */
 export function consoleHeaders({ publicOrigin }: ConsoleSite): Readonly<Record<string, string>> {
   return {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": contentSecurityPolicy(),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "same-origin",

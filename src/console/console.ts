@@ -1,8 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import type { AdmitMember } from "../admission/admit-member.ts";
 import type { Operation } from "../admission/operation.ts";
+import { demoPictures } from "../control/demo-pictures.ts";
 import type { Surface } from "../http/server.ts";
 import type { Identity } from "../identity/identity.ts";
+import { renderHtml } from "../lib/html.ts";
 import type { Asset } from "./assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { createEntrance } from "./entrance.ts";
@@ -32,7 +34,25 @@ export function createConsole(options: ConsoleOptions): Surface[] {
     },
     ...entrance.surfaces,
     ...CONSOLE_ASSETS.all.map(assetSurface),
+    ...[...demoPictures()].map(([path, picture]) => pictureSurface(path, renderHtml(picture))),
   ];
+}
+
+/** A picture of the demo store. Its name does not change when it is drawn in another way, so it is kept for a day. */
+function pictureSurface(path: string, body: string): Surface {
+  return {
+    path,
+    allowedMethods: "GET, HEAD",
+    register: (server: FastifyInstance): void => {
+      server.get(path, (_request, reply) =>
+        reply
+          .type("image/svg+xml")
+          .header("Content-Security-Policy", "default-src 'none'")
+          .header("Cache-Control", "public, max-age=86400")
+          .send(body),
+      );
+    },
+  };
 }
 
 function assetSurface({ path, type, body, gzipped }: Asset): Surface {

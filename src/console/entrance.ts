@@ -20,12 +20,12 @@ import {
   TOO_MANY,
 } from "./entrance-page.ts";
 import { layout } from "./layout.ts";
+import { createMinuteLimit } from "./minute-limit.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { broken } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { createSessionCookie } from "./session-cookie.ts";
-import { createSignInLimit } from "./sign-in-limit.ts";
 
 export type EntranceOptions = { identity: Identity; site: ConsoleSite; now: () => Date };
 
@@ -43,6 +43,8 @@ export type Entrance = {
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 type Handlers = { get?: Handler; post?: Handler };
 
+/** Of one address. */
+const MOST_SIGN_INS_PER_MINUTE = 30;
 const FORM_TYPE = "application/x-www-form-urlencoded";
 const FORM_LIMIT_BYTES = 2048;
 /** Not "cookies": it would sign people out of every other service of the domain, or of localhost. */
@@ -125,7 +127,7 @@ function createSignIn(
   { identity, site, now }: EntranceOptions,
   { sessionHashOf, write }: SessionPlace,
 ): Handler {
-  const admits = createSignInLimit();
+  const admits = createMinuteLimit(MOST_SIGN_INS_PER_MINUTE);
   return async (request, reply) => {
     if (site.publicOrigin !== null) {
       noteRefusal(request, "nobody can sign in at an https address yet");

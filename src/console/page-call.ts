@@ -5,6 +5,7 @@ import type { RawInput } from "../contract/input.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { ApiAnswer } from "./figure.ts";
+import { imageSources } from "./views/picture.ts";
 import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, Parameters } from "./page.ts";
 
 export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
@@ -22,6 +23,7 @@ export function openCall(admission: MemberAdmission, raw: RawInput, operationOf:
     currencyCode: workspace.currencyCode,
     primaryWindowDays: workspace.primaryWindowDays,
     entitlements: workspace.entitlements,
+    imageSources: imageSources(workspace.sources),
     role,
     query: Object.fromEntries([...raw.values].map(([name, value]) => [name, String(value)])),
     problems: [],

@@ -5,10 +5,13 @@ import { REST_WORDS } from "../contract/vocabulary.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { html } from "../lib/html.ts";
+import { isLostDatabase } from "../lib/lost-database.ts";
 import type { ConsoleOptions } from "./console.ts";
 import type { Entrance } from "./entrance.ts";
+import { contentSecurityPolicy } from "./console-headers.ts";
 import { layout } from "./layout.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
+import { createMinuteLimit } from "./minute-limit.ts";
 import { addressOf, openCall } from "./page-call.ts";
 import type { OpenCall, OperationByName } from "./page-call.ts";
 import { ROLES } from "./page.ts";
@@ -16,15 +19,32 @@ import type { Page, PageFile, View } from "./page.ts";
 import { problemsOf } from "./problems.ts";
 import { FILES, PAGES } from "./registry.ts";
 import { sendHtml } from "./send.ts";
-import { BILLING_INACTIVE, NOT_FOUND, badInput, broken, forbidden, notReady, tooMany } from "./state-page.ts";
+import {
+  BILLING_INACTIVE,
+  DATABASE_AWAY,
+  NOT_FOUND,
+  badInput,
+  broken,
+  forbidden,
+  notReady,
+  tooMany,
+} from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf } from "./views/as-of.ts";
 
-type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "identity" | "site"> & {
+type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "identity" | "site" | "now"> & {
   entrance: Entrance;
 };
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
+
+/** Of one session. */
+const MOST_PAGES_PER_MINUTE = 300;
+const TOO_MANY_PAGES = new ApiError(
+  "rate_limited",
+  `You have opened more than ${MOST_PAGES_PER_MINUTE} pages within a minute. Wait a minute, then go on.`,
+  { retryAfterSeconds: 60 },
+);
 
 /** The loop over the registry: address, session, member, page, role, data, view. */
 export function createPageLoop(options: PageLoopOptions) {
@@ -35,22 +55,26 @@ export function createPageLoop(options: PageLoopOptions) {
     return operation;
   };
   const sendPage = pageSender(options, operationOf);
+  const admits = createMinuteLimit(MOST_PAGES_PER_MINUTE);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { entrance } = options;
+    const { entrance, now } = options;
     const refused = entrance.guard(request, reply);
     if (refused !== null) return refused;
-    const { shopDomain, path } = placeOf(request);
-    const sessionHash = entrance.sessionHashOf(request);
-    if (sessionHash === null) return reply.redirect("/sign-in", 303);
-    const member = await options.admitMember({ sessionHash, shopDomain });
-    if (member === "signed_out") return reply.redirect("/sign-in", 303);
-    if (member === "not_found") return sendState({ request, reply }, NOT_FOUND, null);
-    const { userId, visit, workspace } = member;
-    await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
-    const found = FILES.find((file) => file.path === path) ?? PAGES.find((page) => page.path === path);
-    if (found === undefined) return sendState({ request, reply }, NOT_FOUND, member);
-    request.log = request.log.child({ page: found.name, user_id: userId });
+    let member: MemberAdmission | null = null;
     try {
+      const { shopDomain, path } = placeOf(request);
+      const sessionHash = entrance.sessionHashOf(request);
+      if (sessionHash === null) return await reply.redirect("/sign-in", 303);
+      const admission = await options.admitMember({ sessionHash, shopDomain });
+      if (admission === "signed_out") return await reply.redirect("/sign-in", 303);
+      if (!admits(sessionHash.toString("hex"), now())) throw TOO_MANY_PAGES;
+      if (admission === "not_found") return await sendState({ request, reply }, NOT_FOUND, null);
+      member = admission;
+      const { userId, visit, workspace } = member;
+      await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
+      const found = FILES.find((file) => file.path === path) ?? PAGES.find((page) => page.path === path);
+      if (found === undefined) return await sendState({ request, reply }, NOT_FOUND, member);
+      request.log = request.log.child({ page: found.name, user_id: userId });
       const state = stateOf(member, found);
       if (state !== null) return await sendState({ request, reply }, state, member);
       if ("view" in found) return await sendPage({ request, reply }, found, member);
@@ -92,23 +116,24 @@ function stateOf(member: MemberAdmission, found: Page | PageFile): StatePage | n
   return member.readiness === "ready" || !("view" in found) ? null : notReady(member.readiness);
 }
 
-function stateOfError(error: unknown, request: FastifyRequest, { readiness }: MemberAdmission): StatePage {
+function stateOfError(error: unknown, request: FastifyRequest, member: MemberAdmission | null): StatePage {
   if (error instanceof ApiError) {
     const [path = ""] = (request.raw.url ?? "").split("?", 1);
     if (error.code === "invalid_request") return badInput(error.message, path);
     if (error.code === "forbidden") return forbidden(error.message);
-    if (error.code === "rate_limited") return tooMany(error.message);
+    if (error.code === "rate_limited") return tooMany(error.message, error.retryAfterSeconds ?? 1);
     if (error.code === "not_found") return NOT_FOUND;
-    if (error.code === "not_ready") return notReady(readiness);
+    if (error.code === "not_ready") return notReady(member?.readiness ?? "");
   }
   request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
-  return broken(request.id);
+  return isLostDatabase(error) ? DATABASE_AWAY : broken(request.id);
 }
 
 function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
   return async ({ request, reply }: Exchange, page: Page, member: MemberAdmission): Promise<FastifyReply> => {
     const call = openCall(member, parseQueryString(request.raw.url ?? ""), operationOf);
     const { status, title, body } = await viewOf(page, call);
+    reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
     const markup = layout({
       title,
       scripts: CONSOLE_ASSETS.pageScripts,
@@ -138,9 +163,10 @@ async function viewOf(page: Page, call: OpenCall): Promise<View & { status: numb
 
 function sendState(
   { request, reply }: Exchange,
-  { status, title, body }: StatePage,
+  { status, title, body, retryAfterSeconds }: StatePage,
   member: MemberAdmission | null,
 ): Promise<FastifyReply> {
+  if (retryAfterSeconds !== undefined) reply.header("Retry-After", String(retryAfterSeconds));
   const markup = layout({
     title,
     scripts: [],

@@ -41,6 +41,8 @@ export type PageCall = {
   /** The workspace's usual return window. */
   primaryWindowDays: number;
   entitlements: readonly string[];
+  /** Origins of product images besides this service. */
+  imageSources: readonly string[];
   role: Role;
   /** The page's own query, which is the state of its view; `read` refuses names given twice as the API does. */
   query: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 
 /** A page that says why there is no other: its status, and what the reader can do next. */
-export type StatePage = { status: number; title: string; body: Html };
+export type StatePage = { status: number; title: string; body: Html; retryAfterSeconds?: number };
 
 /** The same bytes for a workspace that is missing and one that is somebody else's. */
 export const NOT_FOUND: StatePage = {
@@ -73,14 +73,25 @@ export function badInput(sentence: string, freshHref: string): StatePage {
   };
 }
 
-export function tooMany(sentence: string): StatePage {
+export function tooMany(sentence: string, retryAfterSeconds: number): StatePage {
   return {
     status: 429,
+    retryAfterSeconds,
     title: "One moment",
     body: html`<h1>One moment</h1>
       <p>${sentence}</p>`,
   };
 }
+
+export const DATABASE_AWAY: StatePage = {
+  status: 503,
+  retryAfterSeconds: 5,
+  title: "The database does not answer",
+  body: html`<h1>The database does not answer</h1>
+    <p>
+      Nothing is lost. Open this page again in a few seconds; if it goes on, tell whoever runs this installation.
+    </p>`,
+};
 
 export function broken(requestId: string): StatePage {
   return {

@@ -12,6 +12,8 @@ export interface FamilyPlan {
   code: string;
   vendors: readonly string[];
   titles: readonly string[];
+  /** What each title looks like, by a name of silhouettes.ts; a single one is that of all. */
+  silhouettes: readonly string[];
   colours: readonly string[];
   coloursPerProduct: number;
   /** From smallest to largest; a single empty size means that the product has none. */
@@ -44,6 +46,7 @@ function planOf(row: Record<string, string>): FamilyPlan {
     code: text("code"),
     vendors: list("vendors"),
     titles: list("titles"),
+    silhouettes: list("silhouettes"),
     colours: list("colours"),
     coloursPerProduct: number("colours_per_product"),
     sizes: list("sizes"),

@@ -26,6 +26,10 @@ export interface Product {
   title: string;
   handle: string;
   vendor: string;
+  /** What it looks like, by a name of silhouettes.ts. */
+  silhouette: string;
+  /** The colour that sells most. */
+  colour: string;
   family: string;
   analyticsCategory: string;
   kind: ProductKind;
@@ -89,7 +93,8 @@ function buildProduct(
   const cost = costUnknown ? null : Math.round(priceMinor * random.between(0.32, 0.5));
   const sizes = plan.sizes.flatMap((size, index) => ({ size, ...sizeTraits(plan.sizes.length, index) }));
   const variants: Variant[] = [];
-  for (const [colourIndex, colour] of chooseColours(plan, random).entries()) {
+  const colours = chooseColours(plan, random);
+  for (const [colourIndex, colour] of colours.entries()) {
     for (const { size, fit, weight } of sizes) {
       const variant: Variant = {
         variantId: `${productId}${String(variants.length + 1).padStart(3, "0")}`,
@@ -112,6 +117,8 @@ function buildProduct(
     title,
     handle: handleOf(title),
     vendor: random.pick(plan.vendors),
+    silhouette: plan.silhouettes[plan.titles.indexOf(title)] ?? plan.silhouettes[0] ?? "",
+    colour: colours[0] ?? "",
     family: plan.family,
     analyticsCategory: plan.analyticsCategory,
     kind: plan.kind,

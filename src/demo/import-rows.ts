@@ -4,6 +4,7 @@ import type { Product, Variant } from "./catalogue.ts";
 import { DEMO_STORE } from "./demo-store-facts.ts";
 import type { ImportRow } from "./import-folder.ts";
 import type { Order, OrderLine } from "./orders.ts";
+import { PICTURES_PATH, pictureName } from "./pictures.ts";
 import type { ReturnCase, ReturnedLine } from "./returns.ts";
 import { skusOnSale } from "./sale-events.ts";
 import type { SaleEvent } from "./sale-events.ts";
@@ -12,7 +13,8 @@ import type { SaleEvent } from "./sale-events.ts";
 export function productRow(
   product: Pick<Product, "productId" | "title" | "vendor"> & Partial<Product>,
 ): ImportRow {
-  const { handle = "", family = "", analyticsCategory = "" } = product;
+  const { handle = "", family = "", analyticsCategory = "", silhouette = "", colour = "" } = product;
+  const picture = `${PICTURES_PATH}${pictureName(silhouette, colour)}.svg`;
   return {
     product_id: product.productId,
     title: product.title,
@@ -20,8 +22,8 @@ export function productRow(
     vendor: product.vendor,
     family,
     analytics_category: analyticsCategory,
-    image_url: handle && `https://images.${DEMO_STORE.domain}/products/${handle}.jpg`,
-    image_alt: handle && `${product.title}, photographed on a plain background`,
+    image_url: handle && `https://${DEMO_STORE.domain}${picture}`,
+    image_alt: handle && `${product.title} in ${colour.toLowerCase()}`,
   };
 }
 

@@ -58,7 +58,8 @@ function normal(fraction: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - fraction())) * Math.cos(2 * Math.PI * fraction());
 }
 
-function mulberry32(seed: number): () => number {
+/** Fractions in [0, 1) that a 32-bit seed decides. */
+export function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,3 +1,4 @@
+import { isLostDatabase } from "../lib/lost-database.ts";
 import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import { SourceFailed, SourceRefused } from "./connector.ts";
 import type { SyncOutcome } from "./connector.ts";
@@ -16,11 +17,6 @@ export type RunEnd = {
 };
 
 export type RunAttempt = { outcome: SyncOutcome } | { error: unknown; isStopped: boolean };
-
-const LOST_CONNECTION = /^(08|57P)/u;
-const NETWORK_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]);
-const LOST_TEXT =
-  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|connection error and is not queryable/u;
 
 /**
  * What a connector's outcome or error means. Errors of sources arrive as `SourceFailed` and `SourceRefused`, so a
@@ -46,13 +42,4 @@ export function describeEnd(attempt: RunAttempt, runId: string): RunEnd {
   }
   const sentence = `Something unexpected went wrong in the service: see its log under run ${runId}.`;
   return { ...end, error: sentence, cause: error };
-}
-
-function isLostDatabase(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code = "" } = error as Error & { code?: unknown };
-  return (
-    (typeof code === "string" && (LOST_CONNECTION.test(code) || NETWORK_CODES.has(code))) ||
-    LOST_TEXT.test(error.message)
-  );
 }

@@ -1,3 +1,4 @@
+import { mulberry32 } from "../../src/demo/random.ts";
 import type { StoreFiles } from "./store.ts";
 import { dayText } from "./calendar.ts";
 
@@ -27,7 +28,7 @@ const STRANGE_SKUS: readonly string[] = [`Q"uote's\\`, "tab:and:colon", "naïve 
  * batches in the last seven weeks.
  */
 export function makeWarningStore(seed: number, firstDay: number, lastDay: number): WarningStore {
-  const random = createRandom(seed);
+  const random = mulberry32(seed * 2_654_435_761);
   const products = Array.from({ length: PRODUCTS }, (_, place): MadeProduct => ({
     id: String(place + 1),
     ...(place % 5 === 3 ? {} : { family: `Family ${place % 4}` }),
@@ -147,14 +148,4 @@ export function makeWarningStore(seed: number, firstDay: number, lastDay: number
 
 function at(day: number, hour: number): string {
   return `${dayText(day)}T${hour}:00:00Z`;
-}
-
-function createRandom(seed: number): () => number {
-  let state = (seed * 2_654_435_761) >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

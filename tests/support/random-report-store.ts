@@ -1,3 +1,4 @@
+import { mulberry32 } from "../../src/demo/random.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../../src/metrics/returned-units.ts";
 import type { ReportStore } from "./report-store.ts";
 
@@ -19,7 +20,7 @@ const STATES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"];
 /** A store of 1,200 lines over 18 months from 2024-01, the same for the same seed; with used variants, lines without
  * SKU or product, labels of all sorts and texts that are hard to write. */
 export function makeReportStore(seed: number): ReportStore {
-  const random = randomFrom(seed);
+  const random = mulberry32(seed);
   const below = (limit: number) => Math.floor(random() * limit);
   const store: ReportStore = {
     products: [
@@ -144,13 +145,4 @@ function addUnmatchedLabel(store: ReportStore, index: number, below: Below): voi
 
 function dayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
-}
-
-/** A multiplicative generator: the same numbers from 0 to 1 for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = (seed % 2_147_483_646) + 1;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
 }

@@ -1,3 +1,5 @@
+import { mulberry32 } from "../../../src/demo/random.ts";
+
 /** A stream of numbers that its seeds decide wholly. */
 export interface Random {
   /** From 0 up to, not including, 1. */
@@ -10,13 +12,7 @@ export interface Random {
 
 /** Mulberry32 over a mix of the seeds: every order has its own stream, so that one does not depend on another. */
 export function randomOf(...seeds: number[]): Random {
-  let state = seeds.reduce((mixed, seed) => mix(mixed ^ mix(seed)), 0x9e3779b9);
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let value = Math.imul(state ^ (state >>> 15), 1 | state);
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = mulberry32(seeds.reduce((mixed, seed) => mix(mixed ^ mix(seed)), 0x9e3779b9));
   return {
     next,
     between: (low, high) => low + Math.floor(next() * (high - low + 1)),

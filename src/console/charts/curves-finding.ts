@@ -3,7 +3,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count } from "../format.ts";
+import { days as daysText } from "../format.ts";
 import { against, ageFigure, curveName, observed } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 
@@ -27,15 +27,15 @@ export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled
   if (found === undefined) return html`No month is old enough for a return curve yet`;
   const { curve, index, side } = found;
   const rate = ageFigure(answer, curve, index);
-  const days = figure(answer, `${curve.agesPath}/${index}/age_days`, count);
+  const days = figure(answer, `${curve.agesPath}/${index}/age_days`, daysText);
   const usual = pooled !== undefined && observed(pooled).length > index && ageFigure(answer, pooled, index);
   if (usual === false)
-    return html`${rate} of what was sold in ${curveName(answer, curve)} came back within ${days} days`;
+    return html`${rate} of what was sold in ${curveName(answer, curve)} came back within ${days}`;
   if (side === 0)
-    return html`${curveName(answer, curve)} ripens as months do: ${rate} came back within ${days} days,
-    ${usual} of complete months`;
+    return html`${curveName(answer, curve)} ripens as months do: ${rate} came back within ${days}, ${usual} of
+    complete months`;
   return html`${side > 0 ? "More" : "Less"} than usual comes back from ${curveName(answer, curve)}: ${rate}
-  within ${days} days, against ${usual} of complete months`;
+  within ${days}, against ${usual} of complete months`;
 }
 
 /** The months that bring back more than complete months did at the same age, beyond chance. */

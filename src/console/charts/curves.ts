@@ -3,7 +3,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count } from "../format.ts";
+import { count, days } from "../format.ts";
 import { ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 import { curvesFinding } from "./curves-finding.ts";
@@ -35,7 +35,7 @@ export function curvesChart({ answer, exportHref }: ChartInput): Html {
     month is still
     open.${
       windowDays !== null &&
-      html` The dashed line marks the window of ${figure(answer, "window_days", count)} days.`
+      html` The dashed line marks the window of ${figure(answer, "window_days", days)}.`
     }`,
     drawing: lastAge > (ages[0] ?? 0) ? curvesDrawing(drawn, pooled, windowDays) : null,
     axisLabel: "Days since the order",
@@ -64,7 +64,7 @@ function tableOf(
   const x = ageScale(lastAge);
   const start = observed(curves[0] as Curve).length - 1;
   const rows = ages.map((age, index) => ({
-    head: html`${figure(answer, `${curves[0]?.agesPath}/${index}/age_days`, count)} days`,
+    head: html`${figure(answer, `${curves[0]?.agesPath}/${index}/age_days`, days)}`,
     cells: curves.map((curve) => ageCell(answer, curve, index)),
     x: age <= lastAge ? x(age) : undefined,
     isStart: index === start,
@@ -83,5 +83,5 @@ function ageCell(answer: ApiAnswer, curve: Curve, index: number): Html {
     html` of ${figure(answer, `${path}/sold_units`, count)} in
     ${figure(answer, `${path}/months_included`, count)} months`;
   return html`${rate} <small>(${intervalFigure(answer, `${path}/return_rate_interval`)})</small>
-    <small class="units">${figure(answer, `${path}/returned_units`, count)}${of}</small>`;
+    <small class="units">${figure(answer, `${path}/returned_units`, count)} units${of}</small>`;
 }

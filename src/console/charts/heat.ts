@@ -4,7 +4,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count } from "../format.ts";
+import { days } from "../format.ts";
 import { against, ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 import { heatFinding } from "./curves-finding.ts";
@@ -37,7 +37,7 @@ export function heatTable({ answer, exportHref }: ChartInput): Html {
         Share of what was sold in a month that had come back by each
         age.${
           windowDays !== null &&
-          html` The heavy line marks the window of ${figure(answer, "window_days", count)} days.`
+          html` The heavy line marks the window of ${figure(answer, "window_days", days)}.`
         }
       </p>
     </figcaption>
@@ -47,7 +47,7 @@ export function heatTable({ answer, exportHref }: ChartInput): Html {
         <thead>
           <tr>
             <th scope="col">Month</th>
-            ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.agesPath}/${index}/age_days`, count)} days</th>`)}
+            ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.agesPath}/${index}/age_days`, days)}</th>`)}
             <th scope="col">Sold</th>
           </tr>
         </thead>

@@ -24,7 +24,7 @@ export function reasonsChart({
   const longest = max(all, (reason) => reason.returned_units) ?? 0;
   if (longest <= 0) return nothingToDraw("Nothing came back, so there are no reasons to list.");
   const reasons = all.slice(0, limit);
-  const left = all.length - reasons.length;
+  const isCut = reasons.length < all.length;
   const id = `${answer.name}-reasons`;
   return html`<figure class="chart" id="${id}">
     <figcaption>
@@ -61,7 +61,7 @@ export function reasonsChart({
       </tbody>
     </table>
     ${reasons.some((reason) => reason.kind !== "stated") && html`<p class="chart-note">Hollow bars: no reason was given.</p>`}
-    ${left > 0 && html`<p class="chart-note">${moreHref === undefined ? `${left} more` : html`<a href="${moreHref}">All reasons</a>, ${left} more`}</p>`}
+    ${isCut && html`<p class="chart-note">Rarer reasons are left out here.${moreHref !== undefined && html` <a href="${moreHref}">All reasons</a>`}</p>`}
     ${Boolean(exportHref) && html`<p class="chart-export"><a href="${exportHref}" download="">Download these figures as CSV</a></p>`}
   </figure>`;
 }
@@ -72,6 +72,5 @@ function findingOf(answer: ApiAnswer, reasons: readonly Reason[]): Html {
   if (stated < 0) return html`No reason is known for the units that came back`;
   const name = html`“${figure(answer, `return_reasons/${stated}/label`, String)}”`;
   if (stated === 0) return html`${name} is the reason given most: ${share(0)} of the returned units`;
-  return html`${share(0)} of the returned units have no reason; of the reasons given, ${name} leads with
-  ${share(stated)}`;
+  return html`Of the reasons given, ${name} leads: ${share(stated)} of the returned units`;
 }

@@ -64,8 +64,8 @@ export function saleEventChart({ answer, exportHref }: ChartInput): Html {
 
 /** The baseline's days count from and to; the event has its dates. */
 function datesOf(answer: ApiAnswer, path: string): Html[] {
-  const dated = path === "sale_event/event" ? "sale_event" : path;
-  return ["starts_on", "ends_on"].map((end) => figure(answer, `${dated}/${end}`, day, "no single span"));
+  const parent = path === "sale_event/event" ? "sale_event" : path;
+  return ["starts_on", "ends_on"].map((end) => figure(answer, `${parent}/${end}`, day, "no single span"));
 }
 
 function drawingOf(sides: readonly Side[]): Html {

@@ -4,7 +4,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, percent } from "../format.ts";
+import { count, days, percent } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
 import { columns, paths, percentTick, place, verticalAxis, verticalScale } from "./plot.ts";
@@ -49,7 +49,7 @@ function findingOf(answer: ApiAnswer, buckets: readonly Bucket[]): Html {
     ${figure(answer, `${path}/from_day`, count)} or more days after the order`;
   }
   return html`${figure(answer, `${path}/cumulative_share`, percent)} of the returned units came back within
-  ${figure(answer, `${path}/to_day`, count)} days of the order`;
+  ${figure(answer, `${path}/to_day`, days)} of the order`;
 }
 
 function drawingOf(buckets: readonly Bucket[]): Html {

@@ -3,7 +3,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count } from "../format.ts";
+import { days } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput, LegendItem } from "./frame.ts";
 import { columns, verticalScale } from "./plot.ts";
@@ -83,8 +83,8 @@ function summaryOf(answer: ApiAnswer): Html {
     return html`Share of the units sold in a month that has come back so far. Newer months have had less time,
     so they look better than they will.`;
   }
-  return html`Share of the units sold in a month that came back within ${figure(answer, "window_days", count)}
-  days of the order.`;
+  return html`Share of the units sold in a month that came back within ${figure(answer, "window_days", days)}
+  of the order.`;
 }
 
 function wholePercent(value: number): string {

@@ -20,7 +20,12 @@ import { selectionTitle } from "../views/selection-title.ts";
 const PATH = "/cohorts";
 const TITLE = "Cohorts";
 
-type Cohorts = { months: ShownMonths; answer: ApiAnswer<BodyOf<"report">> } | null;
+type Cohorts = {
+  months: ShownMonths;
+  answer: ApiAnswer<BodyOf<"report">>;
+  /** Of a selection: what names its product. */
+  named: ApiAnswer<BodyOf<"return-cost-leaderboard">> | null;
+} | null;
 
 /** What share of each month's orders had come back by each age: a table of months, and the curves of the newest. */
 export const cohorts = definePage<Cohorts>({
@@ -31,8 +36,13 @@ export const cohorts = definePage<Cohorts>({
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
-    const request = { ...cohortStateOf(call.query), ...months.range, reportSection: "curves" };
-    return { months, answer: await call.read("report", "report", request) };
+    const state = { ...cohortStateOf(call.query), ...months.range };
+    const isSelection = SELECTOR_NAMES.some((name) => (call.query[name] ?? "") !== "");
+    const [answer, named] = await Promise.all([
+      call.read("report", "report", { ...state, reportSection: "curves" }),
+      isSelection ? call.read("costliest", "return-cost-leaderboard", { ...state, limit: 1 }) : null,
+    ]);
+    return { months, answer, named };
   },
   view: (data, call) =>
     data === null
@@ -53,18 +63,17 @@ function form(call: PageCall, range?: MonthRange): Html {
   ]);
 }
 
-function cohortsView({ months, answer }: Exclude<Cohorts, null>, call: PageCall): View {
+function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: PageCall): View {
   const range = months.range as MonthRange;
-  const selection = selectionTitle(answer, null).title;
+  const selection = selectionTitle(answer, named);
   const { start_month: _first, end_month: _last, ...rolling } = cohortStateOf(call.query);
   const state = { ...rolling, ...range };
   const exportHref = csvHref(call, state);
-  const isWhole = answer.body.meta.selector.type === "workspace";
   return {
-    title: `${TITLE}: ${selection}`,
-    body: html`<h1>${isWhole ? TITLE : `${TITLE}: ${selection}`}</h1>
+    title: `${TITLE}: ${selection.title}`,
+    body: html`<h1>${TITLE}: ${selection.title}</h1>
       <p class="lead">
-        How the orders of each month from ${figure(answer, "meta/start_month", month)} to
+        ${selection.detail !== null && html`${selection.detail} · `}How the orders of each month from ${figure(answer, "meta/start_month", month)} to
         ${figure(answer, "meta/end_month", month)} came back as they aged. Along a row a month ripens; down a
         column months of the same age compare.
       </p>

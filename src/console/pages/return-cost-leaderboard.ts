@@ -81,7 +81,7 @@ function form(call: PageCall, range?: { start_month: string; end_month: string }
   return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "include_used_variants"]), [
     monthFields(range ?? { start_month, end_month }),
     windowField(query, call.primaryWindowDays),
-    textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "number"),
+    textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "decimal"),
     textField("vendor", "Vendor", query["vendor"]),
     limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100"]),
     checkField("include_incomplete", "Include open months", query),
@@ -104,7 +104,11 @@ function ranking({ answer, rates, months }: Exclude<Costs, null>, call: PageCall
   const longest = Math.max(...rows.map((row) => row.total_cost_amount));
   const fewest = rates.body.data.min_sold_units;
   const body = rows.map((row, index) => [
-    productCell(row, index + 1, call.href("/report", { ...reportState(call, months), sku: row.sku })),
+    productCell(row, {
+      rank: index + 1,
+      href: call.href("/report", { ...reportState(call, months), sku: row.sku }),
+      imageSources: call.imageSources,
+    }),
     ...amounts(cells, `rows/${index}`, [
       row.total_refunded_amount / longest,
       row.total_return_label_cost / longest,

@@ -64,7 +64,7 @@ function form(call: PageCall): Html {
   return filterForm(call, PATH, pick(query, [...SELECTOR_NAMES, "include_used_variants"]), [
     selectField("period", "Orders of", query["period"] ?? "year", PERIODS),
     selectField("min_return_rate", "Return rate", query["min_return_rate"] ?? "", rateOptions()),
-    textField("min_sold_units", "Sold units, at least", query["min_sold_units"], "number"),
+    textField("min_sold_units", "Sold units, at least", query["min_sold_units"], "decimal"),
     textField("vendor", "Vendor", query["vendor"]),
     limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100", "500"]),
   ]);
@@ -79,7 +79,11 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
   const rows = data.rows.map((row, index) => {
     const path = `rows/${index}`;
     return [
-      productCell(row, index + 1, call.href("/report", { sku: row.sku, ...reportMonths(answer) })),
+      productCell(row, {
+        rank: index + 1,
+        href: call.href("/report", { sku: row.sku, ...reportMonths(answer) }),
+        imageSources: call.imageSources,
+      }),
       html`<strong>${figure(answer, `${path}/return_rate`, percent)}</strong>`,
       bar([row.return_rate / (longest || 1)], meta.totals.return_rate / (longest || 1)),
       figure(answer, `${path}/returned_units`, count),

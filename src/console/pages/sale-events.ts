@@ -1,5 +1,7 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { differ, intervalFigure, soldFigure } from "../charts/rates.ts";
+import type { Rate } from "../charts/rates.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, day, percent, points } from "../format.ts";
@@ -9,6 +11,7 @@ import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
 import { cohortStateOf } from "../selection.ts";
 import { filterForm, selectField, windowField } from "../views/filters.ts";
+import { intervalPair } from "../views/interval-pair.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import { dataTable } from "../views/table.ts";
 
@@ -104,63 +107,86 @@ function form(call: PageCall): Html {
 
 const COLUMNS = [
   { text: "Event" },
-  ...["Change", "In the event", "Compared with", "Units sold", "Came back"].map((text) => ({
-    text,
-    isNumber: true,
-  })),
+  { text: "Change", isNumber: true },
+  { text: "Event above, other days below" },
+  { text: "In the event", isNumber: true },
+  { text: "Other days", isNumber: true },
+  { text: "Came back", isNumber: true },
+  { text: "Sold", isNumber: true },
 ];
 
 function eventList(data: Exclude<Events, null>, call: PageCall): Html {
-  const { list, places, compared } = data;
-  const total = list.body.data.sale_events.length;
+  const total = data.list.body.data.sale_events.length;
   if (total === 0) {
     return html`<p class="lead">No sale event has been entered.</p>
       <p>
-        With the days of a sale known, its orders can be compared with others: did the sale itself bring more
-        returns? <code>./returns sale-event --help</code> says how one is entered.
+        With the days of a sale known, what was ordered in it can be compared with other days: did the sale
+        itself bring more returns?
       </p>`;
   }
-  const rows = places.map((place, index) =>
-    eventRow(data, call, { place, index, answer: compared[index] as Report }),
+  const highest = Math.max(...data.compared.flatMap((answer) => sidesOf(answer).map(topOf)));
+  const rows = data.places.map((place, index) =>
+    eventRow(data, call, { place, answer: data.compared[index] as Report, highest }),
   );
   return html`<p class="lead">
-      Did a sale bring more returns? What was ordered in it, against what was ordered otherwise.
+      Did a sale bring more returns? What was ordered in it, against what was ordered on other days.
     </p>
     ${form(call)}
-    ${rows.length > 0 && dataTable("Sale events, the newest first; rates with their likely range", COLUMNS, rows)}
+    ${
+      rows.length > 0 &&
+      dataTable("Sale events, the newest first; rates with their 95 % intervals", COLUMNS, rows)
+    }
     ${morePages(total, call)}`;
 }
 
-type EventRow = { place: number; index: number; answer: Report };
+function sidesOf({ body }: Report): readonly Rate[] {
+  const event = body.data.sale_event;
+  return event === null ? [] : [event.event, event.baseline_period];
+}
+
+function topOf({ return_rate, return_rate_interval: interval }: Rate): number {
+  return interval?.high ?? return_rate;
+}
+
+type EventRow = { place: number; answer: Report; highest: number };
 
 function eventRow(
   { list, range }: Exclude<Events, null>,
   call: PageCall,
-  { place, answer }: EventRow,
+  { place, answer, highest }: EventRow,
 ): Html[] {
   const event = list.body.data.sale_events[place];
   const { start_month: _first, end_month: _last, ...rolling } = state(call);
   const months = call.query["start_month"] === undefined ? {} : range;
   const href = call.href("/report", { ...rolling, ...months, saleEvent: event?.slug });
   const path = `sale_events/${place}`;
+  const [own, other] = sidesOf(answer);
   return [
-    html`<a href="${href}"><span class="name">${event?.label ?? ""}</span></a>
+    html`<a class="name" href="${href}">${event?.label ?? ""}</a>
       <span class="detail"
         >${figure(list, `${path}/starts_on`, day)} to ${figure(list, `${path}/ends_on`, day)}</span
       >`,
-    html`<strong>${figure(answer, "sale_event/return_rate_change", points, "nothing to compare")}</strong>`,
+    html`<strong>${figure(answer, "sale_event/return_rate_change", points, "nothing to compare")}</strong>
+      ${own !== undefined && other !== undefined && verdict(own, other)}`,
+    own !== undefined && other !== undefined ? intervalPair([own, other], highest) : html``,
     side(answer, "sale_event/event"),
     side(answer, "sale_event/baseline_period"),
-    figure(answer, "sale_event/event/sold_units", count),
     figure(answer, "sale_event/event/returned_units", count),
+    soldFigure(answer, "sale_event/event"),
   ];
+}
+
+function verdict(own: Rate, other: Rate): Html | null {
+  if (own.return_rate_interval === null || other.return_rate_interval === null) return null;
+  return html`<small>${differ(own, other) ? "a clear difference" : "may be chance"}</small>`;
 }
 
 /** One side of the comparison; without a day that counts there is no rate, though the API has 0. */
 function side(answer: Report, path: string): Html {
   const days = figure(answer, `${path}/days`, dayCount);
   if (valueAt(answer, `${path}/sold_units`) === 0) return html`– <small>nothing sold, ${days}</small>`;
-  return html`${figure(answer, `${path}/return_rate`, percent)} <small>${days}</small>`;
+  return html`${figure(answer, `${path}/return_rate`, percent)}
+    <small>${intervalFigure(answer, `${path}/return_rate_interval`)} · ${days}</small>`;
 }
 
 function dayCount(value: number): string {

@@ -58,13 +58,14 @@ export function monthFields({ start_month, end_month }: MonthRange): Field[] {
   ];
 }
 
+/** A refused month is shown as text: a month input would hide what it cannot read. */
 function monthField(name: string, label: string, value: string): Field {
   return labelled(
     name,
     label,
     (wrongId) =>
       html`<input
-        type="month"
+        type="${wrongId === null ? "month" : "text"}"
         id="${name}"
         name="${name}"
         value="${value}"
@@ -113,18 +114,18 @@ export function textField(
   name: string,
   label: string,
   value: string | undefined,
-  type: "text" | "search" | "number" = "text",
+  type: "text" | "search" | "decimal" = "text",
 ): Field {
   return labelled(
     name,
     label,
     (wrongId) =>
       html`<input
-        type="${type}"
+        type="${type === "search" ? "search" : "text"}"
         id="${name}"
         name="${name}"
         value="${value ?? ""}"
-        ${type === "number" && html` step="any" min="0"`}
+        ${type === "decimal" && html` inputmode="decimal"`}
         ${wrongId !== null && html` aria-invalid="true" aria-describedby="${wrongId}"`}
       />`,
   );

@@ -69,6 +69,8 @@ export type WatchedEntityRow = {
   entity_kind: WatchedKind;
   entity_key: string;
   product_title: string | null;
+  /** YYYY-MM-DD: the first day of its newest episode of early warnings. */
+  warned_on: string | null;
   months: MonthUnitsRow[];
 };
 
@@ -99,7 +101,7 @@ export const loadWatchedEntities = query<WatchedEntityRow, [shopKey: number, ran
            select w.entity_kind, w.entity_key from watchlist_entry w where w.shop_key = $1
            union select 'sku', r.entity_key from ranked r
          )
-         select w.entity_kind, w.entity_key, p.title as product_title,
+         select w.entity_kind, w.entity_key, p.title as product_title, e.started_on as warned_on,
                 (select coalesce(json_agg(m order by m.cohort_month), '[]')
                    from (select u.cohort_month, sum(u.sold_units) as sold_units, sum(u.returned_units) as returned_units
                            from (select c.cohort_month, ${columnsInside("c", UNITS)}
@@ -110,6 +112,8 @@ export const loadWatchedEntities = query<WatchedEntityRow, [shopKey: number, ran
            from watched w
            left join product p
              on w.entity_kind = 'product' and p.shop_key = $1 and p.product_gid = w.entity_key
+           left join warning_episode e
+             on e.shop_key = $1 and e.entity_kind = w.entity_kind and e.entity_key = w.entity_key
           order by w.entity_kind collate "C", w.entity_key`,
   (shopKey, range) => [
     shopKey,

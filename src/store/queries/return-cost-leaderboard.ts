@@ -1,30 +1,14 @@
 import { monthToDate } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
-import { requireRow } from "../query.ts";
-import type { Query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
 import { COHORT_MEASURES } from "./cohort.ts";
 import type { CohortMonthRow } from "./cohort.ts";
 import { columnsInside, daysOrAll, monthsBetween, placeInside } from "./return-curve.ts";
-import {
-  CANDIDATE,
-  CHOSEN,
-  CHOSEN_SKUS,
-  FOUND,
-  SHOWN,
-  SHOWN_OF_CANDIDATE,
-  selectionValues,
-  vendorFound,
-} from "./selection.ts";
-import type { Found, Selection } from "./selection.ts";
-import {
-  CANDIDATES_ALONE,
-  EVERY_LISTING,
-  quartersAndMonths,
-  rankedSkus,
-  vendorAlone,
-} from "./sku-quarter.ts";
-import type { Narrowing } from "./sku-quarter.ts";
+import { rankingStatements } from "./ranking.ts";
+import type { Ranking } from "./ranking.ts";
+import { selectionValues } from "./selection.ts";
+import type { Selection } from "./selection.ts";
+import { quartersAndMonths } from "./sku-quarter.ts";
 
 /** One SKU's figures over the range in one observation window, money in minor units; `product_gid` is the one to show. */
 export type CostSkuRow = Omit<CohortMonthRow, "cohort_month"> & {
@@ -46,24 +30,45 @@ export type CostRange = {
   limit: number;
 };
 
-/** `eligible_…`: over all SKUs with a cost that pass the filters. */
-export type CostAnswer = Found & {
-  vendor_known: boolean;
-  skus: string[] | null;
-  eligible_count: number;
-  eligible_sold_units: number;
-  eligible_returned_units: number;
+/** The ranking is of all SKUs with a cost that pass the filters. */
+export type CostAnswer = Ranking<CostSkuRow> & {
   eligible_refund_minor: number;
   eligible_label_minor: number;
-  rows: CostSkuRow[];
 };
 
-const RANKING = ["sold_units", "returned_units", "refund_minor", "label_minor"];
-const STATEMENTS = {
-  whole: statement("load_return_costs", SHOWN, EVERY_LISTING),
-  ofVendor: statement("load_vendor_return_costs", SHOWN, vendorAlone("$9")),
-  narrowed: statement("load_narrowed_return_costs", `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}`, CANDIDATES_ALONE),
-};
+const RANKED = ["sold_units", "returned_units", "refund_minor", "label_minor"];
+
+const statementOf = rankingStatements<CostAnswer>("return_costs", {
+  columns: RANKED,
+  vendor: "$9",
+  steps: (narrowing) => `costly as materialized (
+    select r.*, r.refund_minor + case when $10 then r.label_minor else 0 end as cost_minor from ranked r
+  ), eligible as materialized (
+    select c.* from costly c
+     where c.cost_minor > 0 and ($11::numeric is null or c.cost_minor::bigint >= $11)
+       and ($9::text is null or c.sku in (select s.sku from shown s where s.vendor = $9))
+  ), costliest as materialized (
+    select e.sku, e.cost_minor from eligible e order by e.cost_minor desc, e.sku limit $12
+  ), figures as (
+    select m.sku, ${COHORT_MEASURES.map((column) => `sum(m.${column}) as ${column}`).join(", ")}
+      from (
+        select c.entity_key as sku, ${columnsInside("c", COHORT_MEASURES)}
+          from costliest f
+          join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
+           and c.cohort_month = ${monthsBetween("$13", "$14")} ${narrowing("c.entity_key", "c.listing_id")}
+         cross join lateral ${placeInside("c", "$8")}
+      ) m
+     group by m.sku
+  ), first as (
+    select f.cost_minor, r.* from costliest f join figures r on r.sku = f.sku
+  ), total as (
+    select count(*) as eligible_count,
+           ${RANKED.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
+      from eligible e
+  )`,
+  rows: `json_agg(to_jsonb(f) - 'cost_minor' || jsonb_build_object('product_gid', s.product_gid, 'vendor', s.vendor)
+                  order by f.cost_minor desc, f.sku)`,
+});
 
 /**
  * One row: the SKUs that cost most, by cost ↓, sku ↑, with all their figures. Statements of sku-quarter.ts, then
@@ -75,7 +80,7 @@ export async function loadReturnCosts(
   range: CostRange,
 ): Promise<CostAnswer> {
   const blocks = quartersAndMonths(range.startMonth, range.endMonth);
-  return STATEMENTS[scopeOf(range)](
+  return statementOf(range.selection, range.vendor !== null)(
     database,
     ...selectionValues(workspace.shopKey, range.selection),
     blocks.quarters,
@@ -87,44 +92,5 @@ export async function loadReturnCosts(
     range.limit,
     monthToDate(range.startMonth),
     monthToDate(range.endMonth),
-  );
-}
-
-function scopeOf({ selection, vendor }: CostRange): keyof typeof STATEMENTS {
-  if (selection.kind !== "workspace") return "narrowed";
-  return vendor === null ? "whole" : "ofVendor";
-}
-
-function statement(name: string, shown: string, narrowing: Narrowing): Query<unknown[], CostAnswer> {
-  return requireRow<CostAnswer, unknown[]>(
-    name,
-    `with ${CHOSEN}, ${shown}, ${rankedSkus(RANKING, narrowing)}, costly as materialized (
-    select r.*, r.refund_minor + case when $10 then r.label_minor else 0 end as cost_minor from ranked r
-  ), eligible as materialized (
-    select c.* from costly c
-     where c.cost_minor > 0 and ($11::numeric is null or c.cost_minor::bigint >= $11)
-       and ($9::text is null or c.sku in (select s.sku from shown s where s.vendor = $9))
-  ), first as materialized (
-    select e.sku, e.cost_minor from eligible e order by e.cost_minor desc, e.sku limit $12
-  ), figures as (
-    select m.sku, ${COHORT_MEASURES.map((column) => `sum(m.${column}) as ${column}`).join(", ")}
-      from (
-        select c.entity_key as sku, ${columnsInside("c", COHORT_MEASURES)}
-          from first f
-          join cohort c on c.shop_key = $1 and c.entity_kind = 'sku' and c.entity_key = f.sku
-           and c.cohort_month = ${monthsBetween("$13", "$14")} ${narrowing("c.entity_key", "c.listing_id")}
-         cross join lateral ${placeInside("c", "$8")}
-      ) m
-     group by m.sku
-  ), total as (
-    select count(*) as eligible_count,
-           ${RANKING.map((column) => `coalesce(sum(e.${column}), 0)::bigint as eligible_${column}`).join(", ")}
-      from eligible e
-  )
-  select ${FOUND}, ${vendorFound("$9")} as vendor_known, ${CHOSEN_SKUS} as skus, t.*,
-         coalesce((select json_agg(to_jsonb(r) || jsonb_build_object('product_gid', s.product_gid, 'vendor', s.vendor)
-                                   order by f.cost_minor desc, f.sku)
-                     from first f join figures r on r.sku = f.sku left join shown s on s.sku = f.sku), '[]') as rows
-    from total t`,
   );
 }

@@ -1,26 +1,10 @@
 import type { Queryable } from "../database.ts";
-import { requireRow } from "../query.ts";
-import type { Query } from "../query.ts";
 import type { Workspace } from "../workspace.ts";
-import {
-  CANDIDATE,
-  CHOSEN,
-  CHOSEN_SKUS,
-  FOUND,
-  SHOWN,
-  SHOWN_OF_CANDIDATE,
-  selectionValues,
-  vendorFound,
-} from "./selection.ts";
-import type { Found, Selection } from "./selection.ts";
-import {
-  CANDIDATES_ALONE,
-  EVERY_LISTING,
-  quartersAndMonths,
-  rankedSkus,
-  vendorAlone,
-} from "./sku-quarter.ts";
-import type { Narrowing } from "./sku-quarter.ts";
+import { rankingStatements } from "./ranking.ts";
+import type { Ranking } from "./ranking.ts";
+import { selectionValues } from "./selection.ts";
+import type { Selection } from "./selection.ts";
+import { quartersAndMonths } from "./sku-quarter.ts";
 
 /** One SKU's units over the ranked months, in the primary window; `product_gid` is the product to show. */
 export type RankedSkuRow = {
@@ -45,21 +29,27 @@ export type RankedRange = {
   limit: number;
 };
 
-/** `eligible_…`: over the SKUs of the whole ranking that pass the filters; `rows`: the SKUs to show, in their order. */
-export type RankedAnswer = Found & {
-  vendor_known: boolean;
-  skus: string[] | null;
-  eligible_count: number;
-  eligible_sold_units: number;
-  eligible_returned_units: number;
-  rows: RankedSkuRow[];
-};
-
-const STATEMENTS = {
-  whole: statement("load_return_rates", SHOWN, EVERY_LISTING),
-  ofVendor: statement("load_vendor_return_rates", SHOWN, vendorAlone("$12")),
-  narrowed: statement("load_narrowed_return_rates", `${CANDIDATE}, ${SHOWN_OF_CANDIDATE}`, CANDIDATES_ALONE),
-};
+const statementOf = rankingStatements<Ranking<RankedSkuRow>>("return_rates", {
+  columns: ["sold_units", "returned_units"],
+  vendor: "$12",
+  steps: () => `eligible as materialized (
+    select r.sku, r.sold_units, r.returned_units,
+           ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
+           and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes
+      from ranked r where r.sold_units >= $9
+  ), visible as (
+    select e.* from eligible e where e.passes or $13::bigint is not null order by ${order("e")} limit coalesce($13, $14)
+  ), first as (
+    select v.sku, v.sold_units, v.returned_units from visible v where v.passes order by ${order("v")} limit $14
+  ), total as (
+    select count(*) as eligible_count, coalesce(sum(e.sold_units), 0)::bigint as eligible_sold_units,
+           coalesce(sum(e.returned_units), 0)::bigint as eligible_returned_units
+      from eligible e where e.passes
+  )`,
+  rows: `json_agg(json_build_object('sku', f.sku, 'product_gid', s.product_gid, 'vendor', s.vendor,
+                                    'sold_units', f.sold_units::bigint,
+                                    'returned_units', f.returned_units::bigint) order by ${order("f")})`,
+});
 
 /**
  * One row: the SKUs of M12's ranking that may be seen and pass the filters. A rate is ranked as a quotient in double
@@ -70,11 +60,13 @@ export async function loadReturnRates(
   database: Queryable,
   workspace: Workspace,
   range: RankedRange,
-): Promise<RankedAnswer> {
+): Promise<Ranking<RankedSkuRow>> {
   const { selection, months, filters } = range;
   const blocks =
     months === null ? { quarters: [], months: [] } : quartersAndMonths(months.startMonth, months.endMonth);
-  return STATEMENTS[scopeOf(range)](
+  // Where other vendors' SKUs take part in the ranking, all are read.
+  const isVendorAlone = range.cardSize === null && filters.vendor !== null;
+  return statementOf(selection, isVendorAlone)(
     database,
     ...selectionValues(workspace.shopKey, selection),
     blocks.quarters,
@@ -89,40 +81,7 @@ export async function loadReturnRates(
   );
 }
 
-/** Where other vendors' SKUs take part in the ranking, all are read. */
-function scopeOf({ selection, filters, cardSize }: RankedRange): keyof typeof STATEMENTS {
-  if (selection.kind !== "workspace") return "narrowed";
-  return cardSize === null && filters.vendor !== null ? "ofVendor" : "whole";
-}
-
 /** M12: rate ↓, returned units ↓, sold units ↓, sku ↑ by code point. */
 function order(row: string): string {
   return `${row}.returned_units / nullif(${row}.sold_units, 0) desc nulls last, ${row}.returned_units desc, ${row}.sold_units desc, ${row}.sku`;
-}
-
-function statement(name: string, shown: string, narrowing: Narrowing): Query<unknown[], RankedAnswer> {
-  return requireRow<RankedAnswer, unknown[]>(
-    name,
-    `with ${CHOSEN}, ${shown}, ${rankedSkus(["sold_units", "returned_units"], narrowing)}, eligible as materialized (
-    select r.sku, r.sold_units, r.returned_units,
-           ($10::bigint is null or r.sold_units >= $10) and ($11::numeric is null or r.returned_units::bigint >= $11 * greatest(r.sold_units::bigint, 1))
-           and ($12::text is null or r.sku in (select s.sku from shown s where s.vendor = $12)) as passes
-      from ranked r where r.sold_units >= $9
-  ), visible as (
-    select e.* from eligible e where e.passes or $13::bigint is not null order by ${order("e")} limit coalesce($13, $14)
-  ), first as (
-    select v.sku, v.sold_units, v.returned_units from visible v where v.passes order by ${order("v")} limit $14
-  ), total as (
-    select count(*) as eligible_count, coalesce(sum(e.sold_units), 0)::bigint as eligible_sold_units,
-           coalesce(sum(e.returned_units), 0)::bigint as eligible_returned_units
-      from eligible e where e.passes
-  )
-  select ${FOUND}, ${vendorFound("$12")} as vendor_known, ${CHOSEN_SKUS} as skus,
-         t.eligible_count, t.eligible_sold_units, t.eligible_returned_units,
-         coalesce((select json_agg(json_build_object('sku', f.sku, 'product_gid', s.product_gid, 'vendor', s.vendor,
-                                                     'sold_units', f.sold_units::bigint,
-                                                     'returned_units', f.returned_units::bigint) order by ${order("f")})
-                     from first f left join shown s on s.sku = f.sku), '[]') as rows
-    from total t`,
-  );
 }

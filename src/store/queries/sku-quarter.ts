@@ -78,11 +78,6 @@ export const EVERY_LISTING: Narrowing = () => "";
 export const CANDIDATES_ALONE: Narrowing = (sku, listing) =>
   `and (${sku}, ${listing}) in (select k.sku, k.listing_id from candidate k)`;
 
-/** The SKUs that are shown as of the vendor in the named parameter. */
-export function vendorAlone(vendor: string): Narrowing {
-  return (sku) => `and ${sku} in (select s.sku from sku s where s.shop_key = $1 and s.vendor = ${vendor})`;
-}
-
 /**
  * `part`: `columns` of listings over quarters $6 and months $7 inside $8 days. Ranges of the primary keys of sku_quarter
  * and cohort, or look-ups in them where few SKUs are left.
@@ -106,13 +101,6 @@ export function listingParts(columns: readonly string[], narrowing: Narrowing): 
  */
 export function exactSums(row: string, columns: readonly string[]): string {
   return columns.map((column) => `sum(${row}.${column}::float8) as ${column}`).join(", ");
-}
-
-/** `ranked`: the columns of `listingParts` summed up by SKU; lines without a SKU have no place in a ranking of them. */
-export function rankedSkus(columns: readonly string[], narrowing: Narrowing): string {
-  return `${listingParts(columns, narrowing)}, ranked as (
-    select p.sku, ${exactSums("p", columns)} from part p where p.sku <> '' group by p.sku
-  )`;
 }
 
 /** First day of the calendar quarter of a day, both YYYY-MM-DD. */

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { anyStory, chartAnswer, risingStory } from "../../../tests/support/chart-answer.ts";
+import type { ChartAnswer, ChartStory } from "../../../tests/support/chart-answer.ts";
+import { html, renderHtml } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { valueAt } from "../figure.ts";
+import { costsChart } from "./costs.ts";
+import { curvesChart } from "./curves.ts";
+import type { ChartInput } from "./frame.ts";
+import { heatTable } from "./heat.ts";
+import { reasonsChart } from "./reasons.ts";
+import { saleEventChart } from "./sale-event.ts";
+import { timingChart } from "./timing.ts";
+import { trendChart } from "./trend.ts";
+
+const CHARTS = { trendChart, costsChart, timingChart, reasonsChart, curvesChart, heatTable, saleEventChart };
+const names = Object.keys(CHARTS) as (keyof typeof CHARTS)[];
+const drawn = (name: keyof typeof CHARTS, story: ChartStory): string =>
+  renderHtml(CHARTS[name]({ answer: chartAnswer(story) }));
+
+test("a rising year: the finding is the title, in the API's own figures", () => {
+  const title = textOf(titleOf(drawn("trendChart", risingStory)));
+  assert.equal(title, "Returns rose from 4.1 % to 7.1 % between Sep 2025 and Aug 2026");
+});
+
+test("trend: dots lie where the scale puts their rate, and open months are hollow", () => {
+  const markup = drawn("trendChart", risingStory);
+  const dots = elements(markup, "circle").filter(({ cx }) => cx?.endsWith("%"));
+  assert.equal(dots.length, 14);
+  // The axis goes from 0 % at the bottom to 12 % at the top, in fourteen columns.
+  for (const [index, { soldUnits, returnedUnits }] of risingStory.months.entries()) {
+    const dot = dots[index];
+    assert.ok(Math.abs(parseFloat(dot?.cx ?? "") - ((index + 0.5) * 100) / 14) < 0.01, dot?.cx ?? "");
+    assert.ok(
+      Math.abs(parseFloat(dot?.cy ?? "") - (100 - (returnedUnits / soldUnits / 0.12) * 100)) < 0.01,
+      `cy ${dot?.cy}`,
+    );
+    assert.equal(dot?.class, index < 12 ? "dot" : "dot open");
+  }
+  assert.equal(
+    elements(markup, "g").filter((group) => group.class === "whisker").length,
+    3,
+    "two months and the legend",
+  );
+});
+
+test("trend: the band ends with the complete months, and the dashed line joins the open ones to them", () => {
+  const markup = drawn("trendChart", risingStory);
+  const [band, solid, dashed] = elements(markup, "path").map(({ d = "" }) => d.match(/[ML]/gu)?.length);
+  assert.deepEqual([band, solid, dashed], [24, 12, 3]);
+});
+
+test("a month without sales interrupts the line and has no rate", () => {
+  const months = risingStory.months.map((row, index) =>
+    index === 4 ? { soldUnits: 0, returnedUnits: 0 } : row,
+  );
+  const markup = drawn("trendChart", { ...risingStory, months });
+  assert.equal(elements(markup, "path")[1]?.d?.match(/M/gu)?.length, 2);
+  assert.match(markup, /value="0" data-from="report\/trend\/4\/return_rate">– <small>nothing was sold/u);
+});
+
+test("trend: titles of steady, peaked, lifetime, single and open stories", () => {
+  const steady = Array.from({ length: 4 }, () => ({ soldUnits: 500, returnedUnits: 20 }));
+  const peak = steady.with(1, { soldUnits: 500, returnedUnits: 70 });
+  const title = (story: Partial<ChartStory>): string =>
+    textOf(titleOf(drawn("trendChart", { ...risingStory, openMonths: 0, ...story })));
+  assert.equal(title({ months: steady }), "Returns stayed between 4.0 % and 4.0 % from Sep to Dec 2025");
+  assert.equal(
+    title({ months: peak }),
+    "Returns peaked at 14.0 % in Oct 2025; the lowest month is Sep 2025, at 4.0 %",
+  );
+  assert.equal(
+    title({ months: peak, windowDays: null }),
+    "So far, returns are highest for orders of Oct 2025: 14.0 %",
+  );
+  assert.equal(title({ months: steady.slice(0, 1) }), "4.0 % of what was sold in Sep 2025 came back");
+  assert.equal(
+    title({ months: steady, openMonths: 4 }),
+    "Every month is still open: so far 4.0 % of Dec 2025 came back",
+  );
+});
+
+test("costs: bars stand on each other, and their heights are their amounts", () => {
+  const markup = drawn("costsChart", risingStory);
+  const bars = elements(markup, "rect").filter(({ x }) => x?.endsWith("%"));
+  const refunds = bars.slice(0, 14);
+  const labels = bars.slice(14);
+  for (const [index, bar] of refunds.entries()) {
+    const amounts = valueAt(chartAnswer(risingStory), `trend/${index}`) as {
+      refunded_amount: number;
+      return_label_cost: number;
+    };
+    assert.ok(
+      Math.abs(
+        parseFloat(bar.height ?? "") / parseFloat(labels[index]?.height ?? "") -
+          amounts.refunded_amount / amounts.return_label_cost,
+      ) < 0.2,
+    );
+    assert.ok(
+      Math.abs(
+        parseFloat(labels[index]?.y ?? "") +
+          parseFloat(labels[index]?.height ?? "") -
+          parseFloat(bar.y ?? ""),
+      ) < 0.01,
+    );
+    assert.equal(bar.class, index < 12 ? "series-1" : "outline-1");
+  }
+  assert.match(textOf(markup), /Labels of €12\.50 match no return or order\. They are in no month\./u);
+});
+
+test("costs without usable labels say so, and draw refunds alone", () => {
+  const markup = drawn("costsChart", { ...risingStory, labelPerUnit: 0 });
+  assert.match(markup, /Refunds only: label costs are not included\./u);
+  assert.doesNotMatch(markup, /series-2/u);
+});
+
+test("curves: the newest six months that reached an age, each ending where its month is still open", () => {
+  const markup = drawn("curvesChart", risingStory);
+  const paths = elements(markup, "path").filter((path) => /^curve line-\d$/u.test(path.class ?? ""));
+  assert.equal(paths.length, 6);
+  const points = Object.fromEntries(
+    paths.map(({ class: name = "", d = "" }) => [name, d.match(/[ML]/gu)?.length]),
+  );
+  // As-of is 20 days after the newest month: that one has reached 14 days, the month before 30.
+  assert.deepEqual([points["curve line-1"], points["curve line-2"]], [2, 3]);
+  assert.match(titleOf(markup), /data-from="report\/return_curves\/11\//u);
+});
+
+test("heat: open cells are hatched and without shade, the window has its line, and months off are marked in words", () => {
+  const markup = drawn("heatTable", risingStory);
+  const cells = [...markup.matchAll(/<td class="([^"]*)">(.*?)<\/td>/gsu)];
+  assert.ok(cells.some(([, look = ""]) => look === "hatched"));
+  for (const [, look = "", content = ""] of cells) {
+    const isOpen = /still open|so far/u.test(content);
+    assert.equal(look.startsWith("hatched"), isOpen, content);
+    if (isOpen) assert.doesNotMatch(look, /heat-/u);
+  }
+  assert.equal(markup.match(/ edge"/gu)?.length, risingStory.months.length + 1);
+  assert.match(markup, /aria-label="above complete months"\s*>▲/u);
+});
+
+test("timing and sale event say what they found", () => {
+  assert.equal(
+    textOf(titleOf(drawn("timingChart", risingStory))),
+    "66.4 % of the returned units came back within 60 days of the order",
+  );
+  const sale = drawn("saleEventChart", risingStory);
+  assert.equal(textOf(titleOf(sale)), "Too small: 7.2 % came back, against 4.2 % in the baseline");
+  assert.match(
+    textOf(sale),
+    /The difference is \+3\.0 points: the intervals overlap, so chance may explain it/u,
+  );
+});
+
+test("reasons: the limit says that it leaves some out, and where they are", () => {
+  const answer = chartAnswer(risingStory);
+  const markup = renderHtml(reasonsChart({ answer, limit: 2, moreHref: "/report?a=1&b=2" }));
+  assert.match(markup, /Rarer reasons are left out here\. <a href="\/report\?a=1&amp;b=2">All reasons<\/a>/u);
+  assert.equal(elements(markup, "rect").length, 2);
+  assert.equal(elements(markup, "rect")[1]?.class, "outline-1");
+});
+
+test("nothing sold, nothing returned, no event: a sentence and no frame", () => {
+  const empty = { ...risingStory, months: [{ soldUnits: 0, returnedUnits: 0 }], sale: null };
+  for (const name of names) {
+    const markup = drawn(name, empty);
+    assert.doesNotMatch(markup, /<svg|<figure/u, name);
+    assert.match(markup, /^\s*<p class="chart-nothing">[A-Z]/u, name);
+  }
+});
+
+for (const name of names) {
+  test(`${name}: every figure is the API's and says where from, and no drawing has a place that is no number`, () => {
+    fc.assert(
+      fc.property(anyStory, (story) => {
+        const answer = chartAnswer(story);
+        const markup = renderHtml(CHARTS[name]({ answer, exportHref: "/export" }));
+        checkFigures(markup, answer);
+        for (const [drawing] of markup.matchAll(/<svg.*?<\/svg>/gsu)) {
+          assert.doesNotMatch(drawing, /NaN|Infinity|undefined|null/u);
+        }
+        assert.doesNotMatch(markup, /style=/u);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test(`${name}: no text leaves its place`, () => {
+    const skeleton = (label: string): string =>
+      drawn(name, { ...risingStory, label }).replaceAll(/[^<>"]/gu, "");
+    const plain = skeleton("Label");
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (label) => skeleton(label) === plain),
+      { numRuns: 40 },
+    );
+    assert.equal(skeleton(`"><script>alert(1)</script><svg onload='x'>`), plain);
+  });
+}
+
+test("the link of the export is there where the plan has it", () => {
+  const answer = chartAnswer(risingStory);
+  const charts: ((input: ChartInput) => Html)[] = Object.values(CHARTS);
+  for (const chart of charts) {
+    assert.match(renderHtml(chart({ answer, exportHref: "/x.csv" })), /<a href="\/x\.csv" download="">/u);
+    assert.doesNotMatch(
+      renderHtml(html`${chart({ answer })}${chart({ answer, exportHref: null })}`),
+      /download/u,
+    );
+  }
+});
+
+/** C1: each figure equals the answer, and outside of figures and drawings stands no number. */
+function checkFigures(markup: string, answer: ChartAnswer): void {
+  for (const [, value, from = ""] of markup.matchAll(
+    /<data (?:class="absent" )?value="([^"]*)" data-from="([^"]*)"/gu,
+  )) {
+    const found = valueAt(answer, from.slice("report/".length));
+    assert.equal(value, typeof found === "string" ? found : JSON.stringify(found), from);
+  }
+  const rest = markup
+    .replaceAll(/<svg role="img".*?<\/svg>\s*(?=<p|<\/div)/gsu, "")
+    .replaceAll(/<data.*?<\/data>/gsu, "")
+    .replaceAll(/<[^>]*>/gu, "")
+    .replaceAll("95 %", "");
+  assert.doesNotMatch(rest, /\d/u);
+}
+
+function titleOf(markup: string): string {
+  return /<p class="chart-title"[^>]*>(.*?)<\/p>/su.exec(markup)?.[1] ?? "";
+}
+
+function textOf(markup: string): string {
+  return markup
+    .replaceAll(/<[^>]*>/gu, "")
+    .replaceAll(/\s+/gu, " ")
+    .trim();
+}
+
+function elements(markup: string, name: string): Partial<Record<string, string>>[] {
+  return [...markup.matchAll(new RegExp(`<${name}\\b([^>]*)>`, "gu"))].map(([, attributes = ""]) =>
+    Object.fromEntries(
+      [...attributes.matchAll(/([\w-]+)="([^"]*)"/gu)].map(([, key = "", value = ""]) => [key, value]),
+    ),
+  );
+}

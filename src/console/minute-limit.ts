@@ -1,0 +1,18 @@
+const MINUTE_MS = 60_000;
+
+/** Counts a request under a key, such as an address; false = the key has used up its requests of this minute. */
+export type MinuteLimit = (key: string, now: Date) => boolean;
+
+/** Minutes of the clock, in this process: what it remembers of one is forgotten with the first request of the next. */
+export function createMinuteLimit(mostPerMinute: number): MinuteLimit {
+  const counts = new Map<string, number>();
+  let minute = 0;
+  return (key, now) => {
+    const current = Math.floor(now.getTime() / MINUTE_MS);
+    if (current !== minute) counts.clear();
+    minute = current;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    return count <= mostPerMinute;
+  };
+}

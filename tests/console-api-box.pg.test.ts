@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { valueAt } from "../src/console/figure.ts";
+import { PAGES } from "../src/console/registry.ts";
+import { signInAs } from "./support/console-person.ts";
+import { post, toolCall } from "./support/mcp.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+type Figure = { path: string; value: string };
+/** One request of a box: its texts by form, and the figures of the page that it gives. */
+type Boxed = { name: string; path: string; forms: ReadonlyMap<string, string>; figures: readonly Figure[] };
+type Program = (request: Boxed) => Promise<unknown>;
+
+const root = join(import.meta.dirname, "..");
+const run = promisify(execFile);
+const MONTHS = "start_month=2025-01&end_month=2026-03";
+
+let service: TestService;
+let tenant: Tenant;
+let cookie: string;
+let folder: string;
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
+  folder = mkdtempSync(join(tmpdir(), "returns-api-box-"));
+});
+after(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await service.stop();
+});
+
+/** Each form of a request as its reader would run it, with the JSON that it gives. */
+const PROGRAMS: Readonly<Record<string, Program>> = {
+  curl: async ({ forms }) => JSON.parse(await shell(forms.get("curl") ?? "")),
+  query: async ({ forms }) => JSON.parse(await shell(`${forms.get("query")} --json`)),
+  mcp: async ({ forms }) => {
+    const call = JSON.parse(forms.get("mcp") ?? "") as { name: string; arguments: unknown };
+    const message = toolCall(call.name, call.arguments);
+    const answer = await post(service.address, message, { token: tenant.token });
+    return JSON.parse(answer.message.result?.content?.[0]?.text ?? "null");
+  },
+  client: async ({ forms }) => {
+    const source = (forms.get("client") ?? "")
+      .replace('"returns-analytics-client"', JSON.stringify(join(root, "src/client/client.ts")))
+      .replace("console.log(data, meta)", "console.log(JSON.stringify({ data, meta }))");
+    const file = join(folder, "program.mts");
+    writeFileSync(file, source);
+    return JSON.parse(await shell(`'${process.execPath}' '${file}'`));
+  },
+};
+
+async function shell(text: string): Promise<string> {
+  const options = { cwd: root, env: { ...process.env, TOKEN: tenant.token } };
+  return (await run("bash", ["-euc", text], options)).stdout;
+}
+
+async function boxOf(path: string): Promise<Boxed[]> {
+  const address = `${service.address}/w/${encodeURIComponent(tenant.shopDomain)}${path}`;
+  const response = await fetch(address, { headers: { cookie } });
+  const page = await response.text();
+  assert.equal(response.status, 200, path);
+  const figures = [...page.matchAll(/<data\b[^>]*?\bvalue="([^"]*)"[^>]*?\bdata-from="([^"]*)"/gu)].map(
+    ([, value = "", from = ""]) => ({ from: unescaped(from), value: unescaped(value) }),
+  );
+  const sections = page.matchAll(
+    /<section\s+data-request="([^"]*)"\s+data-path="([^"]*)"\s*>(.*?)<\/section>/gsu,
+  );
+  return [...sections].map(([, name = "", requestPath = "", body = ""]) => ({
+    name,
+    path: unescaped(requestPath),
+    forms: new Map(
+      [...body.matchAll(/<code data-form="(\w+)">(.*?)<\/code>/gsu)].map(([, form = "", text = ""]) => [
+        form,
+        unescaped(text),
+      ]),
+    ),
+    figures: figures
+      .filter(({ from }) => from.startsWith(`${name}/`))
+      .map(({ from, value }) => ({ path: from.slice(name.length + 1), value })),
+  }));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+
+function unescaped(text: string): string {
+  return text.replaceAll(/&(amp|lt|gt|quot|#39);/gu, (_match, name: string) => ENTITIES[name] ?? "");
+}
+
+function exact(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+const VIEWS = [
+  ...PAGES.map(({ path }) => path),
+  `/report?${MONTHS}&sku=JACKET-M`,
+  `/report?${MONTHS}&product_group_type=family&product_group_key=Outerwear&include_incomplete=true`,
+];
+
+for (const view of VIEWS) {
+  test(`each text of the box of ${view || "the overview"} gives the figures of the page`, async () => {
+    const box = await boxOf(view);
+    assert.ok(box.length > 0, "the page lists its requests");
+    for (const request of box) {
+      const { name, forms, figures } = request;
+      assert.deepEqual([...forms.keys()].toSorted(), Object.keys(PROGRAMS).toSorted(), name);
+      for (const [form, program] of Object.entries(PROGRAMS)) {
+        const body = await program(request);
+        for (const { path, value } of figures) {
+          assert.equal(exact(valueAt({ name, body }, path)), value, `${form}: ${name}/${path}`);
+        }
+      }
+    }
+    assert.ok(box.some(({ figures }) => figures.length > 0));
+  });
+}
+
+test("the address of each request of the overview is the one that its curl asks", async () => {
+  for (const { path, forms } of await boxOf("")) {
+    const response = await fetch(`${service.address}${path}`, {
+      headers: { authorization: `Bearer ${tenant.token}` },
+    });
+    const curled = (await PROGRAMS["curl"]?.({ name: "", path, forms, figures: [] })) as { data: unknown };
+    assert.deepEqual(curled.data, ((await response.json()) as { data: unknown }).data);
+  }
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
+import { openPage } from "./support/console-page.ts";
+import type { Reader } from "./support/console-page.ts";
+import { signInAs } from "./support/console-person.ts";
+import { unescaped } from "./support/page-figures.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const open = (path: string, reader: Reader) => openPage(service, path, reader);
+
+/** Somebody who may read a workspace. */
+async function readerOf(tenant: Tenant): Promise<Reader> {
+  const { shopDomain } = tenant;
+  return { tenant, cookie: await signInAs(service, { name: `Reader of ${shopDomain}`, shopDomain }) };
+}
+
+test("an early warning says how many came back against how many were expected, why and where to look", async () => {
+  const own = await createTenant(service.database);
+  const metadata = {
+    kind: "early_warning",
+    sku: "LAMP-1",
+    as_of: "2026-06-20",
+    ordered_from: "2026-05-30",
+    ordered_to: "2026-06-19",
+    sold_units: 40,
+    returned_units: 8,
+    sold_lines: 36,
+    returned_lines: 7,
+    returned_orders: 6,
+    expected_lines: 0.37,
+    p: 0.000_701,
+    excess_cost: 398.91,
+    currency_code: "EUR",
+    top_reason: { reason: "SIZE_TOO_SMALL", share: 0.375 },
+    parts: [],
+  };
+  await service.database.query(
+    `insert into alert (shop_key, alert_id, event_key, category, severity, title, body, metadata, created_at)
+     values ($1, 'warning', 'warning', 'return_rate_watchlist', 'critical', 'LAMP-1 comes back', 'Why.', $2, '2026-06-20T08:00:00Z')`,
+    [own.shopKey, metadata],
+  );
+  const of = await readerOf(own);
+  const { text } = await open("/alerts", of);
+  const words = unescaped(text.replaceAll(/<[^>]+>/gu, "")).replaceAll(/\s+/gu, " ");
+  for (const phrase of [
+    "20 Jun 2026",
+    "Critical · early warning",
+    "Came back already 7 of 36 order lines",
+    "Expected by now 0.4 at its usual rate",
+    "30 May 2026 to 19 Jun 2026",
+    "Size too small, 37.5 % of the returned units",
+    "€398.91",
+    "0.07 %",
+  ])
+    assert.ok(words.includes(phrase), `${phrase}: ${words}`);
+  assert.match(
+    unescaped(text),
+    /\/report\?sku=LAMP-1&start_month=2026-05&end_month=2026-06&include_incomplete=true"/u,
+  );
+});
+
+test("without a complete month each page says so, and shows no figure of one", async () => {
+  const own = await createTenant(service.database, { dataAsOf: null });
+  const of = await readerOf(own);
+  for (const path of ["/leaderboards/return-rate", "/leaderboards/return-cost", "/sale-events", "/cohorts"]) {
+    const { status, text } = await open(path, of);
+    assert.equal(status, 200, path);
+    assert.match(text, /No month is complete yet/u, path);
+    assert.doesNotMatch(text, /<table/u, path);
+  }
+  assert.match((await open("/products", of)).text, /Nothing of this kind yet/u);
+  assert.match((await open("/alerts", of)).text, /No alert yet/u);
+});
+
+test("nothing found says what was looked for, and leads back", async () => {
+  const own = await createTenant(service.database);
+  await seedSmallStore(service.database, own.shopKey);
+  const of = await readerOf(own);
+  assert.match((await open("/products?q=zebra", of)).text, /Nothing matches “zebra”/u);
+  assert.match(
+    (await open("/leaderboards/return-rate?min_return_rate=1", of)).text,
+    /No SKU passes these filters/u,
+  );
+  assert.match(
+    (await open("/leaderboards/return-cost?vendor=Nobody", of)).text,
+    /No product is of the vendor “Nobody”/u,
+  );
+  assert.match((await open("/alerts?category=connection_stale", of)).text, /No alert is about that/u);
+});
+
+test("a plan without the full ranking or without export acts as in the API, and is told of", async () => {
+  const own = await createTenant(service.database);
+  await seedSmallStore(service.database, own.shopKey);
+  const of = await readerOf(own);
+  assert.match((await open("/cohorts", of)).text, /\/export\/report\.csv\?/u);
+  await changeWorkspace(service.database, own, { visible_card_size: 2 });
+  await changePlan(service.database, own, {
+    entitlements: ENTITLEMENTS.filter((name) => !["full_leaderboards", "data_export"].includes(name)),
+  });
+  const { text } = await open("/leaderboards/return-rate", of);
+  const words = text.replaceAll(/<[^>]+>/gu, "").replaceAll(/\s+/gu, " ");
+  assert.match(words, /2 of 6 ranked SKUs · your plan shows the first 2 of the ranking/u);
+  const withoutExport = await open("/cohorts", of);
+  assert.match(withoutExport.text, /Your plan does not include downloads as CSV/u);
+  assert.doesNotMatch(withoutExport.text, /export\/report\.csv/u);
+  assert.equal((await open("/export/report.csv?start_month=2026-01&end_month=2026-02", of)).status, 403);
+});

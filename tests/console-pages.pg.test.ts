@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage } from "./support/console-page.ts";
+import type { Reader } from "./support/console-page.ts";
+import { signInAs } from "./support/console-person.ts";
+import { dataFigures, unescaped } from "./support/page-figures.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+let service: TestService;
+let tenant: Tenant;
+let cookie: string;
+
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
+});
+after(() => service.stop());
+
+const open = (path: string, reader: Reader = { tenant, cookie }) => openPage(service, path, reader);
+
+/** The months that roll: the newest twelve that are complete for 30 days on 2026-07-01. */
+const MONTHS = { start_month: "2025-06", end_month: "2026-05" };
+const REPORT = "/api/v1/report";
+const RATES = "/api/v1/leaderboards/return-rate";
+const COSTS = "/api/v1/leaderboards/return-cost";
+const YEAR = [RATES, { period: "year", limit: 5 }] as const;
+const SALE = { ...MONTHS, saleEventScope: "event_scope", reportSection: "refunds" };
+
+type Requests = Record<string, readonly [endpoint: string, parameters: Record<string, string | number>]>;
+
+/** Every page with the API requests behind the figures that it shows, by the names in `data-from`. */
+const PAGES: Record<string, Requests> = {
+  "/leaderboards/return-rate": { leaderboard: [RATES, { limit: 25 }] },
+  "/leaderboards/return-rate?period=month&limit=10&min_return_rate=0.05": {
+    leaderboard: [RATES, { period: "month", limit: 10, min_return_rate: 0.05 }],
+  },
+  "/leaderboards/return-cost": { leaderboard: [COSTS, { ...MONTHS, limit: 25 }], newest_year: YEAR },
+  "/leaderboards/return-cost?start_month=2026-01&end_month=2026-06&window=90d&vendor=Nordwind": {
+    leaderboard: [
+      COSTS,
+      { start_month: "2026-01", end_month: "2026-06", window: "90d", vendor: "Nordwind", limit: 25 },
+    ],
+    newest_year: YEAR,
+  },
+  "/products": { entities: ["/api/v1/entities", { limit: 50, type: "product" }] },
+  "/products?q=jacket": { entities: ["/api/v1/entities", { limit: 50, type: "all", q: "jacket" }] },
+  "/alerts": { alerts: ["/api/v1/alerts", { limit: 25 }] },
+  "/sale-events": {
+    report: [REPORT, SALE],
+    newest_year: YEAR,
+    sale_event_0: [REPORT, { ...SALE, saleEvent: "hats" }],
+    sale_event_1: [REPORT, { ...SALE, saleEvent: "summer" }],
+  },
+  "/cohorts": { report: [REPORT, { ...MONTHS, reportSection: "curves" }], newest_year: YEAR },
+};
+
+async function askAll(requests: Requests): Promise<Map<string, unknown>> {
+  const bodies = new Map<string, unknown>();
+  for (const [name, [endpoint, params]] of Object.entries(requests)) {
+    bodies.set(name, (await service.call(endpoint, { token: tenant.token, params })).json());
+  }
+  return bodies;
+}
+
+test("every figure of every page is the API's", async () => {
+  for (const [path, requests] of Object.entries(PAGES)) {
+    const page = await open(path);
+    assert.equal(page.status, 200, path);
+    const figures = dataFigures(page.text);
+    assert.ok(figures.length > 0, path);
+    const bodies = await askAll(requests);
+    for (const { from, value } of figures) {
+      const [name = "", ...steps] = from.split("/");
+      const body = bodies.get(name) ?? assert.fail(`${path} shows ${from}`);
+      const start = steps[0] === "meta" ? body : (body as { data: unknown }).data;
+      const exact = steps.reduce<unknown>(
+        (at, step) => (at as Record<string, unknown> | null)?.[step],
+        start,
+      );
+      assert.equal(
+        value,
+        typeof exact === "string" ? exact : JSON.stringify(exact ?? null),
+        `${path} ${from}`,
+      );
+    }
+  }
+});
+
+test("a ranking lists every row of the answer in its order, each with a link to its report", async () => {
+  for (const [path, requests] of Object.entries(PAGES).filter(([each]) => each.startsWith("/leaderboards"))) {
+    const { text } = await open(path);
+    const [endpoint, params] = requests["leaderboard"] ?? assert.fail();
+    const { data } = (await service.call(endpoint, { token: tenant.token, params })).json();
+    const skus = (data["rows"] as { sku: string }[]).map(({ sku }) => sku);
+    const linked = [...text.matchAll(/href="[^"]*\/report\?([^"]*)"/gu)]
+      .map(([, query = ""]) => new URLSearchParams(unescaped(query)).get("sku"))
+      .filter((sku) => sku !== null);
+    assert.deepEqual(linked, skus, path);
+  }
+});
+
+test("a row's report has the months of its ranking, unless they roll", async () => {
+  const rolling = await open("/leaderboards/return-cost");
+  assert.match(rolling.text, /\/report\?sku=HAT-1"/u);
+  const pinned = await open("/leaderboards/return-cost?start_month=2026-01&end_month=2026-02&window=90d");
+  assert.match(
+    unescaped(pinned.text),
+    /\/report\?start_month=2026-01&end_month=2026-02&window=90d&sku=HAT-1"/u,
+  );
+});
+
+test("titles, vendors, alerts and searches of any text stay text", async () => {
+  const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>`;
+  const own = await createTenant(service.database);
+  await seedSmallStore(service.database, own.shopKey);
+  const { database } = service;
+  await database.query("update product set title = $2, vendor = $2 where shop_key = $1", [
+    own.shopKey,
+    hostile,
+  ]);
+  await database.query("update sku set product_title = $2, vendor = $2 where shop_key = $1", [
+    own.shopKey,
+    hostile,
+  ]);
+  await database.query("update entity set label = $2, vendor = $2 where shop_key = $1 and type_rank = 2", [
+    own.shopKey,
+    hostile,
+  ]);
+  await database.query("update sale_event set label = $2 where shop_key = $1", [own.shopKey, hostile]);
+  await database.query(`update alert set title = $2, body = $2, metadata = $3 where shop_key = $1`, [
+    own.shopKey,
+    hostile,
+    {
+      kind: "early_warning",
+      sku: hostile,
+      top_reason: { reason: hostile, share: 1 },
+      parts: [{ sku: hostile, excess_lines: 1 }],
+      cohort_month: "2026-01",
+    },
+  ]);
+  const of = {
+    tenant: own,
+    cookie: await signInAs(service, { name: "Hostile", shopDomain: own.shopDomain }),
+  };
+  const query = `vendor=${encodeURIComponent(hostile)}`;
+  const paths = [
+    ...Object.keys(PAGES),
+    `/products?q=${encodeURIComponent(hostile)}`,
+    `/leaderboards/return-cost?${query}`,
+    `/leaderboards/return-rate?${query}`,
+  ];
+  let shown = 0;
+  for (const path of paths) {
+    const { status, text } = await open(path, of);
+    assert.equal(status, 200, path);
+    assert.doesNotMatch(text, /<script>|<img src=x|onerror=alert\(1\)>/u, path);
+    if (unescaped(text).includes(hostile)) shown += 1;
+  }
+  assert.ok(shown >= 6, `${shown} pages show it`);
+});
+
+test("a form shows what was asked, and keeps what it does not show", async () => {
+  const { text } = await open(
+    "/leaderboards/return-cost?start_month=2026-01&end_month=2026-03&window=90d&min_cost=1.5&vendor=Nordwind&limit=10&include_incomplete=true&product_group_type=family&product_group_key=Outerwear",
+  );
+  for (const [name, value] of [
+    ["start_month", "2026-01"],
+    ["end_month", "2026-03"],
+    ["min_cost", "1.5"],
+    ["vendor", "Nordwind"],
+    ["product_group_type", "family"],
+    ["product_group_key", "Outerwear"],
+  ] as const) {
+    assert.match(text, new RegExp(`name="${name}"\\s+value="${value}"`, "u"), name);
+  }
+  assert.match(text, /<option value="90d"\s+selected/u);
+  assert.match(text, /<option value="10"\s+selected/u);
+  assert.match(text, /name="include_incomplete"\s+value="true"\s+checked/u);
+});
+
+test("a refused query shows the API's sentence beside its field, and keeps all values", async () => {
+  const query = "start_month=2026-13&end_month=2026-03&min_cost=much&limit=0&vendor=Nordwind";
+  const { status, text } = await open(`/leaderboards/return-cost?${query}`);
+  assert.equal(status, 400);
+  const refused = await service.call(COSTS, { token: tenant.token, params: query });
+  for (const name of ["start_month", "min_cost", "limit"]) {
+    const sentence = refused
+      .message()
+      .split(/(?<=\.) (?=[a-z_]+ )/u)
+      .find((each) => each.startsWith(name));
+    assert.match(text, new RegExp(`id="${name}-wrong">${sentence}<`, "u"));
+    assert.match(text, new RegExp(`aria-describedby="${name}-wrong"`, "u"));
+    assert.match(text, new RegExp(`<a href="#${name}">${sentence}</a>`, "u"));
+  }
+  for (const value of ["2026-13", "2026-03", "much", "Nordwind"])
+    assert.match(text, new RegExp(`value="${value}"`, "u"));
+  assert.match(text, /<option value="0"\s+selected/u);
+});
+
+test("a name that no page takes is refused as the API refuses it", async () => {
+  for (const path of ["/leaderboards/return-rate", "/products", "/alerts"]) {
+    const { status, text } = await open(`${path}?min_sold=3`);
+    assert.equal(status, 400, path);
+    assert.match(text, /min_sold is not a parameter of/u);
+  }
+});
+
+test("lists are walked by cursor, forward and back to the start", async () => {
+  const seen: string[] = [];
+  let path: string | undefined = "/alerts?limit=4";
+  while (path !== undefined) {
+    const { text } = await open(path);
+    seen.push(...[...text.matchAll(/<h3>\s*(Alert [^<]*?)\s*<\/h3>/gu)].map(([, title = ""]) => title));
+    const next: string | undefined = /href="([^"]*)" rel="next"/u.exec(text)?.[1];
+    path = next === undefined ? undefined : unescaped(next).replace(`/w/${tenant.shopDomain}`, "");
+    if (next === undefined) assert.match(text, /href="[^"]*\/alerts\?limit=4"[^>]*>First page/u);
+  }
+  const { data } = (await service.call("/api/v1/alerts", { token: tenant.token })).json();
+  assert.deepEqual(
+    seen,
+    data.map(({ title }) => title),
+  );
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { signInAs } from "./support/console-person.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+const SHOPIFY_HOST = "https://cdn.shopify.com";
+const PHOTO = `${SHOPIFY_HOST}/s/files/1/lamp.jpg`;
+
+let service: TestService;
+let tenant: Tenant;
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  await service.database.query("update product set image_url = $2 where shop_key = $1", [
+    tenant.shopKey,
+    PHOTO,
+  ]);
+});
+after(() => service.stop());
+
+/** The leaderboard's page and what it may load, with a store source of this name. */
+async function pageWith(source: string): Promise<{ text: string; images: string }> {
+  await service.database.query("update data_source set source = $2 where shop_key = $1 and kind = 'store'", [
+    tenant.shopKey,
+    source,
+  ]);
+  await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  const cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
+  const address = `${service.address}/w/${tenant.shopDomain}/leaderboards/return-rate`;
+  const response = await fetch(address, { headers: { cookie } });
+  assert.equal(response.status, 200);
+  const policy = response.headers.get("content-security-policy") ?? "";
+  return { text: await response.text(), images: /img-src ([^;]*)/u.exec(policy)?.[1] ?? "" };
+}
+
+test("pages load images from Shopify's host when Shopify is connected, and else from the service alone", async () => {
+  const shopify = await pageWith("shopify");
+  assert.equal(shopify.images, `'self' ${SHOPIFY_HOST}`);
+  assert.ok(shopify.text.includes(`src="${PHOTO}"`));
+  const imported = await pageWith("csv");
+  assert.equal(imported.images, "'self'");
+  assert.doesNotMatch(imported.text, /<img|cdn\.shopify/u);
+});
+
+test("the service has the demo store's pictures, and no others", async () => {
+  const response = await fetch(`${service.address}/demo/pictures/table-lamp-brass.svg`);
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-type"), "image/svg+xml");
+  assert.equal(response.headers.get("content-security-policy"), "default-src 'none'");
+  assert.match(await response.text(), /^<svg /u);
+  assert.equal((await fetch(`${service.address}/demo/pictures/other.svg`)).status, 404);
+});

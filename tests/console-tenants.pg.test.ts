@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ALL_PATHS, ALL_VIEWS, getPage } from "./support/console-pages.ts";
+import { signInAs } from "./support/console-person.ts";
+import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** Pages show the workspace of their address alone, and only to its members. */
+
+let service: TestService;
+let tenant: Tenant;
+let foreign: Tenant;
+let ofTenant: string;
+let ofForeign: string;
+
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  const model = await createTenant(service.database);
+  await seedSmallStore(service.database, model.shopKey);
+  foreign = await createTenant(service.database);
+  await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
+  ofTenant = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
+  ofForeign = await signInAs(service, { name: "Stranger", shopDomain: foreign.shopDomain });
+});
+after(() => service.stop());
+
+test("a foreign workspace and a missing one give the same bytes and headers, whatever the page", async () => {
+  for (const path of [...ALL_PATHS, "/nothing"]) {
+    const theirs = await getPage(service, ofTenant, foreign, path);
+    const missing = await getPage(service, ofTenant, { shopDomain: "missing.example" }, path);
+    assert.deepEqual([theirs.status, missing.status], [404, 404], path);
+    assert.equal(theirs.text, missing.text);
+    assert.deepEqual(comparable(theirs.headers), comparable(missing.headers));
+  }
+});
+
+test("nothing of another workspace is in any page, header, log or file", async () => {
+  const logged = service.logs.length;
+  for (const path of ALL_VIEWS) {
+    const { status, headers, text } = await getPage(service, ofTenant, tenant, path);
+    assert.equal(status, 200, path);
+    assert.ok(![...headers].flat().join("\n").includes(CANARY), path);
+    assert.ok(!text.includes(CANARY), path);
+  }
+  assert.ok(!service.logs.slice(logged).some((line) => line.includes(CANARY)));
+});
+
+test("its own member does see it there", async () => {
+  for (const path of ALL_PATHS) {
+    const { status, text } = await getPage(service, ofForeign, foreign, path);
+    assert.equal(status, 200, path);
+    assert.ok(text.includes(CANARY), path);
+  }
+});
+
+test("the log names a page by the registry and the person by an id, not the address that was asked for", async () => {
+  const logged = service.logs.length;
+  assert.equal((await getPage(service, ofTenant, tenant, "/report?sku=JACKET-M")).status, 200);
+  const lines = service.logs.slice(logged).join("");
+  assert.match(lines, /"page":"report"/u);
+  assert.match(lines, /"user_id":"[0-9a-f-]{36}"/u);
+  assert.ok(!lines.includes("JACKET-M"));
+  assert.ok(!lines.includes(tenant.shopDomain));
+});
+
+/** All but what differs between any two answers. */
+function comparable(headers: Headers): [string, string][] {
+  return [...headers].filter(([name]) => name !== "date" && name !== "x-request-id");
+}

@@ -1,0 +1,18 @@
+import type { TestService } from "./service.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** Somebody who reads pages of a workspace. */
+export type Reader = { tenant: Pick<Tenant, "shopDomain">; cookie: string };
+
+/** Opens a page below /w/<shop_domain>, as a browser does that is signed in; follows no redirect. */
+export async function openPage(
+  service: TestService,
+  path: string,
+  { tenant, cookie }: Reader,
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${service.address}/w/${tenant.shopDomain}${path}`, {
+    redirect: "manual",
+    headers: { cookie },
+  });
+  return { status: response.status, text: await response.text() };
+}

@@ -1,0 +1,16 @@
+/** One figure of a page as its markup holds it: the exact value, and where it comes from. */
+export type PageFigure = { from: string; value: string };
+
+/** Every `<data>` of a page, in its order. */
+export function dataFigures(page: string): PageFigure[] {
+  return [...page.matchAll(/<data [^>]*?value="([^"]*)"\s+data-from="([^"]*)"/gu)].map(
+    ([, value = "", from = ""]) => ({ value: unescaped(value), from: unescaped(from) }),
+  );
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+
+/** Text as it was before it was escaped. */
+export function unescaped(markup: string): string {
+  return markup.replaceAll(/&(amp|lt|gt|quot|#39);/gu, (_, name: string) => ENTITIES[name] ?? "");
+}
