@@ -85,19 +85,6 @@ export function tooMany(sentence: string, retryAfterSeconds: number): StatePage 
 
 export const DATABASE_AWAY: StatePage = {
   status: 503,
-  title: "The database does not answer",
-  body: html`<h1>The database does not answer</h1><p>Nothing is lost. Open this page again in a few seconds; if it goes on, tell whoever runs this installation.</p>`,
-};
-
-/** A session may open so many pages a minute. */
-export const TOO_MANY_PAGES: StatePage = {
-  status: 429,
-  title: "Too many pages",
-  body: html`<h1>Too many pages</h1><p>This sign-in opened more than 300 pages within a minute. Wait a minute, then open the page again. Programs ask the <a href="/docs">API</a> instead.</p>`,
-};
-
-export const DATABASE_AWAY: StatePage = {
-  status: 503,
   retryAfterSeconds: 5,
   title: "The database does not answer",
   body: html`<h1>The database does not answer</h1>
