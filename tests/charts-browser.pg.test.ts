@@ -60,7 +60,7 @@ function document(): string {
       <head>
         <title>Charts</title>
         <meta name="viewport" content="width=device-width" />
-        <link rel="icon" href="data:," />
+
         <link rel="stylesheet" href="/tokens.css" />
         <link rel="stylesheet" href="/charts.css" />
       </head>
@@ -81,9 +81,10 @@ for (const width of [320, 1440]) {
       await withCharts(context, { width, colorScheme }, async (page) => {
         assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth")) <= width);
         const sizes = await page.evaluate<number[]>(
-          `[...document.querySelectorAll("svg text")].filter((text) => text.checkVisibility()).map((text) => text.getBoundingClientRect().height)`,
+          `[...document.querySelectorAll("svg text")].map((text) => text.getBoundingClientRect().height).filter((height) => height > 0)`,
         );
-        assert.ok(sizes.length > 30 && Math.min(...sizes) >= 11, String(Math.min(...sizes)));
+        assert.ok(sizes.length > 30, String(sizes.length));
+        assert.ok(Math.min(...sizes) >= 11, String(Math.min(...sizes)));
         await page.evaluate(AXE);
         const found = await page.evaluate<string[]>(
           `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes[0].html))`,

@@ -9,6 +9,7 @@ import type { AskedStatements } from "./support/asked-statements.ts";
 import { signInAs } from "./support/console-person.ts";
 import { ALL_PATHS, ALL_VIEWS, FILE_PATHS, getPage, MONTHS, PAGE_PATHS } from "./support/console-pages.ts";
 import type { ServedPage } from "./support/console-pages.ts";
+import { execute, urlOfDatabase } from "./support/database.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -245,6 +246,26 @@ test("a page that goes wrong is a plain 500 with the id of its request, whatever
       logs.some((line) => line.includes(`relation \\"${table}\\" does not exist`)),
       table,
     );
+  }
+  await expectAll(200);
+});
+
+test("with the database away: 503 with Retry-After and no detail, then recovery", async () => {
+  const name = new URL(service.databaseUrl).pathname.slice(1);
+  const server = urlOfDatabase(service.databaseUrl, "postgres");
+  await execute(server, `alter database ${name} with allow_connections false`);
+  await execute(
+    server,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+  );
+  try {
+    for (const path of ALL_PATHS) {
+      const { status, headers, text } = await get(path);
+      assert.deepEqual([status, headers.get("retry-after")], [503, "5"], path);
+      assert.ok(!text.includes(name), path);
+    }
+  } finally {
+    await execute(server, `alter database ${name} with allow_connections true`);
   }
   await expectAll(200);
 });

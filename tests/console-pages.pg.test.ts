@@ -57,6 +57,10 @@ const PAGES: Record<string, Requests> = {
     sale_event_0: [REPORT, { ...SALE, saleEvent: "hats" }],
     sale_event_1: [REPORT, { ...SALE, saleEvent: "summer" }],
   },
+  "/cohorts?sku=JACKET-M&window=90d": {
+    report: [REPORT, { ...MONTHS, sku: "JACKET-M", window: "90d", reportSection: "curves" }],
+    newest_year: YEAR,
+  },
   "/cohorts": { report: [REPORT, { ...MONTHS, reportSection: "curves" }], newest_year: YEAR },
 };
 

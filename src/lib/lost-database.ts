@@ -1,7 +1,7 @@
 const LOST_CONNECTION = /^(08|57P)/u;
 const NETWORK_CODES = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]);
 const LOST_TEXT =
-  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|connection error and is not queryable/u;
+  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|connection error and is not queryable|not currently accepting connections/u;
 
 /** Whether what a statement threw means that the database did not answer, by SQLSTATE, error of the network or driver. */
 export function isLostDatabase(error: unknown): boolean {

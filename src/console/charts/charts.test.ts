@@ -61,7 +61,7 @@ test("a month without sales interrupts the line and has no rate", () => {
   assert.match(markup, /value="0" data-from="report\/trend\/4\/return_rate">– <small>nothing was sold/u);
 });
 
-test("trend: titles of steady, peaked, lifetime, single and open stories", () => {
+test("trend: titles of steady, peaked, lifetime, single, thin and open stories", () => {
   const steady = Array.from({ length: 4 }, () => ({ soldUnits: 500, returnedUnits: 20 }));
   const peak = steady.with(1, { soldUnits: 500, returnedUnits: 70 });
   const title = (story: Partial<ChartStory>): string =>
@@ -76,6 +76,8 @@ test("trend: titles of steady, peaked, lifetime, single and open stories", () =>
     "So far, returns are highest for orders of Oct 2025: 14.0 %",
   );
   assert.equal(title({ months: steady.slice(0, 1) }), "4.0 % of what was sold in Sep 2025 came back");
+  const few = peak.map(() => ({ soldUnits: 12, returnedUnits: 6 }));
+  assert.equal(title({ months: few }), "Too few units are sold in a month to show a trend");
   assert.equal(
     title({ months: steady, openMonths: 4 }),
     "Every month is still open: so far 4.0 % of Dec 2025 came back",

@@ -82,6 +82,9 @@ function ageCell(answer: ApiAnswer, curve: Curve, index: number): Html {
     curve.month === null &&
     html` of ${figure(answer, `${path}/sold_units`, count)} in
     ${figure(answer, `${path}/months_included`, count)} months`;
-  return html`${rate} <small>(${intervalFigure(answer, `${path}/return_rate_interval`)})</small>
-    <small class="units">${figure(answer, `${path}/returned_units`, count)} units${of}</small>`;
+  return html`${rate}
+    <small class="under"
+      >(${intervalFigure(answer, `${path}/return_rate_interval`)})
+      ${figure(answer, `${path}/returned_units`, count)} units${of}</small
+    >`;
 }

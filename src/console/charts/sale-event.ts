@@ -44,7 +44,7 @@ export function saleEventChart({ answer, exportHref }: ChartInput): Html {
       overlapOf(sides) !== null && { swatch: boxSwatch("overlap"), text: "where the intervals overlap" },
     ],
     table: table(
-      ["", "Return rate", "95 % interval", "Sold", "Returned", "Days", "From", "To"],
+      ["Period", "Return rate", "95 % interval", "Sold", "Returned", "Days", "From", "To"],
       sides.map(({ name, path }) => ({
         head: name,
         cells: [

@@ -3,17 +3,20 @@ import type { ReportData } from "../../contract/report.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { differ, monthFigure, rateFigure } from "./rates.ts";
+import { FEW_UNITS, differ, monthFigure, rateFigure } from "./rates.ts";
 
 /** A row of the trend, where it stands in the answer, and its place on the horizontal axis. */
 export type TrendMonth = NonNullable<ReportData["trend"]>[number] & { path: string; x: number };
 
 /**
- * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month
- * that stands out, else that they are alike. Months differ when their intervals do not meet.
+ * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month that
+ * stands out, else that they are alike. Months differ when their intervals do not meet; those with few units do not count.
  */
 export function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[]): Html {
-  const complete = months.filter((row) => row.is_complete !== false);
+  const closed = months.filter((row) => row.is_complete !== false);
+  const enough = closed.filter((row) => row.sold_units >= FEW_UNITS);
+  if (closed.length > 1 && enough.length < 2) return html`Too few units are sold in a month to show a trend`;
+  const complete = closed.length > 1 ? enough : closed;
   const [first, last] = [complete.at(0), complete.at(-1)];
   if (first === undefined || last === undefined) return openFinding(answer, months);
   const rate = (row: TrendMonth): Html => rateFigure(answer, row.path);
