@@ -136,7 +136,7 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
     reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
     const markup = layout({
       title,
-      scripts: CONSOLE_ASSETS.pageScripts,
+      scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
       workspace: workspaceOf(member, page),
       above: asOf(call.answers, member),
