@@ -1,7 +1,7 @@
 import { readAsset } from "./assets.ts";
 import type { Asset } from "./assets.ts";
 
-const STYLE_FILES = ["tokens.css", "console.css", "pages.css", "charts.css"];
+const STYLE_FILES = ["tokens.css", "console.css", "pages.css", "charts.css", "print.css"];
 /** Of the pages of workspaces. */
 const PAGE_SCRIPTS = ["readout.js", "copy.js"];
 

@@ -145,7 +145,7 @@ type Cells = {
 
 function caption(hasLabels: boolean): string {
   return hasLabels
-    ? "SKUs by returns cost, the highest first; the bars are refunds, then return labels"
+    ? "SKUs by returns cost, the highest first"
     : "SKUs by refunds, the highest first";
 }
 
@@ -154,7 +154,7 @@ function columns({ hasLabels, hasMargin }: Cells): Column[] {
   return [
     { text: "Product and SKU" },
     ...numbers(["Returns cost"]),
-    { text: "" },
+    { text: hasLabels ? "Refunds, then labels" : "As a bar" },
     ...numbers(hasLabels ? ["Refunds", "Labels"] : []),
     ...numbers(["Came back", "Sold", "Return rate"]),
     ...numbers(hasMargin ? ["Margin impact"] : []),
