@@ -5,6 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { startChromium } from "./docs-chromium.ts";
 import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
+import { layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
 
 type Look = { name: string; width: number; height: number; colorScheme: "light" | "dark" };
 
@@ -12,8 +13,6 @@ const LOOKS: readonly Look[] = (["light", "dark"] as const).flatMap((colorScheme
   { name: `wide and ${colorScheme}`, width: 1440, height: 900, colorScheme },
   { name: `narrow and ${colorScheme}`, width: 360, height: 740, colorScheme },
 ]);
-/** WCAG 2.2 AA for text of normal size. */
-const LEAST_CONTRAST = 4.5;
 
 let demo: DemoService;
 let browser: Browser;
@@ -45,7 +44,7 @@ for (const look of LOOKS) {
       assert.ok(paths.length >= 9, paths.join(" "));
       for (const path of paths) {
         await page.goto(addressOf(path), { waitUntil: "load" });
-        const { overflow, shift } = await measure(page);
+        const [overflow, shift] = [await sidewaysScroll(page), await layoutShift(page)];
         assert.equal(overflow, 0, `${path} scrolls sideways by ${overflow} px`);
         assert.ok(shift < 0.01, `${path} shifts by ${shift}`);
         assert.deepEqual(await paleTexts(page), [], path);
@@ -202,51 +201,6 @@ async function withPage(look: Look, use: (page: Page, problems: string[]) => Pro
   } finally {
     await context.close();
   }
-}
-
-async function measure(page: Page): Promise<{ overflow: number; shift: number }> {
-  return page.evaluate(`new Promise((done) => {
-    let shift = 0;
-    new PerformanceObserver((list) => list.getEntries().forEach((entry) => (shift += entry.value))).observe({
-      type: "layout-shift",
-      buffered: true,
-    });
-    const { scrollWidth, clientWidth } = document.documentElement;
-    setTimeout(() => done({ overflow: Math.max(0, scrollWidth - clientWidth), shift }), 50);
-  })`);
-}
-
-/** Texts whose contrast with what lies behind them is too low, by element. */
-async function paleTexts(page: Page): Promise<string[]> {
-  return page.evaluate(`(() => {
-    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const rgb = (colour) => {
-      canvas.clearRect(0, 0, 1, 1);
-      canvas.fillStyle = colour;
-      canvas.fillRect(0, 0, 1, 1);
-      return [...canvas.getImageData(0, 0, 1, 1).data];
-    };
-    const luminance = ([red, green, blue]) =>
-      [red, green, blue]
-        .map((part) => part / 255)
-        .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
-        .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
-    const behind = (element) => {
-      const colour = rgb(getComputedStyle(element).backgroundColor);
-      return colour[3] > 0 || element.parentElement === null ? colour : behind(element.parentElement);
-    };
-    const pale = new Set();
-    const walker = document.createTreeWalker(document.querySelector("body"), NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      const element = node.parentElement;
-      if (node.textContent.trim() === "" || element.closest("svg, button.copy") !== null) continue;
-      if (!element.checkVisibility()) continue;
-      const [one, other] = [rgb(getComputedStyle(element).color), behind(element)].map(luminance);
-      const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-      if (contrast < ${LEAST_CONTRAST}) pale.add(element.tagName + "." + element.className + " " + contrast.toFixed(2));
-    }
-    return [...pale];
-  })()`);
 }
 
 /** Sends the operation's form; its answer must be on the screen then. */

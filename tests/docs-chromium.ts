@@ -14,9 +14,11 @@ const LAUNCH_ARGUMENTS = [
   "--disable-sync",
 ];
 
-/** Starts the machine's Chromium, or says that there is none. */
-export async function startChromium(): Promise<Browser | { reason: string }> {
+/** Starts the machine's Chromium, with arguments of one's own too, or says that there is none. */
+export async function startChromium(
+  ownArguments: readonly string[] = [],
+): Promise<Browser | { reason: string }> {
   const executablePath = findChromium();
   if (executablePath === undefined) return { reason: "There is no Chromium: see the start of npm test." };
-  return chromium.launch({ executablePath, args: LAUNCH_ARGUMENTS });
+  return chromium.launch({ executablePath, args: [...LAUNCH_ARGUMENTS, ...ownArguments] });
 }

@@ -18,15 +18,17 @@ export type Frame = {
   body: Html;
   /** What stands below it: the API box. */
   below: Html | null;
+  /** What stands at the foot of each printed page: where it comes from and of when it is. */
+  printed?: string;
 };
 
 /** The frame of every page of the console. Nothing in it is inline script or style: the content security policy forbids both. */
 export function layout(frame: Frame): Html {
   const { style, icon } = CONSOLE_ASSETS;
-  const { title, scripts, workspace, userName, above, body, below } = frame;
+  const { title, scripts, workspace, userName, above, body, below, printed } = frame;
   const place = workspace === null ? "Returns Analytics" : `${workspace.shopDomain} · Returns Analytics`;
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="en" ${printed !== undefined && html` data-printed="${printed}"`}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -31,7 +31,7 @@ import {
 } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
-import { asOf } from "./views/as-of.ts";
+import { asOf, printedFooter } from "./views/as-of.ts";
 
 type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "identity" | "site" | "now"> & {
   entrance: Entrance;
@@ -134,17 +134,16 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
     const call = openCall(member, parseQueryString(request.raw.url ?? ""), operationOf);
     const { status, title, body } = await viewOf(page, call);
     reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
+    const origin = options.site.publicOrigin ?? `http://${request.headers.host}`;
     const markup = layout({
       title,
-      scripts: CONSOLE_ASSETS.pageScripts,
+      scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
       workspace: workspaceOf(member, page),
       above: asOf(call.answers, member),
       body,
-      below:
-        status === 200
-          ? apiBox(call.requests, options.site.publicOrigin ?? `http://${request.headers.host}`)
-          : null,
+      below: status === 200 ? apiBox(call.requests, origin) : null,
+      printed: printedFooter(`${origin}${request.raw.url}`, call.answers, member),
     });
     return sendHtml(request, reply, status, markup);
   };

@@ -21,6 +21,20 @@ export function asOf(answers: readonly ApiAnswer[], { workspace }: MemberAdmissi
     ${staleBanners(answer)}`;
 }
 
+/** Of when the figures are and within which window, for the foot of printed pages; the address says the rest. */
+export function printedFooter(
+  address: string,
+  answers: readonly ApiAnswer[],
+  { workspace }: MemberAdmission,
+): string {
+  const [answer] = answers;
+  const updatedAt = answer === undefined ? null : valueAt(answer, "meta/freshness/data_updated_at");
+  const windows = answers.map((each) => valueAt(each, "window_days"));
+  const windowDays = windows.find((days) => typeof days === "number") ?? workspace.primaryWindowDays;
+  const asOfText = typeof updatedAt === "string" ? ` · orders as of ${instant(updatedAt)}` : "";
+  return `${address}${asOfText} · returns within ${windowDays} days of the order`;
+}
+
 function completeText(answer: ApiAnswer, primaryWindowDays: number): Html {
   const path = completePath(answer) as string;
   const windowDays = valueAt(answer, "window_days") ?? primaryWindowDays;

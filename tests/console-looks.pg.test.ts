@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { PAGES } from "../src/console/registry.ts";
+import { startChromium } from "./docs-chromium.ts";
+import { startDemoService } from "./docs-demo.ts";
+import type { DemoService } from "./docs-demo.ts";
+import { createPageStates } from "./support/console-states.ts";
+import type { PageState } from "./support/console-states.ts";
+import { execute, urlOfDatabase } from "./support/database.ts";
+import { axeViolations, focusStops, layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+
+/** Pages as people see them: each page and each state that occurs, by width, colour scheme, medium and keyboard. */
+
+type Look = { width: number; colorScheme?: "light" | "dark"; media?: "print"; forcedColors?: "active" };
+
+const NARROW = { width: 360 };
+const WIDE = { width: 1440 };
+/** Text of twice its size in a window of 640 px. */
+const NARROWEST_PX = 320;
+const MOST_SHIFT = 0.02;
+const OTHER_HOST = "store.example";
+
+let demo: DemoService;
+let browser: Browser;
+let missing: string | undefined;
+let home: string;
+let made: Awaited<ReturnType<typeof createPageStates>>;
+let pages: PageState[];
+
+before(async () => {
+  const started = await startChromium([`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`]);
+  if ("reason" in started) {
+    missing = started.reason;
+    return;
+  }
+  browser = started;
+  demo = await startDemoService();
+  home = `http://localhost:${new URL(demo.service.address).port}`;
+  const { tenant, service } = demo;
+  await service.database.query("update data_source set last_synced_at = now() where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  made = await createPageStates(service, tenant);
+  pages = PAGES.map(({ name, path }) => ({ name, path: `/w/${tenant.shopDomain}${path}`, status: 200 }));
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (demo as DemoService | undefined)?.stop();
+});
+
+for (const look of [NARROW, WIDE]) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`every page, ${look.width} px, ${colorScheme}`, async (context) => {
+      await examine(context, { ...look, colorScheme }, () => pages);
+    });
+  }
+  test(`every state, ${look.width} px`, async (context) => {
+    await examine(context, look, () => made.states);
+  });
+}
+
+test("before somebody is signed in", async (context) => {
+  for (const look of [NARROW, { ...WIDE, colorScheme: "dark" as const }]) {
+    await examine(context, look, () => SIGNED_OUT, "");
+    await examine(context, look, () => [{ name: "no workspace", path: "/w", status: 200 }], made.emptyCookie);
+    await withPage(context, look, "", async (page, problems) => {
+      await page.goto(`${home}/enter#${"A".repeat(43)}`);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "This link does not work" }).waitFor();
+      const refused = await wrongsOf(page, problems, { name: "a refused link", path: "/enter", status: 403 });
+      const elsewhere = `${home.replace("localhost", OTHER_HOST)}/`;
+      await page.goto(elsewhere);
+      const other = await wrongsOf(page, problems, { name: "another host", path: elsewhere, status: 403 });
+      assert.deepEqual([...refused, ...other], []);
+    });
+  }
+});
+
+const SIGNED_OUT: readonly PageState[] = [
+  { name: "signed out", path: "/", status: 200 },
+  { name: "sign in", path: "/sign-in", status: 200 },
+  { name: "a link's page", path: "/enter", status: 200 },
+];
+
+test("in forced colours", async (context) => {
+  await examine(context, { ...WIDE, forcedColors: "active" }, () => pages);
+});
+
+async function examine(
+  context: TestContext,
+  look: Look,
+  states: () => readonly PageState[],
+  cookie?: string,
+): Promise<void> {
+  await withPage(context, look, cookie ?? made?.cookie ?? "", async (page, problems) => {
+    const found = [];
+    for (const state of states()) {
+      const response = await page.goto(home + state.path);
+      assert.equal(response?.status(), state.status, state.name);
+      found.push(...(await wrongsOf(page, problems, state)));
+    }
+    assert.deepEqual(found, []);
+  });
+}
+
+/** Which rules the page that is open breaks; `problems` are those that the browser told of. */
+async function wrongsOf(page: Page, problems: string[], state: PageState): Promise<string[]> {
+  const found: string[] = [];
+  const shift = await layoutShift(page);
+  if (shift >= MOST_SHIFT) found.push(`shifts by ${shift}`);
+  found.push(...problems.splice(0).filter((problem) => !isExpected(problem, state)));
+  const width = page.viewportSize()?.width ?? 0;
+  for (const each of width === NARROW.width ? [width, NARROWEST_PX] : [width]) {
+    await page.setViewportSize({ width: each, height: 800 });
+    const overflow = await sidewaysScroll(page);
+    if (overflow > 0) found.push(`scrolls ${overflow} px sideways at ${each} px`);
+  }
+  await page.setViewportSize({ width, height: 800 });
+  found.push(...(await paleTexts(page)), ...(await axeViolations(page)));
+  problems.length = 0;
+  return found.map((each) => `${state.name}: ${each}`);
+}
+
+/** Chromium tells of a page's own status, too, and of a header that counts at https and localhost alone. */
+function isExpected(problem: string, { status, path }: PageState): boolean {
+  return (
+    problem.startsWith(`Failed to load resource: the server responded with a status of ${status} `) ||
+    (path.startsWith("http://") &&
+      problem.startsWith("The Cross-Origin-Opener-Policy header has been ignored"))
+  );
+}
+
+async function withPage(
+  context: TestContext,
+  { width, colorScheme = "light", forcedColors }: Look,
+  cookie: string,
+  use: (page: Page, problems: string[]) => Promise<void>,
+): Promise<void> {
+  if (missing !== undefined) return context.skip(missing);
+  const own = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme,
+    ...(forcedColors === undefined ? {} : { forcedColors }),
+  });
+  try {
+    const [name = "", value = ""] = cookie.split("=");
+    if (cookie !== "") await own.addCookies([{ name, value, url: home }]);
+    const page = await own.newPage();
+    await use(page, await collectProblems(own, page));
+  } finally {
+    await own.close();
+  }
+}
+
+/** What the browser's console says, what a page asks of others, and what its policy forbids. */
+async function collectProblems(own: BrowserContext, page: Page): Promise<string[]> {
+  const problems: string[] = [];
+  await own.exposeBinding("tellViolation", (_source, violation: string) => problems.push(violation));
+  await own.addInitScript(
+    `addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+      tellViolation("forbidden by " + violatedDirective + ": " + blockedURI))`,
+  );
+  page.on("console", (message) => problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("request", (request) => {
+    const { hostname } = new URL(request.url());
+    if (hostname !== "localhost" && hostname !== OTHER_HOST) problems.push(`foreign: ${request.url()}`);
+  });
+  return problems;
+}

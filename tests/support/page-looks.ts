@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+
+/** WCAG 2.2 AA for text of normal size. */
+const LEAST_CONTRAST = 4.5;
+const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const AXE_OPTIONS = {
+  runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+  rules: { "target-size": { enabled: true } },
+  resultTypes: ["violations"],
+};
+
+/** How many pixels a page scrolls sideways. */
+export async function sidewaysScroll(page: Page): Promise<number> {
+  return page.evaluate(
+    "Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)",
+  );
+}
+
+/** How far a page's parts moved while it loaded (cumulative layout shift). */
+export async function layoutShift(page: Page): Promise<number> {
+  return page.evaluate(`new Promise((done) => {
+    let shift = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach((entry) => (shift += entry.value))).observe({
+      type: "layout-shift",
+      buffered: true,
+    });
+    setTimeout(() => done(shift), 50);
+  })`);
+}
+
+/** What axe-core finds against WCAG 2.2 AA and its best practices, of any impact, with the first element of each. */
+export async function axeViolations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(
+    `axe.run(document, ${JSON.stringify(AXE_OPTIONS)}).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + " at " + nodes.length + ": " + nodes[0].target + " " + nodes[0].failureSummary))`,
+  );
+}
+
+/** Texts whose contrast with what lies behind them is too low, by element. */
+export async function paleTexts(page: Page): Promise<string[]> {
+  return page.evaluate(`(() => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const rgb = (colour) => {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+      return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const luminance = ([red, green, blue]) =>
+      [red, green, blue]
+        .map((part) => part / 255)
+        .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+    const behind = (element) => {
+      const colour = rgb(getComputedStyle(element).backgroundColor);
+      return colour[3] > 0 || element.parentElement === null ? colour : behind(element.parentElement);
+    };
+    const pale = new Set();
+    const walker = document.createTreeWalker(document.querySelector("body"), NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const element = node.parentElement;
+      if (node.textContent.trim() === "" || element.closest("svg, button.copy") !== null) continue;
+      if (!element.checkVisibility()) continue;
+      const [one, other] = [rgb(getComputedStyle(element).color), behind(element)].map(luminance);
+      const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+      if (contrast < ${LEAST_CONTRAST}) pale.add(element.tagName + "." + element.className + " " + contrast.toFixed(2));
+    }
+    return [...pale];
+  })()`);
+}
+
+/** One stop of the Tab key: what it is and is called, and whether one sees that it has the focus. */
+export type FocusStop = { name: string; isMarked: boolean };
+
+/** Every stop of the Tab key, from the top of a page until the focus leaves it. */
+export async function focusStops(page: Page): Promise<FocusStop[]> {
+  const stops: FocusStop[] = [];
+  for (;;) {
+    await page.keyboard.press("Tab");
+    const stop = await page.evaluate<FocusStop | null>(FOCUSED);
+    if (stop === null) return stops;
+    stops.push(stop);
+  }
+}
+
+const FOCUSED = `(() => {
+  const element = document.activeElement;
+  if (element === null || element === document.body || element.dataset.stopped === "") return null;
+  element.dataset.stopped = "";
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  const { top, bottom, left, right } = element.getBoundingClientRect();
+  const isInView = bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
+  const labelledBy = document.getElementById(element.getAttribute("aria-labelledby") ?? "");
+  const name = element.ariaLabel ?? (labelledBy ?? element.labels?.[0] ?? element).textContent;
+  const kind = element.matches("a") ? "link" : element.matches("[role=group]") ? "region" : element.localName;
+  return {
+    name: kind + " " + name.replace(/\\s+/g, " ").trim(),
+    isMarked: isInView && outlineStyle !== "none" && parseFloat(outlineWidth) >= 2,
+  };
+})()`;
