@@ -188,7 +188,10 @@ function variantsPart(answer: ApiAnswer<BodyOf<"return-cost-leaderboard">>, call
     figure(answer, `rows/${index}/return_rate`, percent),
     figure(answer, `rows/${index}/total_cost_amount`, amount),
   ]);
-  const columns = ["Sold", "Returned", "Rate", "Returns cost"].map((text) => ({ text, isNumber: true }));
+  const columns = ["Units sold", "Units returned", "Return rate", "Returns cost"].map((text) => ({
+    text,
+    isNumber: true,
+  }));
   return html`<section id="variants">
     <h2>Variants</h2>
     ${dataTable("SKUs with a returns cost, the costliest first; one without is not listed", [{ text: "SKU" }, ...columns], rows)}

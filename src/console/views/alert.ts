@@ -73,7 +73,10 @@ function reportOf(metadata: Record<string, unknown>): { parameters: Parameters; 
   const { ordered_from: from, ordered_to: to, cohort_month: single } = known;
   if (from !== undefined && to !== undefined) {
     const range = { start_month: from.slice(0, 7), end_month: to.slice(0, 7) };
-    return { parameters: { ...selector, ...range, include_incomplete: true }, text: "See why in its report" };
+    return {
+      parameters: { ...selector, ...range, include_incomplete: true, reportSection: "reasons" },
+      text: "See why in its report",
+    };
   }
   if (single !== undefined) {
     const parameters = { ...selector, start_month: single, end_month: single };

@@ -38,8 +38,8 @@ export function printedFooter(
 function completeText(answer: ApiAnswer, primaryWindowDays: number): Html {
   const path = completePath(answer) as string;
   const windowDays = valueAt(answer, "window_days") ?? primaryWindowDays;
-  return html` <span aria-hidden="true">·</span> months to ${figure(answer, path, month, "none")} are complete
-    for ${windowDays as number} days`;
+  return html` <span aria-hidden="true">·</span> months to ${figure(answer, path, month, "none")} are complete:
+    each order has had ${windowDays as number} days to come back`;
 }
 
 /** Where an answer says through which month it is complete. */
@@ -57,17 +57,25 @@ function staleBanners(answer: ApiAnswer): Html[] {
     const last = figure(answer, `${path}/last_synced_at`, instant, "it never succeeded");
     return [
       html`<p class="banner warn" role="status">
-        <strong>${source} is out of date.</strong> ${status} Last success: ${last}.
+        <strong>${SOURCE_NAMES[source] ?? source} is out of date.</strong> ${status} Last success: ${last}.
       </p>`,
     ];
   });
 }
 
+const SOURCE_NAMES: Readonly<Record<string, string>> = {
+  csv: "The import of orders",
+  csv_labels: "The import of return labels",
+  shopify: "Shopify",
+  shipstation: "ShipStation",
+  loop: "Loop",
+};
+
 const STATUS_TEXTS: Readonly<Record<string, string>> = {
-  ok: "The last sync worked, but it was more than 36 hours ago.",
-  syncing: "A sync is under way.",
-  failed: "The last sync failed and is tried again.",
-  disconnected: "It is disconnected.",
+  ok: "It last brought data more than 36 hours ago.",
+  syncing: "New data is being fetched.",
+  failed: "The last attempt failed, and another one follows.",
+  disconnected: "It is disconnected, so no new data arrives.",
 };
 
 function statusText(status: string): string {
