@@ -16,6 +16,8 @@ export function monthCoverage(answer: ApiAnswer, path: string, includeHref: stri
     </p>`;
   }
   if (valueAt(answer, "meta/include_incomplete") === true) {
+    const through = valueAt(answer, `${path}/complete_through`);
+    if (typeof through === "string" && String(valueAt(answer, "meta/end_month")) <= through) return null;
     return html`<p class="banner">Open months are included: their rates can still rise.</p>`;
   }
   const excluded = (valueAt(answer, `${path}/excluded_months`) ?? []) as readonly string[];
