@@ -90,7 +90,7 @@ function reportView(data: ReportPage, call: PageCall): View {
   return {
     title: `Report: ${selection.title}`,
     body: html`<h1>${selection.title}</h1>
-<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`vendor ${figure(own, "meta/vendor", String)} alone · `}orders of ${monthRange(own)} · <a href="${call.href("/products", withoutSelector(call))}">choose another product, SKU or group</a></p>
+<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", withoutSelector(call))}">choose another product, SKU or group</a></p>
 ${presets(call, PATH, rolling, shown, months.isPinned)}
 ${form(call, shown)}
 ${tabs("Parts of the report", tabLinks(call, months))}

@@ -154,7 +154,7 @@ function columns({ hasLabels, hasMargin }: Cells): Column[] {
     ...numbers(["Returns cost"]),
     { text: hasLabels ? "Refunds, then labels" : "Refunds", isDrawing: true },
     ...numbers(hasLabels ? ["Refunds", "Labels"] : []),
-    ...numbers(["Came back", "Sold", "Return rate"]),
+    ...numbers(["Units returned", "Units sold", "Return rate"]),
     ...numbers(hasMargin ? ["Margin impact"] : []),
   ];
 }

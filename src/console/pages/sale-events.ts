@@ -111,8 +111,8 @@ const COLUMNS = [
   { text: "Event above, other days below", isDrawing: true },
   { text: "In the event", isNumber: true },
   { text: "Other days", isNumber: true },
-  { text: "Came back", isNumber: true },
-  { text: "Sold", isNumber: true },
+  { text: "Units returned", isNumber: true },
+  { text: "Units sold", isNumber: true },
 ];
 
 function eventList(data: Exclude<Events, null>, call: PageCall): Html {
