@@ -134,7 +134,7 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
     ${form(call)}
     ${
       rows.length > 0 &&
-      dataTable("Sale events, the newest first; rates with their 95 % intervals", COLUMNS, rows)
+      dataTable("Sale events, newest first; below each rate its likely range (95 % interval)", COLUMNS, rows)
     }
     ${morePages(total, call)}`;
 }
