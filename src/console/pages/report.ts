@@ -97,7 +97,7 @@ ${tabs("Parts of the report", tabLinks(call, months))}
 ${monthCoverage(own, "summary", call.href(PATH, { ...rolling, ...shown, include_incomplete: "true" }))}
 ${summaryFigures(own, call)}
 ${sectionParts(data, call)}
-${csvLink(call, exportStateOf(data, call))}`,
+${csvLink(csvHref(call, exportStateOf(data, call)))}`,
   };
 }
 

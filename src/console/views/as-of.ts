@@ -42,9 +42,11 @@ export function printedFooter(
   const [answer] = answers;
   const updatedAt = answer === undefined ? null : valueAt(answer, "meta/freshness/data_updated_at");
   const main = mainAnswer(answers);
+  const isEver = answers.some((each) => valueAt(each, "meta/window") === "lifetime");
   const windowDays = (main === undefined ? null : windowDaysOf(main)) ?? workspace.primaryWindowDays;
-  const asOfText = typeof updatedAt === "string" ? ` · orders as of ${instant(updatedAt)}` : "";
-  return `${address}${asOfText} · returns within ${windowDays} days of the order`;
+  const windowText = isEver ? "returns however late" : `returns within ${windowDays} days of the order`;
+  const asOfText = typeof updatedAt === "string" ? ` · orders as of ${instant(updatedAt) as string}` : "";
+  return `${address}${asOfText} · ${windowText}`;
 }
 
 /** The windows that are not the workspace's own; only reports count them out as days. */
