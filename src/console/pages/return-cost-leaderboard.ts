@@ -144,7 +144,8 @@ type Cells = {
 };
 
 function caption(hasLabels: boolean): string {
-  return hasLabels ? "SKUs by returns cost, the highest first" : "SKUs by refunds, the highest first";
+  const cost = hasLabels ? "returns cost" : "refunds";
+  return `SKUs by ${cost}, the highest first; what came back and what was sold, in units`;
 }
 
 function columns({ hasLabels, hasMargin }: Cells): Column[] {
@@ -154,7 +155,7 @@ function columns({ hasLabels, hasMargin }: Cells): Column[] {
     ...numbers(["Returns cost"]),
     { text: hasLabels ? "Refunds, then labels" : "Refunds", isDrawing: true },
     ...numbers(hasLabels ? ["Refunds", "Labels"] : []),
-    ...numbers(["Units returned", "Units sold", "Return rate"]),
+    ...numbers(["Came back", "Sold", "Return rate"]),
     ...numbers(hasMargin ? ["Margin impact"] : []),
   ];
 }
