@@ -56,8 +56,8 @@ test("an early warning says how many came back against how many were expected, w
   for (const phrase of [
     "20 Jun 2026",
     "Critical · early warning",
-    "Came back already 7 of 36 order lines",
-    "Expected by now 0.4 at its usual rate",
+    "Came back by 20 Jun 2026 7 of 36 order lines",
+    "Expected by then 0.4 at its usual rate",
     "30 May 2026 to 19 Jun 2026",
     "Size too small, 37.5 % of the returned units",
     "€398.91",

@@ -77,6 +77,22 @@ test("sign-ins, sign-outs, failures and refusals are logged, and no line holds a
   assert.ok(!written.includes("Logged"), "names are not logged");
 });
 
+test("what fails in the database is a page with the request's id, and the log holds no secret", async () => {
+  const { secret } = await makeUserLink(service, { name: "Unlucky" });
+  await service.database.query("alter table console_session rename to console_session_away");
+  try {
+    const response = await enter("broken", secret);
+    assert.equal(response.status, 500);
+    assert.match(response.headers.get("content-security-policy") ?? "", /default-src 'none'/u);
+    assert.ok((await response.text()).includes("broken"));
+    assert.equal((await lineOf("broken", "unexpected error")).level, 50);
+  } finally {
+    await service.database.query("alter table console_session_away rename to console_session");
+  }
+  for (const text of secrets) assert.ok(!service.logs.join("").includes(text));
+  assert.equal((await enter("again", secret)).status, 303, "the link was not used up");
+});
+
 test("of fifty posts of one link, one signs in", async () => {
   await service.database.query("delete from console_session");
   const { secret } = await makeUserLink(service, { name: "Fifty" });

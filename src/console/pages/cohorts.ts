@@ -3,9 +3,7 @@ import type { Html } from "../../lib/html.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { heatTable } from "../charts/heat.ts";
-import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { month } from "../format.ts";
 import { monthsOf } from "../months.ts";
 import type { MonthRange, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
@@ -14,6 +12,7 @@ import { cohortStateOf, pick } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvNote } from "../views/csv-link.ts";
 import { checkField, filterForm, monthFields, presets, windowField } from "../views/filters.ts";
+import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import { selectionTitle } from "../views/selection-title.ts";
 
@@ -73,8 +72,7 @@ function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: Pa
     title: `${TITLE}: ${selection.title}`,
     body: html`<h1>${TITLE}: ${selection.title}</h1>
       <p class="lead">
-        ${selection.detail !== null && html`${selection.detail} · `}How the orders of each month from ${figure(answer, "meta/start_month", month)} to
-        ${figure(answer, "meta/end_month", month)} came back as they aged. Along a row a month ripens; down a
+        ${selection.detail !== null && html`${selection.detail} · `}How the orders of each month from ${monthRange(answer)} came back as they aged. Along a row a month ripens; down a
         column months of the same age compare.
       </p>
       <p>

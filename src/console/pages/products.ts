@@ -71,33 +71,39 @@ function form(call: PageCall): Html {
   return html`${search} ${tabs("Kinds", kinds)}`;
 }
 
-const COLUMNS = ["Name", "Kind", "Belongs to", "Vendor"].map((text) => ({ text }));
+type Entity = Entities["body"]["data"][number];
+
+/** What a row says beside its name. A column in which no row says anything is left out. */
+const DETAILS: readonly (readonly [text: string, of: (entity: Entity) => string | null])[] = [
+  ["Kind", kindText],
+  ["Belongs to", ({ type, subtitle }) => (type === "sku" ? subtitle : null)],
+  ["Vendor", ({ vendor }) => vendor],
+];
 
 function list(answer: Entities, call: PageCall): Html {
   const { data, meta } = answer.body;
   if (data.length === 0) return nothing(call);
   const carried = pick(call.query, CARRIED);
+  const details = DETAILS.filter(([, of]) => data.some((entity) => of(entity) !== null));
   const rows = data.map((entity) => [
     html`<a href="${call.href("/report", { ...carried, ...entity.selector })}">${entity.label}</a>`,
-    html`${kindText(entity)}`,
-    html`${entity.type === "sku" ? entity.subtitle : null}`,
-    html`${entity.vendor}`,
+    ...details.map(([, of]) => html`${of(entity)}`),
   ]);
+  const columns = [{ text: "Name" }, ...details.map(([text]) => ({ text }))];
   const isSearch = meta.query !== "";
-  const isCut = isSearch && meta.returned === meta.limit;
-  return html`<p class="shown">
+  return html`${dataTable(isSearch ? `What is called “${meta.query}”` : "The catalogue", columns, rows)}
+    <p class="shown">
       ${
         isSearch
           ? html`The ${figure(answer, "meta/returned", count)} best matches, groups and products first.
-            ${isCut && "More may match: a longer search finds them."}`
+            ${meta.returned === meta.limit && "More may match: a longer search finds them."}`
           : html`${figure(answer, "meta/returned", count)} on this page`
       }
     </p>
-    ${dataTable(isSearch ? `What is called “${meta.query}”` : "The catalogue", COLUMNS, rows)}
     ${pageLinks(call, PATH, meta.next_cursor)}`;
 }
 
-function kindText({ type, product_group_type }: Entities["body"]["data"][number]): string {
+function kindText({ type, product_group_type }: Entity): string {
   if (type === "sku") return "SKU";
   if (type === "product") return "Product";
   return product_group_type === "family" ? "Family" : "Category";

@@ -2,7 +2,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, money, month, percent } from "../format.ts";
+import { count, money, percent } from "../format.ts";
 import { monthsOf } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
@@ -13,6 +13,7 @@ import { bar } from "../views/bar.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { checkField, filterForm, monthFields, presets, textField, windowField } from "../views/filters.ts";
 import { limitField, rankedNote } from "../views/leaderboard.ts";
+import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import { productCell } from "../views/product-cell.ts";
 import { dataTable } from "../views/table.ts";
@@ -67,8 +68,7 @@ function costs(data: Exclude<Costs, null>, call: PageCall): Html {
   const { start_month: _first, end_month: _last, ...rolling } = call.query;
   const open = call.href(PATH, { ...rolling, ...range, include_incomplete: "true" });
   return html`<p class="lead">
-      Where returns of the orders of ${figure(answer, "meta/start_month", month)} to
-      ${figure(answer, "meta/end_month", month)} cost most
+      What returns cost most, of the orders of ${monthRange(answer)}
     </p>
     ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
     ${monthCoverage(answer, "meta", open)} ${labelNote(answer)} ${ranking(data, call)}`;
@@ -145,7 +145,7 @@ type Cells = {
 
 function caption(hasLabels: boolean): string {
   return hasLabels
-    ? "SKUs by returns cost, the highest first"
+    ? "SKUs by returns cost, the highest first; the bars are refunds, then return labels"
     : "SKUs by refunds, the highest first";
 }
 
@@ -154,7 +154,7 @@ function columns({ hasLabels, hasMargin }: Cells): Column[] {
   return [
     { text: "Product and SKU" },
     ...numbers(["Returns cost"]),
-    { text: hasLabels ? "Refunds, then labels" : "As a bar" },
+    { text: hasLabels ? "Refunds and labels" : "Refunds", isDrawing: true },
     ...numbers(hasLabels ? ["Refunds", "Labels"] : []),
     ...numbers(["Came back", "Sold", "Return rate"]),
     ...numbers(hasMargin ? ["Margin impact"] : []),

@@ -2,7 +2,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, month, percent } from "../format.ts";
+import { count, percent } from "../format.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
 import { pick } from "../selection.ts";
@@ -10,6 +10,7 @@ import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
 import { filterForm, selectField, textField } from "../views/filters.ts";
 import { limitField, rankedNote, rateOptions } from "../views/leaderboard.ts";
+import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import { productCell } from "../views/product-cell.ts";
 import { dataTable } from "../views/table.ts";
@@ -44,13 +45,10 @@ export const returnRateLeaderboard = definePage<Leaderboard>({
 });
 
 function lead(answer: Leaderboard, call: PageCall): Html {
-  const { start_month, end_month } = answer.body.meta;
-  if (start_month === undefined || end_month === undefined) return noCompleteMonth(call);
-  const end = figure(answer, "meta/end_month", month);
+  if (answer.body.meta.months_included === 0) return noCompleteMonth(call);
   return html`<p class="lead">
-    Which SKUs came back most, of the orders of
-    ${start_month === end_month ? end : html`${figure(answer, "meta/start_month", month)} to ${end}`}, within
-    ${call.primaryWindowDays} days of the order
+    Which SKUs came back most, of the orders of ${monthRange(answer)}, within ${call.primaryWindowDays} days of
+    the order
   </p>`;
 }
 
@@ -92,11 +90,11 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
   });
   return html`${note}
   ${dataTable(
-    "SKUs by return rate, the highest first",
+    "SKUs by return rate, the highest first; the line across the bars is the rate of all that are ranked",
     [
       { text: "Product and SKU" },
       { text: "Return rate", isNumber: true },
-      { text: "The line is the rate of all" },
+      { text: "Against all that are ranked", isDrawing: true },
       { text: "Came back", isNumber: true },
       { text: "Sold", isNumber: true },
     ],

@@ -108,7 +108,7 @@ function form(call: PageCall): Html {
 const COLUMNS = [
   { text: "Event" },
   { text: "Change", isNumber: true },
-  { text: "Event above, other days below" },
+  { text: "Event above, other days below", isDrawing: true },
   { text: "In the event", isNumber: true },
   { text: "Other days", isNumber: true },
   { text: "Came back", isNumber: true },

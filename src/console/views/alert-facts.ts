@@ -16,7 +16,7 @@ export function earlyWarningFacts(answer: Alerts, index: number, call: PageCall)
   const longest = Math.max(returned, expected, 1);
   return html`<dl class="against">
       <div>
-        <dt>Came back already</dt>
+        <dt>Came back by ${figure(answer, `${path}/as_of`, day)}</dt>
         <dd>
           <strong>${figure(answer, `${path}/returned_lines`, count)}</strong> of
           ${figure(answer, `${path}/sold_lines`, count)} order lines
@@ -24,7 +24,7 @@ export function earlyWarningFacts(answer: Alerts, index: number, call: PageCall)
         <dd>${bar([returned / longest])}</dd>
       </div>
       <div class="usual">
-        <dt>Expected by now</dt>
+        <dt>Expected by then</dt>
         <dd><strong>${figure(answer, `${path}/expected_lines`, oneDecimal)}</strong> at its usual rate</dd>
         <dd>${bar([expected / longest], null, "quiet")}</dd>
       </div>
@@ -48,9 +48,8 @@ export function earlyWarningFacts(answer: Alerts, index: number, call: PageCall)
       {
         name: "Chance",
         value: html`${figure(answer, `${path}/p`, chance)}`,
-        note: "that so many would come back by luck, had nothing changed; the warning is given from 0.1 % down",
+        note: "of so many by luck alone; a warning needs 0.1 % or less",
       },
-      { name: "As of", value: figure(answer, `${path}/as_of`, day) },
     ])}`;
 }
 

@@ -1,7 +1,8 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 
-export type Column = { text: string; isNumber?: boolean };
+/** `isDrawing`: repeats figures of the row for the eye, and is left out where there is no room. */
+export type Column = { text: string; isNumber?: boolean; isDrawing?: boolean };
 
 /**
  * A table in a region that scrolls by itself and can be reached by keyboard; its first column stays in sight. Cells follow
@@ -13,9 +14,7 @@ export function dataTable(
   rows: readonly (readonly Html[])[],
   total: readonly Html[] | null = null,
 ): Html {
-  const head = columns.map(
-    ({ text, isNumber }) => html`<th scope="col" ${isNumber === true && html` class="number"`}>${text}</th>`,
-  );
+  const head = columns.map((column) => html`<th scope="col" class="${lookOf(column)}">${column.text}</th>`);
   return html`<div class="scroll" role="region" tabindex="0" aria-label="${caption}">
     <table>
       <caption>
@@ -46,6 +45,12 @@ function tableRow(cells: readonly Html[], columns: readonly Column[]): Html {
 }
 
 function tableCell(cell: Html, index: number, column: Column | undefined): Html {
-  if (index === 0) return html`<th scope="row">${cell}</th>`;
-  return column?.isNumber === true ? html`<td class="number">${cell}</td>` : html`<td>${cell}</td>`;
+  return index === 0
+    ? html`<th scope="row">${cell}</th>`
+    : html`<td class="${column === undefined ? "" : lookOf(column)}">${cell}</td>`;
+}
+
+function lookOf({ isNumber = false, isDrawing = false }: Column): string {
+  if (isNumber) return "number";
+  return isDrawing ? "drawing" : "text";
 }

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { csv, startImportShop } from "../../tests/support/import-shop.ts";
+import type { FolderFiles, ImportShop } from "../../tests/support/import-shop.ts";
+import type { Database } from "../store/database.ts";
+
+const LINES = "order_id,line_id,ordered_at,sku,units";
+const FIRST = { "order_lines.csv": csv(LINES, "o1,l1,2026-01-05T10:00:00Z,HAT,3") };
+const SECOND = {
+  "order_lines.csv": csv(LINES, "o1,l1,2026-02-05T10:00:00Z,HAT,4", "o2,l1,2026-02-06T10:00:00Z,HAT,1"),
+};
+
+let shop: ImportShop;
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(async () => {
+  await shop.stop();
+});
+
+/** Imports a folder; returns the names of the statements that it ran. */
+async function statementsOf(shopKey: number, files: FolderFiles): Promise<Set<string>> {
+  const names = new Set<string>();
+  const database: Database = {
+    ...shop.database,
+    transaction: (work, signal) =>
+      shop.database.transaction(
+        (connection) =>
+          work({
+            ...connection,
+            rows: (statement, values) => {
+              names.add(statement.name);
+              return connection.rows(statement, values);
+            },
+          }),
+        signal,
+      ),
+  };
+  await shop.import(shopKey, files, { database });
+  return names;
+}
+
+test("facts are looked for of orders that were stored, and only then", async () => {
+  const shopKey = await shop.open();
+  const first = await statementsOf(shopKey, FIRST);
+  assert.ok(first.has("insert_facts") && !first.has("remove_facts"));
+
+  const second = await statementsOf(shopKey, SECOND);
+  assert.ok(second.has("insert_facts") && second.has("remove_facts"));
+  const lines = await shop.rows(
+    "select order_id, cohort_month, sold_units from order_line where shop_key = $1 order by order_id",
+    [shopKey],
+  );
+  assert.deepEqual(lines, [
+    { order_id: "o1", cohort_month: "2026-02-01", sold_units: 4 },
+    { order_id: "o2", cohort_month: "2026-02-01", sold_units: 1 },
+  ]);
+});
