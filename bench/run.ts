@@ -5,6 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { measureBackfill } from "./backfill.ts";
+import { measureConsole } from "./console/console.ts";
 import { withContext } from "./context.ts";
 import type { BenchContext } from "./context.ts";
 import { measureImport } from "./import.ts";
@@ -31,6 +32,7 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
     throughput: measureThroughput,
     "tool-call": measureToolCalls,
     latency: measureLatency,
+    console: measureConsole,
     memory: measureMemory,
   },
   { crowd: (context, { typicalCrowd }) => measureCrowd(context, typicalCrowd) },

@@ -116,3 +116,53 @@ test("a plan without the full ranking or without export acts as in the API, and 
   assert.doesNotMatch(withoutExport.text, /export\/report\.csv/u);
   assert.equal((await open("/export/report.csv?start_month=2026-01&end_month=2026-02", of)).status, 403);
 });
+
+test("without label costs a cost is called refunds alone, and no label is shown as 0", async () => {
+  const own = await createTenant(service.database);
+  await seedSmallStore(service.database, own.shopKey);
+  const of = await readerOf(own);
+  assert.match((await open("/leaderboards/return-cost", of)).text, /total_return_label_cost/u);
+  await service.database.query("delete from data_source where shop_key = $1 and source = 'labels'", [
+    own.shopKey,
+  ]);
+  await service.database.query("update workspace set data_version = data_version + 1 where shop_key = $1", [
+    own.shopKey,
+  ]);
+  const { text } = await open("/leaderboards/return-cost", of);
+  assert.match(text, /Refunds alone: return labels are not included/u);
+  assert.doesNotMatch(text, /total_return_label_cost/u);
+});
+
+test("a rate of few units is marked, and the ranking by rate leaves it out", async () => {
+  const own = await createTenant(service.database);
+  await seedSmallStore(service.database, own.shopKey);
+  await changeWorkspace(service.database, own, { min_sold_units: 1000 });
+  const of = await readerOf(own);
+  const { text } = await open("/leaderboards/return-cost", of);
+  assert.equal(text.match(/<span class="tag">few units<\/span>/gu)?.length, 6);
+  assert.match(text, /Few units: fewer than\s+<data value="1000"/u);
+  const { text: byRate } = await open("/leaderboards/return-rate", of);
+  assert.match(byRate, /No SKU is ranked in these months/u);
+});
+
+test("sale events come ten a page, the newest first, and each leads to its report", async () => {
+  const own = await createTenant(service.database);
+  await seedSmallStore(service.database, own.shopKey);
+  await service.database.query(
+    `insert into sale_event (shop_key, slug, label, starts_on, ends_on)
+     select $1, 'event-' || n, 'Event ' || n, date '2026-01-01' + n, date '2026-01-02' + n from generate_series(10, 20) n`,
+    [own.shopKey],
+  );
+  const of = await readerOf(own);
+  const slugsOf = (text: string): string[] =>
+    [...unescaped(text).matchAll(/href="[^"]*saleEvent=([^"&]+)"/gu)].map(([, slug = ""]) => slug);
+  const first = await open("/sale-events", of);
+  assert.deepEqual(
+    slugsOf(first.text),
+    Array.from({ length: 10 }, (_, index) => `event-${20 - index}`),
+  );
+  assert.match(first.text, /10 events a page/u);
+  assert.match(first.text, /\/sale-events\?page=2"/u);
+  const second = await open("/sale-events?page=2", of);
+  assert.deepEqual(slugsOf(second.text), ["event-10", "hats", "summer"]);
+});

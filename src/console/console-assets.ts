@@ -2,14 +2,15 @@ import { readAsset } from "./assets.ts";
 import type { Asset } from "./assets.ts";
 
 const STYLE_FILES = ["tokens.css", "console.css", "pages.css", "charts.css", "print.css"];
-/** Of the pages of workspaces. */
-const PAGE_SCRIPTS = ["readout.js", "copy.js"];
+/** Of the pages of workspaces, joined into one module, so that a first visit needs one request less: no name twice. */
+const PAGE_SCRIPT_FILES = ["readout.js", "copy.js"];
 
 /** What the pages load. */
 type ConsoleAssets = {
   style: Asset;
   icon: Asset;
-  pageScripts: readonly Asset[];
+  /** Of the pages of workspaces. */
+  pageScript: Asset;
   /** Of the page where links lead. */
   enterScript: Asset;
   /** Each of them once, to be served. */
@@ -22,7 +23,7 @@ export const CONSOLE_ASSETS = readConsoleAssets();
 function readConsoleAssets(): ConsoleAssets {
   const style = readAsset("console.css", STYLE_FILES);
   const icon = readAsset("icon.svg");
-  const pageScripts = PAGE_SCRIPTS.map((name) => readAsset(name));
+  const pageScript = readAsset("page.js", PAGE_SCRIPT_FILES);
   const enterScript = readAsset("enter.js");
-  return { style, icon, pageScripts, enterScript, all: [style, icon, ...pageScripts, enterScript] };
+  return { style, icon, pageScript, enterScript, all: [style, icon, pageScript, enterScript] };
 }

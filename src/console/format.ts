@@ -3,6 +3,9 @@ import type { Format } from "./figure.ts";
 /** 0.0432 → "4.3 %". */
 export const percent: Format<number> = (value) => `${(value * 100).toFixed(1)} %`;
 
+/** 0.8 → "80 %". */
+export const wholePercent: Format<number> = (value) => `${Math.round(value * 100)} %`;
+
 /** −0.0213 → "−2.1 points", a difference of two rates. */
 export const points: Format<number> = (value) =>
   `${value < 0 ? "−" : "+"}${Math.abs(value * 100).toFixed(1)} points`;

@@ -137,7 +137,7 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
     const origin = options.site.publicOrigin ?? `http://${request.headers.host}`;
     const markup = layout({
       title,
-      scripts: CONSOLE_ASSETS.pageScripts,
+      scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
       workspace: workspaceOf(member, page),
       above: asOf(call.answers, member),

@@ -11,6 +11,8 @@ const TRANSACTION = /^(?:begin|commit|rollback)\b/u;
 export type AskedStatements = {
   /** Names of the registered statements that requests ran. */
   names(): string[];
+  /** How many statements requests ran, begin and commit included. */
+  count(): number;
   /** SQL that requests ran and that is not in the registry. */
   unregistered(): string[];
   /** Starts again with nothing recorded. */
@@ -33,6 +35,7 @@ export function recordStatements(): AskedStatements {
   prototype.query = query as typeof prototype.query;
   return {
     names: () => [...new Set(asked.filter(isRegistered).map(({ name }) => name))],
+    count: () => asked.length,
     unregistered: () => {
       const others = asked.filter((one) => !isRegistered(one));
       const texts = others.map((one) => (typeof one === "string" ? one : one.text));

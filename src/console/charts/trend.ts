@@ -3,7 +3,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { days } from "../format.ts";
+import { days, wholePercent } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput, LegendItem } from "./frame.ts";
 import { columns, verticalScale } from "./plot.ts";
@@ -85,8 +85,4 @@ function summaryOf(answer: ApiAnswer): Html {
   }
   return html`Share of the units sold in a month that came back within ${figure(answer, "window_days", days)}
   of the order.`;
-}
-
-function wholePercent(value: number): string {
-  return `${Math.round(value * 100)} %`;
 }

@@ -73,7 +73,7 @@ function form(call: PageCall): Html {
 
 type Entity = Entities["body"]["data"][number];
 
-/** What a row says beside its name. A column in which no row says anything is left out. */
+/** What a row says beside its name. A column that would say nothing is left out. */
 const DETAILS: readonly (readonly [text: string, of: (entity: Entity) => string | null])[] = [
   ["Kind", kindText],
   ["Belongs to", ({ type, subtitle }) => (type === "sku" ? subtitle : null)],
@@ -84,7 +84,10 @@ function list(answer: Entities, call: PageCall): Html {
   const { data, meta } = answer.body;
   if (data.length === 0) return nothing(call);
   const carried = pick(call.query, CARRIED);
-  const details = DETAILS.filter(([, of]) => data.some((entity) => of(entity) !== null));
+  const isMixed = new Set(data.map(kindText)).size > 1;
+  const details = DETAILS.filter(
+    ([, of]) => (of !== kindText || isMixed) && data.some((entity) => of(entity) !== null),
+  );
   const rows = data.map((entity) => [
     html`<a href="${call.href("/report", { ...carried, ...entity.selector })}">${entity.label}</a>`,
     ...details.map(([, of]) => html`${of(entity)}`),

@@ -166,7 +166,7 @@ ${data.timing_buckets !== undefined && section("timing", "When it comes back", t
 ${variants !== null && sectionOf(call) === "overview" && hasVariants(call.query) && variantsPart(variants, call)}
 ${data.refunds !== undefined && refundsPart(own, call)}
 ${data.lifecycle_coverage !== undefined && lifecyclePart(own)}
-${data.costs !== undefined && section("costs", "What it costs", html`${data.trend !== undefined && costsChart(input)}${costsPart(own, call)}`)}
+${(data.costs ?? data.trend) !== undefined && section("costs", "What it costs", html`${data.trend !== undefined && costsChart(input)}${data.costs !== undefined && costsPart(own, call)}`)}
 ${data.sale_event !== null && section("sale-event", `Sale event: ${data.sale_event.label}`, saleEventChart(input))}
 ${breakdownPart(own, call)}`;
 }

@@ -2,18 +2,34 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { percent, points } from "../format.ts";
+import { count, month, percent, points } from "../format.ts";
 
-/** How the summary's rate differs from the months before, in words and with a sign, never by colour alone. */
-export function rateChange(report: ApiAnswer): Html {
+/**
+ * How the summary's rate differs from which months before, in words and with a sign, never by colour alone; null = the
+ * answer is of one section, which has no comparison.
+ */
+export function rateChange(report: ApiAnswer): Html | null {
+  const comparison = valueAt(report, "comparison");
+  if (comparison === undefined) return null;
+  if (comparison === null) return html`<span class="delta">no complete months before to compare with</span>`;
   const change = valueAt(report, "comparison/return_rate_change");
   if (typeof change !== "number")
-    return html`<span class="delta">no complete months before to compare with</span>`;
+    return html`<span class="delta">nothing to compare</span> with ${before(report)}`;
   const kind = change > 0 ? "up" : change < 0 ? "down" : "same";
   const word = { up: "▲", down: "▼", same: "＝" }[kind];
   return html`<span class="delta ${kind}"
       ><span aria-hidden="true">${word}</span>
       ${figure(report, "comparison/return_rate_change", points)}</span
     >
-    from ${figure(report, "comparison/return_rate", percent)}`;
+    from ${figure(report, "comparison/return_rate", percent)} in ${before(report)}`;
+}
+
+/** Which months those were, and what their rate is made of. */
+function before(report: ApiAnswer): Html {
+  const [first, last] = ["comparison/start_month", "comparison/end_month"] as const;
+  const end = figure(report, last, month);
+  const isOne = valueAt(report, first) === valueAt(report, last);
+  return html`${isOne ? end : html`${figure(report, first, month)} to ${end}`}:
+  ${figure(report, "comparison/returned_units", count)} of ${figure(report, "comparison/sold_units", count)}
+  units`;
 }

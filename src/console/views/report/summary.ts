@@ -2,7 +2,7 @@ import { html } from "../../../lib/html.ts";
 import type { Html } from "../../../lib/html.ts";
 import { figure } from "../../figure.ts";
 import type { ApiAnswer } from "../../figure.ts";
-import { count, days, money, month, percent } from "../../format.ts";
+import { count, days, money, percent, wholePercent } from "../../format.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
 import { rateChange } from "../delta.ts";
 
@@ -13,7 +13,7 @@ export function summaryFigures(report: Report, call: PageCall): Html {
   const amount = money(call.currencyCode);
   const included = report.body.data.label_costs_included;
   return html`<dl class="figures">
-    ${tile("Return rate", figure(report, "summary/return_rate", percent), [rateParts(report), rateChange(report)])}
+    ${tile("Return rate", figure(report, "summary/return_rate", percent), [rateParts(report), rateOutlook(report), rateChange(report)])}
     ${tile("Returns cost", figure(report, "summary/returns_cost", amount), [
       included
         ? html`${figure(report, "summary/refunded_amount", amount)} refunds,
@@ -25,10 +25,10 @@ export function summaryFigures(report: Report, call: PageCall): Html {
   </dl>`;
 }
 
-function tile(label: string, value: Html, notes: readonly Html[]): Html {
+function tile(label: string, value: Html, notes: readonly (Html | null)[]): Html {
   return html`<div>
     <dt>${label}</dt>
-    <dd><strong>${value}</strong>${notes.map((note) => html`<span class="note">${note}</span>`)}</dd>
+    <dd><strong>${value}</strong>${notes.map((note) => note !== null && html`<span class="note">${note}</span>`)}</dd>
   </div>`;
 }
 
@@ -40,24 +40,12 @@ function rateParts(report: Report): Html {
   ${figure(report, "summary/sold_units", count)} units`;
 }
 
-/** Which months the summary counts, and which it leaves out since they can still rise. */
-export function coverage(report: Report, includeHref: string): Html | null {
-  const { excluded_months, months_included } = report.body.data.summary;
-  const isOpenIncluded = report.body.meta.include_incomplete;
-  if (months_included === 0) {
-    return html`<p class="banner">
-      No month of this range is complete, so nothing is counted: zeros here are no results.
-      <a href="${includeHref}">Include open months</a>
-    </p>`;
-  }
-  if (isOpenIncluded)
-    return html`<p class="banner">Open months are included: their rates can still rise.</p>`;
-  if (excluded_months.length === 0) return null;
-  const names = excluded_months.map(
-    (_, index) => html`${index > 0 && ", "}${figure(report, `summary/excluded_months/${index}`, month)}`,
-  );
-  return html`<p class="banner">
-    ${names} ${excluded_months.length === 1 ? "is" : "are"} still open and left out.
-    <a href="${includeHref}">Include open months</a>
-  </p>`;
+/** M18: where the rate is heading while months of it are open. It is in no figure. */
+function rateOutlook(report: Report): Html | null {
+  if (report.body.data.summary.outlook === null) return null;
+  const path = "summary/outlook";
+  return html`expected to end at ${figure(report, `${path}/return_rate`, percent)}: from
+  ${figure(report, `${path}/low`, percent)} to ${figure(report, `${path}/high`, percent)},
+  ${figure(report, `${path}/level`, wholePercent)} of the time;
+  ${figure(report, `${path}/share_observed`, percent)} of it seen by now`;
 }

@@ -1,0 +1,111 @@
+/**
+ * Takes the pictures of README.md from a demo store of a fixed day and seed, so that a second run gives the same
+ * pictures: npm run screenshots
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { joinEmbedded } from "../src/embedded/embedded.ts";
+import { startChromium } from "../tests/docs-chromium.ts";
+import { runCommand, startCommand } from "../tests/support/command.ts";
+import { execute } from "../tests/support/database.ts";
+import { installChromium } from "../tests/support/install-chromium.ts";
+import { projectRoot } from "./lint/tool.ts";
+
+/** The top of a page of the workspace; `path` has its query. */
+type Picture = { file: string; path: string; heightPixels: number };
+
+const DAY = "2026-07-01";
+const SEED = "1";
+const WIDTH_PIXELS = 1280;
+/** Of 100. As PNG, which Chromium does not pack tightly, the pictures would be above the limit. */
+const QUALITY = 90;
+const MOST_BYTES = 150_000;
+const FOLDER = join(projectRoot, "docs", "images");
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const missing = installChromium();
+  const browser = missing === null ? await startChromium() : { reason: missing };
+  if ("reason" in browser) {
+    console.error(browser.reason);
+    return 1;
+  }
+  const dataFolder = mkdtempSync(join(tmpdir(), "returns-screenshots-"));
+  const environment = { RETURNS_DATA_DIR: dataFolder, PORT: "0" };
+  try {
+    const demo = await runCommand(["demo", "--today", DAY, "--seed", SEED, "--json"], environment);
+    if (demo.code !== 0) throw new Error(demo.stderr);
+    const { store } = JSON.parse(demo.stdout) as { store: { badBatch: { sku: string } } };
+    const serving = startCommand(["serve"], environment);
+    try {
+      await serving.printed(/Data folder/u);
+      await syncToday(dataFolder);
+      const printed = await serving.printed(/\/enter#\S+\n/u);
+      return await takeAll(browser, linkIn(printed), store.badBatch.sku);
+    } finally {
+      serving.child.kill("SIGTERM");
+      await serving.outcome;
+    }
+  } finally {
+    await browser.close();
+    rmSync(dataFolder, { recursive: true, force: true });
+  }
+}
+
+/** The store ends on a day that is long past: pages would say that its sources are out of date. */
+async function syncToday(dataFolder: string): Promise<void> {
+  const embedded = await joinEmbedded({ dataFolder, log: () => {} });
+  try {
+    await execute(embedded.url, "update data_source set last_synced_at = now()");
+  } finally {
+    await embedded.release();
+  }
+}
+
+function picturesOf(sku: string): Picture[] {
+  const query = new URLSearchParams({ sku }).toString();
+  return [
+    { file: "overview.webp", path: "", heightPixels: 1040 },
+    { file: "report.webp", path: `/report?${query}`, heightPixels: 1040 },
+    { file: "cohorts.webp", path: "/cohorts", heightPixels: 1040 },
+  ];
+}
+
+/** Signs in by the printed link, as a person does, and takes the pictures. */
+async function takeAll(browser: Browser, link: string, sku: string): Promise<number> {
+  const context = await browser.newContext({ colorScheme: "light", reducedMotion: "reduce" });
+  const page = await context.newPage();
+  await page.goto(link);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(/\/w\/[^/]+$/u);
+  const home = page.url();
+  mkdirSync(FOLDER, { recursive: true });
+  let tooLarge = 0;
+  for (const picture of picturesOf(sku)) {
+    const bytes = await take(page, home, picture);
+    console.log(`${picture.file}  ${Math.ceil(bytes / 1000)} kB`);
+    if (bytes > MOST_BYTES) tooLarge += 1;
+  }
+  if (tooLarge > 0) console.error(`A picture may have at most ${MOST_BYTES / 1000} kB.`);
+  return tooLarge === 0 ? 0 : 1;
+}
+
+async function take(page: Page, home: string, { file, path, heightPixels }: Picture): Promise<number> {
+  await page.setViewportSize({ width: WIDTH_PIXELS, height: heightPixels });
+  await page.goto(`${home}${path}`, { waitUntil: "networkidle" });
+  const devTools = await page.context().newCDPSession(page);
+  const { data } = await devTools.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
+  await devTools.detach();
+  const picture = Buffer.from(data, "base64");
+  writeFileSync(join(FOLDER, file), picture);
+  return picture.byteLength;
+}
+
+function linkIn(printed: string): string {
+  const link = /http\S+\/enter#\S+/u.exec(printed)?.[0];
+  if (link === undefined) throw new Error("The service printed no link to the console.");
+  return link;
+}

@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { after, before, test } from "node:test";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Browser } from "playwright-core";
+import { CONSOLE_ASSETS } from "../src/console/console-assets.ts";
+import { PAGES } from "../src/console/registry.ts";
+import { REPORT_SECTIONS } from "../src/contract/parameters.ts";
+import { startChromium } from "./docs-chromium.ts";
+import { startDemoService } from "./docs-demo.ts";
+import type { DemoService } from "./docs-demo.ts";
+import { recordStatements } from "./support/asked-statements.ts";
+import type { AskedStatements } from "./support/asked-statements.ts";
+import { makeUserLink, signInAs } from "./support/console-person.ts";
+import { getPage } from "./support/console-pages.ts";
+
+/** What pages may weigh and ask for, over the demo store. What takes time is measured by `npm run bench -- console`. */
+
+const KILOBYTE = 1000;
+const MOST_BYTES = { overview: 14, page: 40, style: 8, scripts: 9, scriptsRaw: 25, firstVisit: 60 };
+const MOST_REQUESTS_OF_FIRST_VISIT = 8;
+/** What the console asks itself; the API's own operations then ask nothing, since their answers are remembered. */
+const OWN_STATEMENTS = ["find_member", "load_workspace"];
+
+let statements: AskedStatements;
+let demo: DemoService;
+let cookie: string;
+before(async () => {
+  statements = recordStatements();
+  demo = await startDemoService();
+  cookie = await signInAs(demo.service, { name: "Member", shopDomain: demo.tenant.shopDomain });
+});
+after(async () => {
+  statements.stop();
+  await demo.stop();
+});
+
+const EVERYTHING = "start_month=2023-07&end_month=2026-06&include_incomplete=true";
+/** Each page as it opens, and with all months and as many rows as it takes; each part of the report. */
+const VIEWS = [
+  ...PAGES.map(({ path }) => path),
+  ...PAGES.filter(({ path }) => path !== "").map(({ path }) => `${path}?${EVERYTHING}&limit=100`),
+  ...REPORT_SECTIONS.map((section) => `/report?${EVERYTHING}&reportSection=${section}`),
+  `/report?${EVERYTHING}&reportSection=breakdown&breakdownBy=sku`,
+];
+
+function assertAtMost(bytes: number, kilobytes: number, what: string): void {
+  assert.ok(bytes <= kilobytes * KILOBYTE, `${what}: ${bytes} bytes, at most ${kilobytes} kB`);
+}
+
+test("compressed, the overview is at most 14 kB, and every page at most 40 kB", async () => {
+  for (const view of VIEWS) {
+    const { status, text } = await getPage(demo.service, cookie, demo.tenant, view);
+    assert.equal(status, 200, view);
+    const budget = view === "" ? MOST_BYTES.overview : MOST_BYTES.page;
+    assertAtMost(gzipSync(text).length, budget, view || "the overview");
+  }
+});
+
+test("the report of each kind of selection is at most 40 kB compressed", async () => {
+  const products = await getPage(demo.service, cookie, demo.tenant, `/products?limit=100`);
+  const links = [...products.text.matchAll(/href="[^"]*(\/report\?[^"]*)"/gu)].map(([, path = ""]) =>
+    path.replaceAll("&amp;", "&"),
+  );
+  assert.ok(links.length > 0, "the page of products leads to reports");
+  for (const link of links.slice(0, 10)) {
+    const { status, text } = await getPage(demo.service, cookie, demo.tenant, `${link}&${EVERYTHING}`);
+    assert.equal(status, 200, link);
+    assertAtMost(gzipSync(text).length, MOST_BYTES.page, link);
+  }
+});
+
+test("compressed, the style sheet is at most 8 kB and all scripts together 9 kB, 25 kB as they are", () => {
+  const { all, style } = CONSOLE_ASSETS;
+  assertAtMost(style.gzipped.length, MOST_BYTES.style, "style sheet");
+  assert.deepEqual(gunzipSync(style.gzipped), style.body);
+  const scripts = all.filter(({ path }) => path.endsWith(".js"));
+  const sum = (sizes: number[]): number => sizes.reduce((total, size) => total + size, 0);
+  assertAtMost(sum(scripts.map(({ gzipped }) => gzipped.length)), MOST_BYTES.scripts, "scripts");
+  assertAtMost(sum(scripts.map(({ body }) => body.length)), MOST_BYTES.scriptsRaw, "scripts as they are");
+});
+
+test("a page of remembered answers runs two statements, however many requests it shows", async () => {
+  for (const { path } of PAGES) {
+    await getPage(demo.service, cookie, demo.tenant, path);
+    statements.forget();
+    const { status } = await getPage(demo.service, cookie, demo.tenant, path);
+    assert.equal(status, 200, path);
+    assert.equal(statements.count(), OWN_STATEMENTS.length, path);
+    assert.deepEqual(statements.names(), OWN_STATEMENTS, path);
+  }
+});
+
+test("a first visit, from the link to the overview, is at most 60 kB in 8 requests", async (context) => {
+  const browser = await startChromium();
+  if ("reason" in browser) {
+    context.skip(browser.reason);
+    return;
+  }
+  const wire = await openWire(Number(new URL(demo.service.address).port));
+  const firstLine = demo.service.logs.length;
+  try {
+    await visit(browser, wire.port);
+    const requests = requestsOf(demo.service.logs.slice(firstLine));
+    assert.ok(requests.length <= MOST_REQUESTS_OF_FIRST_VISIT, requests.join(", "));
+    assertAtMost(wire.received(), MOST_BYTES.firstVisit, requests.join(", "));
+  } finally {
+    await browser.close();
+    wire.close();
+  }
+});
+
+/** Opens a new link, presses its button, and scrolls through the overview, so that what loads late has loaded. */
+async function visit(browser: Browser, port: number): Promise<void> {
+  const { secret } = await makeUserLink(demo.service, { name: "Visitor", shopDomain: demo.tenant.shopDomain });
+  const page = await browser.newPage();
+  await page.goto(`http://localhost:${port}/enter#${secret}`);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(/\/w\/./u);
+  await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+  await page.waitForLoadState("networkidle");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+}
+
+/** Passes connections on to a port, and counts the bytes that come back, headers included. */
+async function openWire(target: number) {
+  const sockets: Socket[] = [];
+  let received = 0;
+  const server = createServer((browserSide) => {
+    const serverSide = connect(target, "127.0.0.1");
+    sockets.push(browserSide, serverSide);
+    serverSide.on("data", (bytes) => (received += bytes.length));
+    for (const socket of [browserSide, serverSide]) socket.on("error", () => socket.destroy());
+    browserSide.pipe(serverSide).pipe(browserSide);
+  });
+  server.listen(0, "localhost");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    received: () => received,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** Every request of which the service logged a line. */
+function requestsOf(lines: readonly string[]): string[] {
+  const parsed = lines.map((line) => JSON.parse(line) as { method?: string; route?: string; msg?: string });
+  return parsed.flatMap(({ method, route, msg }) =>
+    msg === "request" && method !== undefined ? [`${method} ${route}`] : [],
+  );
+}

@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import fc from "fast-check";
+import { PAGES } from "../src/console/registry.ts";
+import { BREAKDOWNS, REPORT_SECTIONS } from "../src/contract/parameters.ts";
+import { randomStore } from "./oracle/random-store.ts";
+import type { Store } from "./oracle/store.ts";
+import { startConsoleDemo } from "./support/console-demo.ts";
+import type { ConsoleDemo } from "./support/console-demo.ts";
+import {
+  answerPage,
+  assertFigures,
+  assertNothingElse,
+  figuresOf,
+  missingLeaves,
+} from "./support/console-figures.ts";
+import type { AnsweredPage } from "./support/console-figures.ts";
+import type { Leaf } from "./support/json-leaves.ts";
+import { openPage } from "./support/console-page.ts";
+import { signInAs } from "./support/console-person.ts";
+import { createStoreTenant, importStore } from "./support/import-store.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+// A failure prints its seed; with that seed the same stores come back.
+const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
+const STORES = 20;
+const SHARE = 12;
+
+type Shop = Pick<Tenant, "shopDomain" | "token"> & { cookie: string; asked: Map<string, string> };
+
+let started: ConsoleDemo;
+let demo: Shop;
+
+before(async () => {
+  started = await startConsoleDemo();
+  demo = await open({ shopDomain: started.demo.domain, token: started.demo.token.token });
+});
+after(() => started.stop());
+
+async function open({ shopDomain, token }: Pick<Tenant, "shopDomain" | "token">): Promise<Shop> {
+  const cookie = await signInAs(started.service, { name: `of ${shopDomain}`, shopDomain });
+  return { shopDomain, token, cookie, asked: new Map() };
+}
+
+const get = (shop: Shop, path: string) =>
+  openPage(started.service, path, { tenant: shop, cookie: shop.cookie });
+
+/** The API's answer, asked once. */
+async function askApi(shop: Shop, path: string): Promise<string> {
+  const known = shop.asked.get(path);
+  if (known !== undefined) return known;
+  const headers = { authorization: `Bearer ${shop.token}` };
+  const response = await fetch(started.service.address + path, { headers });
+  const text = await response.text();
+  assert.equal(response.status, 200, `${path}: ${text}`);
+  shop.asked.set(path, text);
+  return text;
+}
+
+const AS_OF = /\/(?:meta\/freshness\/.*|complete_through)$/u;
+
+/** A page that is served, with every figure checked; null = the API refuses its query, and so it has but its as-of line. */
+async function check(shop: Shop, path: string): Promise<AnsweredPage | null> {
+  const { status, text } = await get(shop, path);
+  const page = await answerPage(text, (asked) => askApi(shop, asked));
+  try {
+    if (status === 200) {
+      assertFigures(page);
+      assertNothingElse(page);
+      return page;
+    }
+    assert.equal(status, 400);
+    const figures = figuresOf(page.page).filter(({ from }) => !AS_OF.test(from));
+    assert.deepEqual(figures, []);
+    return null;
+  } catch (error) {
+    throw new Error(`${shop.shopDomain}${path} (seed ${seed})`, { cause: error });
+  }
+}
+
+type Query = Readonly<Record<string, string>>;
+
+const addressOf = (path: string, query: Query): string => `${path}?${new URLSearchParams(query).toString()}`;
+
+/** What a shop is asked: a selection of each kind, and its sale events. */
+type Material = { months: Query; selections: readonly Query[]; saleEvents: readonly string[] };
+
+/** Every page, in each of its views of a shop. */
+function viewsOf({ months, selections, saleEvents }: Material): string[] {
+  const states = [{}, months, { ...months, include_incomplete: "true" }];
+  const windows = ["30d", "90d", "lifetime"].map((window) => ({ ...months, window }));
+  const ofSelections = selections.map((one, index) =>
+    index % 2 === 0 ? one : { ...months, ...one, include_incomplete: "true" },
+  );
+  const all = [...states, ...windows, ...ofSelections];
+  const pages = PAGES.flatMap(({ path }) => all.map((query) => addressOf(path, query)));
+  return [
+    ...pages,
+    ...[{}, ...selections].flatMap((one) => reportViews({ ...months, ...one })),
+    ...saleEvents.flatMap((saleEvent) => saleEventViews({ ...months, saleEvent })),
+    addressOf("/leaderboards/return-rate", { period: "month", limit: "500" }),
+    addressOf("/leaderboards/return-cost", { ...months, min_cost: "5", limit: "100" }),
+    ...["sku", "product", "product_group", "all"].map((type) => addressOf("/products", { type })),
+    addressOf("/products", { q: "s" }),
+    addressOf("/alerts", { category: "report_ready" }),
+  ];
+}
+
+function reportViews(query: Query): string[] {
+  const sections = REPORT_SECTIONS.map((reportSection) => ({ ...query, reportSection }));
+  const breakdowns = BREAKDOWNS.map((breakdownBy) => ({ ...query, reportSection: "breakdown", breakdownBy }));
+  return [...sections, ...breakdowns].map((one) => addressOf("/report", one));
+}
+
+function saleEventViews(query: Query): string[] {
+  const baselines = ["matched_prior", "selected_non_sale", "prior_year"];
+  const scopes = ["current_selection", "event_scope"];
+  return baselines.flatMap((saleEventBaseline) =>
+    scopes.flatMap((saleEventScope) =>
+      ["/report", "/sale-events"].map((path) =>
+        addressOf(path, { ...query, saleEventBaseline, saleEventScope }),
+      ),
+    ),
+  );
+}
+
+function demoMaterial(): Material {
+  const { badBatch } = started.demo.store;
+  return {
+    months: { start_month: "2026-01", end_month: "2026-11" },
+    selections: [
+      { sku: badBatch.sku },
+      { product_gid: `gid://import/Product/${badBatch.productId}`, include_used_variants: "true" },
+      { product_group_type: "family", product_group_key: "Lighting" },
+      { vendor: "Brindle Works" },
+    ],
+    saleEvents: ["black-friday-2025"],
+  };
+}
+
+test("the demo store: every figure of every page is the API's, byte for byte", async () => {
+  const views = viewsOf(demoMaterial());
+  let figures = 0;
+  for (const path of views) {
+    const page = await check(demo, path);
+    assert.ok(page !== null, `${path} is served`);
+    figures += figuresOf(page.page).length;
+  }
+  assert.ok(figures > 10_000, `${figures} figures`);
+});
+
+test(`${STORES} random stores: every figure of their pages is the API's, byte for byte`, async (context) => {
+  context.diagnostic(`seed ${seed}`);
+  const stores = fc.sample(randomStore, { seed, numRuns: STORES });
+  let served = 0;
+  for (const [index, store] of stores.entries()) {
+    const tenant = await createStoreTenant(started.service, store.settings);
+    await importStore(started.service, tenant, { ...store, currencyCode: "EUR", asOf: store.as_of });
+    const shop = await open(tenant);
+    // Each store has its share of the views, so that together they have them all.
+    const views = viewsOf(materialOf(store)).filter((_, number) => number % SHARE === index % SHARE);
+    for (const path of views) {
+      served += (await check(shop, path)) === null ? 0 : 1;
+    }
+  }
+  assert.ok(served > STORES * 10, `${served} pages`);
+});
+
+function materialOf({ files }: Store): Material {
+  const { products = [], variants = [], sale_events: events = [] } = files;
+  const families = products.flatMap(({ family }) => family ?? []);
+  const vendors = products.flatMap(({ vendor }) => vendor ?? []);
+  const group = families.slice(0, 1).map((key) => ({ product_group_type: "family", product_group_key: key }));
+  return {
+    months: { start_month: "2024-10", end_month: "2026-02" },
+    selections: [
+      ...variants.flatMap(({ sku }) => (sku === undefined ? [] : [{ sku }])).slice(0, 2),
+      ...products.slice(0, 2).map((row) => ({ product_gid: `gid://import/Product/${row.product_id}` })),
+      ...group,
+      ...vendors.slice(0, 1).map((vendor) => ({ vendor })),
+      { sku: "NEVER" },
+    ],
+    saleEvents: events.map(({ slug }) => slug),
+  };
+}
+
+/** What a report's page does not repeat as a figure, and why. */
+const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
+  [
+    /^(?:currency_code|window_days|label_costs_included)$/u,
+    "in the form of every amount, in the form, in words",
+  ],
+  [/^summary\/months_included$/u, "its zero is a banner; the months themselves are in the trend"],
+  [/^summary\/complete_through$/u, "the as-of line has it, from the first answer that has it"],
+  [/^summary\/refunded_units$/u, "the part Refunds has it as refunds/refunded_units"],
+  [/^return_reasons\/\d+\/(?:reason|kind)$/u, "the label says both"],
+  [/^timing_buckets\/\d+\/bucket$/u, "the days from and to say it"],
+  [/^sale_events?(?:_unknown|\/slug|\/scope|\/\d+\/\w+)$/u, "on the page of sale events, or in the address"],
+  [
+    /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector))$/u,
+    "names, in words and in links",
+  ],
+  [/^trend\/\d+\/outlook\/level$/u, "the legend says it once"],
+  [/^return_curves\/\d+\/observed_days$/u, "open ages say so"],
+  [
+    /^return_curves\/\d+\/ages\/\d+\/(?:age_days|is_complete)$|^pooled_return_curve\/\d+\/age_days$/u,
+    "heads of the table, and the words still open",
+  ],
+];
+
+/** Curves that are not drawn: months older than the newest six have their rates on the page of cohorts alone. */
+const OLDER_CURVES = /^return_curves\/\d+\/(?:cohort_month|sold_units|ages\/\d+\/\w+)/u;
+const HEAT_ONLY = /^return_curves\/\d+\/ages\/\d+\/(?:returned_units|return_rate_interval)/u;
+
+function isNotShown(path: string, { value }: Leaf): boolean {
+  // Open months, sale events and months before that are not there, the open end of the last days, and ages no month has.
+  const isNothing = value === null && /(?:outlook|^sale_event|^comparison|to_day)$/u.test(path);
+  const isNoMonth =
+    (value === null || value === 0) && /^pooled_return_curve\/\d+\/(?!return_rate$)/u.test(path);
+  return isNothing || isNoMonth || NOT_SHOWN.some(([pattern]) => pattern.test(path));
+}
+
+test("each leaf of the report is on its page", async () => {
+  const { months, selections } = demoMaterial();
+  const states = [
+    {},
+    { ...months, include_incomplete: "true", saleEvent: "black-friday-2025" },
+    { ...months, ...selections[0] },
+  ];
+  for (const query of states) {
+    for (const path of reportViews(query)) {
+      const page = (await check(demo, path)) ?? assert.fail(path);
+      assert.ok(
+        figuresOf(page.page).some(({ from }) => from.endsWith("/complete_through")),
+        path,
+      );
+      const missing = missingLeaves(
+        page,
+        (leaf, value) => isNotShown(leaf, value) || OLDER_CURVES.test(leaf),
+      );
+      assert.deepEqual(missing, [], path);
+    }
+    const cohorts = (await check(demo, addressOf("/cohorts", query))) ?? assert.fail("/cohorts");
+    const isCurve = (path: string): boolean => /^(?:return_curves|pooled_return_curve)\//u.test(path);
+    assert.deepEqual(
+      missingLeaves(
+        cohorts,
+        (leaf, value) => !isCurve(leaf) || isNotShown(leaf, value) || HEAT_ONLY.test(leaf),
+      ),
+      [],
+    );
+  }
+});
+
+test("a figure that is rounded, shown as another, of no request, or written past figure() fails", async () => {
+  const { text } = await get(demo, "/report");
+  const checkText = async (changed: string): Promise<void> => {
+    assert.notEqual(changed, text);
+    const page = await answerPage(changed, (asked) => askApi(demo, asked));
+    assertFigures(page);
+    assertNothingElse(page);
+  };
+  const rate = /value="(0\.\d{4,})"(\s+data-from="report\/summary\/return_rate")/u;
+  const rounded = text.replace(
+    rate,
+    (_, value: string, rest: string) => `value="${Number(value).toFixed(3)}"${rest}`,
+  );
+  await assert.rejects(checkText(rounded), /report\/summary\/return_rate/u);
+  const sameFraction = text.replace(rate, (_, value: string, rest: string) => `value="${value}0"${rest}`);
+  await assert.rejects(checkText(sameFraction), /report\/summary\/return_rate/u);
+  const shown = text.replace(/(data-from="report\/summary\/return_rate">)[\d.]+/u, "$10.1");
+  await assert.rejects(checkText(shown), /is shown as 0\.1 %/u);
+  const unlisted = text.replace(
+    'data-from="report/summary/returned_units"',
+    'data-from="reports/summary/returned_units"',
+  );
+  await assert.rejects(checkText(unlisted), /lists no request reports/u);
+  const missing = text.replace("report/summary/returned_units", "report/summary/returned");
+  await assert.rejects(checkText(missing), /the API has no such value/u);
+  for (const past of ["4.3 %", "€1,234.50", "2.1 points", "0.043"]) {
+    await assert.rejects(
+      checkText(text.replace("</main>", `<p>${past}</p></main>`)),
+      /written past figure\(\)/u,
+    );
+  }
+});
