@@ -8,8 +8,7 @@ import { startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 import { createPageStates } from "./support/console-states.ts";
 import type { PageState } from "./support/console-states.ts";
-import { execute, urlOfDatabase } from "./support/database.ts";
-import { axeViolations, focusStops, layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { axeViolations, layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
 
 /** Pages as people see them: each page and each state that occurs, by width, colour scheme, medium and keyboard. */
 
@@ -127,7 +126,8 @@ async function wrongsOf(page: Page, problems: string[], state: PageState): Promi
 function isExpected(problem: string, { status, path }: PageState): boolean {
   return (
     problem.startsWith(`Failed to load resource: the server responded with a status of ${status} `) ||
-    (path.startsWith("http://") && problem.startsWith("The Cross-Origin-Opener-Policy header has been ignored"))
+    (path.startsWith("http://") &&
+      problem.startsWith("The Cross-Origin-Opener-Policy header has been ignored"))
   );
 }
 

@@ -30,8 +30,9 @@ export function printedFooter(
   const [answer] = answers;
   const updatedAt = answer === undefined ? null : valueAt(answer, "meta/freshness/data_updated_at");
   const windows = answers.map((each) => valueAt(each, "window_days"));
-  const windowDays = windows.find((days) => typeof days === "number") ?? workspace.primaryWindowDays;
-  const asOfText = typeof updatedAt === "string" ? ` · orders as of ${instant(updatedAt)}` : "";
+  const windowDays =
+    windows.find((days): days is number => typeof days === "number") ?? workspace.primaryWindowDays;
+  const asOfText = typeof updatedAt === "string" ? ` · orders as of ${instant(updatedAt) as string}` : "";
   return `${address}${asOfText} · returns within ${windowDays} days of the order`;
 }
 
