@@ -114,7 +114,10 @@ test("a first visit, from the link to the overview, is at most 60 kB in 8 reques
 
 /** Opens a new link, presses its button, and scrolls through the overview, so that what loads late has loaded. */
 async function visit(browser: Browser, port: number): Promise<void> {
-  const { secret } = await makeUserLink(demo.service, { name: "Visitor", shopDomain: demo.tenant.shopDomain });
+  const { secret } = await makeUserLink(demo.service, {
+    name: "Visitor",
+    shopDomain: demo.tenant.shopDomain,
+  });
   const page = await browser.newPage();
   await page.goto(`http://localhost:${port}/enter#${secret}`);
   await page.getByRole("button", { name: "Sign in" }).click();

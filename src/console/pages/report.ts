@@ -9,7 +9,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, money, month, percent } from "../format.ts";
+import { count, money, percent } from "../format.ts";
 import { monthsOf } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
@@ -18,6 +18,7 @@ import { cohortStateOf, hasVariants, pick } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref } from "../views/csv-link.ts";
 import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
+import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import { breakdownPart, costsPart, lifecyclePart, refundsPart } from "../views/report/parts.ts";
 import { summaryFigures } from "../views/report/summary.ts";
@@ -89,7 +90,7 @@ function reportView(data: ReportPage, call: PageCall): View {
   return {
     title: `Report: ${selection.title}`,
     body: html`<h1>${selection.title}</h1>
-<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`vendor ${figure(own, "meta/vendor", String)} alone · `}orders of ${figure(own, "meta/start_month", month)} to ${figure(own, "meta/end_month", month)} · <a href="${call.href("/products")}">choose another product, SKU or group</a></p>
+<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`vendor ${figure(own, "meta/vendor", String)} alone · `}orders of ${monthRange(own)} · <a href="${call.href("/products", withoutSelector(call))}">choose another product, SKU or group</a></p>
 ${presets(call, PATH, rolling, shown, months.isPinned)}
 ${form(call, shown)}
 ${tabs("Parts of the report", tabLinks(call, months))}

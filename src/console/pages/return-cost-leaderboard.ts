@@ -144,9 +144,7 @@ type Cells = {
 };
 
 function caption(hasLabels: boolean): string {
-  return hasLabels
-    ? "SKUs by returns cost, the highest first; the bars are refunds, then return labels"
-    : "SKUs by refunds, the highest first";
+  return hasLabels ? "SKUs by returns cost, the highest first" : "SKUs by refunds, the highest first";
 }
 
 function columns({ hasLabels, hasMargin }: Cells): Column[] {
@@ -154,7 +152,7 @@ function columns({ hasLabels, hasMargin }: Cells): Column[] {
   return [
     { text: "Product and SKU" },
     ...numbers(["Returns cost"]),
-    { text: hasLabels ? "Refunds and labels" : "Refunds", isDrawing: true },
+    { text: hasLabels ? "Refunds, then labels" : "Refunds", isDrawing: true },
     ...numbers(hasLabels ? ["Refunds", "Labels"] : []),
     ...numbers(["Came back", "Sold", "Return rate"]),
     ...numbers(hasMargin ? ["Margin impact"] : []),

@@ -90,11 +90,11 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
   });
   return html`${note}
   ${dataTable(
-    "SKUs by return rate, the highest first; the line across the bars is the rate of all that are ranked",
+    "SKUs by return rate, the highest first",
     [
       { text: "Product and SKU" },
       { text: "Return rate", isNumber: true },
-      { text: "Against all that are ranked", isDrawing: true },
+      { text: "The line is the rate of all", isDrawing: true },
       { text: "Came back", isNumber: true },
       { text: "Sold", isNumber: true },
     ],

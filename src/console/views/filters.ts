@@ -148,7 +148,7 @@ export function checkField(name: string, label: string, query: Query): Field {
 }
 
 const PRESETS = [
-  [1, "Newest month"],
+  [1, "1 month"],
   [3, "3 months"],
   [6, "6 months"],
   [12, "12 months"],
