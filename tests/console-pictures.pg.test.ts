@@ -56,4 +56,18 @@ test("the service has the demo store's pictures, and no others", async () => {
   assert.equal(response.headers.get("content-security-policy"), "default-src 'none'");
   assert.match(await response.text(), /^<svg /u);
   assert.equal((await fetch(`${service.address}/demo/pictures/other.svg`)).status, 404);
+  assert.equal((await fetch(`${service.address}/demo/pictures/`)).status, 404);
+});
+
+test("all pictures are one route of metrics and logs, and one that is not there answers as any unknown path", async () => {
+  for (const name of ["table-lamp-brass", "mug-green", "other"]) {
+    const picture = await fetch(`${service.address}/demo/pictures/${name}.svg?size=1`);
+    assert.equal(picture.status, name === "other" ? 404 : 200, name);
+    await picture.text();
+  }
+  const routes = service.logs.flatMap((line) => /"route":"(\/demo[^"]*)"/u.exec(line)?.[1] ?? []);
+  assert.deepEqual([...new Set(routes)], ["/demo/pictures/*"]);
+  const unknown = await fetch(`${service.address}/demo/pictures/other.svg`);
+  const elsewhere = await fetch(`${service.address}/demo/elsewhere.svg`);
+  assert.equal(await unknown.text(), await elsewhere.text());
 });

@@ -9,6 +9,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { fold } from "../src/lib/fold.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
 import type { ParameterSchema } from "../src/contract/endpoint.ts";
+import { CORPUS } from "./support/input-corpus.ts";
 import { startTestService } from "./support/service.ts";
 import type { CalledAnswer, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -17,16 +18,6 @@ import type { Tenant } from "./support/tenants.ts";
 
 const RUNS = 40;
 const AT_ONCE = 16;
-
-/** Percent-encoded values that have broken somebody's service before. */
-const CORPUS = [
-  "%00 a%00b %ED%A0%80 %ED%BF%BF %C0%AF %F5%80%80%80 %FF % %E2%80%AE%D7%A9 %F0%9F%98%80 %EF%BB%BF %EF%BF%BF e%CC%81",
-  "%C2%85 %0D%0AX-Injected:%201 %5Cu0000 ';drop%20table%20cohort;-- %25_%5C __proto__ constructor null undefined [] {}",
-  "1e308 -1e308 -0 -1 0.0 9007199254740993 9223372036854775808 NaN Infinity 0x10 1_000 0000-01 9999-12 0001-01 -001-01",
-  "0000-01-01T00:00:00Z 9999-12-31T23:59:59-14:00 0001-01-01T00:00:00%2B14:00 9999-12-31T23:59:59.999999999Z",
-  "2026-06-30T23:59:60Z %2B275760-09-13T00:00:00Z",
-  `${"9".repeat(400)} ${"a".repeat(513)} ${"%F0%9F%98%80".repeat(300)} ${"a".repeat(16_000)}`,
-].flatMap((line) => line.split(" "));
 
 let service: TestService;
 let tenant: Tenant;

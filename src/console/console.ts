@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { AdmitMember } from "../admission/admit-member.ts";
 import type { Operation } from "../admission/operation.ts";
-import { demoPictures } from "../control/demo-pictures.ts";
+import { DEMO_PICTURES_ROUTE, demoPictures } from "../control/demo-pictures.ts";
 import type { Surface } from "../http/server.ts";
 import type { Identity } from "../identity/identity.ts";
 import { renderHtml } from "../lib/html.ts";
@@ -34,23 +34,30 @@ export function createConsole(options: ConsoleOptions): Surface[] {
     },
     ...entrance.surfaces,
     ...CONSOLE_ASSETS.all.map(assetSurface),
-    ...[...demoPictures()].map(([path, picture]) => pictureSurface(path, renderHtml(picture))),
+    pictureSurface(),
   ];
 }
 
-/** A picture of the demo store. Its name does not change when it is drawn in another way, so it is kept for a day. */
-function pictureSurface(path: string, body: string): Surface {
+/**
+ * The pictures of the demo store, all on one route: one for each would take a megabyte of every process, and a series of
+ * metrics. Their names do not change when they are drawn in another way, so they are kept for a day.
+ */
+function pictureSurface(): Surface {
+  const bodies = new Map([...demoPictures()].map(([path, picture]) => [path, renderHtml(picture)]));
   return {
-    path,
+    path: DEMO_PICTURES_ROUTE,
     allowedMethods: "GET, HEAD",
     register: (server: FastifyInstance): void => {
-      server.get(path, (_request, reply) =>
-        reply
+      server.get(DEMO_PICTURES_ROUTE, (request, reply) => {
+        const [address = ""] = (request.raw.url ?? "").split("?", 1);
+        const body = bodies.get(address);
+        if (body === undefined) return reply.callNotFound();
+        return reply
           .type("image/svg+xml")
           .header("Content-Security-Policy", "default-src 'none'")
           .header("Cache-Control", "public, max-age=86400")
-          .send(body),
-      );
+          .send(body);
+      });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { rememberLast } from "../lib/remember-last.ts";
 import type { Format } from "./figure.ts";
 
 /** 0.0432 → "4.3 %". */
@@ -18,11 +19,11 @@ export const count: Format<number> = (value) => wholeNumber.format(value);
 /** 12.5 → "12.5 days". */
 export const days: Format<number> = (value) => `${value} ${value === 1 ? "day" : "days"}`;
 
-/** The amounts of a workspace's currency: 1234.5 → "€1,234.50". */
-export function money(currencyCode: string): Format<number> {
+/** The amounts of a workspace's currency: 1234.5 → "€1,234.50". Making a formatter takes longer than a page of amounts. */
+export const money = rememberLast((currencyCode: string): Format<number> => {
   const format = new Intl.NumberFormat("en", { style: "currency", currency: currencyCode });
   return (value) => format.format(value);
-}
+});
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 

@@ -10,14 +10,14 @@ import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, Parameters } from "./
 
 export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
 
-/** A page's call, and the requests and answers that it collects while the page is made. */
-export type OpenCall = PageCall & { requests: MadeRequest[]; answers: ApiAnswer[] };
+/** A page's call, and the requests that it collects while the page is made, with their answers in the same order. */
+export type OpenCall = PageCall & { requests: MadeRequest[]; answers: () => ApiAnswer[] };
 
 /** `raw`: the page's query as it was sent. */
 export function openCall(admission: MemberAdmission, raw: RawInput, operationOf: OperationByName): OpenCall {
   const { workspace, role } = admission;
   const requests: MadeRequest[] = [];
-  const answers: ApiAnswer[] = [];
+  const answers: (ApiAnswer | null)[] = [];
   return {
     shopDomain: workspace.shopDomain,
     currencyCode: workspace.currencyCode,
@@ -29,18 +29,20 @@ export function openCall(admission: MemberAdmission, raw: RawInput, operationOf:
     problems: [],
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,
-    answers,
+    answers: () => answers.filter((answer) => answer !== null),
     read: async <Name extends JsonEndpoint["name"]>(name: string, endpoint: Name, parameters: Parameters) => {
       const operation = operationOf(endpoint);
       const given = givenParameters(parameters);
       requests.push({ name, endpoint: operation.endpoint, parameters: given });
+      // Which answer comes first is chance; the same page has the same bytes.
+      const place = answers.push(null) - 1;
       const values = new Map<string, unknown>(Object.entries(given));
       const answer = await operation.read(admission, {
         words: REST_WORDS,
         parameters: () => ({ values, refusals: refusalsOf(raw, values) }),
       });
       const read = { name, body: jsonOf(answer) as BodyOf<Name> };
-      answers.push(read);
+      answers[place] = read;
       return read;
     },
   };

@@ -140,10 +140,10 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
       scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
       workspace: workspaceOf(member, page),
-      above: asOf(call.answers, member),
+      above: asOf(call.answers(), member),
       body,
       below: status === 200 ? apiBox(call.requests, origin) : null,
-      printed: printedFooter(`${origin}${request.raw.url}`, call.answers, member),
+      printed: printedFooter(`${origin}${request.raw.url}`, call.answers(), member),
     });
     return sendHtml(request, reply, status, markup);
   };

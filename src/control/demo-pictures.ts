@@ -4,6 +4,9 @@ import type { Html } from "../lib/html.ts";
 
 const OWN_ADDRESS = `https://${DEMO_STORE.domain}${PICTURES_PATH}`;
 
+/** The route of all of them. */
+export const DEMO_PICTURES_ROUTE = `${PICTURES_PATH}*`;
+
 /** Pictures of the demo store's products, by the path at which this service has them. */
 export function demoPictures(): ReadonlyMap<string, Html> {
   return new Map([...drawPictures()].map(([name, picture]) => [`${PICTURES_PATH}${name}.svg`, picture]));

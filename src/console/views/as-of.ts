@@ -36,9 +36,15 @@ export function printedFooter(
   return `${address}${asOfText} · returns within ${windowDays} days of the order`;
 }
 
+/** The windows that are not the workspace's own; only reports count them out as days. */
+const WINDOW_DAYS: Readonly<Record<string, number>> = { "30d": 30, "90d": 90 };
+
 function completeText(answer: ApiAnswer, primaryWindowDays: number): Html {
   const path = completePath(answer) as string;
-  const windowDays = valueAt(answer, "window_days") ?? primaryWindowDays;
+  const windowDays =
+    valueAt(answer, "window_days") ??
+    WINDOW_DAYS[String(valueAt(answer, "meta/window"))] ??
+    primaryWindowDays;
   return html` <span aria-hidden="true">·</span> months to ${figure(answer, path, month, "none")} are complete
     for ${windowDays as number} days`;
 }

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { PAGES } from "../src/console/registry.ts";
+import type { StoreFiles } from "./oracle/store.ts";
+import { startChromium } from "./docs-chromium.ts";
+import { openPage } from "./support/console-page.ts";
+import { signInAs } from "./support/console-person.ts";
+import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { STORE_TEXTS } from "./support/input-corpus.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { insertRows } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/**
+ * Texts of a store that look like markup stay text: a page about them has the elements and attributes of a page about
+ * harmless words, and every text of it is the same, byte for byte. A browser's own parser reads both.
+ */
+
+/** A breakdown has twenty rows, the last of them for the rest. */
+const TEXTS_PER_STORE = 18;
+const MONTHS = "start_month=2025-10&end_month=2026-02&include_incomplete=true";
+const SETTINGS = {
+  currency_code: "EUR",
+  primary_window_days: 30,
+  min_sold_units: 1,
+  visible_card_size: 10,
+  full_leaderboards: true,
+};
+
+let service: TestService;
+let browser: Browser;
+let missing: string | undefined;
+let parser: Page;
+
+before(async () => {
+  const found = await startChromium();
+  if ("reason" in found) {
+    missing = found.reason;
+    return;
+  }
+  browser = found;
+  service = await startTestService();
+  parser = await browser.newPage();
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (service as TestService | undefined)?.stop();
+});
+
+/** A store with one product, SKU, vendor, family, category, reason and sale event of each text; each sells differently. */
+function storeOf(texts: readonly string[]): StoreFiles {
+  const numbered = texts.map((text, index) => ({ text, index, id: String(index) }));
+  const lines = numbered.flatMap(({ text, index, id }) =>
+    ["2025-10", "2025-11", "2025-12"].map((month) => ({
+      order_id: `${month} ${id}`,
+      line_id: "1",
+      ordered_at: `${month}-05T10:00:00Z`,
+      product_id: id,
+      variant_id: id,
+      sku: text,
+      units: 100 - index,
+    })),
+  );
+  return {
+    products: numbered.map(({ text, id }) => ({
+      product_id: id,
+      title: text,
+      vendor: text,
+      family: text,
+      analytics_category: text,
+    })),
+    variants: numbered.map(({ text, id }) => ({
+      variant_id: id,
+      product_id: id,
+      sku: text,
+      unit_cost: "3.00",
+    })),
+    order_lines: lines,
+    returns: lines.map(({ order_id, product_id }) => ({
+      return_id: order_id,
+      order_id,
+      line_id: "1",
+      status: "CLOSED" as const,
+      units: 40 - Number(product_id),
+      closed_at: `${order_id.slice(0, 7)}-20T10:00:00Z`,
+      // One word would be shown with a capital.
+      reason: `${texts[Number(product_id)]}!`,
+    })),
+    refunds: lines.map(({ order_id, product_id }) => ({
+      refund_id: order_id,
+      order_id,
+      line_id: "1",
+      refunded_at: `${order_id.slice(0, 7)}-21T10:00:00Z`,
+      units: 40 - Number(product_id),
+      subtotal: `${900 - 10 * Number(product_id)}.00`,
+      return_id: order_id,
+    })),
+    sale_events: numbered.map(({ text, index, id }) => ({
+      slug: `event-${id}`,
+      label: text,
+      starts_on: `2025-11-${String(index + 1).padStart(2, "0")}`,
+      ends_on: "2025-11-28",
+    })),
+  };
+}
+
+type Shop = {
+  tenant: Tenant;
+  cookie: string;
+  /** Gives the person who reads its pages another name. */
+  rename: (to: string) => Promise<void>;
+};
+
+/** A workspace with that store and its alerts, and a person who reads its pages. */
+async function open(texts: readonly string[]): Promise<Shop> {
+  const tenant = await createStoreTenant(service, SETTINGS);
+  await importStore(service, tenant, {
+    currencyCode: "EUR",
+    asOf: "2026-02-20T00:00:00Z",
+    files: storeOf(texts),
+  });
+  const { database } = service;
+  await database.query("delete from alert where shop_key = $1", [tenant.shopKey]);
+  await insertRows(
+    database,
+    "alert",
+    texts.map((text, index) => alertOf(tenant, text, index)),
+  );
+  const { shopDomain } = tenant;
+  const cookie = await signInAs(service, { name: shopDomain, shopDomain });
+  let name = shopDomain;
+  const rename = async (to: string): Promise<void> => {
+    await database.query("update console_user set name = $2 where name = $1", [name, to]);
+    name = to;
+  };
+  return { tenant, cookie, rename };
+}
+
+const KINDS = ["early_warning", "month", null];
+
+function alertOf({ shopKey }: Tenant, text: string, index: number) {
+  return {
+    shop_key: shopKey,
+    alert_id: `alert-${index}`,
+    event_key: `alert ${index}`,
+    category: "return_rate_watchlist",
+    severity: "warning",
+    title: text,
+    body: text,
+    created_at: new Date(Date.UTC(2026, 1, 1, 0, index)),
+    metadata: JSON.stringify({
+      kind: KINDS[index % KINDS.length],
+      sku: text,
+      top_reason: { reason: `${text}!`, share: 0.5 },
+      parts: [
+        { sku: text, excess_lines: 1 },
+        { product_group_type: "family", product_group_key: text, excess_lines: 2 },
+      ],
+      cohort_month: "2025-11",
+    }),
+  };
+}
+
+type Reading = { skeleton: string[]; texts: string[] };
+
+/** Every element with the names of its attributes; and every text and value, addresses decoded, but for written requests. */
+const READ = `(markup) => {
+  const skeleton = [], texts = [];
+  const plain = (value) => /^(?:https?:\\/\\/|[/?])/u.test(value)
+    ? value.split("?")[0] + "?" + [...new URL(value, "http://x").searchParams].join("&")
+    : value;
+  const walk = (node, depth) => {
+    if (node.nodeType !== Node.ELEMENT_NODE) return void texts.push(node.nodeType + node.data);
+    const attributes = [...node.attributes];
+    skeleton.push(depth + node.localName + " " + attributes.map(({ name }) => name).join(" "));
+    texts.push(...attributes.map(({ name, value }) => name + "=" + plain(value)));
+    if (!node.hasAttribute("data-form")) for (const child of node.childNodes) walk(child, depth + 1);
+  };
+  walk(new DOMParser().parseFromString(markup, "text/html").documentElement, 0);
+  return { skeleton, texts };
+}`;
+
+async function read(shop: Shop, path: string, name: string): Promise<Reading> {
+  await shop.rename(name);
+  const { status, text } = await openPage(service, path, shop);
+  assert.equal(status, path.endsWith(REFUSED) ? 400 : 200, path);
+  return parser.evaluate<Reading>(`(${READ})(${JSON.stringify(text)})`);
+}
+
+const REFUSED = "-none";
+
+/** Every page, and a report of each selection of the text at that place. */
+function pathsOf(texts: readonly string[]): string[] {
+  const text = (index: number): string => encodeURIComponent(texts[index % texts.length] ?? "");
+  const breakdowns = ["vendor", "product", "sku", "family", "analytics_category"];
+  return [
+    ...PAGES.map(({ path }) => `${path}?${MONTHS}`),
+    `/report?${MONTHS}&reportSection=reasons`,
+    ...breakdowns.map((by) => `/report?${MONTHS}&reportSection=breakdown&breakdownBy=${by}`),
+    ...["sku", "product_group"].map((type) => `/products?type=${type}`),
+    `/sale-events?${MONTHS}&page=2`,
+    ...texts.flatMap((_, index) => [
+      `/report?${MONTHS}&${selection(text(index), index)}&saleEvent=event-${index}`,
+      `/products?q=${text(index)}&vendor=nobody`,
+    ]),
+    `/cohorts?${MONTHS}&product_group_type=family&product_group_key=${text(0)}`,
+    `/leaderboards/return-rate?vendor=${text(1)}`,
+    `/report?${MONTHS}&sku=${text(2)}${REFUSED}`,
+  ];
+}
+
+function selection(text: string, index: number): string {
+  const forms = [
+    `sku=${text}`,
+    `product_gid=${encodeURIComponent(`gid://import/Product/${index}`)}`,
+    `product_group_type=family&product_group_key=${text}`,
+    `vendor=${text}`,
+  ];
+  return forms[index % forms.length] ?? "";
+}
+
+/** Words of letters alone, so that nothing reads them as anything else; none begins another. */
+const harmless = (number: number): string =>
+  `Harmless ${String.fromCodePoint(0x61 + (number % 26), 0x61 + Math.floor(number / 26))} words`;
+
+for (let start = 0; start < STORE_TEXTS.length; start += TEXTS_PER_STORE) {
+  const hostile = STORE_TEXTS.slice(start, start + TEXTS_PER_STORE);
+  test(`texts ${start + 1} to ${start + hostile.length} of the corpus stay texts on every page`, async (context) => {
+    if (missing !== undefined) return context.skip(missing);
+    const plain = hostile.map((_, index) => harmless(start + index));
+    const [ofHostile, ofPlain] = [await open(hostile), await open(plain)];
+    const meant = (text: string): string =>
+      plain
+        .reduce((all, word, index) => all.replaceAll(word, () => hostile[index] ?? ""), text)
+        .replaceAll(ofPlain.tenant.shopDomain, ofHostile.tenant.shopDomain);
+    const paths = pathsOf(hostile);
+    for (const [number, plainPath] of pathsOf(plain).entries()) {
+      const [path = "", index] = [paths[number], number % hostile.length];
+      const is = await read(ofHostile, path, hostile[index] ?? "");
+      const ought = await read(ofPlain, plainPath, plain[index] ?? "");
+      assert.deepEqual(is.skeleton, ought.skeleton, path);
+      assert.deepEqual(is.texts.toSorted(), ought.texts.map(meant).toSorted(), path);
+    }
+  });
+}

@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import { parse } from "csv-parse/sync";
+import type { Browser, Page } from "playwright-core";
+import { PAGES } from "../src/console/registry.ts";
+import { startChromium } from "./docs-chromium.ts";
+import { startConsoleDemo } from "./support/console-demo.ts";
+import type { ConsoleDemo } from "./support/console-demo.ts";
+import { makeUserLink } from "./support/console-person.ts";
+
+/** What people do in the console, in a real browser, on the demo store. */
+
+let started: ConsoleDemo;
+let browser: Browser;
+let missing: string | undefined;
+let home: string;
+/** Path of the workspace. */
+let place: string;
+
+before(async () => {
+  const found = await startChromium();
+  if ("reason" in found) {
+    missing = found.reason;
+    return;
+  }
+  browser = found;
+  started = await startConsoleDemo();
+  home = `http://localhost:${new URL(started.service.address).port}`;
+  place = `/w/${started.demo.domain}`;
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (started as ConsoleDemo | undefined)?.stop();
+});
+
+/** A browser of one's own, signed in by a pasted link; what it must not do is collected and fails the test. */
+async function signedIn(
+  context: TestContext,
+  options: { javaScriptEnabled: boolean },
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  if (missing !== undefined) return context.skip(missing);
+  const own = await browser.newContext({ ...options, permissions: ["clipboard-read", "clipboard-write"] });
+  const problems: string[] = [];
+  const page = await own.newPage();
+  page.on("console", (message) => {
+    // Chromium reports what it has cleared.
+    if (!message.text().startsWith("Clear-Site-Data")) problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(error.message));
+  own.on("request", (request) => {
+    if (!request.url().startsWith(`${home}/`)) problems.push(`asked ${request.url()}`);
+  });
+  own.on("response", (response) => {
+    if (response.status() >= 400) problems.push(`${response.status()} ${response.url()}`);
+  });
+  try {
+    const { link } = await makeUserLink(started.service, {
+      name: "Merchandiser",
+      shopDomain: started.demo.domain,
+    });
+    await page.goto(`${home}/enter`);
+    await page.getByLabel("Paste your link").fill(link);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(home + place);
+    await use(page);
+    assert.deepEqual(problems, []);
+  } finally {
+    await own.close();
+  }
+}
+
+/** The exact value of a figure, as the API has it. */
+const exact = (page: Page, from: string): Promise<string | null> =>
+  page.locator(`data[data-from="${from}"]`).first().getAttribute("value");
+
+const heading = async (page: Page): Promise<string> =>
+  (await page.getByRole("heading", { level: 1 }).innerText()).trim();
+
+const parameters = (page: Page): Record<string, string> =>
+  Object.fromEntries(new URL(page.url()).searchParams);
+
+const show = (page: Page) => page.getByRole("button", { name: "Show" }).click();
+
+/** By the navigation, to another page. */
+const go = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+
+test("without JavaScript: from the overview to why the bad batch came back, in one click", async (context) => {
+  await signedIn(context, { javaScriptEnabled: false }, async (page) => {
+    const { sku, title, cohortMonth } = started.demo.store.badBatch;
+    assert.equal(await heading(page), "Overview");
+    const look = page.locator(".look");
+    await look.getByRole("link", { name: new RegExp(`^Return rate of ${sku} jumped`, "u") }).click();
+    assert.equal(await heading(page), title);
+    assert.deepEqual(parameters(page), { sku, start_month: cohortMonth, end_month: cohortMonth });
+    const reasons = page.locator("#report-reasons");
+    assert.match(await reasons.locator(".chart-title").innerText(), /“Defective” is the reason given most/u);
+    assert.equal(await reasons.locator("tbody th").first().innerText(), "Defective");
+  });
+});
+
+test("without JavaScript: months, filters, cohorts, a leaderboard and a file", async (context) => {
+  await signedIn(context, { javaScriptEnabled: false }, async (page) => {
+    await go(page, "Report");
+    assert.equal(await heading(page), "The whole store");
+    const rolling = await exact(page, "report/summary/return_rate");
+
+    await page.getByRole("link", { name: /^3 months to / }).click();
+    const { start_month: first, end_month: last } = parameters(page);
+    assert.equal(await exact(page, "report/meta/start_month"), first);
+    assert.equal(await page.getByLabel("First month of orders").inputValue(), first);
+    assert.equal(await page.getByLabel("Last month of orders").inputValue(), last);
+
+    await page.getByLabel("Returned within").selectOption("90d");
+    await page.getByLabel("Include open months").check();
+    await show(page);
+    assert.deepEqual(parameters(page), {
+      start_month: first,
+      end_month: last,
+      window: "90d",
+      include_incomplete: "true",
+    });
+    assert.equal(await page.getByLabel("Returned within").inputValue(), "90d");
+    assert.equal(await exact(page, "report/window_days"), "90");
+    assert.ok(await page.getByText("Open months are included: their rates can still rise.").isVisible());
+    const whole = await exact(page, "report/summary/return_rate");
+    assert.notEqual(whole, rolling);
+
+    await page.getByRole("link", { name: "Newest 12 complete months" }).click();
+    assert.deepEqual(parameters(page), { window: "90d", include_incomplete: "true" });
+
+    await go(page, "Cohorts");
+    const heat = page.locator("table.heat");
+    const rows = await heat.locator("tbody tr").count();
+    assert.equal(rows, 13, "12 months and all of them together");
+    await page.getByLabel("Include open months").check();
+    await show(page);
+    assert.equal(parameters(page)["include_incomplete"], "true");
+
+    await go(page, "Highest costs");
+    const costliest = page.locator("main tbody tr").first().locator("th a");
+    const name = await costliest.locator(".name").innerText();
+    await costliest.click();
+    assert.equal(await heading(page), name);
+  });
+});
+
+const TOTALS = [
+  "sold_units",
+  "returned_units",
+  "return_rate",
+  "refunded_amount",
+  "return_label_cost",
+  "returns_cost",
+];
+
+test("without JavaScript: the file has the page's totals, and signing out ends the session", async (context) => {
+  await signedIn(context, { javaScriptEnabled: false }, async (page) => {
+    await go(page, "Report");
+    const link = page.getByRole("link", { name: "Download these figures as CSV" }).first();
+    const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+    const text = await readFile(await download.path(), "utf8");
+    const rows = parse<Record<string, string>>(text, { columns: true });
+    const valueOf = (metric: string): string | undefined =>
+      rows.find((row) => row["section"] === "summary" && row["metric"] === metric)?.["value"];
+    for (const metric of TOTALS) {
+      const value = await exact(page, `report/summary/${metric}`);
+      assert.ok(value !== null && value !== "null", metric);
+      assert.equal(valueOf(metric), value, metric);
+    }
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(`${home}/sign-in`);
+    await page.goto(home + place);
+    assert.equal(page.url(), `${home}/sign-in`);
+  });
+});
+
+test("with JavaScript: a readout moves by keyboard, and Copy copies the request", async (context) => {
+  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
+    await go(page, "Report");
+    const trend = page.locator("#report-trend");
+    const slider = trend.getByRole("slider", { name: "Month" });
+    await slider.focus();
+    const seen = new Set<string>();
+    for (const key of ["Home", "ArrowRight", "End"]) {
+      await page.keyboard.press(key);
+      const row = Number(await slider.inputValue());
+      const cells = await trend.locator("tbody tr[data-x]").nth(row).locator("data").allTextContents();
+      const told = await slider.getAttribute("aria-valuetext");
+      assert.ok(cells.length > 0);
+      for (const cell of cells) assert.ok(told?.includes(oneLine(cell)), `${told} has ${cell}`);
+      seen.add(told ?? "");
+    }
+    assert.equal(seen.size, 3);
+
+    const box = page.locator(".api-box");
+    await box.locator("summary").click();
+    for (const form of ["curl", "mcp", "query", "client"]) {
+      const code = box.locator(`[data-request="report"] [data-form="${form}"]`);
+      const written = await code.textContent();
+      const button = code.locator("xpath=../..").getByRole("button");
+      await button.click();
+      await button.filter({ hasText: "Copied" }).waitFor();
+      assert.equal(await page.evaluate("navigator.clipboard.readText()"), written, form);
+    }
+  });
+});
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/gu, " ").trim();
+
+test("with JavaScript: no page says anything to the console, asks another host or breaks its policy", async (context) => {
+  await signedIn(context, { javaScriptEnabled: true }, async (page) => {
+    const reports: string[] = [];
+    await page.exposeFunction("reportViolation", (text: string) => reports.push(text));
+    await page.addInitScript(
+      "addEventListener('securitypolicyviolation', (event) => reportViolation(event.violatedDirective + ' ' + event.blockedURI))",
+    );
+    for (const { path } of PAGES) {
+      const answer = await page.goto(`${home}${place}${path}`);
+      assert.equal(answer?.status(), 200, path);
+    }
+    assert.deepEqual(reports, []);
+  });
+});
