@@ -66,7 +66,7 @@ test("an early warning says how many came back against how many were expected, w
     assert.ok(words.includes(phrase), `${phrase}: ${words}`);
   assert.match(
     unescaped(text),
-    /\/report\?sku=LAMP-1&start_month=2026-05&end_month=2026-06&include_incomplete=true"/u,
+    /\/report\?sku=LAMP-1&start_month=2026-05&end_month=2026-06&include_incomplete=true&reportSection=reasons"/u,
   );
 });
 
@@ -117,7 +117,7 @@ test("a plan without the full ranking or without export acts as in the API, and 
   assert.equal((await open("/export/report.csv?start_month=2026-01&end_month=2026-02", of)).status, 403);
 });
 
-test("without label costs a cost is called refunds alone, and no label is shown as 0", async () => {
+test("without label costs a cost is called refunds only, and no label is shown as 0", async () => {
   const own = await createTenant(service.database);
   await seedSmallStore(service.database, own.shopKey);
   const of = await readerOf(own);
@@ -129,7 +129,7 @@ test("without label costs a cost is called refunds alone, and no label is shown 
     own.shopKey,
   ]);
   const { text } = await open("/leaderboards/return-cost", of);
-  assert.match(text, /Refunds alone: return labels are not included/u);
+  assert.match(text, /Refunds only: return labels are not included/u);
   assert.doesNotMatch(text, /total_return_label_cost/u);
 });
 

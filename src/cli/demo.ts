@@ -14,7 +14,7 @@ import type { Terminal } from "./terminal.ts";
 export type CreatedDemo = {
   token: string;
   tokenFile: string;
-  /** What the requests below show, as part of a sentence. */
+  /** What the requests below show, as a sentence without its end. */
   story: string;
   /** Paths with queries that return data. */
   requests: string[];

@@ -16,11 +16,10 @@ export const USER: CommandGroup = {
       name: "link",
       summary: "Print a link that signs a person in to the console, once, within 10 minutes.",
       options: {
-        "--name <name>":
-          "whose link it is; made when there is nobody of that name (default: the first operator)",
+        "--name <name>": "who signs in; a new name makes a new person (default: the first operator)",
         "--workspace <domain>": "also make the person an owner of this workspace",
       },
-      examples: ["./returns user link", 'open "$(./returns user link --name Ada --workspace shop.example)"'],
+      examples: ["./returns user link", 'open "$(./returns user link --name NAME --workspace shop.example)"'],
       run: async (session: CommandSession, options: LinkOptions) => {
         const { config, database, terminal } = session;
         if (!config.hasConsole) throw impossible("The console is off: CONSOLE is set to off.");

@@ -47,9 +47,9 @@ export async function printWelcome(
     Workspaces: workspaces.length,
     ...(tokenFile === null ? {} : { "Demo token": `in ${tokenFile}` }),
   });
-  const hint =
-    linkText(link) + hintText({ address, demo, requests, tokenFile, hasWorkspace: workspaces.length > 0 });
-  terminal.print(document, `\nReturns Analytics API ${VERSION}\n\n${indent(facts)}${hint}\n`);
+  const hint = hintText({ address, demo, requests, tokenFile, hasWorkspace: workspaces.length > 0 });
+  const text = `${linkText(link)}\n${indent(facts)}${hint}`;
+  terminal.print(document, `\nReturns Analytics API ${VERSION}\n${text}\n`);
 }
 
 /**
@@ -66,7 +66,7 @@ async function makeLink(
 
 function linkText(link: UserLink | null): string {
   if (link === null) return "";
-  return `\nOpen the console with this link; it works once, for 10 minutes ("./returns user link" makes another):\n\n  ${link.link}\n`;
+  return `\nSee your returns in a browser: open this link. It works once, for 10 minutes; "./returns user link" prints another.\n\n  ${link.link}\n`;
 }
 
 type HintFacts = {
@@ -80,8 +80,8 @@ type HintFacts = {
 function hintText({ address, demo, requests, tokenFile, hasWorkspace }: HintFacts): string {
   if (demo !== null) {
     return (
-      `\nThe token of the demo workspace, shown this once:\n\n  ${demo.token}\n\n` +
-      `Try these; ${demo.story}:\n\n${requests.map((request) => `${request}\n`).join("")}`
+      `\nFor programs, the token of the demo workspace, shown this once:\n\n  ${demo.token}\n\n` +
+      `Three requests to paste. ${demo.story}:\n\n${requests.map((request) => `${request}\n`).join("")}`
     );
   }
   if (tokenFile !== null) {

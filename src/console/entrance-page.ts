@@ -16,7 +16,7 @@ export const ENTER: StatePage = {
       </p>
       <button>Sign in</button>
     </form>
-    <p>The link works once, within 10 minutes of being made.</p>`,
+    <p>The link works once, for 10 minutes. <code>./returns user link</code> prints another.</p>`,
 };
 
 export const NO_SIGN_IN: StatePage = {
@@ -40,10 +40,10 @@ export const SIGN_IN: StatePage = {
 };
 
 const REFUSED_LINKS = {
-  unknown: "This is no link of this installation.",
+  unknown: "This installation does not know this link.",
   used: "This link has been used already.",
   expired: "This link has expired.",
-  disabled: "The person of this link may not sign in any more.",
+  disabled: "This person can no longer sign in.",
 } as const;
 
 /** Why a link did not sign anybody in. */
@@ -85,7 +85,8 @@ export function otherHost(publicOrigin: string | null, port: number): StatePage 
 
 function loopbackRemedies(port: number): Html {
   return html`<p>
-      Without https it answers on the machine that it runs on alone, so that nobody on the way reads along.
+      Without https the console answers only on the machine that it runs on, because others on the network
+      could read along.
     </p>
     <ul>
       <li>On that machine, open <a href="http://localhost:${port}/">http://localhost:${port}/</a>.</li>

@@ -99,7 +99,8 @@ export function broken(requestId: string): StatePage {
     title: "Something went wrong",
     body: html`<h1>Something went wrong</h1>
       <p>
-        It is not your doing. If it goes on, tell whoever runs this installation the id of this request:
+        This is a fault of the service, not of what you did. If it happens again, give whoever runs this
+        installation the id of this request:
         <code>${requestId}</code>
       </p>`,
   };

@@ -10,6 +10,7 @@ const PROJECT_FOLDER = join(import.meta.dirname, "..", "..");
 
 /** In reading order: the address under /docs/ and the file that holds it. */
 const FILES: readonly (readonly [slug: string, file: string])[] = [
+  ["console", "docs/guides/console.md"],
   ["getting-started", "docs/guides/getting-started.md"],
   ["your-data", "docs/guides/your-data.md"],
   ["numbers", "docs/guides/numbers.md"],

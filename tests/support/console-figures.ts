@@ -84,7 +84,7 @@ const KNOWN_WORDS: readonly RegExp[] = [
   // The level of every interval is a rule (M12).
   /95 % interval/gu,
   // The threshold of early warnings is a rule (M17).
-  /the warning is given from 0\.1 % down/gu,
+  /warning [^.]{0,30}0\.1 %/gu,
 ];
 
 /** Nothing but figures, drawings, choices, written requests and the API's own texts looks like a rate or an amount. */

@@ -152,7 +152,7 @@ test("timing and sale event say what they found", () => {
   assert.equal(textOf(titleOf(sale)), "Too small: 7.2 % came back, against 4.2 % in the baseline");
   assert.match(
     textOf(sale),
-    /The difference is \+3\.0 points: the intervals overlap, so chance may explain it/u,
+    /The difference is \+3\.0 points: chance may explain it, because the likely ranges \(95 % intervals\) overlap/u,
   );
 });
 

@@ -32,10 +32,10 @@ export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled
   if (usual === false)
     return html`${rate} of what was sold in ${curveName(answer, curve)} came back within ${days}`;
   if (side === 0)
-    return html`${curveName(answer, curve)} ripens as months do: ${rate} came back within ${days}, ${usual} of
-    complete months`;
+    return html`${curveName(answer, curve)} comes back as usual: ${rate} within ${days}, against ${usual} in complete
+    months`;
   return html`${side > 0 ? "More" : "Less"} than usual comes back from ${curveName(answer, curve)}: ${rate}
-  within ${days}, against ${usual} of complete months`;
+  within ${days}, against ${usual} in complete months`;
 }
 
 /** The months that bring back more than complete months did at the same age, beyond chance. */
@@ -51,7 +51,7 @@ export function heatFinding(answer: ApiAnswer, months: readonly Curve[], pooled:
   );
   const newest = off.at(-1);
   if (newest !== undefined && off.length > MOST_NAMES) {
-    return html`Several months bring back more than complete months did at the same age, the newest of them
+    return html`Several months bring back more than complete months did at the same age; the newest is
     ${curveName(answer, newest)}`;
   }
   if (off.length === 0) return html`No month brings back more than complete months did at the same age`;

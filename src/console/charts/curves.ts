@@ -32,8 +32,7 @@ export function curvesChart({ answer, exportHref }: ChartInput): Html {
     id: `${answer.name}-curves`,
     title: curvesFinding(answer, drawn, pooled),
     summary: html`Share of what was sold in a month that had come back by each age. A curve ends where its
-    month is still
-    open.${
+    month is still open. Later ages count fewer complete months, so their line can fall.${
       windowDays !== null &&
       html` The dashed line marks the window of ${figure(answer, "window_days", days)}.`
     }`,
@@ -46,7 +45,7 @@ export function curvesChart({ answer, exportHref }: ChartInput): Html {
       })),
       pooled !== undefined && {
         swatch: html`${boxSwatch("usual-band")}${lineSwatch("curve usual")}`,
-        text: "complete months together, with 95 % interval",
+        text: "complete months together, with their likely range (95 % interval)",
       },
     ],
     table: tableOf(answer, all, ages, lastAge),

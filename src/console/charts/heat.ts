@@ -23,7 +23,7 @@ const DARKEST = 2;
 export function heatTable({ answer, exportHref }: ChartInput): Html {
   const { months, pooled, ages } = readCurves(answer);
   if (months.length === 0)
-    return nothingToDraw("Nothing was sold in these months, so there are no cohorts to compare.");
+    return nothingToDraw("Nothing was sold in these months, so there are no months to compare.");
   const id = `${answer.name}-heat`;
   const windowDays = valueAt(answer, "window_days") as number | null;
   const edge = windowDays === null ? -1 : ages.findLastIndex((age) => age <= windowDays);
@@ -48,7 +48,7 @@ export function heatTable({ answer, exportHref }: ChartInput): Html {
           <tr>
             <th scope="col">Month</th>
             ${ages.map((_, index) => html`<th scope="col" class="${index === edge ? "edge" : ""}">${figure(answer, `${head.agesPath}/${index}/age_days`, days)}</th>`)}
-            <th scope="col">Sold</th>
+            <th scope="col">Units sold</th>
           </tr>
         </thead>
         <tbody>
@@ -64,13 +64,13 @@ ${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[inde
       <li>
         <span class="heat-key" aria-hidden="true"
           >${SHADES.map((shade) => html`<span class="heat-${shade}"></span>`)}</span
-        ><span>less → more than complete months of the same age</span>
+        ><span>less → more came back than in complete months at the same age</span>
       </li>
       <li>
         <span class="heat-key" aria-hidden="true"><span class="hatched"></span></span
         ><span>still open, can rise</span>
       </li>
-      ${pooled && html`<li><span>▲ ▼ beyond chance: the 95 % intervals do not meet</span></li>`}
+      ${pooled && html`<li><span>▲ ▼ more than chance explains: the likely ranges (95 % intervals) do not meet</span></li>`}
     </ul>
     ${Boolean(exportHref) && html`<p class="chart-export"><a href="${exportHref}" download="">Download these figures as CSV</a></p>`}
   </figure>`;

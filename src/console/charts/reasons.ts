@@ -36,7 +36,7 @@ export function reasonsChart({
         <tr>
           <th scope="col">Reason</th>
           <td></td>
-          <th scope="col">Units</th>
+          <th scope="col">Units returned</th>
           <th scope="col">Share</th>
         </tr>
       </thead>

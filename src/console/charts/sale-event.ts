@@ -40,11 +40,9 @@ export function saleEventChart({ answer, exportHref }: ChartInput): Html {
       : null,
     isShort: true,
     axisLabel: "Return rate with its 95 % interval",
-    legend: [
-      overlapOf(sides) !== null && { swatch: boxSwatch("overlap"), text: "where the intervals overlap" },
-    ],
+    legend: [overlapOf(sides) !== null && { swatch: boxSwatch("overlap"), text: "where the ranges overlap" }],
     table: table(
-      ["Period", "Return rate", "95 % interval", "Sold", "Returned", "Days", "From", "To"],
+      ["Period", "Return rate", "95 % interval", "Units sold", "Units returned", "Days", "From", "To"],
       sides.map(({ name, path }) => ({
         head: name,
         cells: [
@@ -110,9 +108,9 @@ function differenceOf(
   { event, baseline_period: baseline, return_rate_change: change }: SaleEvent,
 ): Html {
   if (change === null || event.sold_units === 0 || baseline.sold_units === 0)
-    return html`There is nothing to compare.`;
+    return html`One side sold nothing, so there is nothing to compare.`;
   const words = differ(event, baseline)
-    ? "more than chance explains: the intervals do not meet"
-    : "the intervals overlap, so chance may explain it";
+    ? "more than chance explains, because the likely ranges (95 % intervals) do not meet"
+    : "chance may explain it, because the likely ranges (95 % intervals) overlap";
   return html`The difference is ${figure(answer, "sale_event/return_rate_change", points)}: ${words}.`;
 }

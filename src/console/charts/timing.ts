@@ -33,7 +33,7 @@ export function timingChart({ answer, exportHref }: ChartInput): Html {
     axisLabel: "Days from order to return",
     legend: [
       { swatch: boxSwatch("series-1"), text: "share of these days" },
-      { swatch: lineSwatch("running", dotSwatch("running-dot")), text: "share up to and with these days" },
+      { swatch: lineSwatch("running", dotSwatch("running-dot")), text: "share up to the end of these days" },
     ],
     table: tableOf(answer, buckets),
     readout: "Days",
@@ -78,7 +78,7 @@ function tableOf(answer: ApiAnswer, buckets: readonly Bucket[]): Html {
   const { middle } = columns(buckets.length);
   const half = halfIndex(buckets);
   return table(
-    ["Days", "Units", "Share", "Share up to here"],
+    ["Days", "Units returned", "Share", "Share up to here"],
     buckets.map(({ to_day: to }, index) => {
       const path = `timing_buckets/${index}`;
       const end = to === null ? " or more" : html`–${figure(answer, `${path}/to_day`, count)}`;

@@ -17,8 +17,8 @@ export function trendTable(answer: ApiAnswer, months: readonly TrendMonth[]): Ht
       "Return rate",
       "95 % interval",
       ...(hasOutlook ? ["Outlook"] : []),
-      "Sold",
-      "Returned",
+      "Units sold",
+      "Units returned",
       "Month is",
     ],
     months.map((row) => ({

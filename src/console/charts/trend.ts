@@ -51,14 +51,14 @@ function legendOf(answer: ApiAnswer, sold: readonly TrendMonth[]): (LegendItem |
   const expected = sold.find((row) => row.outlook !== null);
   return [
     { swatch: lineSwatch("rate", dotSwatch("dot")), text: "return rate" },
-    { swatch: boxSwatch("band"), text: "95 % interval" },
+    { swatch: boxSwatch("band"), text: "likely range (95 % interval)" },
     sold.some((row) => row.is_complete === false) && {
       swatch: lineSwatch("rate open", dotSwatch("dot open")),
       text: "still open, can rise",
     },
     expected !== undefined && {
       swatch: whisker("15", "1", "13", "7"),
-      text: html`outlook: where it ends,
+      text: html`outlook: where the month is likely to end,
       ${figure<number>(answer, `${expected.path}/outlook/level`, wholePercent)} of the time`,
     },
   ];
@@ -84,5 +84,5 @@ function summaryOf(answer: ApiAnswer): Html {
     so they look better than they will.`;
   }
   return html`Share of the units sold in a month that came back within ${figure(answer, "window_days", days)}
-  of the order.`;
+  of the order. The band is the likely range of each rate: the 95 % interval, wide where few units were sold.`;
 }

@@ -26,7 +26,7 @@ export const alerts = definePage<Alerts>({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
-        What comes back more than it did, and what happened to the data. The newest first, by day in UTC.
+        What comes back more than before, and what happened to the data. Newest first; days are in UTC.
       </p>
       ${form(call)} ${feed(answer, call)}`,
   }),
@@ -73,7 +73,7 @@ function nothing(call: PageCall): Html {
   return isFiltered
     ? html`<p class="banner">No alert is about that. <a href="${call.href(PATH)}">Show all alerts</a></p>`
     : html`<p class="banner">
-        No alert yet. One appears when something comes back more than it did, when a month is complete, and
-        when a connection stops.
+        No alert yet. One appears when something comes back more than before, when a month is complete, and when
+        a connection stops.
       </p>`;
 }

@@ -72,8 +72,8 @@ function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: Pa
     title: `${TITLE}: ${selection.title}`,
     body: html`<h1>${TITLE}: ${selection.title}</h1>
       <p class="lead">
-        ${selection.detail !== null && html`${selection.detail} · `}How the orders of each month from ${monthRange(answer)} came back as they aged. Along a row a month ripens; down a
-        column months of the same age compare.
+        ${selection.detail !== null && html`${selection.detail} · `}A cohort is the orders of one month: here ${monthRange(answer)}. A row follows one month: what share had come back 7, 14, 30 and more days after the
+        order. Read down a column to compare months at the same age.
       </p>
       <p>
         <a href="${call.href("/report", months.isPinned ? state : rolling)}">Report of the same selection</a> ·

@@ -5,7 +5,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, month, percent } from "../format.ts";
-import { monthsOf } from "../months.ts";
+import { newestMonths } from "../months.ts";
 import type { MonthRange, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
@@ -18,6 +18,8 @@ import { summaryFigures } from "../views/report/summary.ts";
 
 /** Alerts shown; the rest are a link away. */
 const MOST_ALERTS = 3;
+/** Of these the early warnings come first. */
+const ALERTS_READ = 20;
 
 type Report = ApiAnswer<BodyOf<"report">>;
 type OverviewData = {
@@ -36,13 +38,13 @@ export const overview = definePage<OverviewData>({
   role: "viewer",
   link: "Overview",
   data: async (call) => {
-    const { range, year } = await monthsOf(call, "worst_by_rate");
-    if (range === null || year === null) return null;
+    const { range, year } = await newestMonths(call, "worst_by_rate");
+    if (range === null) return null;
     const [report, trend, byCost, alerts] = await Promise.all([
       call.read("report", "report", range),
       call.read("trend", "report", { ...withOpenMonths(range, year), reportSection: "trend" }),
       call.read("worst_by_cost", "return-cost-leaderboard", { ...range, limit: 5 }),
-      call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: MOST_ALERTS }),
+      call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: ALERTS_READ }),
     ]);
     return { report, trend, byRate: year, byCost, alerts };
   },
@@ -88,9 +90,11 @@ function alertList(alerts: Alerts, call: PageCall): Html {
     isEarly: alert.metadata?.["kind"] === "early_warning",
   }));
   if (items.length === 0) {
-    return html`<p>Nothing unusual was found: no early warning, and no month out of line.</p>`;
+    return html`<p>No alert yet: no early warning, and no watched product or SKU with a month out of line.</p>`;
   }
-  const ordered = items.toSorted((one, other) => Number(other.isEarly) - Number(one.isEarly));
+  const ordered = items
+    .toSorted((one, other) => Number(other.isEarly) - Number(one.isEarly))
+    .slice(0, MOST_ALERTS);
   return html`<div class="alerts">${ordered.map(({ index }) => alertLine(alerts, index, call))}</div>
     <p><a href="${call.href("/alerts")}">All alerts</a></p>`;
 }

@@ -16,7 +16,7 @@ import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
 import { cohortStateOf, hasVariants, pick } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
-import { csvHref } from "../views/csv-link.ts";
+import { csvHref, csvLink } from "../views/csv-link.ts";
 import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
@@ -65,7 +65,7 @@ export const report = definePage<ReportPage | null>({
   },
   view: (data, call) =>
     data === null
-      ? { title: "Report", body: html`<h1>Report</h1>${noCompleteMonth(call)}` }
+      ? { title: "Report", body: html`<h1>Report</h1>${noCompleteMonth(call)}${form(call, null)}` }
       : reportView(data, call),
   refused: (call) => ({ title: "Report", body: html`<h1>Report</h1>${form(call, null)}` }),
 });
@@ -90,13 +90,14 @@ function reportView(data: ReportPage, call: PageCall): View {
   return {
     title: `Report: ${selection.title}`,
     body: html`<h1>${selection.title}</h1>
-<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`vendor ${figure(own, "meta/vendor", String)} alone · `}orders of ${monthRange(own)} · <a href="${call.href("/products", withoutSelector(call))}">choose another product, SKU or group</a></p>
+<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", withoutSelector(call))}">choose another product, SKU or group</a></p>
 ${presets(call, PATH, rolling, shown, months.isPinned)}
 ${form(call, shown)}
 ${tabs("Parts of the report", tabLinks(call, months))}
 ${monthCoverage(own, "summary", call.href(PATH, { ...rolling, ...shown, include_incomplete: "true" }))}
 ${summaryFigures(own, call)}
-${sectionParts(data, call)}`,
+${sectionParts(data, call)}
+${csvLink(csvHref(call, exportStateOf(data, call)))}`,
   };
 }
 
@@ -154,10 +155,16 @@ function tabLinks(call: PageCall, { range, isPinned }: ShownMonths) {
   }));
 }
 
+/** The export holds every part, whichever is shown. */
+function exportStateOf({ months }: ReportPage, call: PageCall): Parameters {
+  return { ...stateOf(call), ...months.range, reportSection: undefined };
+}
+
 /** The parts that the answers hold, in the order of the page. */
-function sectionParts({ months, report: own, curves, variants }: ReportPage, call: PageCall): Html {
+function sectionParts(page: ReportPage, call: PageCall): Html {
+  const { report: own, curves, variants } = page;
   const { data } = own.body;
-  const exportHref = csvHref(call, { ...stateOf(call), ...months.range, reportSection: undefined });
+  const exportHref = csvHref(call, exportStateOf(page, call));
   const input = { answer: own, exportHref };
   const withCurves = data.return_curves === undefined ? curves : own;
   return html`${data.trend !== undefined && section("trend", "Return rate by month of order", trendChart(input))}
@@ -188,7 +195,10 @@ function variantsPart(answer: ApiAnswer<BodyOf<"return-cost-leaderboard">>, call
     figure(answer, `rows/${index}/return_rate`, percent),
     figure(answer, `rows/${index}/total_cost_amount`, amount),
   ]);
-  const columns = ["Sold", "Returned", "Rate", "Returns cost"].map((text) => ({ text, isNumber: true }));
+  const columns = ["Units sold", "Units returned", "Return rate", "Returns cost"].map((text) => ({
+    text,
+    isNumber: true,
+  }));
   return html`<section id="variants">
     <h2>Variants</h2>
     ${dataTable("SKUs with a returns cost, the costliest first; one without is not listed", [{ text: "SKU" }, ...columns], rows)}

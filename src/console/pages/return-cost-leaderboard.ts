@@ -91,7 +91,7 @@ function form(call: PageCall, range?: { start_month: string; end_month: string }
 function labelNote({ body }: Leaderboard): Html | null {
   if (body.data.label_costs_included) return null;
   return html`<p class="banner">
-    Refunds alone: return labels are not included, because no label source is connected and up to date.
+    Refunds only: return labels are not included, because no label source is connected and up to date.
   </p>`;
 }
 
@@ -154,7 +154,7 @@ function columns({ hasLabels, hasMargin }: Cells): Column[] {
     ...numbers(["Returns cost"]),
     { text: hasLabels ? "Refunds, then labels" : "Refunds", isDrawing: true },
     ...numbers(hasLabels ? ["Refunds", "Labels"] : []),
-    ...numbers(["Came back", "Sold", "Return rate"]),
+    ...numbers(["Units returned", "Units sold", "Return rate"]),
     ...numbers(hasMargin ? ["Margin impact"] : []),
   ];
 }

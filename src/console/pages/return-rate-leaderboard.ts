@@ -95,8 +95,8 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
       { text: "Product and SKU" },
       { text: "Return rate", isNumber: true },
       { text: "The line is the rate of all", isDrawing: true },
-      { text: "Came back", isNumber: true },
-      { text: "Sold", isNumber: true },
+      { text: "Units returned", isNumber: true },
+      { text: "Units sold", isNumber: true },
     ],
     rows,
     [

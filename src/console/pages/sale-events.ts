@@ -111,8 +111,8 @@ const COLUMNS = [
   { text: "Event above, other days below", isDrawing: true },
   { text: "In the event", isNumber: true },
   { text: "Other days", isNumber: true },
-  { text: "Came back", isNumber: true },
-  { text: "Sold", isNumber: true },
+  { text: "Units returned", isNumber: true },
+  { text: "Units sold", isNumber: true },
 ];
 
 function eventList(data: Exclude<Events, null>, call: PageCall): Html {
@@ -134,7 +134,7 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
     ${form(call)}
     ${
       rows.length > 0 &&
-      dataTable("Sale events, the newest first; rates with their 95 % intervals", COLUMNS, rows)
+      dataTable("Sale events, newest first; below each rate its likely range (95 % interval)", COLUMNS, rows)
     }
     ${morePages(total, call)}`;
 }

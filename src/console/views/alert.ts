@@ -1,8 +1,8 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { valueAt } from "../figure.ts";
+import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { month } from "../format.ts";
+import { day, month } from "../format.ts";
 import type { BodyOf, PageCall, Parameters } from "../page.ts";
 import { pick } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
@@ -31,7 +31,8 @@ export function alertLine(answer: Alerts, index: number, call: PageCall): Html {
   const report = reportOf(alert.metadata ?? {});
   return html`<article class="alert brief ${alert.severity}">
     <p class="severity">
-      ${severityMark(alert.severity)} ${kindText(alert.category, valueAt(answer, `${index}/metadata/kind`))}
+      ${severityMark(alert.severity)} ${kindText(alert.category, valueAt(answer, `${index}/metadata/kind`))} ·
+      ${figure(answer, `${index}/created_at`, day)}
     </p>
     <h3>
       ${report === null ? alert.title : html`<a href="${call.href("/report", report.parameters)}">${alert.title}</a>`}
@@ -73,7 +74,10 @@ function reportOf(metadata: Record<string, unknown>): { parameters: Parameters; 
   const { ordered_from: from, ordered_to: to, cohort_month: single } = known;
   if (from !== undefined && to !== undefined) {
     const range = { start_month: from.slice(0, 7), end_month: to.slice(0, 7) };
-    return { parameters: { ...selector, ...range, include_incomplete: true }, text: "See why in its report" };
+    return {
+      parameters: { ...selector, ...range, include_incomplete: true, reportSection: "reasons" },
+      text: "See why in its report",
+    };
   }
   if (single !== undefined) {
     const parameters = { ...selector, start_month: single, end_month: single };

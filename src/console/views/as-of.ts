@@ -4,6 +4,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { instant, month } from "../format.ts";
+import { RESOLVING_REQUEST } from "../months.ts";
 
 type Source = { source: string; status: string | null; stale: boolean };
 
@@ -11,7 +12,7 @@ type Source = { source: string; status: string | null; stale: boolean };
 export function asOf(answers: readonly ApiAnswer[], { workspace }: MemberAdmission): Html | null {
   const answer = answers[0];
   if (answer === undefined) return null;
-  const counting = answers.find((each) => completePath(each) !== null);
+  const counting = mainAnswer(answers);
   return html`<p class="as-of">
       Orders as of
       ${figure(answer, "meta/freshness/data_updated_at", instant, "no data yet")}${
@@ -19,6 +20,17 @@ export function asOf(answers: readonly ApiAnswer[], { workspace }: MemberAdmissi
       }
     </p>
     ${staleBanners(answer)}`;
+}
+
+/**
+ * The answer that says which months are complete for what the page shows: not the one that only resolved its months, unless
+ * it is the only one. Ever has no complete months.
+ */
+function mainAnswer(answers: readonly ApiAnswer[]): ApiAnswer | undefined {
+  const own = answers.filter(({ name }) => name !== RESOLVING_REQUEST);
+  const isEver = own.some((each) => valueAt(each, "meta/window") === "lifetime");
+  if (isEver) return undefined;
+  return [...own, ...answers].find((each) => completePath(each) !== null);
 }
 
 /** Of when the figures are and within which window, for the foot of printed pages; the address says the rest. */
@@ -29,11 +41,12 @@ export function printedFooter(
 ): string {
   const [answer] = answers;
   const updatedAt = answer === undefined ? null : valueAt(answer, "meta/freshness/data_updated_at");
-  const windows = answers.map((each) => valueAt(each, "window_days"));
-  const windowDays =
-    windows.find((days): days is number => typeof days === "number") ?? workspace.primaryWindowDays;
+  const main = mainAnswer(answers);
+  const isEver = answers.some((each) => valueAt(each, "meta/window") === "lifetime");
+  const windowDays = (main === undefined ? null : windowDaysOf(main)) ?? workspace.primaryWindowDays;
+  const windowText = isEver ? "returns however late" : `returns within ${windowDays} days of the order`;
   const asOfText = typeof updatedAt === "string" ? ` · orders as of ${instant(updatedAt) as string}` : "";
-  return `${address}${asOfText} · returns within ${windowDays} days of the order`;
+  return `${address}${asOfText} · ${windowText}`;
 }
 
 /** The windows that are not the workspace's own; only reports count them out as days. */
@@ -41,12 +54,14 @@ const WINDOW_DAYS: Readonly<Record<string, number>> = { "30d": 30, "90d": 90 };
 
 function completeText(answer: ApiAnswer, primaryWindowDays: number): Html {
   const path = completePath(answer) as string;
-  const windowDays =
-    valueAt(answer, "window_days") ??
-    WINDOW_DAYS[String(valueAt(answer, "meta/window"))] ??
-    primaryWindowDays;
-  return html` <span aria-hidden="true">·</span> months to ${figure(answer, path, month, "none")} are complete
-    for ${windowDays as number} days`;
+  return html` <span aria-hidden="true">·</span> months to ${figure(answer, path, month, "none")} are complete:
+    each order has had ${windowDaysOf(answer) ?? primaryWindowDays} days to come back`;
+}
+
+/** null = the answer is in the workspace's own window. */
+function windowDaysOf(answer: ApiAnswer): number | null {
+  const days = valueAt(answer, "window_days");
+  return typeof days === "number" ? days : (WINDOW_DAYS[String(valueAt(answer, "meta/window"))] ?? null);
 }
 
 /** Where an answer says through which month it is complete. */
@@ -64,17 +79,25 @@ function staleBanners(answer: ApiAnswer): Html[] {
     const last = figure(answer, `${path}/last_synced_at`, instant, "it never succeeded");
     return [
       html`<p class="banner warn" role="status">
-        <strong>${source} is out of date.</strong> ${status} Last success: ${last}.
+        <strong>${SOURCE_NAMES[source] ?? source} is out of date.</strong> ${status} Last success: ${last}.
       </p>`,
     ];
   });
 }
 
+const SOURCE_NAMES: Readonly<Record<string, string>> = {
+  csv: "The import of orders",
+  csv_labels: "The import of return labels",
+  shopify: "Shopify",
+  shipstation: "ShipStation",
+  loop: "Loop",
+};
+
 const STATUS_TEXTS: Readonly<Record<string, string>> = {
-  ok: "The last sync worked, but it was more than 36 hours ago.",
-  syncing: "A sync is under way.",
-  failed: "The last sync failed and is tried again.",
-  disconnected: "It is disconnected.",
+  ok: "It last brought data more than 36 hours ago.",
+  syncing: "New data is being fetched.",
+  failed: "The last attempt failed, and another one follows.",
+  disconnected: "It is disconnected, so no new data arrives.",
 };
 
 function statusText(status: string): string {

@@ -15,7 +15,7 @@ export function monthCoverage(answer: ApiAnswer, path: string, includeHref: stri
       No month of this range is complete, so nothing is counted: zeros here are no results. ${include}
     </p>`;
   }
-  if (valueAt(answer, "meta/include_incomplete") === true) {
+  if (countsOpenMonths(answer, path)) {
     return html`<p class="banner">Open months are included: their rates can still rise.</p>`;
   }
   const excluded = (valueAt(answer, `${path}/excluded_months`) ?? []) as readonly string[];
@@ -26,4 +26,12 @@ export function monthCoverage(answer: ApiAnswer, path: string, includeHref: stri
   return html`<p class="banner">
     ${names} ${excluded.length === 1 ? "is" : "are"} still open and left out. ${include}
   </p>`;
+}
+
+/** Whether open months are among those that an answer counts: they were asked for, and the range has some. */
+export function countsOpenMonths(answer: ApiAnswer, path: string): boolean {
+  if (valueAt(answer, "meta/include_incomplete") !== true) return false;
+  if (valueAt(answer, "meta/window") === "lifetime") return false;
+  const complete = valueAt(answer, `${path}/complete_through`);
+  return typeof complete !== "string" || String(valueAt(answer, "meta/end_month")) > complete;
 }

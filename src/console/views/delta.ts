@@ -3,6 +3,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, month, percent, points } from "../format.ts";
+import { countsOpenMonths } from "./coverage.ts";
 
 /**
  * How the summary's rate differs from which months before, in words and with a sign, never by colour alone; null = the
@@ -11,6 +12,10 @@ import { count, month, percent, points } from "../format.ts";
 export function rateChange(report: ApiAnswer): Html | null {
   const comparison = valueAt(report, "comparison");
   if (comparison === undefined) return null;
+  // Months that can still rise would look like good news.
+  if (countsOpenMonths(report, "summary")) return notCompared("open months can still rise");
+  if (valueAt(report, "meta/window") === "lifetime")
+    return notCompared("newer orders have had less time to come back");
   if (comparison === null) return html`<span class="delta">no complete months before to compare with</span>`;
   const change = valueAt(report, "comparison/return_rate_change");
   if (typeof change !== "number")
@@ -22,6 +27,10 @@ export function rateChange(report: ApiAnswer): Html | null {
       ${figure(report, "comparison/return_rate_change", points)}</span
     >
     from ${figure(report, "comparison/return_rate", percent)} in ${before(report)}`;
+}
+
+function notCompared(reason: string): Html {
+  return html`<span class="delta">not compared with earlier months: ${reason}</span>`;
 }
 
 /** Which months those were, and what their rate is made of. */

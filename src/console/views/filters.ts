@@ -172,7 +172,7 @@ export function presets(
     const isCurrent = isPinned && range.start_month === shown.start_month;
     return html`<li>
       <a href="${call.href(path, { ...kept, ...range })}" ${isCurrent && html` aria-current="true"`}
-        >${text} to ${month(shown.end_month)}</a
+        >${months === 1 ? html`${month(shown.end_month)} only` : html`${text} to ${month(shown.end_month)}`}</a
       >
     </li>`;
   });

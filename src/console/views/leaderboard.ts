@@ -59,5 +59,5 @@ function nothingRanked(call: PageCall, path: string): Html {
 function planNote(answer: Leaderboard, asked: string): Html {
   return Number(asked) > answer.body.meta.limit
     ? html`· your plan shows the first ${figure(answer, "meta/limit", count)} of the ranking`
-    : html`· your plan shows the first of the ranking alone`;
+    : html`· your plan shows only the first of the ranking`;
 }

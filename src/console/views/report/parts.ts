@@ -42,7 +42,7 @@ export function lifecyclePart(report: Report): Html {
   const labels = report.body.data.label_costs_included ? none : "label costs are not included";
   return html`<section id="lifecycle">
     <h2>Return requests</h2>
-    <p>In their present state, whatever the window.</p>
+    <p>Where requests to return stand today, however long ago the order was.</p>
     ${facts([
       {
         name: "Waiting for an answer",
@@ -54,7 +54,7 @@ export function lifecyclePart(report: Report): Html {
       { name: "Declined", value: figure(report, `${path}/declined_units`, count), note: "units" },
       { name: "Canceled", value: figure(report, `${path}/canceled_units`, count), note: "units" },
       {
-        name: "Known from a refund alone",
+        name: "Known only from a refund",
         value: figure(report, `${path}/refund_only_units`, count),
         note: "units",
       },
@@ -68,7 +68,8 @@ export function lifecyclePart(report: Report): Html {
 export function costsPart(report: Report, call: PageCall): Html {
   const amount = money(call.currencyCode);
   const { label_costs_included: hasLabels } = report.body.data;
-  const unmatched = hasLabels ? "known for the whole store alone" : "label costs are not included";
+  const hasUnmatched = (report.body.data.costs?.unmatched_label_cost ?? null) !== null;
+  const unmatched = hasLabels ? "known only for the whole store" : "label costs are not included";
   return html`${facts([
     { name: "Refunds", value: figure(report, "costs/refunded_amount", amount), note: "without tax" },
     {
@@ -80,7 +81,7 @@ export function costsPart(report: Report, call: PageCall): Html {
     {
       name: "Labels without a return",
       value: figure(report, "costs/unmatched_label_cost", amount, unmatched),
-      note: "charged in these months, in no figure above",
+      note: hasUnmatched ? "charged in these months; in no figure above" : null,
     },
     {
       name: "Margin impact, estimated",
@@ -123,7 +124,15 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
       figure(report, `${path}/returns_cost`, amount),
     ];
   });
-  const columns = ["Sold", "Returned", "Rate", "Likely", "Refunds", "Labels", "Returns cost"];
+  const columns = [
+    "Units sold",
+    "Units returned",
+    "Return rate",
+    "95 % interval",
+    "Refunds",
+    "Labels",
+    "Returns cost",
+  ];
   return html`<section id="breakdown">
     <h2>By ${title === "SKU" ? title : title.toLowerCase()}</h2>
     ${dataTable(
