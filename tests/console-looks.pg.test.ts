@@ -9,6 +9,7 @@ import type { DemoService } from "./docs-demo.ts";
 import { createPageStates } from "./support/console-states.ts";
 import type { PageState } from "./support/console-states.ts";
 import { execute, urlOfDatabase } from "./support/database.ts";
+import { FOCUS_ORDER } from "./support/focus-order.ts";
 import { axeViolations, focusStops, layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
 
 /** Pages as people see them: each page and each state that occurs, by width, colour scheme, medium and keyboard. */
@@ -85,8 +86,73 @@ const SIGNED_OUT: readonly PageState[] = [
 ];
 
 test("in forced colours", async (context) => {
-  await examine(context, { ...WIDE, forcedColors: "active" }, () => pages);
+  await examine(context, { ...WIDE, forcedColors: "active" }, () =>
+    pages.filter(({ name }) => SAMPLE.has(name)),
+  );
 });
+
+test("on paper: the tables open, what only a screen can do left out, and where the page is from", async (context) => {
+  await withPage(context, { width: PAPER_PX }, made?.cookie ?? "", async (page) => {
+    const found = [];
+    await page.emulateMedia({ media: "print" });
+    for (const { name, path } of pages) {
+      await page.goto(home + path);
+      for (const each of await page.locator(SCREEN_ALONE).all()) {
+        if (await each.isVisible()) found.push(`${name} prints ${await each.innerHTML()}`);
+      }
+      for (const table of await page.locator("main table").all()) {
+        if (!(await table.isVisible())) found.push(`${name} does not print all tables`);
+      }
+      const overflow = await sidewaysScroll(page);
+      if (overflow > 0) found.push(`${name} is ${overflow} px wider than paper`);
+      const origin = await page.evaluate<string>(
+        `getComputedStyle(document.documentElement).getPropertyValue("--printed")`,
+      );
+      if (!origin.startsWith(`"${home}${path} · orders as of `)) found.push(`${name}: ${origin}`);
+    }
+    assert.deepEqual(found, []);
+  });
+});
+
+/** A4 less its margins. */
+const PAPER_PX = 680;
+const SCREEN_ALONE = "nav, header, form, summary, button, input, .api-box, .presets, .tabs, .skip";
+
+for (const [path, expected] of Object.entries(FOCUS_ORDER)) {
+  test(`the Tab key goes through ${path || "the overview"} in the order of the page, and one sees where it is`, async (context) => {
+    await withPage(context, WIDE, made?.cookie ?? "", async (page) => {
+      await page.goto(home + made.smallStore + path);
+      const stops = await focusStops(page);
+      assert.deepEqual(
+        stops.map(({ name }) => name),
+        expected,
+      );
+      assert.deepEqual(
+        stops.filter(({ isMarked }) => !isMarked),
+        [],
+      );
+    });
+  });
+}
+
+test("while the database is away", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const name = new URL(demo.service.databaseUrl).pathname.slice(1);
+  const server = urlOfDatabase(demo.service.databaseUrl, "postgres");
+  await execute(server, `alter database ${name} with allow_connections false`);
+  try {
+    await execute(
+      server,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+    );
+    await examine(context, NARROW, () => pages.slice(0, 1).map((page) => ({ ...page, status: 503 })));
+  } finally {
+    await execute(server, `alter database ${name} with allow_connections true`);
+  }
+});
+
+/** Between them, every chart and kind of table. */
+const SAMPLE: ReadonlySet<string> = new Set(["overview", "report", "cohorts", "return-cost-leaderboard"]);
 
 async function examine(
   context: TestContext,

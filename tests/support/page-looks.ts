@@ -79,16 +79,20 @@ export async function focusStops(page: Page): Promise<FocusStop[]> {
   const stops: FocusStop[] = [];
   for (;;) {
     await page.keyboard.press("Tab");
-    const stop = await page.evaluate<FocusStop | null>(FOCUSED);
+    const stop = await page.evaluate<FocusStop | "same" | null>(FOCUSED);
     if (stop === null) return stops;
-    stops.push(stop);
+    if (stop !== "same") stops.push(stop);
   }
 }
 
 const FOCUSED = `(() => {
   const element = document.activeElement;
-  if (element === null || element === document.body || element.dataset.stopped === "") return null;
-  element.dataset.stopped = "";
+  if (element === null || element === document.body) return null;
+  // A control of several parts is one stop.
+  if (element.dataset.focusStop === "last") return "same";
+  if (element.dataset.focusStop !== undefined) return null;
+  for (const before of document.querySelectorAll("[data-focus-stop]")) before.dataset.focusStop = "";
+  element.dataset.focusStop = "last";
   const { outlineStyle, outlineWidth } = getComputedStyle(element);
   const { top, bottom, left, right } = element.getBoundingClientRect();
   const isInView = bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
