@@ -26,12 +26,15 @@ export function rateFigure(answer: ApiAnswer, path: string): Html {
   return figure(answer, `${path}/return_rate`, format);
 }
 
-/** "6.0–8.3 %", or why there is none. `path` leads to the interval. */
+/** "6.0–8.3 %", "< 0.1 % to 3.1 %", or why there is none. `path` leads to the interval. */
 export function intervalFigure(answer: ApiAnswer, path: string, absent = NOTHING_SOLD): Html {
   if ((valueAt(answer, path) ?? null) === null) return figure(answer, path, String, absent);
-  return html`<span class="interval"
-    >${figure<number>(answer, `${path}/low`, withoutSign)}–${figure<number>(answer, `${path}/high`, percent)}</span
-  >`;
+  const ends = [valueAt(answer, `${path}/low`), valueAt(answer, `${path}/high`)];
+  const high = figure<number>(answer, `${path}/high`, percent);
+  // "< 0.1–3.1 %" would read as one comparison.
+  return ends.some((end) => /[<>]/u.test(percent(Number(end))))
+    ? html`<span class="interval">${figure<number>(answer, `${path}/low`, percent)} to ${high}</span>`
+    : html`<span class="interval">${figure<number>(answer, `${path}/low`, withoutSign)}–${high}</span>`;
 }
 
 /** Sold units, marked where they are few. */
@@ -54,5 +57,5 @@ export function differ(one: Rate, other: Rate): boolean {
 }
 
 function withoutSign(value: number): string {
-  return (value * 100).toFixed(1);
+  return percent(value).replace(" %", "");
 }
