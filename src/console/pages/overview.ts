@@ -35,6 +35,7 @@ export const overview = definePage<OverviewData>({
   path: "",
   role: "viewer",
   link: "Overview",
+  takes: [],
   data: async (call) => {
     const { range, year } = await monthsOf(call, "worst_by_rate");
     if (range === null || year === null) return null;

@@ -14,7 +14,7 @@ import { monthsOf } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
-import { cohortStateOf, hasVariants, pick } from "../selection.ts";
+import { COHORT_STATE_NAMES, cohortStateOf, hasVariants, pick } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref } from "../views/csv-link.ts";
 import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
@@ -45,6 +45,7 @@ export const report = definePage<ReportPage | null>({
   path: PATH,
   role: "viewer",
   link: "Report",
+  takes: [...COHORT_STATE_NAMES, ...STATE_NAMES],
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;

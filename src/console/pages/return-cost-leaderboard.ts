@@ -6,6 +6,7 @@ import { count, money, percent } from "../format.ts";
 import { monthsOf } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
+import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
 import { pick } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
@@ -37,6 +38,7 @@ export const returnCostLeaderboard = definePage<Costs>({
   path: PATH,
   role: "viewer",
   link: "Highest costs",
+  takes: parameterNames("return-cost-leaderboard"),
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
