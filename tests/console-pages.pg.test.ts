@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { openPage } from "./support/console-page.ts";
 import type { Reader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
@@ -207,11 +208,42 @@ test("a refused query shows the API's sentence beside its field, and keeps all v
   assert.match(text, /<option value="0"\s+selected/u);
 });
 
-test("a name that no page takes is refused as the API refuses it", async () => {
-  for (const path of ["/leaderboards/return-rate", "/products", "/alerts"]) {
-    const { status, text } = await open(`${path}?min_sold=3`);
-    assert.equal(status, 400, path);
-    assert.match(text, /min_sold is not a parameter of/u);
+test("a name that a page does not take is refused in the API's words on every page, and nothing is shown for it", async () => {
+  for (const { path, link, takes } of REGISTERED) {
+    for (const query of ["windw=90d", "windw=", "windw=90d&windw=30d"]) {
+      const { status, text } = await open(`${path}?${query}`);
+      assert.equal(status, 400, `${path}?${query}`);
+      assert.match(text, new RegExp(`windw is not a parameter of ${link}[.;]`, "u"));
+      if (takes.includes("window")) assert.match(text, /did you mean window\?/u);
+      assert.doesNotMatch(text, /data-from="(?!meta)[^"]*\/(?!meta)/u, path);
+      assert.match(text, new RegExp(`href="/w/${tenant.shopDomain}${path}"`, "u"));
+    }
+  }
+  assert.match((await open("?windw=90d")).text, /Overview takes none\./u);
+  assert.match((await open("/cohorts?saleEvent=hats")).text, /cohorts?; Report takes it/iu);
+});
+
+test("the shared parameters are passed over where a page does not use them, as in the API", async () => {
+  const shared = "vendor=Nordwind&window=90d&include_used_variants=true";
+  for (const { path } of REGISTERED) assert.equal((await open(`${path}?${shared}`)).status, 200, path);
+  assert.equal((await open("/report?cursor=x")).status, 200);
+});
+
+test("every name that a page takes reaches the API, but for those of its own", async () => {
+  const own = new Set(["page"]);
+  const workspace = await createTenant(service.database);
+  await seedSmallStore(service.database, workspace.shopKey);
+  const reader = {
+    tenant: workspace,
+    cookie: await signInAs(service, { name: "Names", shopDomain: workspace.shopDomain }),
+  };
+  for (const { path, takes } of REGISTERED) {
+    for (const name of takes.filter((each) => !own.has(each))) {
+      // Given twice, a name is refused by whoever reads it.
+      const { status, text } = await open(`${path}?${name}=1&${name}=2`, reader);
+      assert.equal(status, 400, `${path} ${name}`);
+      assert.match(text, new RegExp(`${name} must be given once only`, "u"), `${path} ${name}`);
+    }
   }
 });
 

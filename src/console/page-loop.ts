@@ -14,6 +14,7 @@ import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import { addressOf, openCall } from "./page-call.ts";
 import type { OpenCall, OperationByName } from "./page-call.ts";
+import { createNameCheck } from "./page-names.ts";
 import { ROLES } from "./page.ts";
 import type { Page, PageFile, View } from "./page.ts";
 import { problemsOf } from "./problems.ts";
@@ -149,9 +150,12 @@ function pageSender(options: PageLoopOptions, operationOf: OperationByName) {
   };
 }
 
+const checkNames = createNameCheck(PAGES);
+
 /** A query that the API refuses shows the page's form with the API's sentences, where the page has one. */
 async function viewOf(page: Page, call: OpenCall): Promise<View & { status: number }> {
   try {
+    checkNames(page, Object.keys(call.query));
     return { status: 200, ...page.view(await page.data(call), call) };
   } catch (error) {
     const isRefusal = error instanceof ApiError && error.code === "invalid_request";

@@ -82,6 +82,8 @@ export type Page<Data = unknown> = {
   role: Role;
   /** Text of the link in the navigation; null = not listed there. */
   link: string | null;
+  /** The names that its query may hold; with any that is neither here nor shared by all endpoints, the page is refused. */
+  takes: readonly string[];
   data: (call: PageCall) => Promise<Data>;
   view: (data: Data, call: PageCall) => View;
   /** What stands in for the view when the API refuses the query: its form, with `call.problems` beside their fields. */

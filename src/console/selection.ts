@@ -2,7 +2,7 @@ import type { Parameters } from "./page.ts";
 import { SELECTOR_NAMES } from "../contract/parameters.ts";
 
 /** What links carry from one page to another: the selection, the vendor, months, window and the two flags. */
-const STATE_NAMES = [
+export const COHORT_STATE_NAMES: readonly string[] = [
   ...SELECTOR_NAMES,
   "vendor",
   "start_month",
@@ -10,7 +10,7 @@ const STATE_NAMES = [
   "window",
   "include_incomplete",
   "include_used_variants",
-] as const;
+];
 
 type Query = Readonly<Record<string, string>>;
 
@@ -28,7 +28,7 @@ export function selectorOf(query: Query): Parameters {
 
 /** All that a view of cohort months takes from its query. */
 export function cohortStateOf(query: Query): Parameters {
-  return pick(query, STATE_NAMES);
+  return pick(query, COHORT_STATE_NAMES);
 }
 
 /**
@@ -38,12 +38,12 @@ export function cohortStateOf(query: Query): Parameters {
 export function stateWithoutSelector(query: Query): Parameters {
   return pick(
     query,
-    STATE_NAMES.filter((name) => !isSelectorName(name)),
+    COHORT_STATE_NAMES.filter((name) => !isSelectorName(name)),
   );
 }
 
 function isSelectorName(name: string): boolean {
-  return (SELECTOR_NAMES as readonly string[]).includes(name);
+  return SELECTOR_NAMES.includes(name);
 }
 
 /** Whether the query selects a product or a group, which have variants. */

@@ -12,6 +12,9 @@ export type UnknownNames = (names: Iterable<string>) => string[];
 const MOST_NAMED = 5;
 const LONGEST_SHOWN = 40;
 
+/** Something that takes parameters: what a sentence calls it, and the names that it suggests and lists. */
+export type NamesOf = { self: string; listed: readonly string[] };
+
 /**
  * Compiles what an endpoint takes on a surface. An unknown name is refused, because a misspelt filter would answer for
  * more than was asked. REST passes over the shared parameters that the endpoint does not use; a tool takes what its
@@ -26,15 +29,28 @@ export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): Unkn
   } else if (takesSelector(endpoint)) {
     taken.add("selector");
   }
+  const others = (ENDPOINTS as readonly Endpoint[]).map((other) => ({
+    self: words.nameOf(other) ?? "",
+    listed: listedNames(other, words),
+  }));
+  return compileNames({ self, listed }, { taken, others, inputKind: words.inputKind });
+}
+
+/**
+ * The sentences about names that are not in `taken`. `others`: what else takes parameters, named where one of them takes
+ * what was meant. `inputKind`: what a name is called, with its article.
+ */
+export function compileNames(
+  { self, listed }: NamesOf,
+  { taken, others, inputKind }: { taken: ReadonlySet<string>; others: readonly NamesOf[]; inputKind: string },
+): UnknownNames {
   const describe = (name: string): string => {
-    const others = (ENDPOINTS as readonly Endpoint[]).flatMap((other) =>
-      listedNames(other, words).includes(name) ? [words.nameOf(other)] : [],
-    );
+    const takers = others.filter((other) => other.listed.includes(name)).map((other) => other.self);
     const nearest = nearestName(name, listed);
     const elsewhere =
-      others.length === 0 ? "" : `; ${others.join(", ")} ${others.length === 1 ? "takes" : "take"} it`;
+      takers.length === 0 ? "" : `; ${takers.join(", ")} ${takers.length === 1 ? "takes" : "take"} it`;
     const meant = nearest === null ? "" : `; did you mean ${nearest}?`;
-    return `${shown(name)} is not ${words.inputKind} of ${self}${elsewhere}${meant === "" ? "." : meant}`;
+    return `${shown(name)} is not ${inputKind} of ${self}${elsewhere}${meant === "" ? "." : meant}`;
   };
   return (names) => {
     const sentences: string[] = [];
@@ -45,7 +61,7 @@ export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): Unkn
       if (count <= MOST_NAMED) sentences.push(describe(name));
     }
     if (count > MOST_NAMED) sentences.push(`Nor are ${count - MOST_NAMED} more.`);
-    if (count > 0) sentences.push(`${self} takes ${listed.join(", ")}.`);
+    if (count > 0) sentences.push(`${self} takes ${listed.length === 0 ? "none" : listed.join(", ")}.`);
     return sentences;
   };
 }

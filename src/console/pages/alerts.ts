@@ -3,6 +3,7 @@ import type { Html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { day } from "../format.ts";
 import { definePage } from "../page.ts";
+import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { pick } from "../selection.ts";
 import { alertItem } from "../views/alert.ts";
@@ -21,6 +22,7 @@ export const alerts = definePage<Alerts>({
   path: PATH,
   role: "viewer",
   link: TITLE,
+  takes: parameterNames("alerts"),
   data: (call) => call.read("alerts", "alerts", { limit: LIMIT, ...call.query }),
   view: (answer, call) => ({
     title: TITLE,

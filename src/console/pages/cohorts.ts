@@ -8,7 +8,7 @@ import { monthsOf } from "../months.ts";
 import type { MonthRange, ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
-import { cohortStateOf, pick } from "../selection.ts";
+import { COHORT_STATE_NAMES, cohortStateOf, pick } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvNote } from "../views/csv-link.ts";
 import { checkField, filterForm, monthFields, presets, windowField } from "../views/filters.ts";
@@ -32,6 +32,7 @@ export const cohorts = definePage<Cohorts>({
   path: PATH,
   role: "viewer",
   link: TITLE,
+  takes: COHORT_STATE_NAMES,
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;

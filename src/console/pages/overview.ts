@@ -37,6 +37,7 @@ export const overview = definePage<OverviewData>({
   path: "",
   role: "viewer",
   link: "Overview",
+  takes: [],
   data: async (call) => {
     const { range, year } = await newestMonths(call, "worst_by_rate");
     if (range === null) return null;

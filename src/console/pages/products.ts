@@ -4,6 +4,7 @@ import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count } from "../format.ts";
 import { definePage } from "../page.ts";
+import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { pick } from "../selection.ts";
 import { filterForm, textField } from "../views/filters.ts";
@@ -25,6 +26,7 @@ export const products = definePage<Entities>({
   path: PATH,
   role: "viewer",
   link: TITLE,
+  takes: parameterNames("entities"),
   data: (call) => call.read("entities", "entities", { limit: LIMIT, ...call.query, type: typeOf(call) }),
   view: (answer, call) => ({
     title: title(call),

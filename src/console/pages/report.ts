@@ -14,7 +14,7 @@ import { monthsOf } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
-import { cohortStateOf, hasVariants, pick } from "../selection.ts";
+import { COHORT_STATE_NAMES, cohortStateOf, hasVariants, pick, stateWithoutSelector } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvLink } from "../views/csv-link.ts";
 import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
@@ -45,6 +45,7 @@ export const report = definePage<ReportPage | null>({
   path: PATH,
   role: "viewer",
   link: "Report",
+  takes: [...COHORT_STATE_NAMES, ...STATE_NAMES],
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
@@ -90,7 +91,7 @@ function reportView(data: ReportPage, call: PageCall): View {
   return {
     title: `Report: ${selection.title}`,
     body: html`<h1>${selection.title}</h1>
-<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", withoutSelector(call))}">choose another product, SKU or group</a></p>
+<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", stateWithoutSelector(call.query))}">choose another product, SKU or group</a></p>
 ${presets(call, PATH, rolling, shown, months.isPinned)}
 ${form(call, shown)}
 ${tabs("Parts of the report", tabLinks(call, months))}
@@ -187,7 +188,7 @@ function section(id: string, title: string, body: Html): Html {
 function variantsPart(answer: ApiAnswer<BodyOf<"return-cost-leaderboard">>, call: PageCall): Html {
   const amount = money(call.currencyCode);
   const rows = answer.body.data.rows.map(({ sku }, index) => [
-    html`<a href="${call.href(PATH, { ...withoutSelector(call), sku })}"
+    html`<a href="${call.href(PATH, { ...stateWithoutSelector(call.query), sku })}"
       >${sku}</a
     >`,
     figure(answer, `rows/${index}/sold_units`, count),
@@ -203,9 +204,4 @@ function variantsPart(answer: ApiAnswer<BodyOf<"return-cost-leaderboard">>, call
     <h2>Variants</h2>
     ${dataTable("SKUs with a returns cost, the costliest first; one without is not listed", [{ text: "SKU" }, ...columns], rows)}
   </section>`;
-}
-
-/** What a link to another selection keeps. */
-function withoutSelector({ query }: PageCall): Parameters {
-  return pick(query, ["start_month", "end_month", "window", "include_incomplete", "vendor"]);
 }

@@ -7,6 +7,7 @@ import { count, money } from "../format.ts";
 import { monthsOf } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
+import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
@@ -38,6 +39,7 @@ export const returnCostLeaderboard = definePage<Costs>({
   path: PATH,
   role: "viewer",
   link: "Highest costs",
+  takes: parameterNames("return-cost-leaderboard"),
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;

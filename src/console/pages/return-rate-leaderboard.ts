@@ -4,6 +4,7 @@ import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
 import { definePage } from "../page.ts";
+import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
 import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
@@ -27,6 +28,7 @@ export const returnRateLeaderboard = definePage<Leaderboard>({
   path: PATH,
   role: "viewer",
   link: "Highest rates",
+  takes: parameterNames("return-rate-leaderboard"),
   data: (call) =>
     call.read("leaderboard", "return-rate-leaderboard", {
       ...call.query,

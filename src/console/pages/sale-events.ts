@@ -9,7 +9,7 @@ import { monthsOf } from "../months.ts";
 import type { MonthRange } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
-import { cohortStateOf } from "../selection.ts";
+import { COHORT_STATE_NAMES, cohortStateOf } from "../selection.ts";
 import { filterForm, selectField, windowField } from "../views/filters.ts";
 import { intervalPair } from "../views/interval-pair.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
@@ -34,6 +34,7 @@ export const saleEvents = definePage<Events>({
   path: PATH,
   role: "viewer",
   link: TITLE,
+  takes: [...COHORT_STATE_NAMES, "saleEventBaseline", "saleEventScope", "page"],
   data: async (call) => {
     const { range } = await monthsOf(call);
     if (range === null) return null;

@@ -1,0 +1,37 @@
+import { invalidRequest } from "../contract/errors.ts";
+import { ENDPOINTS } from "../contract/registry.ts";
+import type { Endpoint } from "../contract/endpoint.ts";
+import { ALIASES, SHARED_PARAMETERS } from "../contract/parameters.ts";
+import { compileNames } from "../contract/unknown-names.ts";
+import type { NamesOf } from "../contract/unknown-names.ts";
+import { REST_WORDS } from "../contract/vocabulary.ts";
+import type { JsonEndpoint, Page } from "./page.ts";
+
+/** The names that an endpoint takes, for a page that passes its whole query on to it. */
+export function parameterNames(name: JsonEndpoint["name"]): string[] {
+  const endpoint = (ENDPOINTS as readonly Endpoint[]).find((each) => each.name === name);
+  return Object.keys(endpoint?.parameters.properties ?? {});
+}
+
+/**
+ * Makes the check of a page's query by name (C2), which comes before its data. A misspelt name would show another view than
+ * was asked for, so it is refused as the API does, `pages` standing in for the endpoints; the shared parameters are passed
+ * over wherever they mean nothing, as in the API. Throws one `invalid_request`.
+ */
+export function createNameCheck(pages: readonly Page[]): (page: Page, names: Iterable<string>) => void {
+  const others = pages.map(namesOf);
+  const checks = new Map(
+    pages.map((page) => {
+      const taken = new Set([...SHARED_PARAMETERS, ...page.takes]);
+      return [page, compileNames(namesOf(page), { taken, others, inputKind: REST_WORDS.inputKind })];
+    }),
+  );
+  return (page, names) => {
+    const sentences = checks.get(page)?.(names) ?? [];
+    if (sentences.length > 0) throw invalidRequest(sentences.join(" "));
+  };
+}
+
+function namesOf({ link, name, takes }: Page): NamesOf {
+  return { self: link ?? name, listed: takes.filter((each) => !ALIASES.has(each)) };
+}
