@@ -3,7 +3,7 @@
  * Progress goes to stderr, the table to stdout. Everything happens on an embedded database of its own in the system's
  * folder for temporary files, and is removed afterwards.
  */
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 import { measureBackfill } from "./backfill.ts";
 import { measureConsole } from "./console/console.ts";
 import { withContext } from "./context.ts";
@@ -93,7 +93,7 @@ async function main(args: string[]): Promise<number> {
           rows.push(...(await measure(context, sizes)));
         } catch (error) {
           failures += 1;
-          tell(`${name} failed: ${(error as Error).stack}`);
+          tell(`${name} failed: ${inspect(error)}`);
         }
       }
     });

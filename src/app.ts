@@ -2,7 +2,6 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
 import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
-import { createConsole } from "./console/console.ts";
 import { publicConsole } from "./control/console-address.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
@@ -50,7 +49,7 @@ export async function startService(
     surfaces: [
       createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...docs.surfaces,
-      ...(config.hasConsole ? createConsoleSurfaces(config, databases.console, operations) : []),
+      ...(config.hasConsole ? await createConsoleSurfaces(config, databases.console, operations) : []),
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
@@ -79,11 +78,13 @@ export async function startService(
   };
 }
 
-function createConsoleSurfaces(
+async function createConsoleSurfaces(
   config: Config,
   database: DatabasePool,
   operations: readonly Operation[],
-): Surface[] {
+): Promise<Surface[]> {
+  // Imported here, because it takes memory that a server without the console need not have.
+  const { createConsole } = await import("./console/console.ts");
   const now = (): Date => new Date();
   return createConsole({
     operations,

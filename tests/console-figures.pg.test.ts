@@ -236,7 +236,11 @@ test("each leaf of the report is on its page", async () => {
       );
       const missing = missingLeaves(
         page,
-        (leaf, value) => isNotShown(leaf, value) || OLDER_CURVES.test(leaf),
+        (leaf, value) =>
+          isNotShown(leaf, value) ||
+          OLDER_CURVES.test(leaf) ||
+          // Months that can still rise are not compared with earlier ones.
+          ("include_incomplete" in query && leaf.startsWith("comparison/")),
       );
       assert.deepEqual(missing, [], path);
     }

@@ -22,6 +22,7 @@ export function openCall(admission: MemberAdmission, raw: RawInput, operationOf:
     shopDomain: workspace.shopDomain,
     currencyCode: workspace.currencyCode,
     primaryWindowDays: workspace.primaryWindowDays,
+    minSoldUnits: workspace.minSoldUnits,
     entitlements: workspace.entitlements,
     imageSources: imageSources(workspace.sources),
     role,

@@ -40,6 +40,8 @@ export type PageCall = {
   currencyCode: string;
   /** The workspace's usual return window. */
   primaryWindowDays: number;
+  /** Of fewer sold units a rate says little. */
+  minSoldUnits: number;
   entitlements: readonly string[];
   /** Origins of product images besides this service. */
   imageSources: readonly string[];

@@ -31,6 +31,21 @@ export function cohortStateOf(query: Query): Parameters {
   return pick(query, STATE_NAMES);
 }
 
+/**
+ * What a link to another selection keeps: months, window, the two flags and the vendor, which the link of a vendor's own row
+ * replaces.
+ */
+export function stateWithoutSelector(query: Query): Parameters {
+  return pick(
+    query,
+    STATE_NAMES.filter((name) => !isSelectorName(name)),
+  );
+}
+
+function isSelectorName(name: string): boolean {
+  return (SELECTOR_NAMES as readonly string[]).includes(name);
+}
+
 /** Whether the query selects a product or a group, which have variants. */
 export function hasVariants(query: Query): boolean {
   return ["product_gid", "store_product_gid", "shopify_product_gid", "product_group_key"].some(

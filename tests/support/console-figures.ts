@@ -57,18 +57,21 @@ function absentLeaf(answer: ReadonlyMap<string, Leaf>, path: string): Leaf | und
 }
 
 const NUMBER =
-  /^(?<sign>[−+-]?)(?:[A-Z]{2,3} ?|[€£$¥])?(?<digits>[\d,]+(?:\.(?<decimals>\d+))?) ?(?<unit>%|points|days?)?$/u;
+  /^(?<sign>[−+±-]?)(?:[A-Z]{2,3} ?|[€£$¥])?(?<digits>[\d,]+(?:\.(?<decimals>\d+))?) ?(?<unit>%|points|days?|months?|units?)?$/u;
 /** These are percentages in the API as well. */
 const WHOLE_PERCENT = /\/cogs_coverage$/u;
 const RATE = /(?:rate|low|high|share|share_\w+|level|_change|\/p)$/u;
 
-/** What is shown is the number, to the decimals that are shown; words in place of it are for zeros, and for tiny chances. */
+/** What is shown is the number, to the decimals that are shown; words in place of it are for zeros and tiny chances, and bounds for almost none and almost all. */
 function assertShown(shown: string, value: number, from: string): void {
   const groups = NUMBER.exec(shown)?.groups;
   if (groups === undefined) {
     const isTiny = shown === "less than 0.01 %" && value < 0.0001;
+    const isBounded =
+      (shown === "< 0.1 %" && value > 0 && value < 0.0005001) ||
+      (shown === "> 99.9 %" && value < 1 && value > 0.9994999);
     const isNothing = value === 0 && /^(?:– nothing was sold|no day is complete yet)$/u.test(shown);
-    assert.ok(isTiny || isNothing, `${from}: ${value} is shown as ${shown}`);
+    assert.ok(isTiny || isBounded || isNothing, `${from}: ${value} is shown as ${shown}`);
     return;
   }
   const { sign = "", digits = "", decimals = "" } = groups;

@@ -4,17 +4,27 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { percent } from "../format.ts";
-import { monthFigure } from "./rates.ts";
+import { areFew, monthFigure } from "./rates.ts";
 
 type MonthCurve = NonNullable<ReportData["return_curves"]>[number];
 type PooledAge = NonNullable<ReportData["pooled_return_curve"]>[number];
 export type CurveAge = MonthCurve["ages"][number];
 
 /** One return curve: of a cohort month, or of all complete ones together (null). `agesPath` leads to its ages. */
-export type Curve = { month: string | null; path: string; agesPath: string; ages: CurveAge[] };
+export type Curve = {
+  month: string | null;
+  path: string;
+  agesPath: string;
+  ages: CurveAge[];
+  /** Too few were sold for its rates to be compared. */
+  hasFewUnits: boolean;
+};
 
-/** The curves of the answer that sold something, oldest month first; the pooled one apart. */
-export function readCurves(answer: ApiAnswer): {
+/** The curves of the answer that sold something, oldest month first; the pooled one apart. `fewUnits`: see `areFew`. */
+export function readCurves(
+  answer: ApiAnswer,
+  fewUnits: number,
+): {
   months: Curve[];
   pooled: Curve | undefined;
   ages: number[];
@@ -25,7 +35,13 @@ export function readCurves(answer: ApiAnswer): {
   return {
     months: paths
       .filter(({ row }) => row.sold_units > 0)
-      .map(({ row, path }) => ({ month: row.cohort_month, path, agesPath: `${path}/ages`, ages: row.ages })),
+      .map(({ row, path }) => ({
+        month: row.cohort_month,
+        path,
+        agesPath: `${path}/ages`,
+        ages: row.ages,
+        hasFewUnits: areFew(row.sold_units, fewUnits),
+      })),
     pooled: (pooled[0]?.return_rate ?? null) === null ? undefined : pooledCurve(pooled),
     ages: (rows[0]?.ages ?? pooled).map((age) => age.age_days),
   };
@@ -38,6 +54,7 @@ function pooledCurve(ages: readonly PooledAge[]): Curve {
     path,
     agesPath: path,
     ages: ages.map((age) => ({ ...age, is_complete: age.months_included > 0 })),
+    hasFewUnits: false,
   };
 }
 
@@ -61,11 +78,14 @@ export function ageFigure(answer: ApiAnswer, curve: Curve, index: number): Html 
     : html`${rate} <small>so far</small>`;
 }
 
-/** 1 = above, −1 = below what complete months had brought back at that age, beyond chance; 0 = neither. */
-export function against(pooled: Curve | undefined, age: CurveAge, index: number): -1 | 0 | 1 {
+/**
+ * 1 = above, −1 = below what complete months had brought back at that age, by intervals that do not overlap; 0 = neither, still
+ * open, or too few units to say.
+ */
+export function against(pooled: Curve | undefined, curve: Curve, index: number): -1 | 0 | 1 {
   const usual = pooled?.ages[index]?.return_rate_interval;
-  const own = age.return_rate_interval;
-  if (!usual || !own || !age.is_complete) return 0;
+  const own = observed(curve)[index]?.return_rate_interval;
+  if (!usual || !own || curve.hasFewUnits) return 0;
   if (own.low > usual.high) return 1;
   return own.high < usual.low ? -1 : 0;
 }

@@ -10,12 +10,12 @@ import type { Curve } from "./curve-rows.ts";
 /** This many months are named; more are told together. */
 const MOST_NAMES = 3;
 
-/** The month whose newest rate is furthest from complete months of the same age, beyond chance; else the newest month. */
+/** The month whose newest rate is furthest from complete months of the same age, where intervals do not overlap; else the newest. */
 export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled: Curve | undefined): Html {
   const ends = drawn.flatMap((curve) => {
     const index = observed(curve).length - 1;
     const age = curve.ages[index];
-    return age === undefined ? [] : [{ curve, index, age, side: against(pooled, age, index) }];
+    return age === undefined ? [] : [{ curve, index, age, side: against(pooled, curve, index) }];
   });
   const distance = ({ age, index }: (typeof ends)[number]): number =>
     Math.abs((age.return_rate ?? 0) - (pooled?.ages[index]?.return_rate ?? 0));
@@ -38,13 +38,11 @@ export function curvesFinding(answer: ApiAnswer, drawn: readonly Curve[], pooled
   within ${days}, against ${usual} in complete months`;
 }
 
-/** The months that bring back more than complete months did at the same age, beyond chance. */
+/** The months that brought back more than complete months had at the same age: those with a marked cell in the heat table. */
 export function heatFinding(answer: ApiAnswer, months: readonly Curve[], pooled: Curve | undefined): Html {
-  const off = months.filter((curve) => {
-    const index = observed(curve).length - 1;
-    const age = curve.ages[index];
-    return age !== undefined && against(pooled, age, index) > 0;
-  });
+  if (pooled === undefined) return html`No complete month to compare with yet`;
+  if (months.every((curve) => curve.hasFewUnits)) return html`Too few units are sold in a month to compare`;
+  const off = months.filter((curve) => curve.ages.some((_, index) => against(pooled, curve, index) > 0));
   const names = off.map(
     (curve, order) =>
       html`${order > 0 && (order === off.length - 1 ? " and " : ", ")}${curveName(answer, curve)}`,

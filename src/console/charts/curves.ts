@@ -3,14 +3,14 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, days } from "../format.ts";
+import { count, days, months as monthsText, units } from "../format.ts";
 import { ageFigure, curveName, observed, readCurves } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 import { curvesFinding } from "./curves-finding.ts";
 import { ageScale, curvesDrawing, marker } from "./curves-drawing.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { intervalFigure, soldFigure } from "./rates.ts";
+import { DEFAULT_FEW_UNITS, intervalFigure, soldFigure } from "./rates.ts";
 import { boxSwatch, lineSwatch } from "./swatches.ts";
 import { table } from "./table.ts";
 
@@ -18,8 +18,8 @@ import { table } from "./table.ts";
 const MOST_CURVES = 6;
 
 /** How does a cohort ripen? The share returned by age of the newest months, against complete months together. */
-export function curvesChart({ answer, exportHref }: ChartInput): Html {
-  const { months, pooled, ages } = readCurves(answer);
+export function curvesChart({ answer, exportHref, fewUnits = DEFAULT_FEW_UNITS }: ChartInput): Html {
+  const { months, pooled, ages } = readCurves(answer, fewUnits);
   const drawn = months
     .filter((curve) => observed(curve).length > 0)
     .slice(-MOST_CURVES)
@@ -69,7 +69,10 @@ function tableOf(
     isStart: index === start,
   }));
   const months = curves.filter((curve) => curve.month !== null);
-  const sold = { head: "Sold units", cells: months.map((curve) => soldFigure(answer, curve.path)) };
+  const sold = {
+    head: "Sold units",
+    cells: months.map((curve) => soldFigure(answer, curve.path, curve.hasFewUnits)),
+  };
   return table(["Age", ...curves.map((curve) => curveName(answer, curve))], [...rows, sold]);
 }
 
@@ -80,10 +83,10 @@ function ageCell(answer: ApiAnswer, curve: Curve, index: number): Html {
   const of =
     curve.month === null &&
     html` of ${figure(answer, `${path}/sold_units`, count)} in
-    ${figure(answer, `${path}/months_included`, count)} months`;
+    ${figure(answer, `${path}/months_included`, monthsText)}`;
   return html`${rate}
     <small class="under"
       >(${intervalFigure(answer, `${path}/return_rate_interval`)})
-      ${figure(answer, `${path}/returned_units`, count)} units${of}</small
+      ${figure(answer, `${path}/returned_units`, units)}${of}</small
     >`;
 }

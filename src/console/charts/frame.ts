@@ -2,8 +2,11 @@ import { html } from "../../lib/html.ts";
 import type { Html, HtmlValue } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
 
-/** What every chart takes: the report's answer, and where its CSV is; null or absent = the plan has no export. */
-export type ChartInput = { answer: ApiAnswer; exportHref?: string | null };
+/**
+ * What every chart takes: the report's answer, where its CSV is (null or absent = the plan has no export), and below how many
+ * sold units a rate says little: the workspace's `min_sold_units`.
+ */
+export type ChartInput = { answer: ApiAnswer; exportHref?: string | null; fewUnits?: number };
 
 export type ChartParts = {
   /** Unique on the page. */

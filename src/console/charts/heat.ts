@@ -10,7 +10,7 @@ import type { Curve } from "./curve-rows.ts";
 import { heatFinding } from "./curves-finding.ts";
 import { nothingToDraw, scrolling } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
-import { soldFigure } from "./rates.ts";
+import { DEFAULT_FEW_UNITS, soldFigure } from "./rates.ts";
 
 const SHADES = [0, 1, 2, 3, 4, 5, 6, 7, 8] as const;
 /** The middle shade is what complete months had at that age; the darkest is this many times as much, or more. */
@@ -20,8 +20,8 @@ const DARKEST = 2;
  * Which cohort is off? A table of months by age, newest first: shaded by how a rate compares with complete months of the same
  * age. It is its own twin.
  */
-export function heatTable({ answer, exportHref }: ChartInput): Html {
-  const { months, pooled, ages } = readCurves(answer);
+export function heatTable({ answer, exportHref, fewUnits = DEFAULT_FEW_UNITS }: ChartInput): Html {
+  const { months, pooled, ages } = readCurves(answer, fewUnits);
   if (months.length === 0)
     return nothingToDraw("Nothing was sold in these months, so there are no months to compare.");
   const id = `${answer.name}-heat`;
@@ -70,15 +70,17 @@ ${ages.map((_, index) => cell(answer, curve, index, { pooled, shade: shades[inde
         <span class="heat-key" aria-hidden="true"><span class="hatched"></span></span
         ><span>still open, can rise</span>
       </li>
-      ${pooled && html`<li><span>▲ ▼ more than chance explains: the likely ranges (95 % intervals) do not meet</span></li>`}
+      ${pooled && html`<li><span>▲ ▼ more or less than complete months: the likely ranges (95 % intervals) do not overlap</span></li>`}
     </ul>
     ${Boolean(exportHref) && html`<p class="chart-export"><a href="${exportHref}" download="">Download these figures as CSV</a></p>`}
   </figure>`;
 }
 
-/** All months together sold a number of units for each age; the first is of most months. */
+/** Complete months together have no one number: fewer of them have reached each later age. */
 function soldCell(answer: ApiAnswer, curve: Curve): Html {
-  return soldFigure(answer, curve.month === null ? `${curve.agesPath}/0` : curve.path);
+  return curve.month === null
+    ? html`– <small>differs by age</small>`
+    : soldFigure(answer, curve.path, curve.hasFewUnits);
 }
 
 type CellLook = { pooled: Curve | undefined; shade: ((rate: number) => number) | undefined; isEdge: boolean };
@@ -86,10 +88,10 @@ type CellLook = { pooled: Curve | undefined; shade: ((rate: number) => number) |
 function cell(answer: ApiAnswer, curve: Curve, index: number, { pooled, shade, isEdge }: CellLook): Html {
   const age = curve.ages[index];
   const isOpen = index >= observed(curve).length;
-  const side = curve === pooled || age === undefined || isOpen ? 0 : against(pooled, age, index);
+  const side = curve === pooled ? 0 : against(pooled, curve, index);
   const look = isOpen
     ? "hatched"
-    : curve !== pooled && age !== undefined && shade
+    : curve !== pooled && !curve.hasFewUnits && age !== undefined && shade
       ? `heat-${shade(age.return_rate ?? 0)}`
       : "";
   const mark =
@@ -106,7 +108,7 @@ function shadeAt(
   pooled: Curve | undefined,
   index: number,
 ): (rate: number) => number {
-  const closed = months.filter((curve) => observed(curve).length > index);
+  const closed = months.filter((curve) => !curve.hasFewUnits && observed(curve).length > index);
   const usual = (pooled?.ages[index]?.return_rate ?? 0) * DARKEST;
   const top = usual > 0 ? usual : (max(closed, (curve) => curve.ages[index]?.return_rate ?? 0) ?? 0);
   return scaleQuantize()

@@ -14,8 +14,13 @@ export type Rate = {
   return_rate_interval: Interval | null;
 };
 
-/** Below this many sold units a rate says little. */
-export const FEW_UNITS = 30;
+/** The workspace's default `min_sold_units`, for a chart that is not told the workspace's own. */
+export const DEFAULT_FEW_UNITS = 20;
+
+/** Whether something was sold, but fewer units than a rate needs to say much (`min_sold_units`). */
+export function areFew(soldUnits: number, fewUnits: number): boolean {
+  return soldUnits > 0 && soldUnits < fewUnits;
+}
 
 const NOTHING_SOLD = "nothing was sold";
 
@@ -26,18 +31,20 @@ export function rateFigure(answer: ApiAnswer, path: string): Html {
   return figure(answer, `${path}/return_rate`, format);
 }
 
-/** "6.0–8.3 %", or why there is none. `path` leads to the interval. */
+/** "6.0–8.3 %", "< 0.1 % to 3.1 %", or why there is none. `path` leads to the interval. */
 export function intervalFigure(answer: ApiAnswer, path: string, absent = NOTHING_SOLD): Html {
   if ((valueAt(answer, path) ?? null) === null) return figure(answer, path, String, absent);
-  return html`<span class="interval"
-    >${figure<number>(answer, `${path}/low`, withoutSign)}–${figure<number>(answer, `${path}/high`, percent)}</span
-  >`;
+  const ends = [valueAt(answer, `${path}/low`), valueAt(answer, `${path}/high`)];
+  const high = figure<number>(answer, `${path}/high`, percent);
+  // "< 0.1–3.1 %" would read as one comparison.
+  return ends.some((end) => /[<>]/u.test(percent(Number(end))))
+    ? html`<span class="interval">${figure<number>(answer, `${path}/low`, percent)} to ${high}</span>`
+    : html`<span class="interval">${figure<number>(answer, `${path}/low`, withoutSign)}–${high}</span>`;
 }
 
 /** Sold units, marked where they are few. */
-export function soldFigure(answer: ApiAnswer, path: string): Html {
-  const sold = Number(valueAt(answer, `${path}/sold_units`));
-  return html`${figure(answer, `${path}/sold_units`, count)}${sold > 0 && sold < FEW_UNITS && html` <small>few units</small>`}`;
+export function soldFigure(answer: ApiAnswer, path: string, isFew: boolean): Html {
+  return html`${figure(answer, `${path}/sold_units`, count)}${isFew && html` <small>few units</small>`}`;
 }
 
 /** "May 2026", or "May" where the year follows anyway. */
@@ -47,12 +54,12 @@ export function monthFigure(answer: ApiAnswer, path: string, withYear = true): H
   );
 }
 
-/** Whether two rates differ by more than chance explains: their intervals do not meet. */
+/** Whether two rates differ clearly: their intervals do not overlap. */
 export function differ(one: Rate, other: Rate): boolean {
   const [left, right] = [one.return_rate_interval, other.return_rate_interval];
   return left !== null && right !== null && (left.high < right.low || right.high < left.low);
 }
 
 function withoutSign(value: number): string {
-  return (value * 100).toFixed(1);
+  return percent(value).replace(" %", "");
 }

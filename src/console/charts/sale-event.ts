@@ -7,7 +7,7 @@ import { count, day, points } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput } from "./frame.ts";
 import { FULL, percentTick, place, verticalScale } from "./plot.ts";
-import { differ, intervalFigure, rateFigure, soldFigure } from "./rates.ts";
+import { DEFAULT_FEW_UNITS, areFew, differ, intervalFigure, rateFigure, soldFigure } from "./rates.ts";
 import type { Interval, Rate } from "./rates.ts";
 import { boxSwatch } from "./swatches.ts";
 import { table } from "./table.ts";
@@ -22,7 +22,7 @@ const BASELINES: Readonly<Record<string, string>> = {
 };
 
 /** Did the sale do it? The intervals of the sale event and of its baseline on one axis; the difference in words. */
-export function saleEventChart({ answer, exportHref }: ChartInput): Html {
+export function saleEventChart({ answer, exportHref, fewUnits = DEFAULT_FEW_UNITS }: ChartInput): Html {
   const sale = (valueAt(answer, "sale_event") ?? null) as SaleEvent | null;
   if (sale === null) return nothingToDraw("No sale event is selected.");
   const baseline = BASELINES[sale.baseline] ?? sale.baseline;
@@ -43,12 +43,12 @@ export function saleEventChart({ answer, exportHref }: ChartInput): Html {
     legend: [overlapOf(sides) !== null && { swatch: boxSwatch("overlap"), text: "where the ranges overlap" }],
     table: table(
       ["Period", "Return rate", "95 % interval", "Units sold", "Units returned", "Days", "From", "To"],
-      sides.map(({ name, path }) => ({
+      sides.map(({ name, path, rate }) => ({
         head: name,
         cells: [
           rateFigure(answer, path),
           intervalFigure(answer, `${path}/return_rate_interval`),
-          soldFigure(answer, path),
+          soldFigure(answer, path, areFew(rate.sold_units, fewUnits)),
           figure(answer, `${path}/returned_units`, count),
           figure(answer, `${path}/days`, count),
           ...datesOf(answer, path),
@@ -110,7 +110,7 @@ function differenceOf(
   if (change === null || event.sold_units === 0 || baseline.sold_units === 0)
     return html`One side sold nothing, so there is nothing to compare.`;
   const words = differ(event, baseline)
-    ? "more than chance explains, because the likely ranges (95 % intervals) do not meet"
-    : "chance may explain it, because the likely ranges (95 % intervals) overlap";
+    ? "the likely ranges (95 % intervals) do not overlap, so it is a clear one"
+    : "the likely ranges (95 % intervals) overlap, so it is not a clear one";
   return html`The difference is ${figure(answer, "sale_event/return_rate_change", points)}: ${words}.`;
 }

@@ -3,18 +3,18 @@ import type { ReportData } from "../../contract/report.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { FEW_UNITS, differ, monthFigure, rateFigure } from "./rates.ts";
+import { areFew, differ, monthFigure, rateFigure } from "./rates.ts";
 
 /** A row of the trend, where it stands in the answer, and its place on the horizontal axis. */
 export type TrendMonth = NonNullable<ReportData["trend"]>[number] & { path: string; x: number };
 
 /**
  * The finding of a trend, from complete months with sales, oldest first: a rise or fall from first to last, else a month that
- * stands out, else that they are alike. Months differ when their intervals do not meet; those with few units do not count.
+ * stands out, else that they are alike. Months differ when their intervals do not overlap; those with few units do not count.
  */
-export function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[]): Html {
+export function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: number): Html {
   const closed = months.filter((row) => row.is_complete !== false);
-  const enough = closed.filter((row) => row.sold_units >= FEW_UNITS);
+  const enough = closed.filter((row) => !areFew(row.sold_units, fewUnits));
   if (closed.length > 1 && enough.length < 2) return html`Too few units are sold in a month to show a trend`;
   const complete = closed.length > 1 ? enough : closed;
   const [first, last] = [complete.at(0), complete.at(-1)];
@@ -31,6 +31,10 @@ export function trendFinding(answer: ApiAnswer, months: readonly TrendMonth[]): 
     return html`Returns ${verb} from ${rate(first)} to ${rate(last)} between ${between(answer, first, last)}`;
   }
   if (differ(lowest, highest)) {
+    if (highest === closed.at(-1)) {
+      return html`Returns were highest in ${nameOf(answer, highest)}: ${rate(highest)}; the lowest month is
+      ${nameOf(answer, lowest)}, at ${rate(lowest)}`;
+    }
     return html`Returns peaked at ${rate(highest)} in ${nameOf(answer, highest)}; the lowest month is
     ${nameOf(answer, lowest)}, at ${rate(lowest)}`;
   }

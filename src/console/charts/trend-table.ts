@@ -3,12 +3,12 @@ import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
-import { intervalFigure, monthFigure, rateFigure, soldFigure } from "./rates.ts";
+import { areFew, intervalFigure, monthFigure, rateFigure, soldFigure } from "./rates.ts";
 import { table } from "./table.ts";
 import type { TrendMonth } from "./trend-finding.ts";
 
 /** The trend's figures, a row per month; the readout begins with the newest complete one. */
-export function trendTable(answer: ApiAnswer, months: readonly TrendMonth[]): Html {
+export function trendTable(answer: ApiAnswer, months: readonly TrendMonth[], fewUnits: number): Html {
   const hasOutlook = months.some((row) => row.outlook !== null);
   const start = months.findLast((row) => row.sold_units > 0 && row.is_complete !== false);
   return table(
@@ -27,7 +27,7 @@ export function trendTable(answer: ApiAnswer, months: readonly TrendMonth[]): Ht
         rateFigure(answer, row.path),
         intervalFigure(answer, `${row.path}/return_rate_interval`),
         ...(hasOutlook ? [outlookCell(answer, row)] : []),
-        soldFigure(answer, row.path),
+        soldFigure(answer, row.path, areFew(row.sold_units, fewUnits)),
         figure(answer, `${row.path}/returned_units`, count),
         figure(answer, `${row.path}/is_complete`, stateOf, "never complete: no window"),
       ],

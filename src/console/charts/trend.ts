@@ -7,7 +7,7 @@ import { days, wholePercent } from "../format.ts";
 import { chartFigure, nothingToDraw } from "./frame.ts";
 import type { ChartInput, LegendItem } from "./frame.ts";
 import { columns, verticalScale } from "./plot.ts";
-import { FEW_UNITS } from "./rates.ts";
+import { DEFAULT_FEW_UNITS, areFew } from "./rates.ts";
 import { boxSwatch, dotSwatch, lineSwatch } from "./swatches.ts";
 import { trendDrawing, whisker } from "./trend-drawing.ts";
 import { trendFinding } from "./trend-finding.ts";
@@ -21,7 +21,12 @@ const REACH = 2.5;
  * Is it rising? The return rate of each order month with its interval; open months hollow and dashed, with the outlook.
  * `path` leads to the report's trend.
  */
-export function trendChart({ answer, exportHref, path = "trend" }: ChartInput & { path?: string }): Html {
+export function trendChart({
+  answer,
+  exportHref,
+  fewUnits = DEFAULT_FEW_UNITS,
+  path = "trend",
+}: ChartInput & { path?: string }): Html {
   const rows = (valueAt(answer, path) ?? []) as TrendMonth[];
   const { middle } = columns(rows.length);
   const months = rows.map((row, index) => ({ ...row, x: middle(index), path: `${path}/${index}` }));
@@ -32,16 +37,16 @@ export function trendChart({ answer, exportHref, path = "trend" }: ChartInput & 
   const isCut = sold.some((row) => topOf(row) > highestOf(sold));
   return chartFigure({
     id: `${answer.name}-trend`,
-    title: trendFinding(answer, sold),
+    title: trendFinding(answer, sold, fewUnits),
     summary: summaryOf(answer),
     drawing: sold.length > 1 ? trendDrawing(months, scale) : null,
     legend: legendOf(answer, sold),
     notes: [
-      sold.some((row) => row.sold_units < FEW_UNITS) &&
+      sold.some((row) => areFew(row.sold_units, fewUnits)) &&
         "Some months have few units: a wide interval means that chance alone can move the rate that far.",
       isCut && "Some intervals reach above the drawing; the table has them in full.",
     ],
-    table: trendTable(answer, months),
+    table: trendTable(answer, months, fewUnits),
     readout: "Month",
     exportHref,
   });

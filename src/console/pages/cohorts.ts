@@ -68,6 +68,7 @@ function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: Pa
   const { start_month: _first, end_month: _last, ...rolling } = cohortStateOf(call.query);
   const state = { ...rolling, ...range };
   const exportHref = csvHref(call, state);
+  const chart = { answer, exportHref, fewUnits: call.minSoldUnits };
   return {
     title: `${TITLE}: ${selection.title}`,
     body: html`<h1>${TITLE}: ${selection.title}</h1>
@@ -81,6 +82,6 @@ function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: Pa
       </p>
       ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
       ${monthCoverage(answer, "summary", call.href(PATH, { ...state, include_incomplete: "true" }))}
-      ${heatTable({ answer, exportHref })} ${curvesChart({ answer, exportHref })} ${csvNote(exportHref)}`,
+      ${heatTable(chart)} ${curvesChart(chart)} ${csvNote(exportHref)}`,
   };
 }

@@ -1,13 +1,14 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { rateFigure } from "../charts/rates.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, money, percent } from "../format.ts";
+import { count, money } from "../format.ts";
 import { monthsOf } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
-import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
-import { pick } from "../selection.ts";
+import type { BodyOf, PageCall, View } from "../page.ts";
+import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
 import { monthCoverage } from "../views/coverage.ts";
@@ -95,7 +96,7 @@ function labelNote({ body }: Leaderboard): Html | null {
   </p>`;
 }
 
-function ranking({ answer, rates, months }: Exclude<Costs, null>, call: PageCall): Html {
+function ranking({ answer, rates }: Exclude<Costs, null>, call: PageCall): Html {
   const { rows, label_costs_included: hasLabels } = answer.body.data;
   const note = rankedNote(answer, call, PATH, call.query["limit"] ?? LIMIT);
   if (rows.length === 0) return note;
@@ -106,7 +107,7 @@ function ranking({ answer, rates, months }: Exclude<Costs, null>, call: PageCall
   const body = rows.map((row, index) => [
     productCell(row, {
       rank: index + 1,
-      href: call.href("/report", { ...reportState(call, months), sku: row.sku }),
+      href: call.href("/report", { ...stateWithoutSelector(call.query), sku: row.sku }),
       imageSources: call.imageSources,
     }),
     ...amounts(cells, `rows/${index}`, [
@@ -130,12 +131,6 @@ function ranking({ answer, rates, months }: Exclude<Costs, null>, call: PageCall
   )}`;
 }
 
-/** Selector and vendor of the view are its own; months and window go along to the report of a SKU. */
-function reportState({ query }: PageCall, { range, isPinned }: ShownMonths): Parameters {
-  const { window, include_incomplete } = query;
-  return { ...(isPinned ? range : {}), window, include_incomplete };
-}
-
 type Cells = {
   answer: Leaderboard;
   amount: ReturnType<typeof money>;
@@ -144,7 +139,8 @@ type Cells = {
 };
 
 function caption(hasLabels: boolean): string {
-  return hasLabels ? "SKUs by returns cost, the highest first" : "SKUs by refunds, the highest first";
+  const cost = hasLabels ? "returns cost" : "refunds";
+  return `SKUs by ${cost}, the highest first; what came back and what was sold, in units`;
 }
 
 function columns({ hasLabels, hasMargin }: Cells): Column[] {
@@ -154,7 +150,7 @@ function columns({ hasLabels, hasMargin }: Cells): Column[] {
     ...numbers(["Returns cost"]),
     { text: hasLabels ? "Refunds, then labels" : "Refunds", isDrawing: true },
     ...numbers(hasLabels ? ["Refunds", "Labels"] : []),
-    ...numbers(["Units returned", "Units sold", "Return rate"]),
+    ...numbers(["Came back", "Sold", "Return rate"]),
     ...numbers(hasMargin ? ["Margin impact"] : []),
   ];
 }
@@ -181,7 +177,7 @@ function units(answer: Leaderboard, path: string, areFew: boolean): Html[] {
   return [
     figure(answer, `${path}/returned_units`, count),
     figure(answer, `${path}/sold_units`, count),
-    html`${areFew && html`<span class="tag">few units</span> `}${figure(answer, `${path}/return_rate`, percent)}`,
+    html`${areFew && html`<span class="tag">few units</span> `}${rateFigure(answer, path)}`,
   ];
 }
 
@@ -189,7 +185,7 @@ function margin({ answer, amount }: Cells, path: string, coverage: number): Html
   const impact = figure(answer, `${path}/estimated_margin_impact`, amount, "no unit cost");
   if (coverage === 100 || coverage === 0) return impact;
   const known = figure(answer, `${path}/cogs_coverage`, (value: number) => `${value} %`);
-  return html`${impact} <small>unit cost known of ${known}</small>`;
+  return html`${impact} <small>unit cost known for ${known} of the returned units</small>`;
 }
 
 function notes(rates: Exclude<Costs, null>["rates"], areFew: boolean, hasMargin: boolean): Html {

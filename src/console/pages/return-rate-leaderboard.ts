@@ -5,7 +5,7 @@ import type { ApiAnswer } from "../figure.ts";
 import { count, percent } from "../format.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
-import { pick } from "../selection.ts";
+import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
 import { filterForm, selectField, textField } from "../views/filters.ts";
@@ -79,7 +79,7 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
     return [
       productCell(row, {
         rank: index + 1,
-        href: call.href("/report", { sku: row.sku, ...reportMonths(answer) }),
+        href: call.href("/report", { ...reportState(answer, call), sku: row.sku }),
         imageSources: call.imageSources,
       }),
       html`<strong>${figure(answer, `${path}/return_rate`, percent)}</strong>`,
@@ -110,9 +110,11 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
   ${threshold(answer)}`;
 }
 
-/** A year's months roll on as the report's own do, so that its links carry none. */
-function reportMonths({ body: { meta } }: Leaderboard): Parameters {
-  return meta.period === "year" ? {} : { start_month: meta.start_month, end_month: meta.end_month };
+/** A year's months roll on as the report's own do, so that its links carry none. The window is always the usual one. */
+function reportState({ body: { meta } }: Leaderboard, { query }: PageCall): Parameters {
+  const { period, start_month, end_month } = meta;
+  const { vendor, include_used_variants } = stateWithoutSelector(query);
+  return { vendor, include_used_variants, ...(period === "year" ? {} : { start_month, end_month }) };
 }
 
 function threshold(answer: Leaderboard): Html | null {

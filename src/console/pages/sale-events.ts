@@ -1,6 +1,6 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { differ, intervalFigure, soldFigure } from "../charts/rates.ts";
+import { areFew, differ, intervalFigure, soldFigure } from "../charts/rates.ts";
 import type { Rate } from "../charts/rates.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
@@ -129,7 +129,8 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
     eventRow(data, call, { place, answer: data.compared[index] as Report, highest }),
   );
   return html`<p class="lead">
-      Did a sale bring more returns? What was ordered in it, against what was ordered on other days.
+      Did a sale bring more returns? What was ordered in it, against what was ordered on other days. Where the
+      intervals of the two rates do not overlap, the difference is clear; where they overlap, it is not.
     </p>
     ${form(call)}
     ${
@@ -172,13 +173,13 @@ function eventRow(
     side(answer, "sale_event/event"),
     side(answer, "sale_event/baseline_period"),
     figure(answer, "sale_event/event/returned_units", count),
-    soldFigure(answer, "sale_event/event"),
+    soldFigure(answer, "sale_event/event", areFew(own?.sold_units ?? 0, call.minSoldUnits)),
   ];
 }
 
 function verdict(own: Rate, other: Rate): Html | null {
   if (own.return_rate_interval === null || other.return_rate_interval === null) return null;
-  return html`<small>${differ(own, other) ? "a clear difference" : "may be chance"}</small>`;
+  return html`<small>${differ(own, other) ? "intervals do not overlap" : "intervals overlap"}</small>`;
 }
 
 /** One side of the comparison; without a day that counts there is no rate, though the API has 0. */

@@ -1,7 +1,7 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
-import { count, day, money, month, percent } from "../format.ts";
+import { count, day, money, month, percent, units } from "../format.ts";
 import type { PageCall } from "../page.ts";
 import type { Alerts } from "./alert.ts";
 import { bar } from "./bar.ts";
@@ -34,7 +34,7 @@ export function earlyWarningFacts(answer: Alerts, index: number, call: PageCall)
         name: "Ordered",
         value: html`${figure(answer, `${path}/ordered_from`, day)} to
         ${figure(answer, `${path}/ordered_to`, day)}`,
-        note: html`${figure(answer, `${path}/sold_units`, count)} units, of which
+        note: html`${figure(answer, `${path}/sold_units`, units)}, of which
         ${figure(answer, `${path}/returned_units`, count)} came back, from
         ${figure(answer, `${path}/returned_orders`, count)} orders`,
       },
@@ -87,8 +87,7 @@ export function spikeFacts(answer: Alerts, index: number): Html {
         <dt>${figure(answer, `${path}/cohort_month`, month)}</dt>
         <dd>
           <strong>${figure(answer, `${path}/return_rate`, percent)}</strong>
-          ${figure(answer, `${path}/returned_units`, count)} of ${figure(answer, `${path}/sold_units`, count)}
-          units
+          ${figure(answer, `${path}/returned_units`, count)} of ${figure(answer, `${path}/sold_units`, units)}
         </dd>
         <dd>${bar([rate / longest])}</dd>
       </div>

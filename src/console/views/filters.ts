@@ -147,8 +147,9 @@ export function checkField(name: string, label: string, query: Query): Field {
   };
 }
 
+/** `null`: the one month by its name. */
 const PRESETS = [
-  [1, "1 month"],
+  [1, null],
   [3, "3 months"],
   [6, "6 months"],
   [12, "12 months"],
@@ -172,7 +173,7 @@ export function presets(
     const isCurrent = isPinned && range.start_month === shown.start_month;
     return html`<li>
       <a href="${call.href(path, { ...kept, ...range })}" ${isCurrent && html` aria-current="true"`}
-        >${months === 1 ? html`${month(shown.end_month)} only` : html`${text} to ${month(shown.end_month)}`}</a
+        >${text === null ? html`${month(shown.end_month)} only` : html`${text} to ${month(shown.end_month)}`}</a
       >
     </li>`;
   });

@@ -6,7 +6,7 @@ const DECIMALS = 100;
 
 /**
  * Two rates with their intervals below each other, inside a table cell: the first above the second, on one axis from zero
- * to `highest`. Where they overlap, chance may explain the difference. It repeats the figures beside it for the eye.
+ * to `highest`. Where they overlap, the difference is not a clear one. It repeats the figures beside it for the eye.
  */
 export function intervalPair(rates: readonly [Rate, Rate], highest: number): Html {
   const x = (rate: number): string => `${Math.round((rate / (highest || 1)) * 100 * DECIMALS) / DECIMALS}%`;

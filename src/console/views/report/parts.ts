@@ -1,9 +1,11 @@
 import { html } from "../../../lib/html.ts";
 import type { Html } from "../../../lib/html.ts";
+import { intervalFigure, rateFigure } from "../../charts/rates.ts";
 import { figure } from "../../figure.ts";
 import type { ApiAnswer } from "../../figure.ts";
 import { count, money, percent } from "../../format.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
+import { stateWithoutSelector } from "../../selection.ts";
 import { facts } from "../facts.ts";
 import { dataTable } from "../table.ts";
 
@@ -114,11 +116,11 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
     return [
       selector === null
         ? html`${label}`
-        : html`<a href="${call.href("/report", { ...selector })}">${label}</a>`,
+        : html`<a href="${call.href("/report", { ...stateWithoutSelector(call.query), ...selector })}">${label}</a>`,
       figure(report, `${path}/sold_units`, count),
       figure(report, `${path}/returned_units`, count),
-      figure(report, `${path}/return_rate`, percent),
-      rateInterval(report, path),
+      rateFigure(report, path),
+      intervalFigure(report, `${path}/return_rate_interval`),
       figure(report, `${path}/refunded_amount`, amount),
       figure(report, `${path}/return_label_cost`, amount),
       figure(report, `${path}/returns_cost`, amount),
@@ -141,16 +143,4 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
       rows,
     )}
   </section>`;
-}
-
-/** The interval of a rate at `path`, as "3.1–5.2 %". */
-export function rateInterval(answer: ApiAnswer, path: string): Html {
-  const low = figure(
-    answer,
-    `${path}/return_rate_interval/low`,
-    (value: number) => (value * 100).toFixed(1),
-    "nothing sold",
-  );
-  const high = figure(answer, `${path}/return_rate_interval/high`, percent, "nothing sold");
-  return html`${low}–${high}`;
 }

@@ -1,8 +1,9 @@
 import { html } from "../../../lib/html.ts";
 import type { Html } from "../../../lib/html.ts";
+import { intervalFigure, rateFigure } from "../../charts/rates.ts";
 import { figure } from "../../figure.ts";
 import type { ApiAnswer } from "../../figure.ts";
-import { count, days, money, percent, wholePercent } from "../../format.ts";
+import { count, days, money, percent, units, wholePercent } from "../../format.ts";
 import type { BodyOf, PageCall } from "../../page.ts";
 import { rateChange } from "../delta.ts";
 
@@ -13,14 +14,14 @@ export function summaryFigures(report: Report, call: PageCall): Html {
   const amount = money(call.currencyCode);
   const included = report.body.data.label_costs_included;
   return html`<dl class="figures">
-    ${tile("Return rate", figure(report, "summary/return_rate", percent), [rateParts(report), rateOutlook(report), rateChange(report)])}
+    ${tile("Return rate", rateFigure(report, "summary"), [rateParts(report), rateOutlook(report), rateChange(report)])}
     ${tile("Returns cost", figure(report, "summary/returns_cost", amount), [
       included
         ? html`${figure(report, "summary/refunded_amount", amount)} refunds,
           ${figure(report, "summary/return_label_cost", amount)} labels`
         : html`refunds only: no label source is connected and up to date`,
     ])}
-    ${tile("Cost per returned unit", figure(report, "summary/cost_per_returned_unit", amount, "nothing came back"), [html`${figure(report, "summary/returned_units", count)} units came back`])}
+    ${tile("Cost per returned unit", figure(report, "summary/cost_per_returned_unit", amount, "nothing came back"), [html`${figure(report, "summary/returned_units", units)} came back`])}
     ${tile("Median days to return", figure(report, "summary/median_days_to_return", days, "nothing came back"), [html`from order to return`])}
   </dl>`;
 }
@@ -32,12 +33,11 @@ function tile(label: string, value: Html, notes: readonly (Html | null)[]): Html
   </div>`;
 }
 
-function rateParts(report: Report): Html {
-  if (report.body.data.summary.return_rate_interval === null) return html`nothing was sold`;
-  const low = figure(report, "summary/return_rate_interval/low", percent);
-  const high = figure(report, "summary/return_rate_interval/high", percent);
-  return html`likely ${low} to ${high} · ${figure(report, "summary/returned_units", count)} of
-  ${figure(report, "summary/sold_units", count)} units`;
+/** Null where nothing was sold, which the rate itself says. */
+function rateParts(report: Report): Html | null {
+  if (report.body.data.summary.return_rate_interval === null) return null;
+  return html`likely ${intervalFigure(report, "summary/return_rate_interval")} ·
+  ${figure(report, "summary/returned_units", count)} of ${figure(report, "summary/sold_units", units)}`;
 }
 
 /** M18: where the rate is heading while months of it are open. It is in no figure. */

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { count, days, money, months, percent, points, units } from "./format.ts";
+
+test("a rate that is not all or nothing is never shown as all or nothing", () => {
+  assert.equal(percent(0.043217), "4.3 %");
+  assert.equal(percent(0), "0.0 %");
+  assert.equal(percent(1), "100.0 %");
+  assert.equal(percent(0.0004), "< 0.1 %");
+  assert.equal(percent(0.0006), "0.1 %");
+  assert.equal(percent(0.9996), "> 99.9 %");
+  assert.equal(percent(0.9994), "99.9 %");
+});
+
+test("a difference that rounds to nothing has no direction", () => {
+  assert.equal(points(-0.0213), "−2.1 points");
+  assert.equal(points(0.03), "+3.0 points");
+  for (const none of [0, -0, 0.0004, -0.0004]) assert.equal(points(none), "±0.0 points");
+});
+
+test("amounts have the decimals of their currency, and a minus sign as differences have", () => {
+  assert.equal(money("EUR")(1234.5), "€1,234.50");
+  assert.equal(money("JPY")(123456), "¥123,456");
+  assert.equal(money("EUR")(-12.5), "−€12.50");
+  assert.equal(money("JPY")(-1200), "−¥1,200");
+  assert.equal(money("EUR")(-0.001), "€0.00");
+});
+
+test("one of something is singular", () => {
+  assert.deepEqual([days(1), days(2), units(1), units(1234)], ["1 day", "2 days", "1 unit", "1,234 units"]);
+  assert.deepEqual([months(1), months(12), count(1234)], ["1 month", "12 months", "1,234"]);
+});

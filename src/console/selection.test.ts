@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { html, renderHtml } from "../lib/html.ts";
+import { addressOf } from "./page-call.ts";
+import type { BodyOf, PageCall } from "./page.ts";
+import type { ApiAnswer } from "./figure.ts";
+import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
+import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
+import { stateWithoutSelector } from "./selection.ts";
+import { presets } from "./views/filters.ts";
+import { breakdownPart } from "./views/report/parts.ts";
+import { summaryFigures } from "./views/report/summary.ts";
+
+const MONTHS = { start_month: "2026-09", end_month: "2026-09" };
+const STATE = { ...MONTHS, window: "90d", include_incomplete: "true", include_used_variants: "true" };
+
+const callOf = (query: PageCall["query"]): PageCall => ({
+  shopDomain: "a.example",
+  currencyCode: "EUR",
+  primaryWindowDays: 30,
+  minSoldUnits: 20,
+  entitlements: [],
+  imageSources: [],
+  role: "viewer",
+  query,
+  problems: [],
+  href: (path, parameters) => addressOf("a.example", path, parameters),
+  read: () => assert.fail("nothing is read"),
+});
+
+/** The parameters of the first link to a report whose text begins so. */
+function reportLink(markup: string, text: string): Record<string, string> {
+  const links = [...markup.matchAll(/<a\s+href="[^"?]*\/report\?([^"]*)"[^>]*>(.*?)<\/a/gsu)];
+  const found = links.find(([, , content = ""]) => content.replaceAll(/<[^>]*>/gu, "").startsWith(text));
+  return Object.fromEntries(new URLSearchParams((found?.[1] ?? "").replaceAll("&amp;", "&")));
+}
+
+test("a link to another selection keeps all but the selector", () => {
+  const kept = { ...STATE, vendor: "A" };
+  const query = { ...kept, sku: "X", product_gid: "1", reportSection: "breakdown" };
+  assert.deepEqual(stateWithoutSelector(query), kept);
+});
+
+const AMOUNTS = { refunded_amount: 0, return_label_cost: 0, returns_cost: 0 };
+const SOLD = {
+  sold_units: 5,
+  returned_units: 1,
+  return_rate: 0.2,
+  return_rate_interval: { low: 0.036, high: 0.624 },
+};
+const NOTHING = { sold_units: 0, returned_units: 0, return_rate: 0, return_rate_interval: null };
+
+test("breakdown rows keep the view, a vendor's row its own vendor, and nothing sold is no rate", () => {
+  const rows = [
+    { key: "x", label: "Lamp", selector: { sku: "X" }, ...SOLD, ...AMOUNTS },
+    { key: "b", label: "Brand", selector: { vendor: "B" }, ...SOLD, ...AMOUNTS },
+    { key: "other", label: "Everything else", selector: null, ...NOTHING, ...AMOUNTS },
+  ];
+  const body = { data: { breakdown: { breakdown_by: "sku", rows } }, meta: {} };
+  const report = { name: "report", body } as unknown as ApiAnswer<BodyOf<"report">>;
+  const call = callOf({ ...STATE, vendor: "A", sku: "Y", reportSection: "breakdown" });
+  const markup = renderHtml(html`${breakdownPart(report, call)}`);
+  assert.deepEqual(reportLink(markup, "Lamp"), { ...STATE, vendor: "A", sku: "X" });
+  assert.deepEqual(reportLink(markup, "Brand"), { ...STATE, vendor: "B" });
+  assert.match(markup, /data-from="report\/breakdown\/rows\/2\/return_rate">– <small>nothing was sold/u);
+  assert.equal(markup.match(/rows\/2\/return_rate_interval/gu)?.length, 1);
+});
+
+const ROW = {
+  sku: "X",
+  product_title: null,
+  product_image_url: null,
+  ...SOLD,
+  total_refunded_amount: 5,
+  total_return_label_cost: 0,
+  total_cost_amount: 5,
+  estimated_margin_impact: 3,
+  cogs_coverage: 83,
+};
+const META = { ...MONTHS, months_included: 1, limit: 10, returned: 1, full_leaderboards: true, totals: ROW };
+const leaderboard = (meta: object) => ({
+  name: "leaderboard",
+  body: {
+    data: { rows: [ROW], total_eligible_count: 1, min_sold_units: 20, label_costs_included: true },
+    meta: { ...META, ...meta },
+  },
+});
+
+test("rows of both leaderboards keep the view", () => {
+  const query = { vendor: "A", include_used_variants: "true" };
+  const ofPeriod = (period: string) =>
+    reportLink(
+      renderHtml(returnRateLeaderboard.view(leaderboard({ period }), callOf({ ...query, period })).body),
+      "X",
+    );
+  assert.deepEqual(ofPeriod("year"), { ...query, sku: "X" });
+  assert.deepEqual(ofPeriod("month"), { ...query, ...MONTHS, sku: "X" });
+  const data = {
+    months: { range: MONTHS, isPinned: true, year: null },
+    answer: leaderboard({}),
+    rates: leaderboard({}),
+  };
+  const costs = renderHtml(returnCostLeaderboard.view(data, callOf({ ...STATE, vendor: "A" })).body);
+  assert.deepEqual(reportLink(costs, "X"), { ...STATE, vendor: "A", sku: "X" });
+  assert.match(
+    costs.replaceAll(/<[^>]*>/gu, "").replaceAll(/\s+/gu, " "),
+    /unit cost known for 83 % of the returned units/u,
+  );
+});
+
+test("the rate tile has no rate where nothing was sold, and says so once", () => {
+  const summary = { ...NOTHING, ...AMOUNTS, cost_per_returned_unit: null, median_days_to_return: null };
+  const body = { data: { label_costs_included: true, summary: { ...summary, outlook: null } }, meta: {} };
+  const report = { name: "report", body } as unknown as ApiAnswer<BodyOf<"report">>;
+  const markup = renderHtml(summaryFigures(report, callOf({})));
+  assert.equal(markup.match(/nothing was sold/gu)?.length, 1);
+  assert.doesNotMatch(markup, /0\.0 %/u);
+});
+
+test("a range of one month is called by that month", () => {
+  const markup = renderHtml(presets(callOf(MONTHS), "/report", {}, MONTHS, true));
+  const texts = [...markup.matchAll(/>([^<>]+)<\/a/gu)].map(([, text = ""]) => text.trim());
+  assert.deepEqual(texts.slice(1, 3), ["Sep 2026", "3 months to Sep 2026"]);
+});
