@@ -44,7 +44,7 @@ export const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     ...FRAME,
     "link choose another product, SKU or group",
     "link Newest 12 complete months",
-    "link 1 month to May 2026",
+    "link May 2026 only",
     "link 3 months to May 2026",
     "link 6 months to May 2026",
     "link 12 months to May 2026",
@@ -77,6 +77,7 @@ export const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     "input Month",
     "summary The figures as a table",
     "link Download these figures as CSV",
+    "link Download as CSV",
     "summary Get this by API",
   ],
 };
