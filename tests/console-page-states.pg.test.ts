@@ -66,7 +66,7 @@ test("an early warning says how many came back against how many were expected, w
     assert.ok(words.includes(phrase), `${phrase}: ${words}`);
   assert.match(
     unescaped(text),
-    /\/report\?sku=LAMP-1&start_month=2026-05&end_month=2026-06&include_incomplete=true"/u,
+    /\/report\?sku=LAMP-1&start_month=2026-05&end_month=2026-06&include_incomplete=true&reportSection=reasons"/u,
   );
 });
 
