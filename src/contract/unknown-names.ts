@@ -42,11 +42,7 @@ export function compileUnknownNames(endpoint: Endpoint, words: Vocabulary): Unkn
  */
 export function compileNames(
   { self, listed }: NamesOf,
-  {
-    taken,
-    others,
-    inputKind,
-  }: { taken: ReadonlySet<string>; others: readonly NamesOf[]; inputKind: string },
+  { taken, others, inputKind }: { taken: ReadonlySet<string>; others: readonly NamesOf[]; inputKind: string },
 ): UnknownNames {
   const describe = (name: string): string => {
     const takers = others.filter((other) => other.listed.includes(name)).map((other) => other.self);
