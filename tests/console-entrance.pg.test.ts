@@ -144,6 +144,23 @@ test("an action allows POST alone, and a page GET alone", async () => {
   assert.deepEqual([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"]);
 });
 
+test("a page of a workspace allows GET alone, whatever it is called", async () => {
+  for (const path of ["/w/", "/w/shop.example", "/w/shop.example/report?window=90d", "/w/a/b/c"]) {
+    const posted = await postForm(service, path, {});
+    assert.deepEqual([posted.status, posted.headers.get("allow")], [405, "GET, HEAD"], path);
+  }
+  assert.equal((await postForm(service, "/wx", {})).status, 404);
+});
+
+test("an address that holds a control character names nothing", async () => {
+  const cookie = await signInAs(service, { name: "Controlled" });
+  for (const shop of ["%00", "a%00b", "%0a", "%7f", "%c2%85"]) {
+    const { status, headers } = await fetch(`${service.address}/w/${shop}/report`, { headers: { cookie } });
+    assert.equal(status, 404, shop);
+    assert.match(headers.get("content-type") ?? "", /^text\/html/u, shop);
+  }
+});
+
 test("a body that is no form, or a long one, is refused", async () => {
   const headers = { host: new URL(service.address).host, origin: service.address };
   assert.equal((await send(service, "/enter", headers, `secret=${"A".repeat(4000)}`)).status, 413);

@@ -264,10 +264,22 @@ test("with the database away: 503 with Retry-After and no detail, then recovery"
       assert.deepEqual([status, headers.get("retry-after")], [503, "5"], path);
       assert.ok(!text.includes(name), path);
     }
+    for (const path of ["/", "/w", "/sign-in"]) {
+      const home = await fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
+      assert.deepEqual([home.status, home.headers.get("retry-after")], [503, "5"], path);
+      assert.match(await home.text(), /The database does not answer/u);
+    }
   } finally {
     await execute(server, `alter database ${name} with allow_connections true`);
   }
   await expectAll(200);
+});
+
+test("a file without its months leads to the report, which needs none", async () => {
+  const { status, text } = await get("/export/report.csv");
+  assert.equal(status, 400);
+  assert.ok(text.includes(`href="/w/${tenant.shopDomain}/report"`));
+  assert.ok(!text.includes(`href="/w/${tenant.shopDomain}/export/report.csv"`));
 });
 
 test("bad input is refused with the API's sentence", async () => {

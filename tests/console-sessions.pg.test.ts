@@ -45,6 +45,22 @@ test("a link signs in, and / leads to the person's only workspace", async () => 
   assert.deepEqual(rows, [{ action: "session.begin" }]);
 });
 
+test("who was sent to sign in from a page is back there afterwards, once", async () => {
+  const { shopDomain } = await createTenant(service.database);
+  const page = `/w/${shopDomain}/report?window=90d&sku=A%26B`;
+  const stale = `returns=${"A".repeat(43)}`;
+  for (const cookie of [undefined, stale]) {
+    const away = await get(page, cookie);
+    assert.deepEqual([away.status, away.headers.get("location")], [303, "/sign-in"]);
+    const { secret } = await makeUserLink(service, { name: "Deep", shopDomain });
+    const entered = await postForm(service, "/enter", { secret }, { cookie: cookieOf(away) });
+    assert.deepEqual([entered.status, entered.headers.get("location")], [303, page]);
+    const [session = "", cleared = ""] = entered.headers.getSetCookie();
+    assert.match(session, /^returns=/u);
+    assert.match(cleared, /^returns-target=; .*Max-Age=0$/u);
+  }
+});
+
 test("only hashes are stored, and a session has another secret than its link", async () => {
   const { secret } = await makeUserLink(service, { name: "Hashed" });
   const cookie = cookieOf(await postForm(service, "/enter", { secret }));

@@ -59,6 +59,7 @@ export function refusedLink(reason: keyof typeof REFUSED_LINKS): StatePage {
 
 export const TOO_MANY: StatePage = {
   status: 429,
+  retryAfterSeconds: 60,
   title: "Too many attempts",
   body: html`<h1>Too many attempts</h1>
     <p>Wait a minute, then press the button again.</p>`,

@@ -23,9 +23,11 @@ import { layout } from "./layout.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
-import { broken } from "./state-page.ts";
+import { unexpected } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { createSessionCookie } from "./session-cookie.ts";
+import { createTargetCookie } from "./target-cookie.ts";
+import type { TargetCookie } from "./target-cookie.ts";
 
 export type EntranceOptions = { identity: Identity; site: ConsoleSite; now: () => Date };
 
@@ -36,10 +38,12 @@ export type Entrance = {
   guard: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null;
   /** SHA-256 of the session cookie; null = there is none. */
   sessionHashOf: (request: FastifyRequest) => Buffer | null;
-  /** Whose request this is, by the session cookie alone; null = nobody's. Keeps the session alive. */
-  signedIn: (request: FastifyRequest) => Promise<SignedIn | null>;
+  /** Sends nobody's request to the sign-in, which leads back to the page that was asked for. */
+  toSignIn: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 };
 
+/** Whose request this is, by the session cookie alone; null = nobody's. Keeps the session alive. */
+type ReadSignedIn = (request: FastifyRequest) => Promise<SignedIn | null>;
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 type Handlers = { get?: Handler; post?: Handler };
 
@@ -53,6 +57,7 @@ const CLEARED_DATA = '"cache", "storage"';
 export function createEntrance(options: EntranceOptions): Entrance {
   const { identity, site } = options;
   const cookie = createSessionCookie(site.publicOrigin !== null, LONGEST_SESSION_SECONDS);
+  const target = createTargetCookie(site.publicOrigin !== null);
   const headers = consoleHeaders(site);
   const sessionHashOf = (request: FastifyRequest): Buffer | null =>
     hashSecret(cookie.read(request.headers.cookie) ?? "");
@@ -67,13 +72,13 @@ export function createEntrance(options: EntranceOptions): Entrance {
     const port = request.socket.localPort ?? 0;
     return send(reply, isOtherHost ? otherHost(site.publicOrigin, port) : OTHER_ORIGIN);
   };
-  const signedIn = async (request: FastifyRequest): Promise<SignedIn | null> => {
+  const signedIn: ReadSignedIn = async (request) => {
     const sessionHash = sessionHashOf(request);
     const person = sessionHash === null ? null : await identity.readSession(sessionHash);
     if (person !== null) request.log = request.log.child({ user_id: person.userId });
     return person;
   };
-  const signIn = createSignIn(options, { sessionHashOf, write: (session) => cookie.write(session) });
+  const signIn = createSignIn(options, { sessionHashOf, write: (session) => cookie.write(session), target });
   const signOut: Handler = async (request, reply) => {
     const sessionHash = sessionHashOf(request);
     const userId = sessionHash === null ? null : await identity.signOut(sessionHash);
@@ -87,12 +92,16 @@ export function createEntrance(options: EntranceOptions): Entrance {
     surfaces: surfaces.map(([path, handlers]) => surface(path, handlers, guard)),
     guard,
     sessionHashOf,
-    signedIn,
+    toSignIn: (request, reply) => {
+      const kept = target.write(request.raw.url ?? "");
+      if (kept !== null) reply.header("Set-Cookie", kept);
+      return reply.redirect("/sign-in", 303);
+    },
   };
 }
 
 /** The pages that only read. */
-function pagesOf(identity: Identity, site: ConsoleSite, signedIn: Entrance["signedIn"]) {
+function pagesOf(identity: Identity, site: ConsoleSite, signedIn: ReadSignedIn) {
   const enter = site.publicOrigin === null ? ENTER : NO_SIGN_IN;
   const signInPage = site.publicOrigin === null ? SIGN_IN : NO_SIGN_IN;
   const home: Handler = async (request, reply) => {
@@ -120,12 +129,16 @@ function pagesOf(identity: Identity, site: ConsoleSite, signedIn: Entrance["sign
   };
 }
 
-type SessionPlace = { sessionHashOf: Entrance["sessionHashOf"]; write: (session: string) => string };
+type SessionPlace = {
+  sessionHashOf: Entrance["sessionHashOf"];
+  write: (session: string) => string;
+  target: TargetCookie;
+};
 
 /** The one action that makes a session. A link that is refused says why to whoever has it, and to the log. */
 function createSignIn(
   { identity, site, now }: EntranceOptions,
-  { sessionHashOf, write }: SessionPlace,
+  { sessionHashOf, write, target }: SessionPlace,
 ): Handler {
   const admits = createMinuteLimit(MOST_SIGN_INS_PER_MINUTE);
   return async (request, reply) => {
@@ -135,13 +148,16 @@ function createSignIn(
     }
     if (!admits(request.ip, now())) {
       noteRefusal(request, "too many sign-ins from this address");
-      return send(reply.header("Retry-After", "60"), TOO_MANY);
+      return send(reply, TOO_MANY);
     }
     const result = await identity.signIn(secretOf(request), sessionHashOf(request));
     if (result.userId !== null) request.log = request.log.child({ user_id: result.userId });
     if (result.outcome === "signed_in") {
       request.log.info("signed in");
-      return reply.header("Set-Cookie", write(result.session)).redirect("/", 303);
+      const page = target.read(request.headers.cookie);
+      reply.header("Set-Cookie", write(result.session));
+      if (page !== null) reply.header("Set-Cookie", target.clear);
+      return reply.redirect(page ?? "/", 303);
     }
     noteRefusal(request, `sign-in link: ${result.outcome}`);
     return send(reply, refusedLink(result.outcome));
@@ -182,14 +198,15 @@ function surface(path: string, { get, post }: Handlers, guard: Entrance["guard"]
 function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
   if ((error.statusCode ?? 500) < 500) return sendError(error, request, reply);
   request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
-  return send(reply.header("Retry-After", "1"), broken(request.id));
+  return send(reply, unexpected(error, request.id));
 }
 
 function send(
   reply: FastifyReply,
-  { status, title, body }: StatePage,
+  { status, title, body, retryAfterSeconds }: StatePage,
   userName: string | null = null,
 ): FastifyReply {
+  if (retryAfterSeconds !== undefined) reply.header("Retry-After", String(retryAfterSeconds));
   const page = layout({
     title,
     scripts: [CONSOLE_ASSETS.enterScript],

@@ -5,7 +5,6 @@ import { REST_WORDS } from "../contract/vocabulary.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { html } from "../lib/html.ts";
-import { isLostDatabase } from "../lib/lost-database.ts";
 import type { ConsoleOptions } from "./console.ts";
 import type { Entrance } from "./entrance.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
@@ -22,13 +21,12 @@ import { FILES, PAGES } from "./registry.ts";
 import { sendHtml } from "./send.ts";
 import {
   BILLING_INACTIVE,
-  DATABASE_AWAY,
   NOT_FOUND,
   badInput,
-  broken,
   forbidden,
   notReady,
   tooMany,
+  unexpected,
 } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -39,7 +37,7 @@ type PageLoopOptions = Pick<ConsoleOptions, "operations" | "admitMember" | "iden
 };
 type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
-/** Of one session. */
+/** Of one session. A page makes up to 12 requests; the queue of its shop bounds how many of them run at once. */
 const MOST_PAGES_PER_MINUTE = 300;
 const TOO_MANY_PAGES = new ApiError(
   "rate_limited",
@@ -65,9 +63,9 @@ export function createPageLoop(options: PageLoopOptions) {
     try {
       const { shopDomain, path } = placeOf(request);
       const sessionHash = entrance.sessionHashOf(request);
-      if (sessionHash === null) return await reply.redirect("/sign-in", 303);
+      if (sessionHash === null) return await entrance.toSignIn(request, reply);
       const admission = await options.admitMember({ sessionHash, shopDomain });
-      if (admission === "signed_out") return await reply.redirect("/sign-in", 303);
+      if (admission === "signed_out") return await entrance.toSignIn(request, reply);
       if (!admits(sessionHash.toString("hex"), now())) throw TOO_MANY_PAGES;
       if (admission === "not_found") return await sendState({ request, reply }, NOT_FOUND, null);
       member = admission;
@@ -95,10 +93,11 @@ function placeOf({ raw }: FastifyRequest): { shopDomain: string; path: string } 
   return { shopDomain: decode(shop), path: rest.length === 0 ? "" : `/${rest.join("/")}` };
 }
 
-/** An address that is no percent-encoded UTF-8 names nothing. */
+/** An address that is no percent-encoded UTF-8, or that holds a control character, names nothing. */
 function decode(text: string): string {
   try {
-    return decodeURIComponent(text);
+    const decoded = decodeURIComponent(text);
+    return /\p{Cc}/u.test(decoded) ? "" : decoded;
   } catch {
     return "";
   }
@@ -119,15 +118,20 @@ function stateOf(member: MemberAdmission, found: Page | PageFile): StatePage | n
 
 function stateOfError(error: unknown, request: FastifyRequest, member: MemberAdmission | null): StatePage {
   if (error instanceof ApiError) {
-    const [path = ""] = (request.raw.url ?? "").split("?", 1);
-    if (error.code === "invalid_request") return badInput(error.message, path);
+    if (error.code === "invalid_request") return badInput(error.message, freshHref(request));
     if (error.code === "forbidden") return forbidden(error.message);
     if (error.code === "rate_limited") return tooMany(error.message, error.retryAfterSeconds ?? 1);
     if (error.code === "not_found") return NOT_FOUND;
     if (error.code === "not_ready") return notReady(member?.readiness ?? "");
   }
   request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
-  return isLostDatabase(error) ? DATABASE_AWAY : broken(request.id);
+  return unexpected(error, request.id);
+}
+
+/** The page itself without its query; a file needs one, so that it leads to the report that it is of. */
+function freshHref(request: FastifyRequest): string {
+  const { shopDomain, path } = placeOf(request);
+  return addressOf(shopDomain, FILES.some((file) => file.path === path) ? "/report" : path);
 }
 
 function pageSender(options: PageLoopOptions, operationOf: OperationByName) {

@@ -2,11 +2,13 @@ import type { Static, TSchema } from "typebox";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
+import type { MemberAdmission } from "../admission/admit-member.ts";
 import type { ApiAnswer } from "./figure.ts";
 
+type Role = MemberAdmission["role"];
+
 /** Rights of a member; each includes those before it. */
-export const ROLES = ["viewer", "admin", "owner"] as const;
-export type Role = (typeof ROLES)[number];
+export const ROLES: readonly Role[] = ["viewer", "admin", "owner"];
 
 /** An endpoint that answers JSON, by its name. */
 export type JsonEndpoint = Extract<AnyEndpoint, { response: TSchema }>;

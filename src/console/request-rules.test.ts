@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { consoleAddress, publicConsole } from "../control/console-address.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { RequestHead, Verdict } from "./request-rules.ts";
 
@@ -22,6 +23,8 @@ test("without PUBLIC_URL the console has this machine's names alone, with any po
     "localhost:8080",
     "LOCALHOST:1",
     "127.0.0.1:65535",
+    "127.0.0.2",
+    "127.1.2.3:8080",
     "[::1]",
     "[::1]:9000",
   ]) {
@@ -32,7 +35,10 @@ test("without PUBLIC_URL the console has this machine's names alone, with any po
     "localhost.evil.example",
     "evil.example:8080",
     "127.0.0.1.nip.io",
-    "127.0.0.2",
+    "1127.0.0.2",
+    "127.0.0.2.evil.example",
+    "[localhost]",
+    "[::1]evil.example",
     "0.0.0.0:8080",
     "192.168.1.2:8080",
     "localhost.",
@@ -45,6 +51,20 @@ test("without PUBLIC_URL the console has this machine's names alone, with any po
     undefined,
   ];
   for (const host of others) assert.equal(judgeRequest(read(host), LOOPBACK), "other_host", String(host));
+});
+
+test("the address that a sign-in link has is one at which the console answers, whatever PUBLIC_URL is", () => {
+  for (const url of [
+    null,
+    "http://localhost:9000",
+    "http://127.0.0.1",
+    "http://127.1.2.3:9000",
+    "http://[::1]:9000",
+    "https://returns.example",
+  ]) {
+    const { host } = new URL(consoleAddress(url, 8080).origin);
+    assert.equal(judgeRequest(read(host), { publicOrigin: publicConsole(url) }), "allowed", String(url));
+  }
 });
 
 test("with an https PUBLIC_URL the console has that name alone", () => {

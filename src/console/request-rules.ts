@@ -1,3 +1,5 @@
+import { isLoopbackHost } from "../lib/loopback.ts";
+
 /** Where the console answers: at one https origin, or, with null, over http under the names of this machine alone. */
 export type ConsoleSite = { publicOrigin: string | null };
 
@@ -13,7 +15,8 @@ export type RequestHead = {
 /** "other_host" = a name that the console does not have. "other_origin" = a change that no page of ours sent. */
 export type Verdict = "allowed" | "other_host" | "other_origin";
 
-const LOOPBACK_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/u;
+/** A Host of HTTP: a name or IPv4 address, or IPv6 in brackets, and a port. */
+const HOST = /^(?<name>[^:]+|\[[^\]]*\])(?::\d{1,5})?$/u;
 const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /**
@@ -37,5 +40,6 @@ export function judgeRequest(head: RequestHead, site: ConsoleSite): Verdict {
 function originOf(host: string | undefined, { publicOrigin }: ConsoleSite): string | null {
   const name = host?.toLowerCase() ?? "";
   if (publicOrigin !== null) return name === new URL(publicOrigin).host ? publicOrigin : null;
-  return LOOPBACK_HOST.test(name) ? `http://${name}` : null;
+  const hostName = HOST.exec(name)?.groups?.["name"] ?? "";
+  return isLoopbackHost(hostName) ? `http://${name}` : null;
 }

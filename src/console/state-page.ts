@@ -1,5 +1,6 @@
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
+import { isLostDatabase } from "../lib/lost-database.ts";
 
 /** A page that says why there is no other: its status, and what the reader can do next. */
 export type StatePage = { status: number; title: string; body: Html; retryAfterSeconds?: number };
@@ -83,7 +84,7 @@ export function tooMany(sentence: string, retryAfterSeconds: number): StatePage 
   };
 }
 
-export const DATABASE_AWAY: StatePage = {
+const DATABASE_AWAY: StatePage = {
   status: 503,
   retryAfterSeconds: 5,
   title: "The database does not answer",
@@ -93,9 +94,15 @@ export const DATABASE_AWAY: StatePage = {
     </p>`,
 };
 
-export function broken(requestId: string): StatePage {
+/** What an error that nobody foresaw shows, on every page of the console. */
+export function unexpected(error: unknown, requestId: string): StatePage {
+  return isLostDatabase(error) ? DATABASE_AWAY : broken(requestId);
+}
+
+function broken(requestId: string): StatePage {
   return {
     status: 500,
+    retryAfterSeconds: 1,
     title: "Something went wrong",
     body: html`<h1>Something went wrong</h1>
       <p>

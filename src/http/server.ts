@@ -13,8 +13,9 @@ import { parseQueryString } from "./query-string.ts";
 import { createRequestLine, createRequestLog } from "./request-log.ts";
 import { stopReadingAnsweredBodies } from "./unread-body.ts";
 
-/** A route beside the REST endpoints, on one path, with answers of its own form. */
+/** A route beside the REST endpoints, with answers of its own form. */
 export type Surface = {
+  /** A path that ends in `/*` stands for all that begin with what is before the star. */
   path: string;
   allowedMethods: string;
   register: (server: FastifyInstance) => void;
@@ -55,13 +56,16 @@ export function createServer(options: ServerOptions): FastifyInstance {
     },
     clientErrorHandler: answerUnparsable,
   });
-  const allowedMethods = new Map([
+  const methods = new Map<string, string>([
     ...options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"] as const),
-    ...options.surfaces.map(({ path, allowedMethods: methods }) => [path, methods] as const),
+    ...options.surfaces.map(({ path, allowedMethods }) => [path, allowedMethods] as const),
   ]);
+  const areas = [...methods.keys()].filter((path) => path.endsWith("/*")).map((path) => path.slice(0, -1));
+  const methodsOf = (path: string): string | undefined =>
+    methods.get(path) ?? methods.get(`${areas.find((area) => path.startsWith(area)) ?? ""}*`);
   const { notFoundPage } = options;
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    refuseUnknown(request, reply, { allowedMethods, notFoundPage });
+    refuseUnknown(request, reply, { methodsOf, notFoundPage });
   // Hooks with a callback: a promise for each would cost every request a turn.
   server.addHook("onRequest", (request, reply, done) => {
     setCommonHeaders(request, reply);
@@ -130,7 +134,10 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header("X-Request-ID", request.id);
 }
 
-type Known = { allowedMethods: ReadonlyMap<string, string>; notFoundPage: ServerOptions["notFoundPage"] };
+type Known = {
+  methodsOf: (path: string) => string | undefined;
+  notFoundPage: ServerOptions["notFoundPage"];
+};
 
 function isBrowserOutsideApi(request: FastifyRequest, path: string): boolean {
   return (request.headers.accept ?? "").includes("text/html") && !/^\/api(\/|$)/u.test(path);
@@ -140,10 +147,10 @@ function isBrowserOutsideApi(request: FastifyRequest, path: string): boolean {
 function refuseUnknown(
   request: FastifyRequest,
   reply: FastifyReply,
-  { allowedMethods, notFoundPage }: Known,
+  { methodsOf, notFoundPage }: Known,
 ): FastifyReply {
   const path = (request.raw.url ?? "").split("?", 1)[0] ?? "";
-  const allowed = allowedMethods.get(path);
+  const allowed = methodsOf(path);
   if (allowed === undefined && notFoundPage !== null && isBrowserOutsideApi(request, path)) {
     return reply.code(404).headers(notFoundPage.headers).send(notFoundPage.body);
   }

@@ -3,9 +3,9 @@ import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { day, month } from "../format.ts";
-import type { BodyOf, PageCall, Parameters } from "../page.ts";
-import { pick } from "../selection.ts";
-import { SELECTOR_NAMES } from "../../contract/parameters.ts";
+import type { BodyOf, PageCall } from "../page.ts";
+import { alertView } from "../../contract/alert-view.ts";
+import type { AlertView } from "../../contract/alert-view.ts";
 import { earlyWarningFacts, spikeFacts } from "./alert-facts.ts";
 
 export type Alerts = ApiAnswer<BodyOf<"alerts">>;
@@ -14,28 +14,28 @@ export type Alerts = ApiAnswer<BodyOf<"alerts">>;
 export function alertItem(answer: Alerts, index: number, call: PageCall): Html {
   const alert = answer.body.data[index] as Alerts["body"]["data"][number];
   const kind = valueAt(answer, `${index}/metadata/kind`);
-  const report = reportOf(alert.metadata ?? {});
+  const place = alertView(alert);
   return html`<article class="alert ${alert.severity}" id="alert-${alert.id}">
     <p class="severity">${severityMark(alert.severity)} ${kindText(alert.category, kind)}</p>
     <h3>${alert.title}</h3>
     ${kind === "early_warning" && earlyWarningFacts(answer, index, call)}
     ${kind === "month" && spikeFacts(answer, index)}
     ${kind !== "early_warning" && kind !== "month" && alert.body !== null && html`<p>${alert.body}</p>`}
-    ${report !== null && html`<p><a href="${call.href("/report", report.parameters)}">${report.text}</a></p>`}
+    ${place !== null && html`<p><a href="${call.href(place.path, place.parameters)}">${linkText(place)}</a></p>`}
   </article>`;
 }
 
 /** The same in two lines, for a page that is about more than alerts. */
 export function alertLine(answer: Alerts, index: number, call: PageCall): Html {
   const alert = answer.body.data[index] as Alerts["body"]["data"][number];
-  const report = reportOf(alert.metadata ?? {});
+  const place = alertView(alert);
   return html`<article class="alert brief ${alert.severity}">
     <p class="severity">
       ${severityMark(alert.severity)} ${kindText(alert.category, valueAt(answer, `${index}/metadata/kind`))} ·
       ${figure(answer, `${index}/created_at`, day)}
     </p>
     <h3>
-      ${report === null ? alert.title : html`<a href="${call.href("/report", report.parameters)}">${alert.title}</a>`}
+      ${place === null ? alert.title : html`<a href="${call.href(place.path, place.parameters)}">${alert.title}</a>`}
     </h3>
   </article>`;
 }
@@ -64,24 +64,9 @@ function kindText(category: string, kind: unknown): string {
   return `· ${CATEGORY_TEXTS[category] ?? category}`;
 }
 
-/** The report that shows what an alert is about; null = none does. */
-function reportOf(metadata: Record<string, unknown>): { parameters: Parameters; text: string } | null {
-  const texts = Object.entries(metadata).filter(
-    (entry): entry is [string, string] => typeof entry[1] === "string",
-  );
-  const known = Object.fromEntries(texts);
-  const selector = pick(known, SELECTOR_NAMES);
-  const { ordered_from: from, ordered_to: to, cohort_month: single } = known;
-  if (from !== undefined && to !== undefined) {
-    const range = { start_month: from.slice(0, 7), end_month: to.slice(0, 7) };
-    return {
-      parameters: { ...selector, ...range, include_incomplete: true, reportSection: "reasons" },
-      text: "See why in its report",
-    };
-  }
-  if (single !== undefined) {
-    const parameters = { ...selector, start_month: single, end_month: single };
-    return { parameters, text: `Open the report of ${month(single) as string}` };
-  }
-  return Object.keys(selector).length === 0 ? null : { parameters: selector, text: "Open its report" };
+/** What the link to what an alert is about is called; where it leads is what its link_url says. */
+function linkText({ path, parameters }: AlertView): string {
+  if (path === "") return "Open the overview";
+  if (parameters["reportSection"] === "reasons") return "See why in its report";
+  return `Open the report of ${month(parameters["start_month"] ?? "") as string}`;
 }

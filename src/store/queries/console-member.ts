@@ -1,6 +1,5 @@
 import { command, query, queryAny } from "../query.ts";
-
-export type MemberRole = "viewer" | "admin" | "owner";
+import type { Member } from "../workspace.ts";
 
 /** Makes a person an owner of a workspace; false = they are one already. By primary key. */
 export const putOwner = queryAny<[shopKey: number, userId: string, now: Date]>(
@@ -10,7 +9,7 @@ export const putOwner = queryAny<[shopKey: number, userId: string, now: Date]>(
 );
 
 /** A workspace that a person may see. */
-export type MembershipRow = { shop_key: number; shop_domain: string; role: MemberRole };
+export type MembershipRow = { shop_key: number; shop_domain: string; role: Member["role"] };
 
 /** The workspaces of a person, by domain: workspace_member_user, and the primary key of shop_directory. */
 export const listMemberships = query<MembershipRow, [userId: string]>(

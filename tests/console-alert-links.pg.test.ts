@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage } from "./support/console-page.ts";
+import { signInAs } from "./support/console-person.ts";
+import { unescaped } from "./support/page-figures.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant, insertRows } from "./support/tenants.ts";
+
+const PUBLIC_URL = "http://localhost:8080";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ PUBLIC_URL });
+});
+after(() => service.stop());
+
+/** Every kind of alert that the service writes, and one that it does not. */
+const KINDS: Record<string, { category: string; metadata: Record<string, unknown> | null }> = {
+  early: {
+    category: "return_rate_watchlist",
+    metadata: {
+      kind: "early_warning",
+      product_gid: "gid://import/Product/1",
+      as_of: "2026-09-10",
+      ordered_from: "2026-08-29",
+      ordered_to: "2026-09-09",
+      parts: [],
+    },
+  },
+  sku: {
+    category: "return_rate_watchlist",
+    metadata: { kind: "month", sku: "A&B=C #1", cohort_month: "2026-05" },
+  },
+  group: {
+    category: "return_rate_watchlist",
+    metadata: {
+      kind: "month",
+      product_group_type: "family",
+      product_group_key: "Boots & Shoes",
+      cohort_month: "2026-05",
+    },
+  },
+  ready: { category: "report_ready", metadata: { cohort_month: "2026-05" } },
+  stale: { category: "connection_stale", metadata: { source: "shopify" } },
+  done: { category: "backfill_completed", metadata: { source: "shopify" } },
+  foreign: { category: "foreign", metadata: { sku: "A" } },
+};
+
+test("the page of alerts links each where its link_url leads", async () => {
+  const tenant = await createTenant(service.database);
+  const rows = Object.entries(KINDS).map(([alert_id, kind]) => ({
+    shop_key: tenant.shopKey,
+    alert_id,
+    event_key: alert_id,
+    severity: "info",
+    title: "Title",
+    created_at: new Date("2026-09-10T00:00:00Z"),
+    ...kind,
+  }));
+  await insertRows(service.database, "alert", rows);
+  const cookie = await signInAs(service, { name: "Reader", shopDomain: tenant.shopDomain });
+  const { status, text } = await openPage(service, "/alerts", { tenant, cookie });
+  assert.equal(status, 200);
+  const answer = (await service.call("/api/v1/alerts", { token: tenant.token })).json();
+  const listed = answer["data"] as unknown as { id: string; link_url: string | null }[];
+  assert.deepEqual(listed.map(({ id }) => id).toSorted(), Object.keys(KINDS).toSorted());
+  for (const { id, link_url: url } of listed) {
+    const article = new RegExp(`id="alert-${id}">(.*?)</article>`, "su").exec(text)?.[1] ?? assert.fail(id);
+    const hrefs = [...article.matchAll(/<a href="([^"]*)">[^<]*<\/a><\/p>\s*$/gu)].map(
+      ([, href = ""]) => PUBLIC_URL + unescaped(href),
+    );
+    assert.deepEqual(hrefs, url === null ? [] : [url], id);
+  }
+});
