@@ -1,9 +1,8 @@
 import type { Parameters } from "./page.ts";
 import { SELECTOR_NAMES } from "../contract/parameters.ts";
 
-/** What links carry from one page to another: the selection, the vendor, months, window and the two flags. */
-export const COHORT_STATE_NAMES: readonly string[] = [
-  ...SELECTOR_NAMES,
+/** What links carry from one page to another besides the selection: the vendor, months, window and the two flags. */
+const KEPT_NAMES: readonly string[] = [
   "vendor",
   "start_month",
   "end_month",
@@ -11,6 +10,8 @@ export const COHORT_STATE_NAMES: readonly string[] = [
   "include_incomplete",
   "include_used_variants",
 ];
+/** With the selection. */
+export const COHORT_STATE_NAMES: readonly string[] = [...SELECTOR_NAMES, ...KEPT_NAMES];
 
 type Query = Readonly<Record<string, string>>;
 
@@ -36,14 +37,7 @@ export function cohortStateOf(query: Query): Parameters {
  * replaces.
  */
 export function stateWithoutSelector(query: Query): Parameters {
-  return pick(
-    query,
-    COHORT_STATE_NAMES.filter((name) => !isSelectorName(name)),
-  );
-}
-
-function isSelectorName(name: string): boolean {
-  return SELECTOR_NAMES.includes(name);
+  return pick(query, KEPT_NAMES);
 }
 
 /** Whether the query selects a product or a group, which have variants. */

@@ -73,7 +73,7 @@ function fullView(
     body: html`<h1>Overview</h1>
 <p class="lead">Orders of ${figure(report, "meta/start_month", month)} to ${figure(report, "meta/end_month", month)}, the newest 12 complete months. A unit counts as returned when it came back within ${call.primaryWindowDays} days of its order.</p>
 ${summaryFigures(report, call)}
-${trendChart({ answer: trend, exportHref: csvHref(call, range) })}
+${trendChart({ answer: trend, exportHref: csvHref(call, range), fewUnits: call.minSoldUnits })}
 <section class="look"><h2>Worth a look</h2>
 ${alertList(alerts, call)}
 <div class="columns">

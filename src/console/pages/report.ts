@@ -166,10 +166,10 @@ function sectionParts(page: ReportPage, call: PageCall): Html {
   const { report: own, curves, variants } = page;
   const { data } = own.body;
   const exportHref = csvHref(call, exportStateOf(page, call));
-  const input = { answer: own, exportHref };
+  const input = { answer: own, exportHref, fewUnits: call.minSoldUnits };
   const withCurves = data.return_curves === undefined ? curves : own;
   return html`${data.trend !== undefined && section("trend", "Return rate by month of order", trendChart(input))}
-${withCurves !== null && section("curves", "How returns arrive", curvesChart({ answer: withCurves, exportHref }))}
+${withCurves !== null && section("curves", "How returns arrive", curvesChart({ ...input, answer: withCurves }))}
 ${data.return_reasons !== undefined && section("reasons", "Why it comes back", reasonsChart(input))}
 ${data.timing_buckets !== undefined && section("timing", "When it comes back", timingChart(input))}
 ${variants !== null && sectionOf(call) === "overview" && hasVariants(call.query) && variantsPart(variants, call)}

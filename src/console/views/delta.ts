@@ -20,7 +20,9 @@ export function rateChange(report: ApiAnswer): Html | null {
   const change = valueAt(report, "comparison/return_rate_change");
   if (typeof change !== "number")
     return html`<span class="delta">nothing to compare</span> with ${before(report)}`;
-  const kind = change > 0 ? "up" : change < 0 ? "down" : "same";
+  // By what is shown: a change that rounds to nothing has no direction.
+  const shown = Math.round(change * 1000);
+  const kind = shown > 0 ? "up" : shown < 0 ? "down" : "same";
   const word = { up: "▲", down: "▼", same: "＝" }[kind];
   return html`<span class="delta ${kind}"
       ><span aria-hidden="true">${word}</span>
