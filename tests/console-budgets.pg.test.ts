@@ -41,7 +41,9 @@ const EVERYTHING = "start_month=2023-07&end_month=2026-06&include_incomplete=tru
 /** Each page as it opens, and with all months and as many rows as it takes; each part of the report. */
 const VIEWS = [
   ...PAGES.map(({ path }) => path),
-  ...PAGES.filter(({ path }) => path !== "").map(({ path }) => `${path}?${EVERYTHING}&limit=100`),
+  ...PAGES.filter(({ path }) => path !== "").map(
+    ({ path, takes }) => `${path}?${EVERYTHING}${takes.includes("limit") ? "&limit=100" : ""}`,
+  ),
   ...REPORT_SECTIONS.map((section) => `/report?${EVERYTHING}&reportSection=${section}`),
   `/report?${EVERYTHING}&reportSection=breakdown&breakdownBy=sku`,
 ];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
 import { PAGES } from "../src/console/registry.ts";
-import { BREAKDOWNS, REPORT_SECTIONS } from "../src/contract/parameters.ts";
+import { BREAKDOWNS, REPORT_SECTIONS, SHARED_PARAMETERS } from "../src/contract/parameters.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import type { Store } from "./oracle/store.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
@@ -80,7 +80,13 @@ async function check(shop: Shop, path: string): Promise<AnsweredPage | null> {
 
 type Query = Readonly<Record<string, string>>;
 
-const addressOf = (path: string, query: Query): string => `${path}?${new URLSearchParams(query).toString()}`;
+/** Of a page with what it takes of a query; it refuses other names. */
+function addressOf(path: string, query: Query): string {
+  const page = PAGES.find((each) => each.path === path) ?? assert.fail(path);
+  const taken = new Set([...SHARED_PARAMETERS, ...page.takes]);
+  const parameters = Object.entries(query).filter(([name]) => taken.has(name));
+  return `${path}?${new URLSearchParams(parameters).toString()}`;
+}
 
 /** What a shop is asked: a selection of each kind, and its sale events. */
 type Material = { months: Query; selections: readonly Query[]; saleEvents: readonly string[] };

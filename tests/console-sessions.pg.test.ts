@@ -92,7 +92,7 @@ test("an expired link and an unknown one are refused", async () => {
   for (const unknown of ["", "x", "A".repeat(43)]) {
     const response = await postForm(service, "/enter", { secret: unknown });
     assert.equal(response.status, 403);
-    assert.match(await response.text(), /This is no link of this installation\./u);
+    assert.match(await response.text(), /This installation does not know this link\./u);
   }
 });
 
@@ -130,7 +130,7 @@ test("a disabled person cannot sign in, and their sessions end at once", async (
   assert.equal(await isSignedIn(cookie), false);
   const refused = await postForm(service, "/enter", { secret });
   assert.equal(refused.status, 403);
-  assert.match(await refused.text(), /may not sign in any more/u);
+  assert.match(await refused.text(), /can no longer sign in/u);
   await assert.rejects(makeUserLink(service, { name: "Disabled" }), /is disabled/u);
 });
 

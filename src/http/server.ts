@@ -150,7 +150,9 @@ function refuseUnknown(
   { methodsOf, notFoundPage }: Known,
 ): FastifyReply {
   const path = (request.raw.url ?? "").split("?", 1)[0] ?? "";
-  const allowed = methodsOf(path);
+  // A surface that found nothing at its path asks for the same 404, in a method that it allows.
+  const known = methodsOf(path);
+  const allowed = known?.split(", ").includes(request.method) === true ? undefined : known;
   if (allowed === undefined && notFoundPage !== null && isBrowserOutsideApi(request, path)) {
     return reply.code(404).headers(notFoundPage.headers).send(notFoundPage.body);
   }

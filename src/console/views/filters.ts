@@ -158,7 +158,7 @@ const PRESETS = [
 
 /**
  * Ranges of months as links: the newest twelve complete months, which roll, and fixed ones that end with the last month
- * shown. `lastMonth`: YYYY-MM.
+ * shown.
  */
 export function presets(
   call: PageCall,
