@@ -4,6 +4,7 @@ import { LONGEST_SESSION_SECONDS } from "../identity/session.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { SignedIn } from "../identity/session.ts";
 import { sendError } from "../http/answer.ts";
+import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Surface } from "../http/server.ts";
 import { html, renderHtml } from "../lib/html.ts";
@@ -25,7 +26,6 @@ import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { unexpected } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
-import { createSessionCookie } from "./session-cookie.ts";
 import { createTargetCookie } from "./target-cookie.ts";
 import type { TargetCookie } from "./target-cookie.ts";
 
@@ -56,7 +56,7 @@ const CLEARED_DATA = '"cache", "storage"';
 
 export function createEntrance(options: EntranceOptions): Entrance {
   const { identity, site } = options;
-  const cookie = createSessionCookie(site.publicOrigin !== null, LONGEST_SESSION_SECONDS);
+  const cookie = createCookie("returns", site.publicOrigin !== null, LONGEST_SESSION_SECONDS);
   const target = createTargetCookie(site.publicOrigin !== null);
   const headers = consoleHeaders(site);
   const sessionHashOf = (request: FastifyRequest): Buffer | null =>

@@ -13,12 +13,12 @@ test("a page of a workspace comes back as it was, from a cookie that scripts can
     "/w/a.example/alerts?q=;=,",
   ]) {
     const [pair = "", ...attributes] = (cookie.write(target) ?? "").split("; ");
-    assert.deepEqual(attributes, ["Path=/", "HttpOnly", "SameSite=Lax", "Max-Age=600"]);
+    assert.deepEqual(attributes, ["Path=/", "Max-Age=600", "HttpOnly", "SameSite=Lax"]);
     assert.equal(cookie.read(`a=b; ${pair}`), target);
   }
   assert.match(
     createTargetCookie(true).write("/w/a") ?? "",
-    /^__Host-returns-target=.*; Secure; Max-Age=600$/u,
+    /^__Host-returns-target=.*; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/u,
   );
 });
 

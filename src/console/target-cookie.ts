@@ -1,3 +1,5 @@
+import { createCookie } from "../http/cookie.ts";
+
 const LIFETIME_SECONDS = 600;
 /** A browser drops a cookie of more than 4096 bytes; base64 makes four of three. */
 const LONGEST_TARGET = 2048;
@@ -13,20 +15,14 @@ export type TargetCookie = {
 };
 
 export function createTargetCookie(isSecure: boolean): TargetCookie {
-  const name = isSecure ? "__Host-returns-target" : "returns-target";
-  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
+  const { read, write, clear } = createCookie("returns-target", isSecure, LIFETIME_SECONDS);
   return {
     read: (header) => {
-      const pairs = (header ?? "").split(";").map((pair) => pair.trim().split("="));
-      const value = pairs.find(([key]) => key === name)?.[1] ?? "";
-      const target = Buffer.from(value, "base64url").toString();
+      const target = Buffer.from(read(header) ?? "", "base64url").toString();
       return isTarget(target) ? target : null;
     },
-    write: (target) =>
-      isTarget(target)
-        ? `${name}=${Buffer.from(target).toString("base64url")}; ${attributes}; Max-Age=${LIFETIME_SECONDS}`
-        : null,
-    clear: `${name}=; ${attributes}; Max-Age=0`,
+    write: (target) => (isTarget(target) ? write(Buffer.from(target).toString("base64url")) : null),
+    clear,
   };
 }
 
