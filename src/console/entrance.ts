@@ -7,7 +7,7 @@ import { sendError } from "../http/answer.ts";
 import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Surface } from "../http/server.ts";
-import { html, renderHtml } from "../lib/html.ts";
+import { renderHtml } from "../lib/html.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { consoleHeaders } from "./console-headers.ts";
 import {
@@ -20,10 +20,10 @@ import {
   SIGN_IN,
   TOO_MANY,
 } from "./entrance-page.ts";
-import { layout } from "./layout.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
+import { stateMarkup } from "./send.ts";
 import { unexpected } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { createTargetCookie } from "./target-cookie.ts";
@@ -201,20 +201,10 @@ function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequ
   return send(reply, unexpected(error, request.id));
 }
 
-function send(
-  reply: FastifyReply,
-  { status, title, body, retryAfterSeconds }: StatePage,
-  userName: string | null = null,
-): FastifyReply {
-  if (retryAfterSeconds !== undefined) reply.header("Retry-After", String(retryAfterSeconds));
-  const page = layout({
-    title,
-    scripts: [CONSOLE_ASSETS.enterScript],
-    userName,
-    workspace: null,
-    above: null,
-    body: html`<article class="state">${body}</article>`,
-    below: null,
-  });
-  return reply.code(status).type("text/html; charset=utf-8").send(renderHtml(page));
+function send(reply: FastifyReply, state: StatePage, userName: string | null = null): FastifyReply {
+  const frame = { scripts: [CONSOLE_ASSETS.enterScript], userName, workspace: null };
+  return reply
+    .code(state.status)
+    .type("text/html; charset=utf-8")
+    .send(renderHtml(stateMarkup(reply, state, frame)));
 }

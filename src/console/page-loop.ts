@@ -4,7 +4,6 @@ import { ApiError } from "../contract/errors.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
-import { html } from "../lib/html.ts";
 import type { ConsoleOptions } from "./console.ts";
 import type { Entrance } from "./entrance.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
@@ -18,7 +17,7 @@ import { ROLES } from "./page.ts";
 import type { Page, PageFile, View } from "./page.ts";
 import { problemsOf } from "./problems.ts";
 import { FILES, PAGES } from "./registry.ts";
-import { sendHtml } from "./send.ts";
+import { sendHtml, stateMarkup } from "./send.ts";
 import {
   BILLING_INACTIVE,
   NOT_FOUND,
@@ -170,20 +169,12 @@ async function viewOf(page: Page, call: OpenCall): Promise<View & { status: numb
 
 function sendState(
   { request, reply }: Exchange,
-  { status, title, body, retryAfterSeconds }: StatePage,
+  state: StatePage,
   member: MemberAdmission | null,
 ): Promise<FastifyReply> {
-  if (retryAfterSeconds !== undefined) reply.header("Retry-After", String(retryAfterSeconds));
-  const markup = layout({
-    title,
-    scripts: [],
-    userName: member?.userName ?? null,
-    workspace: member === null ? null : workspaceOf(member, null),
-    above: null,
-    body: html`<article class="state">${body}</article>`,
-    below: null,
-  });
-  return sendHtml(request, reply, status, markup);
+  const workspace = member === null ? null : workspaceOf(member, null);
+  const frame = { scripts: [], userName: member?.userName ?? null, workspace };
+  return sendHtml(request, reply, state.status, stateMarkup(reply, state, frame));
 }
 
 /** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */

@@ -22,11 +22,6 @@ export function pick(query: Query, names: readonly string[]): Parameters {
   );
 }
 
-/** The selector family and the vendor of a query. */
-export function selectorOf(query: Query): Parameters {
-  return pick(query, [...SELECTOR_NAMES, "vendor"]);
-}
-
 /** All that a view of cohort months takes from its query. */
 export function cohortStateOf(query: Query): Parameters {
   return pick(query, COHORT_STATE_NAMES);

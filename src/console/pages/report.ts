@@ -20,7 +20,13 @@ import { csvHref, csvLink } from "../views/csv-link.ts";
 import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
-import { breakdownPart, costsPart, lifecyclePart, refundsPart } from "../views/report/parts.ts";
+import {
+  BREAKDOWN_TITLES,
+  breakdownPart,
+  costsPart,
+  lifecyclePart,
+  refundsPart,
+} from "../views/report/parts.ts";
 import { summaryFigures } from "../views/report/summary.ts";
 import { selectionTitle } from "../views/selection-title.ts";
 import { dataTable } from "../views/table.ts";
@@ -120,14 +126,7 @@ function form(call: PageCall, shown: ShownMonths["range"]): Html {
   ]);
 }
 
-const BREAKDOWN_TEXTS = {
-  vendor: "Vendor",
-  product: "Product",
-  sku: "SKU",
-  family: "Family",
-  analytics_category: "Category",
-};
-const BREAKDOWN_NAMES = BREAKDOWNS.map((name) => [name, BREAKDOWN_TEXTS[name]] as const);
+const BREAKDOWN_NAMES = BREAKDOWNS.map((name) => [name, BREAKDOWN_TITLES[name]] as const);
 
 function hasSelection({ query }: PageCall): boolean {
   return hasVariants(query) || (query["sku"] ?? "") !== "";

@@ -27,10 +27,13 @@ export function asOf(answers: readonly ApiAnswer[], { workspace }: MemberAdmissi
  * it is the only one. Ever has no complete months.
  */
 function mainAnswer(answers: readonly ApiAnswer[]): ApiAnswer | undefined {
+  if (isEver(answers)) return undefined;
   const own = answers.filter(({ name }) => name !== RESOLVING_REQUEST);
-  const isEver = own.some((each) => valueAt(each, "meta/window") === "lifetime");
-  if (isEver) return undefined;
   return [...own, ...answers].find((each) => completePath(each) !== null);
+}
+
+function isEver(answers: readonly ApiAnswer[]): boolean {
+  return answers.some((each) => valueAt(each, "meta/window") === "lifetime");
 }
 
 /** Of when the figures are and within which window, for the foot of printed pages; the address says the rest. */
@@ -42,9 +45,10 @@ export function printedFooter(
   const [answer] = answers;
   const updatedAt = answer === undefined ? null : valueAt(answer, "meta/freshness/data_updated_at");
   const main = mainAnswer(answers);
-  const isEver = answers.some((each) => valueAt(each, "meta/window") === "lifetime");
   const windowDays = (main === undefined ? null : windowDaysOf(main)) ?? workspace.primaryWindowDays;
-  const windowText = isEver ? "returns however late" : `returns within ${windowDays} days of the order`;
+  const windowText = isEver(answers)
+    ? "returns however late"
+    : `returns within ${windowDays} days of the order`;
   const asOfText = typeof updatedAt === "string" ? ` · orders as of ${instant(updatedAt) as string}` : "";
   return `${address}${asOfText} · ${windowText}`;
 }

@@ -1,7 +1,6 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-
-const DECIMALS = 100;
+import { FULL, place } from "../charts/plot.ts";
 
 /**
  * A bar inside a table cell, which repeats the figures beside it for the eye. `parts`: lengths that follow each other, as
@@ -26,6 +25,7 @@ export function bar(
   </svg>`;
 }
 
+/** A part that is longer than the table's longest bar, or negative, ends at the edge. */
 function share(part: number): string {
-  return `${Math.round(Math.min(Math.max(part, 0), 1) * 100 * DECIMALS) / DECIMALS}%`;
+  return place(FULL * Math.min(Math.max(part, 0), 1));
 }

@@ -1,15 +1,14 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
+import { FULL, place } from "../charts/plot.ts";
 import type { Rate } from "../charts/rates.ts";
-
-const DECIMALS = 100;
 
 /**
  * Two rates with their intervals below each other, inside a table cell: the first above the second, on one axis from zero
  * to `highest`. Where they overlap, the difference is not a clear one. It repeats the figures beside it for the eye.
  */
 export function intervalPair(rates: readonly [Rate, Rate], highest: number): Html {
-  const x = (rate: number): string => `${Math.round((rate / (highest || 1)) * 100 * DECIMALS) / DECIMALS}%`;
+  const x = (rate: number): string => place((FULL * rate) / (highest || 1));
   return html`<svg class="intervals" aria-hidden="true">
     ${rates.map(({ return_rate, return_rate_interval: interval }, index) => {
       if (interval === null) return null;

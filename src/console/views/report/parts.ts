@@ -97,7 +97,8 @@ export function costsPart(report: Report, call: PageCall): Html {
   ])}`;
 }
 
-const BREAKDOWN_TITLES = {
+/** What a report can be divided by, in words. */
+export const BREAKDOWN_TITLES = {
   vendor: "Vendor",
   product: "Product",
   sku: "SKU",
