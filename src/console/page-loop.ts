@@ -15,7 +15,6 @@ import type { OpenCall, OperationByName } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import { ROLES } from "./page.ts";
 import type { Page, PageFile, View } from "./page.ts";
-import { problemsOf } from "./problems.ts";
 import { FILES, PAGES } from "./registry.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import {
@@ -163,7 +162,7 @@ async function viewOf(page: Page, call: OpenCall): Promise<View & { status: numb
   } catch (error) {
     const isRefusal = error instanceof ApiError && error.code === "invalid_request";
     if (!isRefusal || page.refused === undefined) throw error;
-    return { status: 400, ...page.refused({ ...call, problems: problemsOf(error.message) }) };
+    return { status: 400, ...page.refused({ ...call, problems: error.problems }) };
   }
 }
 

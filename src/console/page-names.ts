@@ -1,4 +1,4 @@
-import { invalidRequest } from "../contract/errors.ts";
+import { invalidParameters } from "../contract/errors.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { ALIASES, SHARED_PARAMETERS } from "../contract/parameters.ts";
@@ -28,7 +28,8 @@ export function createNameCheck(pages: readonly Page[]): (page: Page, names: Ite
   );
   return (page, names) => {
     const sentences = checks.get(page)?.(names) ?? [];
-    if (sentences.length > 0) throw invalidRequest(sentences.join(" "));
+    if (sentences.length > 0)
+      throw invalidParameters(sentences.map((sentence) => ({ name: null, sentence })));
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Problem } from "../contract/errors.ts";
 import type { Static, TSchema } from "typebox";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
@@ -27,13 +28,6 @@ export type MadeRequest = {
   name: string;
   endpoint: Endpoint;
   parameters: Readonly<Record<string, string>>;
-};
-
-/** A sentence with which the API refused a page's query. */
-export type Problem = {
-  /** The parameter that it begins with; null = it is about several, or about none. */
-  name: string | null;
-  sentence: string;
 };
 
 /** What a page is given. */

@@ -20,6 +20,9 @@ export type ErrorBody = { error: { code: ErrorCode; message: string } };
 /** Where a workspace with a finite plan stands in the current UTC day. */
 export type QuotaState = { limit: number; used: number; resetsAt: Date };
 
+/** A sentence of an `invalid_request`, and the parameter that it is about; null = several, or none. */
+export type Problem = { name: string | null; sentence: string };
+
 /**
  * A refusal with one clear sentence for the caller. Anything else that is thrown becomes a plain 500. `message` speaks
  * of REST; one answer may be made for several requests, so each surface asks for its own words.
@@ -30,12 +33,19 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | null;
   /** The scope that a valid token of an entitled workspace lacks; null = refused for another reason. */
   readonly missingScope: string | null;
+  /** Of an `invalid_request`: what is wrong with each parameter, in the words of REST and the order of the message. */
+  readonly problems: readonly Problem[];
   readonly #wording: Wording;
 
   constructor(
     code: ErrorCode,
     wording: string | Wording,
-    detail: { quota?: QuotaState | null; retryAfterSeconds?: number; missingScope?: string | null } = {},
+    detail: {
+      quota?: QuotaState | null;
+      retryAfterSeconds?: number;
+      missingScope?: string | null;
+      problems?: readonly Problem[];
+    } = {},
   ) {
     const say: Wording = typeof wording === "string" ? () => wording : wording;
     super(say(REST_WORDS));
@@ -45,6 +55,7 @@ export class ApiError extends Error {
     this.quota = detail.quota ?? null;
     this.retryAfterSeconds = detail.retryAfterSeconds ?? null;
     this.missingScope = detail.missingScope ?? null;
+    this.problems = detail.problems ?? [];
   }
 
   /** The message in the words of a surface. */
@@ -53,9 +64,15 @@ export class ApiError extends Error {
   }
 }
 
-/** A 400 that names the parameter and says what is allowed. */
-export function invalidRequest(wording: string | Wording): ApiError {
-  return new ApiError("invalid_request", wording);
+/** A 400 that names the parameter and says what is allowed; `name`: the parameter, null = several or none. */
+export function invalidRequest(wording: string | Wording, name: string | null = null): ApiError {
+  const sentence = typeof wording === "string" ? wording : wording(REST_WORDS);
+  return new ApiError("invalid_request", wording, { problems: [{ name, sentence }] });
+}
+
+/** A 400 for all that is wrong, a sentence for each. */
+export function invalidParameters(problems: readonly Problem[]): ApiError {
+  return new ApiError("invalid_request", problems.map(({ sentence }) => sentence).join(" "), { problems });
 }
 
 export const INTERNAL_ERROR_MESSAGE =

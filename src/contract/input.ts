@@ -3,7 +3,7 @@ import { fold } from "../lib/fold.ts";
 import { dayFromText, knownMonth } from "../lib/month.ts";
 import { listParameters } from "./endpoint.ts";
 import type { Endpoint, Parameter, ParameterSchema } from "./endpoint.ts";
-import { invalidRequest } from "./errors.ts";
+import { invalidParameters } from "./errors.ts";
 import { MAXIMUM_MONTHS, SELECTOR_NAMES } from "./parameters.ts";
 import { selectorProblem } from "./selector.ts";
 import type { SelectorInput } from "./selector.ts";
@@ -63,7 +63,11 @@ export function compileInput(schema: TObject, words: Vocabulary = REST_WORDS) {
     if (hasSelector) checkSelector(input, problems);
     if (hasMonths) checkMonthRange(input, problems);
     if (unknown.length > 0 || problems.size > 0) {
-      throw invalidRequest([...unknown, ...problems.values()].join(" "));
+      throw invalidParameters([
+        ...unknown.map((sentence) => ({ name: null, sentence })),
+        // A selector is several parameters.
+        ...[...problems].map(([name, sentence]) => ({ name: name === "selector" ? null : name, sentence })),
+      ]);
     }
     return input;
   };

@@ -39,6 +39,7 @@ export function createCursorCodec(key: Buffer): CursorCodec {
         throw invalidRequest(
           ({ endpointKind }) =>
             `cursor must be a meta.next_cursor of this ${endpointKind}, passed back verbatim with the same filters.`,
+          "cursor",
         );
       }
       return JSON.parse(payload.toString("utf8")) as CursorPosition;

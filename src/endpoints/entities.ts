@@ -60,7 +60,7 @@ async function search(
     return await searchEntities(database, workspace, filter, { ...text, longestMs: LONGEST_SEARCH_MS });
   } catch (error) {
     if ((error as { code?: unknown }).code !== STATEMENT_CANCELED) throw error;
-    throw invalidRequest("q takes too long to search for: make it shorter or more specific.");
+    throw invalidRequest("q takes too long to search for: make it shorter or more specific.", "q");
   }
 }
 

@@ -38,14 +38,16 @@ const SELECTOR_PARAMETER = {
 /** Throws when the workspace never had the entity or vendor; the message does not reveal whether another one has it. */
 export function requireFound(selector: Selector, { found, vendor_found: vendorFound }: Found): void {
   if (!found) {
+    const name = SELECTOR_PARAMETER[selector.kind];
     throw invalidRequest(
-      (words) =>
-        `${SELECTOR_PARAMETER[selector.kind]} names nothing in this workspace; take selectors from ${words.nameOf(entities)}.`,
+      (words) => `${name} names nothing in this workspace; take selectors from ${words.nameOf(entities)}.`,
+      name,
     );
   }
   if (!vendorFound) {
     throw invalidRequest(
       (words) => `vendor names nothing in this workspace; take vendors from ${words.nameOf(entities)}.`,
+      "vendor",
     );
   }
 }
