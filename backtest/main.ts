@@ -2,6 +2,7 @@
  * Replays stores day by day: npm run backtest [-- <import folder>…]
  * Prints when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) would have been.
  */
+import { OPERATOR } from "../src/control/actor.ts";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { withContext } from "../bench/context.ts";
@@ -55,11 +56,12 @@ async function importedLines(context: BenchContext, folder: string): Promise<Sto
   const domain = `${basename(folder)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/gu, "-")}.example.com`;
-  await createWorkspace(database, { domain, currency: "USD", plan: "bench" });
+  await createWorkspace(database, OPERATOR, { domain, currency: "USD", plan: "bench" });
   const workspace = await requireWorkspace(database, domain);
   const now = new Date();
   tell(`Importing ${folder}.`);
   await importFolder({
+    actor: OPERATOR,
     database,
     shopKey: workspace.shop_key,
     currencyCode: workspace.currency_code,

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../src/control/actor.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -55,7 +56,7 @@ export async function measureBackfill(context: BenchContext): Promise<BenchRow[]
 
 async function connect({ installation }: BenchContext, simulator: ShopifySimulator): Promise<number> {
   const { database } = installation;
-  await createWorkspace(database, { domain: DOMAIN, currency: CURRENCY });
+  await createWorkspace(database, OPERATOR, { domain: DOMAIN, currency: CURRENCY });
   const { shop_key: shopKey } = await requireWorkspace(database, DOMAIN);
   await putConnection(database, {
     shopKey,

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../src/control/actor.ts";
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -133,10 +134,11 @@ async function runImport(
 async function tokenOf(context: BenchContext, domain: string): Promise<string> {
   const { database, keys } = context.installation;
   const existing = await requireWorkspace(database, domain).catch(() => null);
-  if (existing === null) await createWorkspace(database, { domain, currency: "GBP", plan: "enterprise" });
+  if (existing === null)
+    await createWorkspace(database, OPERATOR, { domain, currency: "GBP", plan: "enterprise" });
   const workspace = existing ?? (await requireWorkspace(database, domain));
   const request = { name: "bench", scopes: "read:dashboard", now: new Date() };
-  return (await issueToken(database, workspace, keys.tokenPepper, request)).token;
+  return (await issueToken(database, OPERATOR, workspace, keys.tokenPepper, request)).token;
 }
 
 /** The kernel's high-water mark of a process's resident memory; null where /proc is not there, or the process. */

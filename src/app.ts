@@ -49,7 +49,9 @@ export async function startService(
     surfaces: [
       createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...docs.surfaces,
-      ...(config.hasConsole ? await createConsoleSurfaces(config, databases.console, operations) : []),
+      ...(config.hasConsole
+        ? await createConsoleSurfaces(config, installation.keys, databases.console, operations)
+        : []),
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
@@ -80,6 +82,7 @@ export async function startService(
 
 async function createConsoleSurfaces(
   config: Config,
+  keys: Installation["keys"],
   database: DatabasePool,
   operations: readonly Operation[],
 ): Promise<Surface[]> {
@@ -90,6 +93,7 @@ async function createConsoleSurfaces(
     operations,
     admitMember: createAdmitMember({ database }),
     identity: createIdentity(database, now),
+    control: { database, keys },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
   });

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +28,7 @@ before(async () => {
     ["dollars.example", "USD"],
     ["labels.example", "EUR"],
   ] as const) {
-    await createWorkspace(control.database, { domain, currency });
+    await createWorkspace(control.database, OPERATOR, { domain, currency });
   }
   simulator = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
 });

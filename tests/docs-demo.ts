@@ -1,3 +1,4 @@
+import { OPERATOR } from "../src/control/actor.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,6 +33,7 @@ export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
     const { database } = service.installation;
     const asOf = new Date(`${today}T00:00:00Z`);
     await importFolder({
+      actor: OPERATOR,
       database,
       shopKey: tenant.shopKey,
       currencyCode: "GBP",

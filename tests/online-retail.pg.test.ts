@@ -1,3 +1,4 @@
+import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -61,6 +62,7 @@ after(async () => {
 test("a year of a real shop is imported without a bad row", { skip }, async (context: TestContext) => {
   const started = performance.now();
   const result = await importFolder({
+    actor: OPERATOR,
     database: service.installation.database,
     shopKey: tenant.shopKey,
     currencyCode: expected.currency,

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,11 +27,12 @@ before(async () => {
   service = await startTestService(APP_OPTIONS);
   simulator = await startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 });
   const { database, keys } = service.installation;
-  await createWorkspace(database, { domain: DOMAIN, currency: "EUR" });
+  await createWorkspace(database, OPERATOR, { domain: DOMAIN, currency: "EUR" });
   const workspace = await requireWorkspace(database, DOMAIN);
   shopKey = workspace.shop_key;
   await connectSource(
     { database, sealingKey: keys.sealingKey, publicUrl: service.address, now: () => new Date() },
+    OPERATOR,
     workspace,
     SHOPIFY_SOURCE,
     {
@@ -38,7 +40,6 @@ before(async () => {
       url: simulator.url,
       settings: {},
       secrets: { accessToken: simulator.token },
-      actor: "operator",
     },
   );
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...APP_OPTIONS });
@@ -156,9 +157,10 @@ test("a revoked token is told in one sentence, and connecting again misses nothi
   const secrets = await approvedTokens(simulator);
   await connectSource(
     { database, sealingKey, publicUrl: null, now: () => new Date() },
+    OPERATOR,
     await requireWorkspace(database, DOMAIN),
     SHOPIFY_SOURCE,
-    { account: null, url: simulator.url, settings: {}, secrets, actor: "merchant" },
+    { account: null, url: simulator.url, settings: {}, secrets },
   );
   await until(READINESS, "ready");
   await until(REFUNDS, refunded + 1);

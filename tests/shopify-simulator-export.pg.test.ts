@@ -1,3 +1,4 @@
+import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -65,6 +66,7 @@ suite("the simulated shop as an import folder", () => {
     const shopKey = await shop.open("EUR");
     const { database } = shop;
     const result = await importFolder({
+      actor: OPERATOR,
       database,
       shopKey,
       currencyCode: "EUR",

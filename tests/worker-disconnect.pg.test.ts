@@ -1,3 +1,4 @@
+import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -78,7 +79,7 @@ const stateOf = async (shopKey: number, source = "shopify") => {
 };
 
 const disconnect = async (domain: string, source = "shopify") =>
-  disconnectSource(control.database, await requireWorkspace(control.database, domain), source);
+  disconnectSource(control.database, OPERATOR, await requireWorkspace(control.database, domain), source);
 
 /** The shop uninstalls the app. */
 async function uninstall(shopKey: number): Promise<void> {
@@ -134,7 +135,7 @@ test("an operator's disconnecting ends no serving, whatever run fails because of
   const state = { readiness: "ready", status: "disconnected", is_read: true, requests: 0 };
   assert.deepEqual(await stateOf(shopKey), state);
   await assert.rejects(
-    requestSync(control.database, await requireWorkspace(control.database, domain), {
+    requestSync(control.database, OPERATOR, await requireWorkspace(control.database, domain), {
       source: "shopify",
       isBackfill: false,
     }),

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../../src/control/actor.ts";
 import { consoleAddress } from "../../src/control/console-address.ts";
 import { linkUser } from "../../src/control/user.ts";
 import type { BenchContext } from "../context.ts";
@@ -12,7 +13,7 @@ export async function signIn(
   { workspaces: [{ shopKey, shopDomain, token }] }: LoadedStore,
   address: string,
 ): Promise<Visitor> {
-  const { link } = await linkUser(database, {
+  const { link } = await linkUser(database, OPERATOR, {
     name: "Bench",
     workspace: { shop_key: shopKey, shop_domain: shopDomain },
     address: consoleAddress(null, new URL(address).port),

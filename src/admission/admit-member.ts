@@ -8,7 +8,8 @@ import type { Member } from "../store/workspace.ts";
 import { billingInactive, entitlementMissing, notReady } from "./refusals.ts";
 
 /** A person who may open the pages of a workspace, and the state in which it is. */
-export type MemberAdmission = LoadedWorkspace & Pick<Member, "userId" | "userName" | "role" | "visit">;
+export type MemberAdmission = LoadedWorkspace &
+  Pick<Member, "userId" | "userName" | "role" | "provedAt" | "visit">;
 
 /**
  * "signed_out" = nobody is signed in with this session. "not_found" = there is no such workspace, or the person is no
@@ -30,8 +31,8 @@ export function createAdmitMember({ database }: { database: Queryable }): AdmitM
     if (typeof member === "string") return member;
     const loaded = await loadWorkspace(database, member);
     if (loaded === null) return "not_found";
-    const { userId, userName, role, visit } = member;
-    return { ...loaded, userId, userName, role, visit };
+    const { userId, userName, role, provedAt, visit } = member;
+    return { ...loaded, userId, userName, role, provedAt, visit };
   };
 }
 

@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { OPERATOR } from "../control/audit.ts";
+import { OPERATOR } from "../control/actor.ts";
 import { connectSource, listSources, readKey } from "../control/connect.ts";
 import { createInstallationLink } from "../control/connect-oauth.ts";
 import { readPlace } from "../control/connect-place.ts";
@@ -88,11 +88,10 @@ async function connectWithKey(
       : { clientSecret: readKey("client secret", await readSecretFile("--client-secret-file", file)) };
   const place = readPlace(source, options);
   terminal.hint(`Asking ${source.title}…`);
-  const connected = await connectSource(environmentOf(session), workspace, source, {
+  const connected = await connectSource(environmentOf(session), OPERATOR, workspace, source, {
     ...place,
     settings,
     secrets: { [source.key.secret]: key, ...clientSecret },
-    actor: OPERATOR,
   });
   const { notes, ...fields } = connected;
   terminal.printFields(fields, connected);

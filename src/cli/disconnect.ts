@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { listSources } from "../control/connect.ts";
 import { showConnections } from "../control/connections.ts";
 import { disconnectSource } from "../control/disconnect.ts";
@@ -18,7 +19,7 @@ export const DISCONNECT: CommandSpec = {
   examples: ["./returns disconnect shopify --workspace shop.example"],
   run: async ({ database, terminal, workspace, confirm }: CommandSession, source: string) => {
     await confirm(`The credentials of ${source} are deleted and nothing new is read. Disconnect it?`);
-    const result = await disconnectSource(database, workspace, source);
+    const result = await disconnectSource(database, OPERATOR, workspace, source);
     terminal.print(result, `${sentenceOf(result)}\n`);
   },
 };

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { resolve } from "node:path";
 import { importIntoWorkspace } from "../control/import.ts";
 import type { ImportSummary } from "../control/import.ts";
@@ -26,7 +27,7 @@ export const IMPORT: CommandSpec = {
   run: async (session: CommandSession, folder: string, options: ImportOptions) => {
     const { database, terminal, interruption, workspace } = session;
     const now = new Date();
-    const summary = await importIntoWorkspace(database, workspace, {
+    const summary = await importIntoWorkspace(database, OPERATOR, workspace, {
       folder: resolve(folder),
       asOf: options.asOf === undefined ? now : readInstant("--as-of", options.asOf),
       now,

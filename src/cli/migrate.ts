@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { distribute } from "../control/distribute.ts";
 import { readSchemaLevel } from "../control/schema.ts";
 import { migrateInstallation } from "../installation.ts";
@@ -23,7 +24,7 @@ export const MIGRATE: CommandSpec = {
       terminal.print({ schema: "current", migrated }, `${sentence}\n`);
       return;
     }
-    const made = await distribute(database);
+    const made = await distribute(database, OPERATOR);
     const count = made.distributed_tables.length + made.reference_tables.length;
     const outcome =
       count === 0 ? "All tables were distributed already." : `${count} tables were distributed.`;

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { setPlan, showPlans } from "../control/plan.ts";
 import { readAssignments } from "./assignments.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
@@ -31,7 +32,7 @@ export const PLAN: CommandGroup = {
         "./returns plan set partner daily_quota=unlimited entitlements=api_access,data_export",
       ],
       run: async ({ database, terminal }: CommandSession, planKey: string, words: string[]) => {
-        const plan = await setPlan(database, planKey, readAssignments(words));
+        const plan = await setPlan(database, OPERATOR, planKey, readAssignments(words));
         terminal.printTable([plan], COLUMNS, plan);
       },
     },

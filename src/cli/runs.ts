@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { Option } from "commander";
 import { rebuildData } from "../control/rebuild.ts";
 import { isAbandoned, showRuns } from "../control/runs.ts";
@@ -44,7 +45,7 @@ export const REBUILD: CommandSpec = {
   examples: ["./returns rebuild --workspace shop.example"],
   run: async ({ database, terminal, workspace }) => {
     terminal.showStatus("Rebuilding…");
-    const rebuilt = await rebuildData(database, workspace);
+    const rebuilt = await rebuildData(database, OPERATOR, workspace);
     const { shop_domain: domain, data_version: version } = rebuilt;
     terminal.print(rebuilt, `Rebuilt ${domain}; its data version is ${version}.\n`);
   },

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { Option } from "commander";
 import { addSaleEvent, removeSaleEvent, showSaleEvents } from "../control/sale-event.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
@@ -37,7 +38,7 @@ export const SALE_EVENT: CommandGroup = {
       ],
       run: async ({ database, terminal, workspace }: CommandSession, slug: string, options: AddOptions) => {
         const request = { ...options, slug, skus: options.sku };
-        const { event, isNew } = await addSaleEvent(database, workspace, request);
+        const { event, isNew } = await addSaleEvent(database, OPERATOR, workspace, request);
         terminal.printTable([event], COLUMNS, event);
         terminal.hint(isNew ? "Added." : "Replaced.");
       },
@@ -50,7 +51,7 @@ export const SALE_EVENT: CommandGroup = {
       confirms: true,
       run: async ({ database, terminal, workspace, confirm }: CommandSession, slug: string) => {
         await confirm(`Remove the sale event ${slug}?`);
-        const result = await removeSaleEvent(database, workspace, slug);
+        const result = await removeSaleEvent(database, OPERATOR, workspace, slug);
         terminal.print(result, result.removed ? "Removed.\n" : `There is no sale event ${slug}.\n`);
       },
     },

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { impossible, invalid } from "../control/refusal.ts";
 import { cancelBackfill, findBackfillUnderWay, requestSync, waitForRun } from "../control/sync.ts";
 import type { RequestedSync } from "../control/sync.ts";
@@ -29,14 +30,15 @@ async function sync(session: CommandSession, source: string, options: SyncOption
     if (options.backfill === true || options.wait === true) {
       throw invalid("--cancel-backfill asks for no run: leave out --backfill and --wait.");
     }
-    const canceled = await cancelBackfill(database, workspace, source);
+    const canceled = await cancelBackfill(database, OPERATOR, workspace, source);
     terminal.printFields(canceled);
     return;
   }
   const underWay = options.wait === true ? await findBackfillUnderWay(database, workspace, source) : null;
   if (underWay !== null) terminal.hint("A backfill is running: waiting for it to end.");
   const requested =
-    underWay ?? (await requestSync(database, workspace, { source, isBackfill: options.backfill === true }));
+    underWay ??
+    (await requestSync(database, OPERATOR, workspace, { source, isBackfill: options.backfill === true }));
   if (!requested.has_worker) {
     terminal.hint("No worker is running: the run starts when ./returns worker or ./returns serve does.");
   }

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { endToken, issueToken, rotateToken, showTokens } from "../control/token.ts";
 import type { IssuedToken } from "../control/token.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
@@ -30,7 +31,10 @@ export const TOKEN: CommandGroup = {
         options: CreateOptions,
       ) => {
         const request = { ...options, now: new Date() };
-        printIssued(terminal, await issueToken(database, workspace, installation.keys.tokenPepper, request));
+        printIssued(
+          terminal,
+          await issueToken(database, OPERATOR, workspace, installation.keys.tokenPepper, request),
+        );
       },
     },
     {
@@ -57,7 +61,7 @@ export const TOKEN: CommandGroup = {
       examples: ["./returns token revoke 0000000000142MPX --workspace shop.example"],
       run: async ({ database, terminal, workspace, confirm }: CommandSession, tokenId: string) => {
         await confirm(`Requests with the token ${tokenId} fail from now on. Revoke it?`);
-        const ended = await endToken(database, workspace, tokenId);
+        const ended = await endToken(database, OPERATOR, workspace, tokenId);
         terminal.print(ended, `${ended.token_id}  revoked since ${ended.revoked_at.toISOString()}\n`);
       },
     },
@@ -75,7 +79,13 @@ export const TOKEN: CommandGroup = {
         const question = `Requests with the token ${tokenId} fail from now on. Replace it?`;
         if (overlap === undefined) await session.confirm(question);
         const request = { tokenId, overlap, now: new Date() };
-        const issued = await rotateToken(database, workspace, installation.keys.tokenPepper, request);
+        const issued = await rotateToken(
+          database,
+          OPERATOR,
+          workspace,
+          installation.keys.tokenPepper,
+          request,
+        );
         printIssued(terminal, issued);
         terminal.hint(`The token ${tokenId} works until ${issued.replaces.valid_until.toISOString()}.`);
       },

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { consoleAddress } from "../control/console-address.ts";
 import { impossible } from "../control/refusal.ts";
 import { runningAddress } from "../control/service-claim.ts";
@@ -26,7 +27,12 @@ export const USER: CommandGroup = {
         const workspace =
           options.workspace === undefined ? null : await requireWorkspace(database, options.workspace);
         const address = consoleAddress(config.publicUrl, portOf(session));
-        const link = await linkUser(database, { name: options.name, workspace, address, now: new Date() });
+        const link = await linkUser(database, OPERATOR, {
+          name: options.name,
+          workspace,
+          address,
+          now: new Date(),
+        });
         terminal.print(link, `${link.link}\n`);
         terminal.hint(`${describe(link)} It works once, until ${link.expires_at.toISOString()}.`);
       },

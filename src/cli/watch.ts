@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { showWatched, unwatch, watch, WATCHED_TYPES } from "../control/watchlist.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
 
@@ -20,7 +21,7 @@ export const WATCH: CommandGroup = {
       arguments: ENTITY,
       forWorkspace: true,
       run: async ({ database, terminal, workspace }: CommandSession, type: string, key: string) => {
-        const result = await watch(database, workspace, type, key);
+        const result = await watch(database, OPERATOR, workspace, type, key);
         terminal.print(result, `The ${type} ${key} is ${result.changed ? "watched" : "watched already"}.\n`);
       },
     },
@@ -30,7 +31,7 @@ export const WATCH: CommandGroup = {
       arguments: ENTITY,
       forWorkspace: true,
       run: async ({ database, terminal, workspace }: CommandSession, type: string, key: string) => {
-        const result = await unwatch(database, workspace, type, key);
+        const result = await unwatch(database, OPERATOR, workspace, type, key);
         const state = result.changed ? "not watched any more" : "not watched";
         terminal.print(result, `The ${type} ${key} is ${state}.\n`);
       },

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../control/actor.ts";
 import { deleteWorkspace } from "../control/workspace-delete.ts";
 import { setWorkspace, WORKSPACE_SETTINGS } from "../control/workspace-settings.ts";
 import { createWorkspace, requireWorkspace, shownWorkspace, showWorkspaces } from "../control/workspace.ts";
@@ -22,7 +23,7 @@ export const WORKSPACE: CommandGroup = {
       },
       examples: ["./returns workspace create --domain shop.example --currency EUR --plan scale"],
       run: async ({ database, terminal }: CommandSession, options: WorkspaceToCreate) => {
-        terminal.printFields(await createWorkspace(database, options));
+        terminal.printFields(await createWorkspace(database, OPERATOR, options));
         terminal.hint("Next: connect its store or import its data, then create a token.");
       },
     },
@@ -56,7 +57,7 @@ export const WORKSPACE: CommandGroup = {
         "./returns workspace set --workspace shop.example billing=inactive readiness=backfilling",
       ],
       run: async ({ database, terminal, workspace }: CommandSession, words: string[]) => {
-        const changed = await setWorkspace(database, workspace, readAssignments(words));
+        const changed = await setWorkspace(database, OPERATOR, workspace, readAssignments(words));
         terminal.printFields(shownWorkspace(changed));
       },
     },
@@ -71,7 +72,7 @@ export const WORKSPACE: CommandGroup = {
         await confirm(
           `All data, tokens, connections and history of ${workspace.shop_domain} are deleted for good. Delete it?`,
         );
-        const deleted = await deleteWorkspace(database, workspace);
+        const deleted = await deleteWorkspace(database, OPERATOR, workspace);
         terminal.print(deleted, `The workspace ${deleted.shop_domain} is deleted.\n`);
       },
     },

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { AdmitMember } from "../admission/admit-member.ts";
 import type { Operation } from "../admission/operation.ts";
+import type { ControlTools } from "../control/acting.ts";
 import { DEMO_PICTURES_ROUTE, demoPictures } from "../control/demo-pictures.ts";
 import type { Surface } from "../http/server.ts";
 import type { Identity } from "../identity/identity.ts";
@@ -8,7 +9,13 @@ import { renderHtml } from "../lib/html.ts";
 import type { Asset } from "./assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { createEntrance } from "./entrance.ts";
+import { createActionLoop } from "./action-loop.ts";
+import { createDoneCookie } from "./done-cookie.ts";
+import { formScope } from "./form-scope.ts";
+import { createMemberGate } from "./member-gate.ts";
+import type { OperationByName } from "./page-call.ts";
 import { createPageLoop } from "./page-loop.ts";
+import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { acceptsGzip } from "./send.ts";
 
@@ -17,25 +24,50 @@ export type ConsoleOptions = {
   admitMember: AdmitMember;
   identity: Identity;
   site: ConsoleSite;
+  control: ControlTools;
   now: () => Date;
 };
+
+const FORM_LIMIT_BYTES = 65_536;
+/** Of an upload. */
+const PART_LIMIT_BYTES = 4_194_304;
 
 /** The pages of workspaces, and what they load. They neither query nor count: they call the API's operations. */
 export function createConsole(options: ConsoleOptions): Surface[] {
   const entrance = createEntrance(options);
-  const serve = createPageLoop({ ...options, entrance });
+  const done = createDoneCookie(options.site.publicOrigin !== null);
+  const loop = {
+    gate: createMemberGate({ ...options, entrance }),
+    tools: { operationOf: operationByName(options.operations), control: options.control, now: options.now },
+    send: createPageSender(options.site, done),
+  };
+  const servePage = createPageLoop(loop);
+  const actions = createActionLoop({ ...loop, done });
   return [
     {
       path: "/w/*",
-      allowedMethods: "GET, HEAD",
+      allowedMethods: "GET, HEAD, POST",
       register: (server: FastifyInstance): void => {
-        server.get("/w/*", serve);
+        server.get("/w/*", servePage);
+        formScope(server, { formBytes: FORM_LIMIT_BYTES, partBytes: PART_LIMIT_BYTES }, (scope) => {
+          scope.addHook("onRequest", actions.admit);
+          scope.post("/w/*", actions.perform);
+        });
       },
     },
     ...entrance.surfaces,
     ...CONSOLE_ASSETS.all.map(assetSurface),
     pictureSurface(),
   ];
+}
+
+function operationByName(operations: readonly Operation[]): OperationByName {
+  const byName = new Map(operations.map((operation) => [operation.endpoint.name, operation]));
+  return (name) => {
+    const operation = byName.get(name);
+    if (operation === undefined) throw new Error(`there is no operation ${name}`);
+    return operation;
+  };
 }
 
 /**

@@ -3,7 +3,6 @@ import { hashSecret } from "../identity/secret.ts";
 import { LONGEST_SESSION_SECONDS } from "../identity/session.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { SignedIn } from "../identity/session.ts";
-import { sendError } from "../http/answer.ts";
 import { createCookie } from "../http/cookie.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Surface } from "../http/server.ts";
@@ -21,10 +20,10 @@ import {
   TOO_MANY,
 } from "./entrance-page.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
+import { formScope } from "./form-scope.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { stateMarkup } from "./send.ts";
-import { unexpected } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { createTargetCookie } from "./target-cookie.ts";
 import type { TargetCookie } from "./target-cookie.ts";
@@ -49,7 +48,6 @@ type Handlers = { get?: Handler; post?: Handler };
 
 /** Of one address. */
 const MOST_SIGN_INS_PER_MINUTE = 30;
-const FORM_TYPE = "application/x-www-form-urlencoded";
 const FORM_LIMIT_BYTES = 2048;
 /** Not "cookies": it would sign people out of every other service of the domain, or of localhost. */
 const CLEARED_DATA = '"cache", "storage"';
@@ -176,29 +174,15 @@ function surface(path: string, { get, post }: Handlers, guard: Entrance["guard"]
     path,
     allowedMethods: methods.join(", "),
     register: (server: FastifyInstance): void => {
-      // A context of its own: its body is a form, and its errors are pages.
-      void server.register(async (scope) => {
-        scope.removeAllContentTypeParsers();
-        scope.addContentTypeParser(
-          FORM_TYPE,
-          { parseAs: "string", bodyLimit: FORM_LIMIT_BYTES },
-          (_request, body, done) => done(null, new URLSearchParams(body.toString())),
-        );
+      formScope(server, { formBytes: FORM_LIMIT_BYTES, partBytes: null }, (scope) => {
         scope.addHook("onRequest", (request, reply, done) => {
           if (guard(request, reply) === null) done();
         });
-        scope.setErrorHandler(sendBroken);
         if (get !== undefined) scope.get(path, get);
         if (post !== undefined) scope.post(path, post);
       });
     },
   };
-}
-
-function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
-  if ((error.statusCode ?? 500) < 500) return sendError(error, request, reply);
-  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
-  return send(reply, unexpected(error, request.id));
 }
 
 function send(reply: FastifyReply, state: StatePage, userName: string | null = null): FastifyReply {

@@ -12,7 +12,14 @@ export type Frame = {
   /** null = nobody is signed in. */
   userName: string | null;
   /** null = no workspace is shown. */
-  workspace: { shopDomain: string; href: string; links: readonly NavigationLink[] } | null;
+  workspace: {
+    shopDomain: string;
+    href: string;
+    links: readonly NavigationLink[];
+    settings: readonly NavigationLink[];
+  } | null;
+  /** What the action before this page has done. */
+  done?: string | null;
   /** What stands above the page: the as-of line and banners. */
   above: Html | null;
   body: Html;
@@ -25,7 +32,7 @@ export type Frame = {
 /** The frame of every page of the console. Nothing in it is inline script or style: the content security policy forbids both. */
 export function layout(frame: Frame): Html {
   const { style, icon } = CONSOLE_ASSETS;
-  const { title, scripts, workspace, userName, above, body, below, printed } = frame;
+  const { title, scripts, workspace, userName, done, above, body, below, printed } = frame;
   const place = workspace === null ? "Returns Analytics" : `${workspace.shopDomain} · Returns Analytics`;
   return html`<!doctype html>
     <html lang="en" ${printed !== undefined && html` data-printed="${printed}"`}>
@@ -53,8 +60,10 @@ export function layout(frame: Frame): Html {
           </nav>
         </header>
         <div class="${workspace === null ? "frame alone" : "frame"}">
-          ${workspace !== null && navigation(workspace.links)}
-          <main id="content" tabindex="-1">${above} ${body} ${below}</main>
+          ${workspace !== null && navigation(workspace.links, workspace.settings)}
+          <main id="content" tabindex="-1">
+            ${doneBanner(done)} ${above} ${body} ${below}
+          </main>
         </div>
       </body>
     </html> `;
@@ -67,11 +76,9 @@ function signOut(userName: string): Html {
 }
 
 /** On narrow screens the same list is behind a summary; one of the two is shown. */
-function navigation(links: readonly NavigationLink[]): Html {
-  const items = links.map(
-    ({ href, text, isCurrent }) =>
-      html`<li><a href="${href}" ${isCurrent && html` aria-current="page"`}>${text}</a></li>`,
-  );
+function navigation(pages: readonly NavigationLink[], settings: readonly NavigationLink[]): Html {
+  const links = [...pages, ...settings];
+  const items = [...itemsOf(pages), settings.length > 0 && SETTINGS_HEADING, ...itemsOf(settings)];
   const current = links.find(({ isCurrent }) => isCurrent)?.text ?? "Pages";
   return html`<nav class="side" aria-label="Pages">
     <details>
@@ -84,4 +91,17 @@ function navigation(links: readonly NavigationLink[]): Html {
       ${items}
     </ul>
   </nav>`;
+}
+
+const SETTINGS_HEADING = html`<li class="heading">Settings</li>`;
+
+function itemsOf(links: readonly NavigationLink[]): Html[] {
+  return links.map(
+    ({ href, text, isCurrent }) =>
+      html`<li><a href="${href}" ${isCurrent && html` aria-current="page"`}>${text}</a></li>`,
+  );
+}
+
+function doneBanner(sentence: string | null | undefined): Html | null {
+  return typeof sentence === "string" ? html`<p class="banner done" role="status">${sentence}</p>` : null;
 }

@@ -1,9 +1,13 @@
+import type { FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import type { ReadyAnswer } from "../admission/answers.ts";
 import type { Operation } from "../admission/operation.ts";
 import type { RawInput } from "../contract/input.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
+import type { ControlTools } from "../control/acting.ts";
+import type { Actor } from "../control/actor.ts";
+import { requireWorkspace } from "../control/workspace.ts";
 import type { ApiAnswer } from "./figure.ts";
 import { imageSources } from "./views/picture.ts";
 import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, Parameters } from "./page.ts";
@@ -13,9 +17,29 @@ export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
 /** A page's call, and the requests that it collects while the page is made, with their answers in the same order. */
 export type OpenCall = PageCall & { requests: MadeRequest[]; answers: () => ApiAnswer[] };
 
-/** `raw`: the page's query as it was sent. */
-export function openCall(admission: MemberAdmission, raw: RawInput, operationOf: OperationByName): OpenCall {
-  const { workspace, role } = admission;
+/** What every page and action can do. */
+export type CallTools = { operationOf: OperationByName; control: ControlTools; now: () => Date };
+
+/** Who asks for which page: `raw` is its query as it was sent, `held` what its path holds. */
+export type CallRequest = {
+  member: MemberAdmission;
+  actor: Actor;
+  raw: RawInput;
+  held: Readonly<Record<string, string>>;
+};
+
+const FRESH_MS = 10 * 60_000;
+
+/** A member as the actor of what the request does. */
+export function actorOf(member: MemberAdmission, { ip }: FastifyRequest, now: Date): Actor {
+  const { userId, role, provedAt } = member;
+  const isFresh = now.getTime() - provedAt.getTime() <= FRESH_MS;
+  return { name: `user:${userId}`, origin: ip, standing: role, isFresh };
+}
+
+export function openCall(tools: CallTools, { member, actor, raw, held }: CallRequest): OpenCall {
+  const { operationOf, control, now } = tools;
+  const { workspace, role } = member;
   const requests: MadeRequest[] = [];
   const answers: (ApiAnswer | null)[] = [];
   return {
@@ -28,6 +52,12 @@ export function openCall(admission: MemberAdmission, raw: RawInput, operationOf:
     role,
     query: Object.fromEntries([...raw.values].map(([name, value]) => [name, String(value)])),
     problems: [],
+    path: held,
+    refusedForm: null,
+    acting: async () => {
+      const row = await requireWorkspace(control.database, workspace.shopDomain);
+      return { ...control, actor, workspace: row, now: now() };
+    },
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,
     answers: () => answers.filter((answer) => answer !== null),
@@ -38,7 +68,7 @@ export function openCall(admission: MemberAdmission, raw: RawInput, operationOf:
       // Which answer comes first is chance; the same page has the same bytes.
       const place = answers.push(null) - 1;
       const values = new Map<string, unknown>(Object.entries(given));
-      const answer = await operation.read(admission, {
+      const answer = await operation.read(member, {
         words: REST_WORDS,
         parameters: () => ({ values, refusals: refusalsOf(raw, values) }),
       });

@@ -3,13 +3,11 @@ import type { Static, TSchema } from "typebox";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
-import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { Acting } from "../control/acting.ts";
+import type { Refusal } from "../control/refusal.ts";
+import type { RightName } from "../control/rights.ts";
+import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
-
-type Role = MemberAdmission["role"];
-
-/** Rights of a member; each includes those before it. */
-export const ROLES: readonly Role[] = ["viewer", "admin", "owner"];
 
 /** An endpoint that answers JSON, by its name. */
 export type JsonEndpoint = Extract<AnyEndpoint, { response: TSchema }>;
@@ -30,6 +28,9 @@ export type MadeRequest = {
   parameters: Readonly<Record<string, string>>;
 };
 
+/** A form that was refused: its page is shown again with the sentence, and with what was filled in. */
+export type RefusedForm = { action: string; values: URLSearchParams; refusal: Refusal };
+
 /** What a page is given. */
 export type PageCall = {
   shopDomain: string;
@@ -46,8 +47,14 @@ export type PageCall = {
   query: Readonly<Record<string, string>>;
   /** Why the API refused the query; empty while it has not. */
   problems: readonly Problem[];
+  /** What the path of the page holds in place of its `:names`. */
+  path: Readonly<Record<string, string>>;
+  /** The form of this page that was refused; null = none was. */
+  refusedForm: RefusedForm | null;
+  /** What the use cases of `control` work with: the workspace and the member as the actor. */
+  acting: () => Promise<Acting>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
-  href(path: string, parameters?: Parameters): string;
+  href: (path: string, parameters?: Parameters) => string;
   /**
    * Asks the API's own operation, uncounted, and lists the request under `name`. Parameters that are undefined or empty are
    * left out. Throws `ApiError`.
@@ -64,18 +71,20 @@ export type View = {
   /** What the page shows and of what, such as "Report: Brass lamp". */
   title: string;
   body: Html;
+  /** Shows a secret: not compressed, since the size of what is would say something of it. */
+  isSecret?: boolean;
 };
 
 /** A file under /w/<shop_domain>: the answer of an operation as it is. */
-export type PageFile = { name: string; path: string; role: Role; endpoint: AnyEndpoint["name"] };
+export type PageFile = { name: string; path: string; right: RightName; endpoint: AnyEndpoint["name"] };
 
 /** One page under /w/<shop_domain>; the registry lists them, and one loop serves them. */
 export type Page<Data = unknown> = {
   /** For logs and metrics. */
   name: string;
-  /** Below /w/<shop_domain>; "" = the overview. */
+  /** Below /w/<shop_domain>; "" = the overview. A segment such as `:id` stands for any text. */
   path: string;
-  role: Role;
+  right: RightName;
   /** Text of the link in the navigation; null = not listed there. */
   link: string | null;
   /** The names that its query may hold; with any that is neither here nor shared by all endpoints, the page is refused. */

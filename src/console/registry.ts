@@ -1,3 +1,4 @@
+import type { Action } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";
@@ -7,8 +8,9 @@ import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
+import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 
-/** Every page of a workspace, in the order of the navigation. */
+/** Every page of figures, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
   overview,
   report,
@@ -22,5 +24,11 @@ export const PAGES: readonly Page[] = [
 
 /** Files of a workspace. */
 export const FILES: readonly PageFile[] = [
-  { name: "report-csv", path: "/export/report.csv", role: "viewer", endpoint: "export-report" },
+  { name: "report-csv", path: "/export/report.csv", right: "figures.read", endpoint: "export-report" },
 ];
+
+/** Every page of settings, in the order of the navigation. They need neither data nor active billing. */
+export const SETTINGS: readonly Page[] = [watchlist];
+
+/** Every form of the pages of a workspace. */
+export const ACTIONS: readonly Action[] = [...watchlistActions];

@@ -24,6 +24,9 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   role: "viewer",
   query,
   problems: [],
+  path: {},
+  refusedForm: null,
+  acting: () => assert.fail("nothing is done"),
   href: (path, parameters) => addressOf("a.example", path, parameters),
   read: () => assert.fail("nothing is read"),
 });

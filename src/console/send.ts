@@ -13,16 +13,17 @@ export function acceptsGzip({ headers }: FastifyRequest): boolean {
   return /\bgzip\b/u.test(headers["accept-encoding"] ?? "");
 }
 
-/** Sends a whole page, compressed for browsers. */
+/** Sends a whole page, compressed for browsers unless it shows a secret, of which its size would say something. */
 export async function sendHtml(
   request: FastifyRequest,
   reply: FastifyReply,
   status: number,
   page: Html,
+  isSecret = false,
 ): Promise<FastifyReply> {
   const text = renderHtml(page);
   reply.code(status).type("text/html; charset=utf-8").header("Vary", "Accept-Encoding");
-  if (!acceptsGzip(request)) return reply.send(text);
+  if (isSecret || !acceptsGzip(request)) return reply.send(text);
   return reply.header("Content-Encoding", "gzip").send(await compress(text));
 }
 

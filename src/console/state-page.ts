@@ -112,3 +112,28 @@ function broken(requestId: string): StatePage {
       </p>`,
   };
 }
+
+export const ONLY_POST: StatePage = {
+  status: 405,
+  title: "Nothing to look at",
+  body: html`<h1>Nothing to look at</h1>
+    <p>This address takes a form; nothing was changed.</p>`,
+};
+
+export const ONLY_GET: StatePage = {
+  status: 405,
+  title: "This page takes no form",
+  body: html`<h1>This page takes no form</h1>
+    <p>Nothing was changed.</p>`,
+};
+
+/** What gives access to others asks for a recent sign-in; `href` = the page that wanted it. */
+export function unproved(sentence: string, href: string): StatePage {
+  return {
+    status: 403,
+    title: "Confirm that it is you",
+    body: html`<h1>Confirm that it is you</h1>
+      <p>${sentence}</p>
+      <p><a href="/prove?next=${encodeURIComponent(href)}">Confirm</a></p>`,
+  };
+}

@@ -1,3 +1,4 @@
+import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,10 +39,10 @@ const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04"
 
 test("M16: an import, a new entry of the watchlist and a rebuild raise what is due, once", async () => {
   const { database } = control;
-  await createWorkspace(database, { domain: "lamps.example", currency: "EUR" });
+  await createWorkspace(database, OPERATOR, { domain: "lamps.example", currency: "EUR" });
   const workspace = await requireWorkspace(database, "lamps.example");
   await withStoreFolder(storeWithSpike(), (folder) =>
-    importIntoWorkspace(database, workspace, {
+    importIntoWorkspace(database, OPERATOR, workspace, {
       folder,
       asOf: new Date("2026-07-01T00:00:00Z"),
       now: new Date("2026-07-01T00:00:00Z"),
@@ -52,8 +53,8 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise what is d
   const imported = ["report_ready:2026-05", "spike:sku:LAMP-01:2026-05"];
   assert.deepEqual(await keysOf(workspace), imported);
 
-  await watch(database, workspace, "sku", "LAMP-01");
-  await watch(database, workspace, "family", "Lighting");
+  await watch(database, OPERATOR, workspace, "sku", "LAMP-01");
+  await watch(database, OPERATOR, workspace, "family", "Lighting");
   const watched = ["report_ready:2026-05", "spike:family:Lighting:2026-05", "spike:sku:LAMP-01:2026-05"];
   assert.deepEqual(await keysOf(workspace), watched);
 
@@ -61,9 +62,9 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise what is d
     { name: "test_forget", text: "delete from alert where shop_key = $1 and event_key like 'spike:%'" },
     [workspace.shop_key],
   );
-  await rebuildData(database, workspace);
+  await rebuildData(database, OPERATOR, workspace);
   assert.deepEqual(await keysOf(workspace), watched);
-  await rebuildData(database, workspace);
+  await rebuildData(database, OPERATOR, workspace);
   assert.deepEqual(await keysOf(workspace), watched);
 });
 

@@ -1,15 +1,27 @@
 import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
 import type { Connection } from "../store/database.ts";
+import type { Actor } from "./actor.ts";
 
-/** Who acts through this layer: anyone who can reach the database is the operator. */
-export const OPERATOR = "operator";
+/** An action that changes something; neither member holds a secret. */
+export type Action = {
+  /** null = the whole installation. */
+  shopKey: number | null;
+  /** The name of the right that it takes. */
+  action: string;
+  /** What was concerned, and how it is since. */
+  detail: Readonly<Record<string, unknown>>;
+  /** How that was before; absent = nothing was. */
+  before?: Readonly<Record<string, unknown>>;
+};
 
-/** Records an action of the operator in the action's own transaction; `shopKey` null = the whole installation. */
-export async function recordAction(
-  connection: Connection,
-  shopKey: number | null,
-  action: string,
-  detail: Record<string, unknown>,
-): Promise<void> {
-  await insertAuditEvent(connection, shopKey ?? INSTALLATION_SHOP_KEY, { actor: OPERATOR, action, detail });
+/** Records an action in the action's own transaction. */
+export async function recordAction(connection: Connection, actor: Actor, action: Action): Promise<void> {
+  const { shopKey, before = null, ...rest } = action;
+  const { name, origin } = actor;
+  await insertAuditEvent(connection, shopKey ?? INSTALLATION_SHOP_KEY, {
+    ...rest,
+    actor: name,
+    origin,
+    before,
+  });
 }

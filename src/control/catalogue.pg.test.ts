@@ -1,3 +1,4 @@
+import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
@@ -16,7 +17,7 @@ let empty: WorkspaceRow;
 before(async () => {
   control = await openControlDatabase();
   for (const domain of ["lamps.example", "empty.example"]) {
-    await createWorkspace(control.database, { domain, currency: "EUR" });
+    await createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" });
   }
   empty = await requireWorkspace(control.database, "empty.example");
   workspace = await requireWorkspace(control.database, "lamps.example");
@@ -29,7 +30,7 @@ before(async () => {
       ],
     },
     (folder) =>
-      importIntoWorkspace(control.database, workspace, {
+      importIntoWorkspace(control.database, OPERATOR, workspace, {
         folder,
         asOf: new Date("2026-07-01T00:00:00Z"),
         now: new Date("2026-07-01T00:00:00Z"),
@@ -57,26 +58,32 @@ test("M16: a SKU, a product, a family and a category of the catalogue can be wat
     ["analytics_category", "Home"],
   ] as const;
   for (const [type, key] of entities) {
-    assert.deepEqual(await watch(control.database, workspace, type, key), { type, key, changed: true });
-    assert.equal((await watch(control.database, workspace, type, key)).changed, false);
+    assert.deepEqual(await watch(control.database, OPERATOR, workspace, type, key), {
+      type,
+      key,
+      changed: true,
+    });
+    assert.equal((await watch(control.database, OPERATOR, workspace, type, key)).changed, false);
   }
   const watched = (await showWatched(control.database, workspace)).map(({ type, key }) => `${type} ${key}`);
   assert.deepEqual(new Set(watched), new Set(entities.map(([type, key]) => `${type} ${key}`)));
   for (const [type, key] of entities) {
-    assert.equal((await unwatch(control.database, workspace, type, key)).changed, true);
-    assert.equal((await unwatch(control.database, workspace, type, key)).changed, false);
+    assert.equal((await unwatch(control.database, OPERATOR, workspace, type, key)).changed, true);
+    assert.equal((await unwatch(control.database, OPERATOR, workspace, type, key)).changed, false);
   }
   const recorded = (await control.audit()).filter((event) => event.action.startsWith("watch."));
   assert.equal(recorded.length, 8);
 });
 
 test("what the workspace's own catalogue does not have cannot be watched", async () => {
-  await assert.rejects(watch(control.database, empty, "sku", "LAMP-01"), {
+  await assert.rejects(watch(control.database, OPERATOR, empty, "sku", "LAMP-01"), {
     kind: "impossible",
     message: 'The catalogue of empty.example has no sku "LAMP-01".',
   });
-  await assert.rejects(watch(control.database, workspace, "family", "Home"), { kind: "impossible" });
-  await assert.rejects(watch(control.database, workspace, "vendor", "x"), { kind: "invalid" });
+  await assert.rejects(watch(control.database, OPERATOR, workspace, "family", "Home"), {
+    kind: "impossible",
+  });
+  await assert.rejects(watch(control.database, OPERATOR, workspace, "vendor", "x"), { kind: "invalid" });
   assert.deepEqual(await showWatched(control.database, empty), []);
 });
 
@@ -90,7 +97,7 @@ const spring = {
 
 test("M15: a sale event is added, replaced and removed, and each raises the data version", async () => {
   const version = await dataVersion();
-  const added = await addSaleEvent(control.database, workspace, spring);
+  const added = await addSaleEvent(control.database, OPERATOR, workspace, spring);
   assert.deepEqual(added, {
     isNew: true,
     event: {
@@ -101,17 +108,21 @@ test("M15: a sale event is added, replaced and removed, and each raises the data
       skus: ["LAMP-01"],
     },
   });
-  const replaced = await addSaleEvent(control.database, workspace, { ...spring, label: "Spring", skus: [] });
+  const replaced = await addSaleEvent(control.database, OPERATOR, workspace, {
+    ...spring,
+    label: "Spring",
+    skus: [],
+  });
   assert.equal(replaced.isNew, false);
   const [shown] = await showSaleEvents(control.database, workspace);
   assert.deepEqual([shown?.label, shown?.skus], ["Spring", null]);
   assert.equal(await dataVersion(), version + 2);
 
-  assert.deepEqual(await removeSaleEvent(control.database, workspace, "spring"), {
+  assert.deepEqual(await removeSaleEvent(control.database, OPERATOR, workspace, "spring"), {
     slug: "spring",
     removed: true,
   });
-  assert.equal((await removeSaleEvent(control.database, workspace, "spring")).removed, false);
+  assert.equal((await removeSaleEvent(control.database, OPERATOR, workspace, "spring")).removed, false);
   assert.equal(await dataVersion(), version + 3);
 });
 
@@ -124,7 +135,9 @@ test("a sale event's fields are checked, in sentences", async () => {
     [{ skus: ["LAMP-01", "LAMP-99"] }, /^The catalogue of lamps\.example has no sku "LAMP-99"\.$/u],
   ];
   for (const [change, message] of refused) {
-    await assert.rejects(addSaleEvent(control.database, workspace, { ...spring, ...change }), { message });
+    await assert.rejects(addSaleEvent(control.database, OPERATOR, workspace, { ...spring, ...change }), {
+      message,
+    });
   }
   assert.deepEqual(await showSaleEvents(control.database, workspace), []);
 });
@@ -140,7 +153,7 @@ test("a rebuild leaves the facts as they were and is recorded with its data vers
     );
   const made = await facts();
   assert.ok(made.length > 0);
-  const rebuilt = await rebuildData(control.database, workspace);
+  const rebuilt = await rebuildData(control.database, OPERATOR, workspace);
   assert.deepEqual(await facts(), made);
   assert.equal(rebuilt.data_version, await dataVersion());
   const event = (await control.audit()).at(-1);

@@ -16,6 +16,7 @@ import { SHOPIFY } from "../sync/connectors/shopify/run.ts";
 import { exchangeCode } from "../sync/connectors/shopify/install/token-endpoint.ts";
 import type { App } from "../sync/connectors/shopify/install/token-endpoint.ts";
 import { SHOPIFY_SOURCE } from "../sync/connectors/shopify/connector.ts";
+import type { Actor } from "./actor.ts";
 import { connectSource } from "./connect.ts";
 import type { ConnectEnvironment } from "./connect.ts";
 import { readShopPlace } from "./connect-place.ts";
@@ -37,7 +38,8 @@ export type InstallationPage = {
 type Ready = OAuthEnvironment & { app: App; publicUrl: string };
 
 /** Who the history names for an approval in the browser. */
-const MERCHANT = "merchant";
+/** Who may install apps in the shop has approved, and has shown that to the platform. */
+const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isFresh: true };
 
 /**
  * The address that an operator passes on to the merchant, good for seven days: whoever may install apps in the shop
@@ -205,8 +207,8 @@ async function connect(
 ): Promise<InstallationPage> {
   try {
     const secrets = await exchangeCode(url, ready.app, code, ready.now());
-    const request = { account: shop, url, settings: choices, secrets, actor: MERCHANT };
-    await connectSource(ready, workspace, SHOPIFY_SOURCE, request);
+    const request = { account: shop, url, settings: choices, secrets };
+    await connectSource(ready, MERCHANT, workspace, SHOPIFY_SOURCE, request);
   } catch (error) {
     if (error instanceof SourceRefused) return refused(400, error.message);
     if (error instanceof Refusal) return refused(409, error.message);

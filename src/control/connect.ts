@@ -1,5 +1,4 @@
 import type { Database } from "../store/database.ts";
-import { insertAuditEvent } from "../store/queries/audit.ts";
 import { findConnection, putConnection } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
 import { requestRun } from "../store/queries/sync-request.ts";
@@ -9,7 +8,10 @@ import { SourceFailed, SourceRefused } from "../sync/connector.ts";
 import type { Secrets, Source, SourcePlace } from "../sync/connector.ts";
 import { sealSecrets, unsealSecrets } from "../sync/credentials.ts";
 import { SOURCES } from "../sync/connectors/sources.ts";
+import type { Actor } from "./actor.ts";
+import { recordAction } from "./audit.ts";
 import { impossible, invalid } from "./refusal.ts";
+import { requireRight } from "./rights.ts";
 
 /** What connecting works with. */
 export type ConnectEnvironment = {
@@ -27,8 +29,6 @@ export type ConnectRequest = {
   /** What the operator chose; undefined members are unchanged. */
   settings: Readonly<Record<string, unknown>>;
   secrets: Secrets;
-  /** Who connects: the operator, or the merchant in the browser. */
-  actor: string;
 };
 
 /** A new connection; `notes` are sentences that whoever connected should read. */
@@ -52,10 +52,12 @@ const KEY = /^[\u0021-\u007e]{1,4096}$/u;
  */
 export async function connectSource(
   environment: ConnectEnvironment,
+  actor: Actor,
   workspace: WorkspaceRow,
   source: Source,
   request: ConnectRequest,
 ): Promise<Connected> {
+  requireRight(actor, "source.connect");
   const { database, publicUrl } = environment;
   const { url, secrets } = request;
   const { shop_domain: domain, currency_code: currency } = workspace;
@@ -72,7 +74,7 @@ export async function connectSource(
   const earlier = await findConnection(database, workspace.shop_key, source.source);
   if (account !== null) await requireFree(database, workspace, { source, account, earlier });
   await storeConnection(environment, workspace, source, {
-    actor: request.actor,
+    actor,
     settings: settingsOf(source, earlier, request, account),
     secrets: { ...keptSecrets(environment, source, earlier), ...secrets },
   });
@@ -157,7 +159,7 @@ async function storeConnection(
   { database, sealingKey, now }: ConnectEnvironment,
   { shop_key: shopKey }: WorkspaceRow,
   { source, kind }: Source,
-  { settings, secrets, actor }: { settings: Record<string, unknown>; secrets: Secrets; actor: string },
+  { settings, secrets, actor }: { settings: Record<string, unknown>; secrets: Secrets; actor: Actor },
 ): Promise<void> {
   await database.transaction(async (connection) => {
     await putConnection(connection, {
@@ -168,8 +170,8 @@ async function storeConnection(
       sealedCredentials: sealSecrets({ sealingKey, shopKey, source }, secrets),
     });
     await requestRun(connection, { shopKey, source, kind: "backfill", requestedBy: "connect" });
-    await insertAuditEvent(connection, shopKey, {
-      actor,
+    await recordAction(connection, actor, {
+      shopKey,
       action: "source.connect",
       detail: { source, ...settings },
     });

@@ -21,6 +21,7 @@ import { lockShop } from "../store/queries/import-stage.ts";
 import { clearWorkspace } from "../store/queries/workspace-clear.ts";
 import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { OPERATOR } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { importIntoWorkspace } from "./import.ts";
 import type { ProgressListener } from "./import.ts";
@@ -74,9 +75,9 @@ export async function makeDemo(options: DemoOptions): Promise<Demo> {
     const asOfDay = dayOfInstant(asOf.getTime());
     const replayedDays = REPLAYED_WEEKS.map((week) => asOfDay - 7 * week);
     const request = { folder, asOf, now, skipInvalid: false, onProgress, replayedDays };
-    const { imported } = await importIntoWorkspace(database, workspace, request);
+    const { imported } = await importIntoWorkspace(database, OPERATOR, workspace, request);
     if (!imported) throw new Error("The generated store has rows that cannot be imported.");
-    await watch(database, workspace, "sku", store.badBatch.sku);
+    await watch(database, OPERATOR, workspace, "sku", store.badBatch.sku);
     return { domain: workspace.shop_domain, store, token };
   } finally {
     if (options.keepFolder === null) rmSync(folder, { recursive: true, force: true });
@@ -125,12 +126,16 @@ async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
   const { domain, currency } = DEMO_STORE;
   const found = await findWorkspace(database, domain);
   if (found === null) {
-    await createWorkspace(database, { domain, currency, plan: DEMO_PLAN });
+    await createWorkspace(database, OPERATOR, { domain, currency, plan: DEMO_PLAN });
   } else if (found.data_version > 0) {
     await database.transaction(async (connection) => {
       await lockShop(connection, found.shop_key);
       await clearWorkspace(connection, found.shop_key);
-      await recordAction(connection, found.shop_key, "demo.clear", {});
+      await recordAction(connection, OPERATOR, {
+        shopKey: found.shop_key,
+        action: "demo.clear",
+        detail: {},
+      });
     });
   }
   return requireWorkspace(database, domain);
@@ -142,7 +147,7 @@ async function keepDemoToken(workspace: WorkspaceRow, options: DemoOptions): Pro
   const kept = await findDemoToken(database, workspace, file, now);
   if (kept !== null) return kept;
   const request = { name: "demo", scopes: SCOPES.join(","), now };
-  const { token } = await issueToken(database, workspace, pepper, request);
+  const { token } = await issueToken(database, OPERATOR, workspace, pepper, request);
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${token}\n`, { mode: 0o600 });
   renameSync(draft, file);

@@ -2,7 +2,9 @@ import type { Database } from "../store/database.ts";
 import { findConnection, setCredentials, setSourceStatus } from "../store/queries/data-source.ts";
 import { dropRequests } from "../store/queries/sync-request.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import { quoted } from "./input.ts";
 import { impossible } from "./refusal.ts";
 
@@ -20,9 +22,11 @@ export type Disconnected = {
  */
 export async function disconnectSource(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   source: string,
 ): Promise<Disconnected> {
+  requireRight(actor, "source.disconnect");
   const { shop_key: shopKey, shop_domain: domain } = workspace;
   return database.transaction(async (connection) => {
     const found = await findConnection(connection, shopKey, source);
@@ -36,7 +40,7 @@ export async function disconnectSource(
       await setCredentials(connection, shopKey, source, null);
       await setSourceStatus(connection, shopKey, source, "disconnected", null);
       await dropRequests(connection, shopKey, source, null);
-      await recordAction(connection, shopKey, "source.disconnect", { source });
+      await recordAction(connection, actor, { shopKey, action: "source.disconnect", detail: { source } });
     }
     return { source, workspace: domain, was_connected: wasConnected, last_synced_at: found.last_synced_at };
   });

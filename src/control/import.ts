@@ -4,7 +4,9 @@ import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { importFolder } from "../sync/connectors/csv/import-folder.ts";
 import type { ImportResult } from "../sync/connectors/csv/import-folder.ts";
 import { ImportError } from "../sync/connectors/csv/problems.ts";
+import type { Actor } from "./actor.ts";
 import { impossible, invalid } from "./refusal.ts";
+import { requireRight } from "./rights.ts";
 
 export type ImportRequest = {
   folder: string;
@@ -42,9 +44,11 @@ const STEP_LABELS: Readonly<Record<string, string>> = {
  */
 export async function importIntoWorkspace(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   request: ImportRequest,
 ): Promise<ImportSummary> {
+  requireRight(actor, "import");
   const { folder, asOf, now, skipInvalid, signal, onProgress, onWait, replayedDays = [] } = request;
   if (asOf > now) {
     throw invalid(
@@ -54,6 +58,7 @@ export async function importIntoWorkspace(
   try {
     const result = await importFolder({
       database,
+      actor,
       shopKey: workspace.shop_key,
       currencyCode: workspace.currency_code,
       folder,

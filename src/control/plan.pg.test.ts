@@ -1,3 +1,4 @@
+import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
@@ -11,7 +12,7 @@ before(async () => {
 after(() => control.stop());
 
 const set = (plan: string, words: Record<string, string>) =>
-  setPlan(control.database, plan, new Map(Object.entries(words)));
+  setPlan(control.database, OPERATOR, plan, new Map(Object.entries(words)));
 
 test("a new plan is as the default plan where nothing else is stated", async () => {
   const plan = await set("partner", { entitlements: "data_export,api_access" });

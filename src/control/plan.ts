@@ -2,7 +2,9 @@ import { ENTITLEMENTS } from "../contract/endpoint.ts";
 import type { Database, Queryable } from "../store/database.ts";
 import { findPlan, listPlans, putPlan } from "../store/queries/plan.ts";
 import type { PlanRow } from "../store/queries/plan.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import { quoted, readChoices, readInteger } from "./input.ts";
 import { invalid } from "./refusal.ts";
 import { DEFAULT_PLAN } from "./workspace.ts";
@@ -16,9 +18,11 @@ const PLAN_KEY = /^[a-z0-9][a-z0-9_-]{0,39}$/u;
  */
 export async function setPlan(
   database: Database,
+  actor: Actor,
   planKey: string,
   settings: ReadonlyMap<string, string>,
 ): Promise<PlanRow> {
+  requireRight(actor, "plan.set");
   if (!PLAN_KEY.test(planKey)) {
     throw invalid("The plan's key must be 1 to 40 lower-case letters, digits, hyphens or underscores.");
   }
@@ -32,7 +36,7 @@ export async function setPlan(
       daily_quota: change.dailyQuota === undefined ? base.daily_quota : change.dailyQuota,
     };
     await putPlan(connection, plan);
-    await recordAction(connection, null, "plan.set", plan);
+    await recordAction(connection, actor, { shopKey: null, action: "plan.set", detail: plan });
     return plan;
   });
 }

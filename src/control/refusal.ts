@@ -1,11 +1,12 @@
 /**
- * An operator's action that is not done, with one clear sentence. `invalid`: what was given is not of the allowed form;
- * `impossible`: it is, but the installation's state does not allow it.
+ * An action that is not done, with one clear sentence. `invalid`: what was given is not of the allowed form; `impossible`:
+ * it is, but the installation's state does not allow it; `forbidden`: the actor's role does not; `unproved`: the actor has
+ * to prove again who they are.
  */
 export class Refusal extends Error {
-  readonly kind: "invalid" | "impossible";
+  readonly kind: "invalid" | "impossible" | "forbidden" | "unproved";
 
-  constructor(kind: "invalid" | "impossible", message: string) {
+  constructor(kind: Refusal["kind"], message: string) {
     super(message);
     this.name = "Refusal";
     this.kind = kind;

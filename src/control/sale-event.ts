@@ -8,7 +8,9 @@ import {
 import type { SaleEventRow } from "../store/queries/report-figures.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import { quoted, readDay, readText } from "./input.ts";
 import { impossible, invalid } from "./refusal.ts";
 
@@ -27,9 +29,11 @@ const LABEL_MAX_LENGTH = 200;
 /** Creates a sale event (M15), or replaces the one with its slug. Reports show it from their next request on. */
 export async function addSaleEvent(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   request: SaleEventToAdd,
 ): Promise<{ event: SaleEventRow; isNew: boolean }> {
+  requireRight(actor, "sale_event.add");
   const event = readSaleEvent(request);
   const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
   const isNew = await database.transaction(async (connection) => {
@@ -39,7 +43,7 @@ export async function addSaleEvent(
     }
     const created = await putSaleEvent(connection, shopKey, event);
     await raiseDataVersion(connection, shopKey);
-    await recordAction(connection, shopKey, "sale_event.add", event);
+    await recordAction(connection, actor, { shopKey, action: "sale_event.add", detail: event });
     return created;
   });
   return { event, isNew };
@@ -48,14 +52,16 @@ export async function addSaleEvent(
 /** Removes a sale event; `removed` is false when there was none of that slug. */
 export async function removeSaleEvent(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   slug: string,
 ): Promise<{ slug: string; removed: boolean }> {
+  requireRight(actor, "sale_event.remove");
   const { shop_key: shopKey } = workspace;
   const removed = await database.transaction(async (connection) => {
     if (!(await deleteSaleEvent(connection, shopKey, slug))) return false;
     await raiseDataVersion(connection, shopKey);
-    await recordAction(connection, shopKey, "sale_event.remove", { slug });
+    await recordAction(connection, actor, { shopKey, action: "sale_event.remove", detail: { slug } });
     return true;
   });
   return { slug, removed };

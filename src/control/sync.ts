@@ -8,7 +8,9 @@ import type { RunRow } from "../store/queries/sync-run.ts";
 import { hasWorker } from "../store/queries/worker-upkeep.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import { quoted } from "./input.ts";
 import { impossible } from "./refusal.ts";
 
@@ -29,9 +31,11 @@ const POLLING_MS = 300;
  */
 export async function requestSync(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   request: { source: string; isBackfill: boolean },
 ): Promise<RequestedSync> {
+  requireRight(actor, "sync.request");
   const { source, isBackfill } = request;
   const { shop_key: shopKey, shop_domain: domain } = workspace;
   const connection = await requireConnection(database, workspace, source);
@@ -39,7 +43,7 @@ export async function requestSync(
   return database.transaction(async (transaction) => {
     const requestedAt = await requestRun(transaction, { shopKey, source, kind, requestedBy: "operator" });
     if (requestedAt === null) throw impossible(await notConnected(database, workspace, source));
-    await recordAction(transaction, shopKey, "sync.request", { source, kind });
+    await recordAction(transaction, actor, { shopKey, action: "sync.request", detail: { source, kind } });
     const isThere = await hasWorker(transaction);
     return { shop_domain: domain, source, kind, requested_at: requestedAt, has_worker: isThere };
   });
@@ -77,9 +81,11 @@ export type CanceledBackfill = { shop_domain: string; source: string; was_reques
  */
 export async function cancelBackfill(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   source: string,
 ): Promise<CanceledBackfill> {
+  requireRight(actor, "sync.cancel");
   const { shop_key: shopKey, shop_domain: domain } = workspace;
   const connection = await requireConnection(database, workspace, source);
   if (connection.last_synced_at === null) {
@@ -87,7 +93,12 @@ export async function cancelBackfill(
   }
   return database.transaction(async (transaction) => {
     const wasRequested = await dropRequests(transaction, shopKey, source, "backfill");
-    if (wasRequested) await recordAction(transaction, shopKey, "sync.cancel", { source, kind: "backfill" });
+    if (wasRequested)
+      await recordAction(transaction, actor, {
+        shopKey,
+        action: "sync.cancel",
+        detail: { source, kind: "backfill" },
+      });
     return { shop_domain: domain, source, was_requested: wasRequested };
   });
 }

@@ -1,3 +1,4 @@
+import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -19,7 +20,7 @@ let other: WorkspaceRow;
 before(async () => {
   control = await openControlDatabase();
   for (const domain of ["tokens.example", "other.example"]) {
-    await createWorkspace(control.database, { domain, currency: "EUR" });
+    await createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" });
   }
   workspace = await requireWorkspace(control.database, "tokens.example");
   other = await requireWorkspace(control.database, "other.example");
@@ -27,7 +28,7 @@ before(async () => {
 after(() => control.stop());
 
 const issue = (name: string, expires?: string) =>
-  issueToken(control.database, workspace, pepper, {
+  issueToken(control.database, OPERATOR, workspace, pepper, {
     name,
     scopes: "read:alerts,read:dashboard",
     expires,
@@ -72,10 +73,13 @@ test("a token's name, scopes and expiry are checked, in sentences", async () => 
     [{ expires: "yesterday" }, /^The expiry must be a number of days or hours/u],
   ];
   for (const [change, message] of refused) {
-    await assert.rejects(issueToken(control.database, workspace, pepper, { ...request, ...change }), {
-      kind: "invalid",
-      message,
-    });
+    await assert.rejects(
+      issueToken(control.database, OPERATOR, workspace, pepper, { ...request, ...change }),
+      {
+        kind: "invalid",
+        message,
+      },
+    );
   }
 });
 
@@ -87,9 +91,9 @@ test("an expired token is listed as expired", async () => {
 
 test("revoking twice changes nothing the second time", async () => {
   const { token_id: tokenId } = await issue("twice");
-  const first = await endToken(control.database, workspace, tokenId);
+  const first = await endToken(control.database, OPERATOR, workspace, tokenId);
   assert.equal(await statusOf(tokenId), "revoked");
-  assert.deepEqual(await endToken(control.database, workspace, tokenId), first);
+  assert.deepEqual(await endToken(control.database, OPERATOR, workspace, tokenId), first);
   const recorded = (await control.audit()).filter(
     (event) => event.action === "token.revoke" && event.detail["token_id"] === tokenId,
   );
@@ -98,18 +102,20 @@ test("revoking twice changes nothing the second time", async () => {
 
 test("a token of another workspace is as unknown as one that never was", async () => {
   const { token_id: tokenId } = await issue("mine");
-  await assert.rejects(endToken(control.database, other, tokenId), {
+  await assert.rejects(endToken(control.database, OPERATOR, other, tokenId), {
     kind: "impossible",
     message: `The workspace other.example has no token with the id "${tokenId}".`,
   });
-  await assert.rejects(endToken(control.database, other, "0000000000000000"), { kind: "impossible" });
+  await assert.rejects(endToken(control.database, OPERATOR, other, "0000000000000000"), {
+    kind: "impossible",
+  });
   assert.equal(await statusOf(tokenId), "active");
 });
 
 test("a rotated token keeps name, scopes and lifetime; the old one ends now, or after the overlap", async () => {
   const old = await issue("rotated", "48h");
   const rotate = (tokenId: string, overlap?: string) =>
-    rotateToken(control.database, workspace, pepper, { tokenId, overlap, now });
+    rotateToken(control.database, OPERATOR, workspace, pepper, { tokenId, overlap, now });
   const second = await rotate(old.token_id, "24h");
   assert.deepEqual(second.replaces, { token_id: old.token_id, valid_until: inHours(24) });
   assert.equal(await statusOf(old.token_id, inHours(23)), "active");
@@ -131,7 +137,7 @@ test("a rotated token keeps name, scopes and lifetime; the old one ends now, or 
 
 test("an overlap does not prolong a token that ends earlier", async () => {
   const old = await issue("ending", "2h");
-  const { replaces } = await rotateToken(control.database, workspace, pepper, {
+  const { replaces } = await rotateToken(control.database, OPERATOR, workspace, pepper, {
     tokenId: old.token_id,
     overlap: "7d",
     now,

@@ -10,7 +10,9 @@ import {
 } from "../store/queries/token-write.ts";
 import type { TokenRow } from "../store/queries/token-write.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { OPERATOR, recordAction } from "./audit.ts";
+import type { Actor } from "./actor.ts";
+import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import { quoted, readChoices, readExpiry, readLifetime, readText } from "./input.ts";
 import { impossible, invalid } from "./refusal.ts";
 
@@ -26,31 +28,39 @@ const ID_ATTEMPTS = 5;
 /** Makes a token with the scopes of a comma-separated list; `expires` as `readExpiry` takes it. */
 export async function issueToken(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   pepper: Buffer,
   request: { name: string; scopes: string; expires?: string | undefined; now: Date },
 ): Promise<IssuedToken> {
+  requireRight(actor, "token.create");
   const name = readText("The name", request.name, NAME_MAX_LENGTH);
   const scopes = readChoices("The scopes", request.scopes, SCOPES);
   if (scopes.length === 0) throw invalid(`The scopes must name at least one of ${SCOPES.join(", ")}.`);
   const expiresAt =
     request.expires === undefined ? null : readExpiry("The expiry", request.expires, request.now);
   return database.transaction((connection) =>
-    insertNewToken(connection, workspace, pepper, { name, scopes, expiresAt, action: "token.create" }),
+    insertNewToken(connection, actor, workspace, pepper, { name, scopes, expiresAt, action: "token.create" }),
   );
 }
 
 /** Ends a token now; ending it again changes nothing. Returns since when it is revoked. */
 export async function endToken(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   tokenId: string,
 ): Promise<{ token_id: string; revoked_at: Date }> {
+  requireRight(actor, "token.revoke");
   return database.transaction(async (connection) => {
     const token = await requireToken(connection, workspace, tokenId);
     if (token.revoked_at !== null) return { token_id: tokenId, revoked_at: token.revoked_at };
     const revokedAt = await revokeToken(connection, workspace.shop_key, tokenId);
-    await recordAction(connection, workspace.shop_key, "token.revoke", { token_id: tokenId });
+    await recordAction(connection, actor, {
+      shopKey: workspace.shop_key,
+      action: "token.revoke",
+      detail: { token_id: tokenId },
+    });
     return { token_id: tokenId, revoked_at: revokedAt as Date };
   });
 }
@@ -61,10 +71,12 @@ export async function endToken(
  */
 export async function rotateToken(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   pepper: Buffer,
   request: { tokenId: string; overlap?: string | undefined; now: Date },
 ): Promise<IssuedToken & { replaces: { token_id: string; valid_until: Date } }> {
+  requireRight(actor, "token.rotate");
   const { tokenId, now } = request;
   const overlapMs = request.overlap === undefined ? 0 : readLifetime("The overlap", request.overlap);
   return database.transaction(async (connection) => {
@@ -72,7 +84,7 @@ export async function rotateToken(
     const status = statusOf(old, now);
     if (status !== "active") throw impossible(`The token ${tokenId} is ${status}: create a new one instead.`);
     const lifetimeMs = old.expires_at === null ? null : old.expires_at.getTime() - old.created_at.getTime();
-    const issued = await insertNewToken(connection, workspace, pepper, {
+    const issued = await insertNewToken(connection, actor, workspace, pepper, {
       name: old.name,
       scopes: old.scopes,
       expiresAt: lifetimeMs === null ? null : new Date(now.getTime() + lifetimeMs),
@@ -107,20 +119,25 @@ type TokenToInsert = {
 
 async function insertNewToken(
   connection: Connection,
+  actor: Actor,
   workspace: WorkspaceRow,
   pepper: Buffer,
   { name, scopes, expiresAt, action, replaces }: TokenToInsert,
 ): Promise<IssuedToken> {
   for (let attempt = 1; attempt <= ID_ATTEMPTS; attempt++) {
     const { token, tokenId, secretHash } = createToken(workspace.shop_key, pepper);
-    const kept = { tokenId, name, secretHash, scopes, createdBy: OPERATOR, expiresAt };
+    const kept = { tokenId, name, secretHash, scopes, createdBy: actor.name, expiresAt };
     if (!(await insertToken(connection, workspace.shop_key, kept))) continue;
-    await recordAction(connection, workspace.shop_key, action, {
-      token_id: tokenId,
-      name,
-      scopes,
-      expires_at: expiresAt,
-      ...(replaces === undefined ? {} : { replaces }),
+    await recordAction(connection, actor, {
+      shopKey: workspace.shop_key,
+      action,
+      detail: {
+        token_id: tokenId,
+        name,
+        scopes,
+        expires_at: expiresAt,
+        ...(replaces === undefined ? {} : { replaces }),
+      },
     });
     return { token, token_id: tokenId };
   }

@@ -3,7 +3,10 @@ import { ensurePerson } from "../identity/person.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { listWorkspacesWithoutMember, putOwner } from "../store/queries/console-member.ts";
 import type { PersonRow } from "../store/queries/console-user.ts";
+import { OPERATOR } from "./actor.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import type { ConsoleAddress } from "./console-address.ts";
 import { NO_SIGN_IN_YET } from "./console-address.ts";
 import { quoted, readText } from "./input.ts";
@@ -31,17 +34,19 @@ const NAME_MAX_LENGTH = 100;
  */
 export async function linkUser(
   database: Database,
+  actor: Actor,
   request: Place & { name?: string | undefined; workspace: Shop | null },
 ): Promise<UserLink> {
+  requireRight(actor, "user.set");
   const { address, workspace, now } = request;
   if (!address.canSignIn) throw impossible(`The console is at ${address.origin}. ${NO_SIGN_IN_YET}`);
   const name = request.name === undefined ? null : readText("The name", request.name, NAME_MAX_LENGTH);
   return database.transaction(async (connection) => {
-    const person = await findOrMake(connection, name, now);
+    const person = await findOrMake(connection, actor, name, now);
     if (person.disabled_at !== null) {
       throw impossible(`${quoted(person.name)} is disabled and cannot sign in.`);
     }
-    return linkOwner(connection, person, workspace === null ? [] : [workspace], request);
+    return linkOwner(connection, actor, person, workspace === null ? [] : [workspace], request);
   });
 }
 
@@ -52,23 +57,33 @@ export async function linkUser(
 export async function linkFirstOperator(database: Database, place: Place): Promise<UserLink | null> {
   if (!place.address.canSignIn) return null;
   return database.transaction(async (connection) => {
-    const person = await findOrMake(connection, null, place.now);
+    const person = await findOrMake(connection, OPERATOR, null, place.now);
     if (person.disabled_at !== null) return null;
-    return linkOwner(connection, person, await listWorkspacesWithoutMember(connection), place);
+    return linkOwner(connection, OPERATOR, person, await listWorkspacesWithoutMember(connection), place);
   });
 }
 
-async function findOrMake(connection: Connection, name: string | null, now: Date): Promise<PersonRow> {
+async function findOrMake(
+  connection: Connection,
+  actor: Actor,
+  name: string | null,
+  now: Date,
+): Promise<PersonRow> {
   const { person, isNew } = await ensurePerson(connection, name, now);
   if (isNew) {
     const { user_id: userId, is_operator: isOperator } = person;
-    await recordAction(connection, null, "user.create", { user_id: userId, is_operator: isOperator });
+    await recordAction(connection, actor, {
+      shopKey: null,
+      action: "user.create",
+      detail: { user_id: userId, is_operator: isOperator },
+    });
   }
   return person;
 }
 
 async function linkOwner(
   connection: Connection,
+  actor: Actor,
   person: PersonRow,
   workspaces: readonly Shop[],
   { address, now }: Place,
@@ -76,11 +91,15 @@ async function linkOwner(
   const { user_id: userId, name, is_operator: isOperator } = person;
   for (const { shop_key: shopKey } of workspaces) {
     if (await putOwner(connection, shopKey, userId, now)) {
-      await recordAction(connection, shopKey, "member.set", { user_id: userId, role: "owner" });
+      await recordAction(connection, actor, {
+        shopKey,
+        action: "member.set",
+        detail: { user_id: userId, role: "owner" },
+      });
     }
   }
   const { secret, expiresAt } = await makeLink(connection, userId, now);
-  await recordAction(connection, null, "user.link", { user_id: userId });
+  await recordAction(connection, actor, { shopKey: null, action: "user.link", detail: { user_id: userId } });
   return {
     user_id: userId,
     name,

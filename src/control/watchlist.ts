@@ -8,7 +8,9 @@ import {
 } from "../store/queries/watchlist-write.ts";
 import type { WatchedKind } from "../store/queries/watchlist-write.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import { quoted, readOneOf } from "./input.ts";
 import { impossible } from "./refusal.ts";
 
@@ -26,10 +28,12 @@ export type WatchResult = { type: WatchedType; key: string; changed: boolean };
  */
 export async function watch(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   type: string,
   key: string,
 ): Promise<WatchResult> {
+  requireRight(actor, "watch.add");
   const watchedType = readOneOf("The type", type, WATCHED_TYPES);
   const kind = kindOfType(watchedType);
   const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
@@ -38,7 +42,12 @@ export async function watch(
       throw impossible(`The catalogue of ${shopDomain} has no ${watchedType} ${quoted(key)}.`);
     }
     const added = await insertWatched(connection, shopKey, kind, key);
-    if (added) await recordAction(connection, shopKey, "watch.add", { type: watchedType, key });
+    if (added)
+      await recordAction(connection, actor, {
+        shopKey,
+        action: "watch.add",
+        detail: { type: watchedType, key },
+      });
     return added;
   });
   await evaluateAlerts({ database, shopKey, now: new Date() });
@@ -48,15 +57,22 @@ export async function watch(
 /** Stops watching an entity. */
 export async function unwatch(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   type: string,
   key: string,
 ): Promise<WatchResult> {
+  requireRight(actor, "watch.remove");
   const watchedType = readOneOf("The type", type, WATCHED_TYPES);
   const { shop_key: shopKey } = workspace;
   const changed = await database.transaction(async (connection) => {
     const removed = await deleteWatched(connection, shopKey, kindOfType(watchedType), key);
-    if (removed) await recordAction(connection, shopKey, "watch.remove", { type: watchedType, key });
+    if (removed)
+      await recordAction(connection, actor, {
+        shopKey,
+        action: "watch.remove",
+        detail: { type: watchedType, key },
+      });
     return removed;
   });
   return { type: watchedType, key, changed };

@@ -1,3 +1,4 @@
+import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { countRowsByTable } from "../../tests/support/rows-by-table.ts";
@@ -33,7 +34,7 @@ test("a deleted workspace leaves no row in any table, and the others keep theirs
     200,
   );
 
-  assert.deepEqual(await deleteWorkspace(database, workspace), { shop_domain: leaving.shopDomain });
+  assert.deepEqual(await deleteWorkspace(database, OPERATOR, workspace), { shop_domain: leaving.shopDomain });
   const left = await countRowsByTable(service.database, leaving.shopKey);
   assert.deepEqual(
     Object.keys(left).filter((table) => left[table] !== 0),
@@ -46,6 +47,6 @@ test("a deleted workspace leaves no row in any table, and the others keep theirs
   const { rows } = await service.database.query("select action, detail from audit_event where shop_key = 0");
   assert.deepEqual(rows, [{ action: "workspace.delete", detail: { shop_domain: leaving.shopDomain } }]);
 
-  await assert.rejects(deleteWorkspace(database, workspace), /has already been deleted/u);
-  await createWorkspace(database, { domain: leaving.shopDomain, currency: "EUR" });
+  await assert.rejects(deleteWorkspace(database, OPERATOR, workspace), /has already been deleted/u);
+  await createWorkspace(database, OPERATOR, { domain: leaving.shopDomain, currency: "EUR" });
 });

@@ -2,7 +2,9 @@ import type { Database } from "../store/database.ts";
 import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { eraseWorkspace } from "../store/queries/workspace-erase.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import { impossible } from "./refusal.ts";
 
 /** A workspace that is gone. */
@@ -14,8 +16,10 @@ export type DeletedWorkspace = { shop_domain: string };
  */
 export async function deleteWorkspace(
   database: Database,
+  actor: Actor,
   { shop_key: shopKey, shop_domain: shopDomain }: WorkspaceRow,
 ): Promise<DeletedWorkspace> {
+  requireRight(actor, "workspace.delete");
   await database.transaction(async (connection) => {
     await lockShop(connection, shopKey).catch((error: unknown) => {
       throw error instanceof WorkspaceGone
@@ -23,7 +27,11 @@ export async function deleteWorkspace(
         : error;
     });
     await eraseWorkspace(connection, shopKey);
-    await recordAction(connection, null, "workspace.delete", { shop_domain: shopDomain });
+    await recordAction(connection, actor, {
+      shopKey: null,
+      action: "workspace.delete",
+      detail: { shop_domain: shopDomain },
+    });
   });
   return { shop_domain: shopDomain };
 }

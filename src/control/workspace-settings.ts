@@ -5,8 +5,10 @@ import { setPrimaryWindow } from "../store/queries/publish.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { updateWorkspace } from "../store/queries/workspace-write.ts";
 import type { WorkspaceChange } from "../store/queries/workspace-write.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { quoted, readInteger, readOneOf } from "./input.ts";
+import { requireRight } from "./rights.ts";
 import { impossible, invalid } from "./refusal.ts";
 import { requirePlan, requireWorkspace } from "./workspace.ts";
 
@@ -19,6 +21,8 @@ export const WORKSPACE_SETTINGS = [
   "visible_card_size",
 ] as const;
 
+/** What a workspace's own admins may set; the others are the operators'. */
+const MEMBERS_SETTINGS: ReadonlySet<string> = new Set(["primary_window_days", "min_sold_units"]);
 const BILLING_STATUSES = ["active", "inactive"] as const;
 const READINESS_STATES = ["ready", "installing", "reconnecting", "backfilling"] as const;
 const LONGEST_WINDOW_DAYS = 365;
@@ -29,9 +33,14 @@ const LONGEST_WINDOW_DAYS = 365;
  */
 export async function setWorkspace(
   database: Database,
+  actor: Actor,
   workspace: WorkspaceRow,
   settings: ReadonlyMap<string, string>,
 ): Promise<WorkspaceRow> {
+  const action = [...settings.keys()].every((name) => MEMBERS_SETTINGS.has(name))
+    ? "windows.set"
+    : "workspace.set";
+  requireRight(actor, action);
   const { change, primaryWindowDays } = readSettings(settings);
   const { shop_key: shopKey } = workspace;
   await database.transaction(async (connection) => {
@@ -39,7 +48,12 @@ export async function setWorkspace(
     if (change.readiness !== null) await requireOwnReadiness(connection, workspace);
     if (primaryWindowDays !== null) await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     await updateWorkspace(connection, shopKey, change);
-    await recordAction(connection, shopKey, "workspace.set", Object.fromEntries(settings));
+    await recordAction(connection, actor, {
+      shopKey,
+      action,
+      detail: Object.fromEntries(settings),
+      before: Object.fromEntries(Object.entries(workspace).filter(([name]) => settings.has(name))),
+    });
   });
   if (primaryWindowDays !== null) await evaluateAlerts({ database, shopKey, now: new Date() });
   return requireWorkspace(database, workspace.shop_domain);

@@ -1,3 +1,4 @@
+import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
@@ -17,7 +18,10 @@ after(() => control.stop());
 const settings = (words: Record<string, string>): Map<string, string> => new Map(Object.entries(words));
 
 test("a new workspace is installing, paid for, without data and on the default plan", async () => {
-  const created = await createWorkspace(control.database, { domain: "New.Example", currency: "gbp" });
+  const created = await createWorkspace(control.database, OPERATOR, {
+    domain: "New.Example",
+    currency: "gbp",
+  });
   assert.match(created.organization_id, /^org_[0-9a-f]{24}$/u);
   assert.match(created.shop_id, /^shop_[0-9a-f]{24}$/u);
   const workspace = await requireWorkspace(control.database, " NEW.example ");
@@ -34,11 +38,11 @@ test("a new workspace is installing, paid for, without data and on the default p
 
 test("two workspaces may share an organization, not a domain", async () => {
   const request = { currency: "EUR", organization: "org_shared" };
-  const first = await createWorkspace(control.database, { ...request, domain: "one.example" });
-  const second = await createWorkspace(control.database, { ...request, domain: "two.example" });
+  const first = await createWorkspace(control.database, OPERATOR, { ...request, domain: "one.example" });
+  const second = await createWorkspace(control.database, OPERATOR, { ...request, domain: "two.example" });
   assert.equal(first.organization_id, second.organization_id);
   assert.notEqual(first.shop_id, second.shop_id);
-  await assert.rejects(createWorkspace(control.database, { ...request, domain: "ONE.example" }), {
+  await assert.rejects(createWorkspace(control.database, OPERATOR, { ...request, domain: "ONE.example" }), {
     kind: "impossible",
     message: "There is already a workspace for the domain one.example.",
   });
@@ -46,7 +50,7 @@ test("two workspaces may share an organization, not a domain", async () => {
 
 test("two creations of one domain at once make one workspace", async () => {
   const attempts = [1, 2, 3].map(() =>
-    createWorkspace(control.database, { domain: "race.example", currency: "EUR" }),
+    createWorkspace(control.database, OPERATOR, { domain: "race.example", currency: "EUR" }),
   );
   const outcomes = await Promise.allSettled(attempts);
   assert.equal(outcomes.filter((outcome) => outcome.status === "fulfilled").length, 1);
@@ -56,11 +60,11 @@ test("two creations of one domain at once make one workspace", async () => {
 
 test("a refused creation leaves nothing, so that the domain stays free", async () => {
   const request = { domain: "free.example", currency: "EUR" };
-  await assert.rejects(createWorkspace(control.database, { ...request, plan: "golden" }), {
+  await assert.rejects(createWorkspace(control.database, OPERATOR, { ...request, plan: "golden" }), {
     kind: "impossible",
     message: /no plan "golden"/u,
   });
-  await createWorkspace(control.database, request);
+  await createWorkspace(control.database, OPERATOR, request);
 });
 
 test("a domain is a host name and a currency one of ISO 4217", async () => {
@@ -74,19 +78,19 @@ test("a domain is a host name and a currency one of ISO 4217", async () => {
     "a.example/",
   ]) {
     await assert.rejects(
-      createWorkspace(control.database, { domain, currency: "EUR" }),
+      createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" }),
       { kind: "invalid" },
       domain,
     );
   }
   for (const currency of ["", "EU", "EURO", "ZZZ"]) {
     await assert.rejects(
-      createWorkspace(control.database, { domain: "c.example", currency }),
+      createWorkspace(control.database, OPERATOR, { domain: "c.example", currency }),
       { kind: "invalid" },
       currency,
     );
   }
-  const { shop_domain: domain } = await createWorkspace(control.database, {
+  const { shop_domain: domain } = await createWorkspace(control.database, OPERATOR, {
     domain: "Müller.example",
     currency: "EUR",
   });
@@ -94,7 +98,7 @@ test("a domain is a host name and a currency one of ISO 4217", async () => {
 });
 
 test("readiness follows a connected store, and is the operator's once it is disconnected", async () => {
-  await createWorkspace(control.database, { domain: "follows.example", currency: "EUR" });
+  await createWorkspace(control.database, OPERATOR, { domain: "follows.example", currency: "EUR" });
   const workspace = await requireWorkspace(control.database, "follows.example");
   const { shop_key: shopKey } = workspace;
   const connect = (source: string, kind: SourceKind) =>
@@ -106,10 +110,20 @@ test("readiness follows a connected store, and is the operator's once it is disc
       sealedCredentials: Buffer.from("x"),
     });
   const set = () =>
-    setWorkspace(control.database, workspace, settings({ readiness: "reconnecting", billing: "inactive" }));
+    setWorkspace(
+      control.database,
+      OPERATOR,
+      workspace,
+      settings({ readiness: "reconnecting", billing: "inactive" }),
+    );
   await connect("loop", "label_cost");
   assert.equal((await set()).readiness, "reconnecting", "label costs decide nothing");
-  await setWorkspace(control.database, workspace, settings({ readiness: "ready", billing: "active" }));
+  await setWorkspace(
+    control.database,
+    OPERATOR,
+    workspace,
+    settings({ readiness: "ready", billing: "active" }),
+  );
   await connect("shopify", "store");
   await assert.rejects(set(), {
     kind: "impossible",
@@ -118,15 +132,16 @@ test("readiness follows a connected store, and is the operator's once it is disc
   });
   const { readiness, billing } = await requireWorkspace(control.database, "follows.example");
   assert.deepEqual([readiness, billing], ["ready", "active"]);
-  await disconnectSource(control.database, workspace, "shopify");
+  await disconnectSource(control.database, OPERATOR, workspace, "shopify");
   assert.equal((await set()).readiness, "reconnecting");
 });
 
 test("settings change together, and each action is recorded with it", async () => {
-  await createWorkspace(control.database, { domain: "set.example", currency: "EUR" });
+  await createWorkspace(control.database, OPERATOR, { domain: "set.example", currency: "EUR" });
   const workspace = await requireWorkspace(control.database, "set.example");
   const changed = await setWorkspace(
     control.database,
+    OPERATOR,
     workspace,
     settings({
       plan: "scale",
@@ -152,15 +167,20 @@ test("settings change together, and each action is recorded with it", async () =
 });
 
 test("M4: another primary window raises the data version, because answers change", async () => {
-  await createWorkspace(control.database, { domain: "window.example", currency: "EUR" });
+  await createWorkspace(control.database, OPERATOR, { domain: "window.example", currency: "EUR" });
   const workspace = await requireWorkspace(control.database, "window.example");
-  const changed = await setWorkspace(control.database, workspace, settings({ primary_window_days: "45" }));
+  const changed = await setWorkspace(
+    control.database,
+    OPERATOR,
+    workspace,
+    settings({ primary_window_days: "45" }),
+  );
   assert.equal(changed.primary_window_days, 45);
   assert.equal(changed.data_version, workspace.data_version + 1);
 });
 
 test("one setting that is refused keeps all the others out", async () => {
-  await createWorkspace(control.database, { domain: "all.example", currency: "EUR" });
+  await createWorkspace(control.database, OPERATOR, { domain: "all.example", currency: "EUR" });
   const workspace = await requireWorkspace(control.database, "all.example");
   const refused: [Record<string, string>, RegExp][] = [
     [{ primary_window_days: "45", plan: "golden" }, /no plan "golden"/u],
@@ -176,7 +196,7 @@ test("one setting that is refused keeps all the others out", async () => {
     [{}, /^Name at least one setting of the workspace; its settings are plan, billing/u],
   ];
   for (const [words, message] of refused) {
-    await assert.rejects(setWorkspace(control.database, workspace, settings(words)), { message });
+    await assert.rejects(setWorkspace(control.database, OPERATOR, workspace, settings(words)), { message });
   }
   assert.deepEqual(await requireWorkspace(control.database, "all.example"), workspace);
 });

@@ -5,7 +5,9 @@ import { findPlan } from "../store/queries/plan.ts";
 import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { insertShop, insertWorkspace } from "../store/queries/workspace-write.ts";
+import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
+import { requireRight } from "./rights.ts";
 import { quoted } from "./input.ts";
 import { impossible, invalid } from "./refusal.ts";
 
@@ -35,8 +37,10 @@ const ORGANIZATION = /^[A-Za-z0-9._:-]{1,128}$/u;
  */
 export async function createWorkspace(
   database: Database,
+  actor: Actor,
   request: WorkspaceToCreate,
 ): Promise<CreatedWorkspace> {
+  requireRight(actor, "workspace.create");
   const shopDomain = readDomain(request.domain);
   const currencyCode = readCurrency(request.currency);
   const organizationId = readOrganization(request.organization) ?? `org_${randomBytes(12).toString("hex")}`;
@@ -53,11 +57,15 @@ export async function createWorkspace(
       currencyCode,
       planKey,
     });
-    await recordAction(connection, shopKey, "workspace.create", {
-      shop_domain: shopDomain,
-      currency_code: currencyCode,
-      plan: planKey,
-      organization_id: organizationId,
+    await recordAction(connection, actor, {
+      shopKey,
+      action: "workspace.create",
+      detail: {
+        shop_domain: shopDomain,
+        currency_code: currencyCode,
+        plan: planKey,
+        organization_id: organizationId,
+      },
     });
   });
   return { organization_id: organizationId, shop_id: shopId, shop_domain: shopDomain };

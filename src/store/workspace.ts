@@ -18,6 +18,8 @@ export type Member = {
   userId: string;
   userName: string;
   role: "viewer" | "admin" | "owner";
+  /** When they last proved who they are. */
+  provedAt: Date;
   /** What is noted of the page before: the person's workspace, when the session was last seen, and when it ends. */
   visit: { lastShopKey: number | null; lastSeenAt: Date; endsAt: Date };
 };

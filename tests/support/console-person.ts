@@ -1,3 +1,4 @@
+import { OPERATOR } from "../../src/control/actor.ts";
 import type { TestService } from "./service.ts";
 import { consoleAddress } from "../../src/control/console-address.ts";
 import { linkUser } from "../../src/control/user.ts";
@@ -12,7 +13,7 @@ export async function makeUserLink(
   const { database } = service.installation;
   const workspace = shopDomain === undefined ? null : await requireWorkspace(database, shopDomain);
   const address = consoleAddress(null, new URL(service.address).port);
-  const link = await linkUser(database, { name, workspace, address, now });
+  const link = await linkUser(database, OPERATOR, { name, workspace, address, now });
   return { ...link, secret: link.link.slice(link.link.indexOf("#") + 1) };
 }
 

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../../src/control/actor.ts";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,6 +73,7 @@ export async function startImportShop(): Promise<ImportShop> {
     import: (shopKey, files, options = {}) =>
       withFolder(files, (folder) =>
         importFolder({
+          actor: OPERATOR,
           database,
           shopKey,
           currencyCode: currencies.get(shopKey) ?? "EUR",

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../../src/control/actor.ts";
 import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
 import type { StoreFiles, StoreSettings } from "../oracle/store.ts";
 import type { TestService } from "./service.ts";
@@ -44,6 +45,7 @@ export async function importStore(
 ) {
   return withStoreFolder(store.files, (folder) =>
     importFolder({
+      actor: OPERATOR,
       database: service.installation.database,
       shopKey: tenant.shopKey,
       currencyCode: store.currencyCode,

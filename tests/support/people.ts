@@ -34,6 +34,7 @@ export async function createSession(
       user_id: userId,
       created_at: now,
       last_seen_at: now,
+      proved_at: now,
       idle_until: idleUntil ?? inAnHour,
       ends_at: endsAt ?? inAnHour,
     },

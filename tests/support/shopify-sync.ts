@@ -1,3 +1,4 @@
+import { OPERATOR } from "../../src/control/actor.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -93,6 +94,7 @@ export async function startShopifySync(
       try {
         await simulator.control("export", { folder });
         await importFolder({
+          actor: OPERATOR,
           database: shop.database,
           shopKey,
           currencyCode,

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../../src/control/actor.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { putConnection } from "../../src/store/queries/data-source.ts";
@@ -64,7 +65,7 @@ export async function connectedShop(
   sources: readonly (readonly [string, SourceKind])[],
 ): Promise<{ shopKey: number; domain: string }> {
   const domain = `worker-${++shopNumber}.example`;
-  await createWorkspace(database, { domain, currency: "EUR" });
+  await createWorkspace(database, OPERATOR, { domain, currency: "EUR" });
   const { shop_key: shopKey } = await requireWorkspace(database, domain);
   for (const [source, kind] of sources) await connect({ database }, shopKey, source, kind);
   return { shopKey, domain };

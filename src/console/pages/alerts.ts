@@ -20,7 +20,7 @@ type Alerts = ApiAnswer<BodyOf<"alerts">>;
 export const alerts = definePage<Alerts>({
   name: "alerts",
   path: PATH,
-  role: "viewer",
+  right: "figures.read",
   link: TITLE,
   takes: parameterNames("alerts"),
   data: (call) => call.read("alerts", "alerts", { limit: LIMIT, ...call.query }),

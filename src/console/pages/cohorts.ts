@@ -30,7 +30,7 @@ type Cohorts = {
 export const cohorts = definePage<Cohorts>({
   name: "cohorts",
   path: PATH,
-  role: "viewer",
+  right: "figures.read",
   link: TITLE,
   takes: COHORT_STATE_NAMES,
   data: async (call) => {

@@ -35,7 +35,7 @@ type OverviewData = {
 export const overview = definePage<OverviewData>({
   name: "overview",
   path: "",
-  role: "viewer",
+  right: "figures.read",
   link: "Overview",
   takes: [],
   data: async (call) => {

@@ -24,7 +24,7 @@ type Entities = ApiAnswer<BodyOf<"entities">>;
 export const products = definePage<Entities>({
   name: "products",
   path: PATH,
-  role: "viewer",
+  right: "figures.read",
   link: TITLE,
   takes: parameterNames("entities"),
   data: (call) => call.read("entities", "entities", { limit: LIMIT, ...call.query, type: typeOf(call) }),

@@ -49,7 +49,7 @@ const STATE_NAMES = ["saleEvent", "saleEventBaseline", "saleEventScope", "report
 export const report = definePage<ReportPage | null>({
   name: "report",
   path: PATH,
-  role: "viewer",
+  right: "figures.read",
   link: "Report",
   takes: [...COHORT_STATE_NAMES, ...STATE_NAMES],
   data: async (call) => {

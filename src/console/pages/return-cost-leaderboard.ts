@@ -37,7 +37,7 @@ type Costs = {
 export const returnCostLeaderboard = definePage<Costs>({
   name: "return-cost-leaderboard",
   path: PATH,
-  role: "viewer",
+  right: "figures.read",
   link: "Highest costs",
   takes: parameterNames("return-cost-leaderboard"),
   data: async (call) => {

@@ -26,7 +26,7 @@ type Leaderboard = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
 export const returnRateLeaderboard = definePage<Leaderboard>({
   name: "return-rate-leaderboard",
   path: PATH,
-  role: "viewer",
+  right: "figures.read",
   link: "Highest rates",
   takes: parameterNames("return-rate-leaderboard"),
   data: (call) =>

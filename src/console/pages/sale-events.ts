@@ -32,7 +32,7 @@ type Events = {
 export const saleEvents = definePage<Events>({
   name: "sale-events",
   path: PATH,
-  role: "viewer",
+  right: "figures.read",
   link: TITLE,
   takes: [...COHORT_STATE_NAMES, "saleEventBaseline", "saleEventScope", "page"],
   data: async (call) => {

@@ -3,11 +3,30 @@ import { command } from "../query.ts";
 /** The shop key of actions that concern no single workspace, such as changing a plan. */
 export const INSTALLATION_SHOP_KEY = 0;
 
-/** Who did what; `detail` holds no secret. Belongs into the transaction of the action itself. */
-export const insertAuditEvent = command<
-  [shopKey: number, event: { actor: string; action: string; detail: Record<string, unknown> }]
->(
+/** Who acts, as the audit names them, and from where; null = from this machine or a source. */
+export type AuditActor = { name: string; origin: string | null };
+
+/** What was done; `detail` and `before` hold no secret. */
+export type AuditEvent = {
+  actor: string;
+  action: string;
+  detail: Readonly<Record<string, unknown>>;
+  /** Where the action came from; null = from this machine or from a source. */
+  origin?: string | null;
+  /** How what was changed was before; null = there was nothing. */
+  before?: Readonly<Record<string, unknown>> | null;
+};
+
+/** Who did what. Belongs into the transaction of the action itself. */
+export const insertAuditEvent = command<[shopKey: number, event: AuditEvent]>(
   "insert_audit_event",
-  "insert into audit_event (shop_key, actor, action, detail) values ($1, $2, $3, $4)",
-  (shopKey, event) => [shopKey, event.actor, event.action, JSON.stringify(event.detail)],
+  `insert into audit_event (shop_key, actor, action, detail, origin, before) values ($1, $2, $3, $4, $5, $6)`,
+  (shopKey, { actor, action, detail, origin = null, before = null }) => [
+    shopKey,
+    actor,
+    action,
+    JSON.stringify(detail),
+    origin,
+    before === null ? null : JSON.stringify(before),
+  ],
 );

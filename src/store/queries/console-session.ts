@@ -18,10 +18,11 @@ export type NewSession = {
   endsAt: Date;
 };
 
+/** A new session begins with a proof of who the person is. */
 export const insertSession = command<[session: NewSession]>(
   "insert_session",
-  `insert into console_session (session_hash, user_id, created_at, last_seen_at, idle_until, ends_at)
-   values ($1, $2, $3, $3, $4, $5)`,
+  `insert into console_session (session_hash, user_id, created_at, last_seen_at, proved_at, idle_until, ends_at)
+   values ($1, $2, $3, $3, $3, $4, $5)`,
   ({ sessionHash, userId, createdAt, idleUntil, endsAt }) => [
     sessionHash,
     userId,

@@ -12,13 +12,14 @@ type MemberRow = {
   last_shop_key: number | null;
   last_seen_at: Date;
   ends_at: Date;
+  proved_at: Date;
   shop_key: number | null;
   role: Member["role"] | null;
 };
 
 const findMemberRow = queryRow<MemberRow, [sessionHash: Buffer, shopDomain: string, now: Date | null]>(
   "find_member",
-  `select u.user_id, u.name as user_name, u.last_shop_key, s.last_seen_at, s.ends_at, m.shop_key, m.role
+  `select u.user_id, u.name as user_name, u.last_shop_key, s.last_seen_at, s.ends_at, s.proved_at, m.shop_key, m.role
            from console_session s
            join console_user u on u.user_id = s.user_id
            left join (shop_directory d join workspace_member m on m.shop_key = d.shop_key)
@@ -38,8 +39,8 @@ export async function findMember(
 ): Promise<Member | "signed_out" | "not_found"> {
   const row = await findMemberRow(database, sessionHash, shopDomain, now);
   if (row === null) return "signed_out";
-  const { user_id: userId, user_name: userName, shop_key: shopKey, role } = row;
+  const { user_id: userId, user_name: userName, shop_key: shopKey, role, proved_at: provedAt } = row;
   if (shopKey === null || role === null) return "not_found";
   const visit = { lastShopKey: row.last_shop_key, lastSeenAt: row.last_seen_at, endsAt: row.ends_at };
-  return { shopKey, userId, userName, role, visit } as unknown as Member;
+  return { shopKey, userId, userName, role, provedAt, visit } as unknown as Member;
 }

@@ -1,5 +1,6 @@
 import type { Connection } from "../../../store/database.ts";
 import { insertAuditEvent } from "../../../store/queries/audit.ts";
+import type { AuditActor } from "../../../store/queries/audit.ts";
 import { raiseDataVersion, requireDataVersion } from "../../../store/queries/data-version.ts";
 import type { StagedCounts } from "../../../store/queries/import-stage.ts";
 import { removeDeletedLabels } from "../../../store/queries/label-write.ts";
@@ -27,6 +28,8 @@ const LABEL_SOURCE = "csv_labels";
 /** A folder that is being imported, in the transaction of `connection`. */
 export type FolderRun = {
   connection: Connection;
+  /** Who imports, for the audit. */
+  actor: AuditActor;
   shopKey: number;
   currencyCode: string;
   /** M5 */
@@ -145,9 +148,14 @@ function bringsOrders(files: readonly FolderFile[]): boolean {
 }
 
 async function record(
-  { connection, shopKey, asOf }: FolderRun,
+  { connection, actor, shopKey, asOf }: FolderRun,
   figures: Record<string, number>,
 ): Promise<void> {
   const detail = { source: STORE_SOURCE, as_of: asOf.toISOString(), ...figures };
-  await insertAuditEvent(connection, shopKey, { actor: "operator", action: "import", detail });
+  await insertAuditEvent(connection, shopKey, {
+    actor: actor.name,
+    origin: actor.origin,
+    action: "import",
+    detail,
+  });
 }

@@ -1,3 +1,4 @@
+import type { AuditActor } from "../../../store/queries/audit.ts";
 import type { Connection, Database } from "../../../store/database.ts";
 import { requireDataVersion } from "../../../store/queries/data-version.ts";
 import { findConnectedStore } from "../../../store/queries/data-source.ts";
@@ -20,6 +21,8 @@ const DAY_MS = 86_400_000;
 
 export type ImportOptions = {
   database: Database;
+  /** Who imports, for the audit. */
+  actor: AuditActor;
   shopKey: number;
   currencyCode: string;
   folder: string;

@@ -1,0 +1,52 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { Refusal } from "../control/refusal.ts";
+import { noteRefusal } from "../http/request-log.ts";
+import type { Action, Outcome } from "./action.ts";
+import type { DoneCookie } from "./done-cookie.ts";
+import type { OpenCall } from "./page-call.ts";
+import type { Exchange, PageSender } from "./page-send.ts";
+
+/** An action that was asked for, and what answers it. */
+export type SentAction = Exchange & {
+  member: MemberAdmission;
+  action: Action;
+  call: OpenCall;
+  send: PageSender;
+  done: DoneCookie;
+};
+
+const STATUS = { invalid: 400, forbidden: 403, unproved: 403, impossible: 409 } as const;
+
+export async function sendOutcome(sent: SentAction, outcome: Outcome): Promise<FastifyReply> {
+  const { request, reply, member, action, send, done } = sent;
+  if ("done" in outcome) {
+    return reply.header("Set-Cookie", done.write(outcome.done)).redirect(outcome.href, 303);
+  }
+  if ("json" in outcome) return reply.send(outcome.json);
+  if ("view" in outcome) {
+    return send.view({ request, reply }, action.page, member, { status: 200, ...outcome.view });
+  }
+  const { name, type, body } = outcome.file;
+  return reply.type(type).header("Content-Disposition", `attachment; filename="${name}"`).send(body);
+}
+
+/** Shows the page of the form again, with what was filled in; a script gets the sentence alone. */
+export async function sendRefusal(sent: SentAction, refusal: Refusal): Promise<FastifyReply> {
+  const { request, reply, member, action, call, send } = sent;
+  noteRefusal(request, refusal.message);
+  const status = STATUS[refusal.kind];
+  const { page } = action;
+  if (page === null) {
+    return reply.code(status).send({ error: { kind: refusal.kind, message: refusal.message } });
+  }
+  if (refusal.kind === "forbidden") throw refusal;
+  const again = { ...call, refusedForm: { action: action.name, values: formOf(request), refusal } };
+  const view = page.view(await page.data(again), again);
+  return send.view({ request, reply }, page, member, { status, ...view });
+}
+
+/** The fields of a form; none when the body was none. */
+export function formOf({ body }: FastifyRequest): URLSearchParams {
+  return body instanceof URLSearchParams ? body : new URLSearchParams();
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { sendError } from "../http/answer.ts";
+import { sendState } from "./page-send.ts";
+import { unexpected } from "./state-page.ts";
+
+const FORM_TYPE = "application/x-www-form-urlencoded";
+const BYTES_TYPE = "application/octet-stream";
+
+/** How long the bodies of a scope may be; null = it takes no bytes. */
+type Limits = { formBytes: number; partBytes: number | null };
+
+/** A context of its own on the server: bodies are forms, or bytes where allowed, and errors are pages. */
+export function formScope(
+  server: FastifyInstance,
+  limits: Limits,
+  register: (scope: FastifyInstance) => void,
+): void {
+  void server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      FORM_TYPE,
+      { parseAs: "string", bodyLimit: limits.formBytes },
+      (_request, body, done) => done(null, new URLSearchParams(body.toString())),
+    );
+    if (limits.partBytes !== null) {
+      scope.addContentTypeParser(
+        BYTES_TYPE,
+        { parseAs: "buffer", bodyLimit: limits.partBytes },
+        (_request, body, done) => done(null, body),
+      );
+    }
+    scope.setErrorHandler(sendBroken);
+    register(scope);
+  });
+}
+
+function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
+  if ((error.statusCode ?? 500) < 500) return sendError(error, request, reply);
+  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+  return sendState({ request, reply }, unexpected(error, request.id), null);
+}

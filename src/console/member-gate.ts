@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { MemberAdmission } from "../admission/admit-member.ts";
+import { ApiError } from "../contract/errors.ts";
+import type { ConsoleOptions } from "./console.ts";
+import type { Entrance } from "./entrance.ts";
+import { createMinuteLimit } from "./minute-limit.ts";
+import { sendState } from "./page-send.ts";
+import { decodeSegment } from "./route.ts";
+import { NOT_FOUND } from "./state-page.ts";
+
+/** A request of a member: what it asks for below /w/<shop_domain>. */
+export type MemberRequest = { member: MemberAdmission; path: string };
+
+/** Lets members of the workspace pass; everybody else is answered. */
+export type MemberGate = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<MemberRequest | { answered: FastifyReply }>;
+
+/** Of one session. A page makes up to 12 requests; the queue of its shop bounds how many of them run at once. */
+const MOST_PAGES_PER_MINUTE = 300;
+const TOO_MANY_PAGES = new ApiError(
+  "rate_limited",
+  `You have opened more than ${MOST_PAGES_PER_MINUTE} pages within a minute. Wait a minute, then go on.`,
+  { retryAfterSeconds: 60 },
+);
+
+/** Name and origin of the request, session, member, number of requests, in this order. */
+export function createMemberGate(options: ConsoleOptions & { entrance: Entrance }): MemberGate {
+  const { entrance, now } = options;
+  const admits = createMinuteLimit(MOST_PAGES_PER_MINUTE);
+  return async (request, reply) => {
+    const refused = entrance.guard(request, reply);
+    if (refused !== null) return { answered: refused };
+    const { shopDomain, path } = placeOf(request);
+    const sessionHash = entrance.sessionHashOf(request);
+    if (sessionHash === null) return { answered: entrance.toSignIn(request, reply) };
+    const member = await options.admitMember({ sessionHash, shopDomain });
+    if (member === "signed_out") return { answered: entrance.toSignIn(request, reply) };
+    if (!admits(sessionHash.toString("hex"), now())) throw TOO_MANY_PAGES;
+    if (member === "not_found") return { answered: await sendState({ request, reply }, NOT_FOUND, null) };
+    const { userId, visit, workspace } = member;
+    await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
+    request.log = request.log.child({ user_id: userId });
+    return { member, path };
+  };
+}
+
+/** The workspace and page that an address names; the router has decoded neither. */
+export function placeOf({ raw }: FastifyRequest): { shopDomain: string; path: string } {
+  const [address = ""] = (raw.url ?? "").split("?", 1);
+  const [, , shop = "", ...rest] = address.split("/");
+  return { shopDomain: decodeSegment(shop), path: rest.length === 0 ? "" : `/${rest.join("/")}` };
+}

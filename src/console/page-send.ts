@@ -1,0 +1,111 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { MemberAdmission } from "../admission/admit-member.ts";
+import { ApiError } from "../contract/errors.ts";
+import { hasRight } from "../control/rights.ts";
+import { CONSOLE_ASSETS } from "./console-assets.ts";
+import { contentSecurityPolicy } from "./console-headers.ts";
+import type { DoneCookie } from "./done-cookie.ts";
+import { layout } from "./layout.ts";
+import type { Frame } from "./layout.ts";
+import { addressOf } from "./page-call.ts";
+import type { OpenCall } from "./page-call.ts";
+import { createNameCheck } from "./page-names.ts";
+import type { Page, View } from "./page.ts";
+import { PAGES, SETTINGS } from "./registry.ts";
+import type { ConsoleSite } from "./request-rules.ts";
+import { sendHtml, stateMarkup } from "./send.ts";
+import type { StatePage } from "./state-page.ts";
+import { apiBox } from "./views/api-box.ts";
+import { asOf, printedFooter } from "./views/as-of.ts";
+
+export type Exchange = { request: FastifyRequest; reply: FastifyReply };
+/** What is shown of a page, and in which status. */
+type Shown = View & { status: number };
+
+/** Shows pages of a workspace in their frame. */
+export type PageSender = {
+  /** A page as its query asks for it; a query that the API refuses shows its form with the API's sentences. */
+  page(exchange: Exchange, page: Page, member: MemberAdmission, call: OpenCall): Promise<FastifyReply>;
+  /** What follows on an action, such as its page with a refused form. */
+  view(exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown): Promise<FastifyReply>;
+};
+
+export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSender {
+  const framed = (exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown) => {
+    const sentence = done.read(exchange.request.headers.cookie);
+    if (sentence !== null) exchange.reply.header("Set-Cookie", done.clear);
+    return {
+      title: shown.title,
+      scripts: [CONSOLE_ASSETS.pageScript],
+      userName: member.userName,
+      workspace: workspaceOf(member, page),
+      done: sentence,
+      above: null,
+      body: shown.body,
+      below: null,
+    };
+  };
+  return {
+    view: async (exchange, page, member, shown) => {
+      const markup = layout(framed(exchange, page, member, shown));
+      return sendHtml(exchange.request, exchange.reply, shown.status, markup, shown.isSecret === true);
+    },
+    page: async (exchange, page, member, call) => {
+      const { request, reply } = exchange;
+      const shown = await viewOf(page, call);
+      reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
+      const origin = site.publicOrigin ?? `http://${request.headers.host}`;
+      const markup = layout({
+        ...framed(exchange, page, member, shown),
+        above: asOf(call.answers(), member),
+        below: shown.status === 200 && call.requests.length > 0 ? apiBox(call.requests, origin) : null,
+        printed: printedFooter(`${origin}${request.raw.url}`, call.answers(), member),
+      });
+      return sendHtml(request, reply, shown.status, markup);
+    },
+  };
+}
+
+const checkNames = createNameCheck([...PAGES, ...SETTINGS]);
+
+/** A query that the API refuses shows the page's form with the API's sentences, where the page has one. */
+async function viewOf(page: Page, call: OpenCall): Promise<Shown> {
+  try {
+    checkNames(page, Object.keys(call.query));
+    return { status: 200, ...page.view(await page.data(call), call) };
+  } catch (error) {
+    const isRefusal = error instanceof ApiError && error.code === "invalid_request";
+    if (!isRefusal || page.refused === undefined) throw error;
+    return { status: 400, ...page.refused({ ...call, problems: error.problems }) };
+  }
+}
+
+/** A page that says why there is no other, with the navigation of the member's workspace. */
+export function sendState(
+  { request, reply }: Exchange,
+  state: StatePage,
+  member: MemberAdmission | null,
+): Promise<FastifyReply> {
+  const workspace = member === null ? null : workspaceOf(member, null);
+  const frame = { scripts: [], userName: member?.userName ?? null, workspace };
+  return sendHtml(request, reply, state.status, stateMarkup(reply, state, frame));
+}
+
+/** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */
+function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null): Frame["workspace"] {
+  const { shopDomain } = workspace;
+  const linksOf = (pages: readonly Page[]) =>
+    pages
+      .filter(({ right }) => hasRight(role, right))
+      .flatMap(({ link, path }) =>
+        link === null
+          ? []
+          : [{ href: addressOf(shopDomain, path), text: link, isCurrent: path === current?.path }],
+      );
+  return {
+    shopDomain,
+    href: addressOf(shopDomain, ""),
+    links: linksOf(PAGES),
+    settings: linksOf(SETTINGS),
+  };
+}

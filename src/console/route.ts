@@ -1,0 +1,28 @@
+/** What a path holds in place of the `:names` of a pattern, decoded; null = it does not match. */
+export function matchPath(pattern: string, path: string): Record<string, string> | null {
+  const wanted = pattern.split("/");
+  const given = path.split("/");
+  if (wanted.length !== given.length) return null;
+  const held: Record<string, string> = {};
+  for (const [index, segment] of wanted.entries()) {
+    const text = given[index] as string;
+    if (!segment.startsWith(":")) {
+      if (segment !== text) return null;
+      continue;
+    }
+    const value = decodeSegment(text);
+    if (value === "") return null;
+    held[segment.slice(1)] = value;
+  }
+  return held;
+}
+
+/** What is no percent-encoded UTF-8, or holds a control character, names nothing. */
+export function decodeSegment(text: string): string {
+  try {
+    const decoded = decodeURIComponent(text);
+    return /\p{Cc}/u.test(decoded) ? "" : decoded;
+  } catch {
+    return "";
+  }
+}

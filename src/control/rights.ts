@@ -1,0 +1,75 @@
+import { ROLES } from "../contract/role.ts";
+import type { Role } from "../contract/role.ts";
+import type { Actor } from "./actor.ts";
+import { Refusal } from "./refusal.ts";
+
+/** What an action asks of the actor. */
+export type Right = {
+  /** The least role in the workspace; "operator" = operators of the installation alone. */
+  least: Role | "operator";
+  /** Proof of who they are within the last ten minutes: what gives access to others, or takes everything away. */
+  needsProof: boolean;
+};
+
+/** Who may do what, of every page and action of the console and every command. An audit event has the name of its right. */
+export const RIGHTS = {
+  "figures.read": { least: "viewer", needsProof: false },
+  "settings.read": { least: "viewer", needsProof: false },
+  "windows.set": { least: "admin", needsProof: false },
+  "watch.add": { least: "admin", needsProof: false },
+  "watch.remove": { least: "admin", needsProof: false },
+  "sale_event.add": { least: "admin", needsProof: false },
+  "sale_event.remove": { least: "admin", needsProof: false },
+  "sources.read": { least: "admin", needsProof: false },
+  "sync.request": { least: "admin", needsProof: false },
+  "sync.cancel": { least: "admin", needsProof: false },
+  "source.connect": { least: "admin", needsProof: true },
+  "source.disconnect": { least: "admin", needsProof: true },
+  import: { least: "admin", needsProof: false },
+  "tokens.read": { least: "admin", needsProof: false },
+  "token.create": { least: "admin", needsProof: true },
+  "token.rotate": { least: "admin", needsProof: true },
+  "token.revoke": { least: "admin", needsProof: true },
+  "usage.read": { least: "admin", needsProof: false },
+  "audit.read": { least: "admin", needsProof: false },
+  "members.read": { least: "admin", needsProof: false },
+  // Of viewers and admins; the next one of owners.
+  "member.set": { least: "admin", needsProof: true },
+  "member.set_owner": { least: "owner", needsProof: true },
+  "plan.ask": { least: "owner", needsProof: true },
+  "workspace.export": { least: "owner", needsProof: true },
+  "workspace.erase": { least: "owner", needsProof: true },
+  "workspace.create": { least: "operator", needsProof: false },
+  "workspace.set": { least: "operator", needsProof: false },
+  "workspace.delete": { least: "operator", needsProof: false },
+  "plan.set": { least: "operator", needsProof: false },
+  "user.set": { least: "operator", needsProof: false },
+  rebuild: { least: "operator", needsProof: false },
+  distribute: { least: "operator", needsProof: false },
+} as const satisfies Record<string, Right>;
+
+export type RightName = keyof typeof RIGHTS;
+
+/** Whether a role is enough for what a right asks for, fresh proof apart. */
+export function hasRight(standing: Actor["standing"], name: RightName): boolean {
+  const { least }: Right = RIGHTS[name];
+  if (standing === "operator") return true;
+  return least !== "operator" && ROLES.indexOf(standing) >= ROLES.indexOf(least);
+}
+
+/** Throws a `Refusal` when the actor may not do this: "forbidden" by role, "unproved" without fresh proof. */
+export function requireRight(actor: Actor, name: RightName): void {
+  const { least, needsProof }: Right = RIGHTS[name];
+  if (!hasRight(actor.standing, name)) {
+    const whose =
+      least === "operator" ? "Only an operator of the installation" : `This needs the role ${least}`;
+    const yours = least === "operator" ? "may do this" : `yours is ${actor.standing}`;
+    throw new Refusal("forbidden", least === "operator" ? `${whose} ${yours}.` : `${whose}; ${yours}.`);
+  }
+  if (needsProof && !actor.isFresh) {
+    throw new Refusal(
+      "unproved",
+      "Confirm that it is you: this needs a sign-in within the last ten minutes.",
+    );
+  }
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { postForm, signInAs } from "./support/console-person.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** What every form of a workspace's pages has in common: member, right, refusal, audit, the sentence afterwards. */
+
+let service: TestService;
+let tenant: Tenant;
+let cookie: string;
+
+before(async () => {
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  cookie = await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain });
+});
+after(() => service.stop());
+
+const WATCHLIST = "/settings/watchlist";
+
+function post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
+  return postForm(service, `/w/${tenant.shopDomain}${path}`, fields, { cookie, ...headers });
+}
+
+async function pageAfter(response: Response): Promise<string> {
+  const [pair = ""] = (response.headers.get("set-cookie") ?? "").split(";");
+  const next = await fetch(new URL(response.headers.get("location") ?? "", service.address), {
+    headers: { cookie: `${cookie}; ${pair}` },
+  });
+  assert.equal(next.status, 200);
+  return next.text();
+}
+
+async function audited(): Promise<unknown[]> {
+  const { rows } = await service.database.query(
+    `select a.action, a.detail, a.before, a.origin, u.name from audit_event a
+       join console_user u on a.actor = 'user:' || u.user_id
+      where a.shop_key = $1 order by a.happened_at`,
+    [tenant.shopKey],
+  );
+  return rows;
+}
+
+test("an action leads back to its page, which says once what was done, and is audited", async () => {
+  const { rows } = await service.database.query<{ sku: string }>(
+    "select sku from sku where shop_key = $1 order by sku limit 1",
+    [tenant.shopKey],
+  );
+  const sku = rows[0]?.sku ?? "";
+  const response = await post(WATCHLIST, { type: "sku", key: sku });
+  assert.equal(response.status, 303);
+  const page = await pageAfter(response);
+  assert.match(page, /role="status">.* is watched from the next evaluation on\./u);
+  assert.deepEqual(await audited(), [
+    {
+      action: "watch.add",
+      detail: { type: "sku", key: sku },
+      before: null,
+      origin: "127.0.0.1",
+      name: "Owner",
+    },
+  ]);
+});
+
+test("a refused form keeps what was filled in, beside the use case's sentence", async () => {
+  const response = await post(WATCHLIST, { type: "sku", key: "<b>none" });
+  assert.equal(response.status, 409);
+  const page = await response.text();
+  assert.match(page, /role="alert"[^>]*>\s*The catalogue of .* has no sku &quot;&lt;b&gt;none&quot;\./u);
+  assert.match(page, /value="&lt;b&gt;none"/u);
+});
+
+test("a form of another site is refused unread, and a stranger's leads to the sign-in", async () => {
+  const foreign = await post(WATCHLIST, { type: "sku", key: "A" }, { origin: "https://other.example" });
+  assert.equal(foreign.status, 403);
+  const stranger = await post(WATCHLIST, { type: "sku", key: "A" }, { cookie: "" });
+  assert.deepEqual([stranger.status, stranger.headers.get("location")], [303, "/sign-in"]);
+});
+
+test("an action is no page and a page no action", async () => {
+  const action = await fetch(`${service.address}/w/${tenant.shopDomain}${WATCHLIST}/remove`, {
+    headers: { cookie },
+  });
+  assert.deepEqual([action.status, action.headers.get("allow")], [405, "POST"]);
+  const page = await post("/report", {});
+  assert.deepEqual([page.status, page.headers.get("allow")], [405, "GET, HEAD"]);
+  assert.equal((await post("/none", {})).status, 404);
+});
