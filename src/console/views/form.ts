@@ -2,6 +2,9 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { PageCall } from "../page.ts";
 
+/** What a form has to know of the page that it stands on. */
+export type FormPlace = Pick<PageCall, "refusedForm" | "href">;
+
 /** A field with its label; `value` is what stands in it unless a refused form held another. */
 export type Field = {
   name: string;
@@ -14,7 +17,7 @@ export type Field = {
 };
 
 /** Why the form of an action was refused: the use case's own sentence. It takes the focus. */
-export function refusal({ refusedForm, href }: PageCall, action: string): Html | null {
+export function refusal({ refusedForm, href }: FormPlace, action: string): Html | null {
   if (refusedForm?.action !== action) return null;
   const { kind, message } = refusedForm.refusal;
   return html`<p class="banner refused" role="alert" tabindex="-1" autofocus>
@@ -23,12 +26,12 @@ export function refusal({ refusedForm, href }: PageCall, action: string): Html |
 }
 
 /** What a refused form held under a name, else `value`. A password is not shown again. */
-export function filledIn({ refusedForm }: PageCall, action: string, name: string, value = ""): string {
+export function filledIn({ refusedForm }: FormPlace, action: string, name: string, value = ""): string {
   return refusedForm?.action === action ? (refusedForm.values.get(name) ?? "") : value;
 }
 
 /** One field of the form of an action. */
-export function textField(call: PageCall, action: string, field: Field): Html {
+export function textField(call: FormPlace, action: string, field: Field): Html {
   const { name, label, hint, type = "text", isRequired = true } = field;
   const id = `${action}-${name}`.replaceAll(/[^a-z-]/gu, "-");
   const value = type === "password" ? "" : filledIn(call, action, name, field.value);
