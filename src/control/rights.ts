@@ -33,9 +33,13 @@ export const RIGHTS = {
   "usage.read": { least: "admin", needsProof: false },
   "audit.read": { least: "admin", needsProof: false },
   "members.read": { least: "admin", needsProof: false },
-  // Of viewers and admins; the next one of owners.
+  "member.invite": { least: "admin", needsProof: true },
   "member.set": { least: "admin", needsProof: true },
+  "member.remove": { least: "admin", needsProof: true },
+  "member.recover": { least: "admin", needsProof: true },
+  // Asked for besides where one of these concerns an owner, now or afterwards.
   "member.set_owner": { least: "owner", needsProof: true },
+  "member.leave": { least: "viewer", needsProof: false },
   "plan.ask": { least: "owner", needsProof: true },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },

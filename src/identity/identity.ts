@@ -1,15 +1,20 @@
 import type { Database } from "../store/database.ts";
 import { listMemberships } from "../store/queries/console-member.ts";
 import type { MembershipRow } from "../store/queries/console-member.ts";
-import { noteLastShop } from "../store/queries/console-user.ts";
-import { keepAlive, readSession, signIn, signOut } from "./session.ts";
+import { noteSeen } from "../store/queries/console-user.ts";
+import { isSeenLongAgo, keepAlive, readSession, signIn, signOut } from "./session.ts";
 import type { SeenSession, SignedIn, SignIn } from "./session.ts";
 
 /** A workspace that a person may see. */
 export type Membership = MembershipRow;
 
 /** A page of a workspace, and what was noted of the one before. */
-export type Visit = SeenSession & { userId: string; shopKey: number; lastShopKey: number | null };
+export type Visit = SeenSession & {
+  userId: string;
+  shopKey: number;
+  lastShopKey: number | null;
+  personSeenAt: Date | null;
+};
 
 /** Who uses the console, as its pages ask for it. Nothing is remembered: every call reads the database. */
 export type Identity = {
@@ -31,9 +36,12 @@ export function createIdentity(database: Database, now: () => Date): Identity {
     readSession: (sessionHash) => readSession(database, sessionHash, now()),
     signOut: (sessionHash) => signOut(database, sessionHash),
     workspacesOf: (userId) => listMemberships(database, userId),
-    noteVisit: async ({ userId, shopKey, lastShopKey, ...session }) => {
-      await keepAlive(database, session, now());
-      if (lastShopKey !== shopKey) await noteLastShop(database, userId, shopKey);
+    noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }) => {
+      const at = now();
+      await keepAlive(database, session, at);
+      if (lastShopKey !== shopKey || isSeenLongAgo(personSeenAt, at)) {
+        await noteSeen(database, userId, shopKey, at);
+      }
     },
   };
 }

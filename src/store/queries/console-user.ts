@@ -44,8 +44,16 @@ export const lockPerson = requireRow<PersonRow, [userId: string]>(
   `select ${COLUMNS} from console_user u where u.user_id = $1 for update`,
 );
 
-/** Notes which workspace a person looks at, by primary key. */
-export const noteLastShop = command<[userId: string, shopKey: number]>(
-  "note_last_shop",
-  "update console_user set last_shop_key = $2 where user_id = $1",
+/** Notes which workspace a person looks at, and when, by primary key. */
+export const noteSeen = command<[userId: string, shopKey: number, now: Date]>(
+  "note_seen",
+  "update console_user set last_shop_key = $2, last_seen_at = $3 where user_id = $1",
+);
+
+/** Forgets a person who is no operator and sees no workspace any more, with their links, passkeys and sessions. Primary key. */
+export const deleteForeignPerson = queryAny<[userId: string]>(
+  "delete_foreign_person",
+  `delete from console_user u
+    where u.user_id = $1 and not u.is_operator
+      and not exists (select from workspace_member m where m.user_id = u.user_id) returning 1 as gone`,
 );
