@@ -273,8 +273,8 @@ test("the operator adds somebody of the installation by name, and invites whoeve
   );
   assert.deepEqual(
     (await audited()).map((event) => {
-      const { action, before } = event as { action: string; before: unknown };
-      return [action, before];
+      const { action, before: earlier } = event as { action: string; before: unknown };
+      return [action, earlier];
     }),
     [
       ["member.set", null],

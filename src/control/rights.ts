@@ -48,6 +48,8 @@ export const RIGHTS = {
   "workspace.delete": { least: "operator", needsProof: false },
   "plan.set": { least: "operator", needsProof: false },
   "user.set": { least: "operator", needsProof: false },
+  "user.create": { least: "operator", needsProof: false },
+  "audit.read_all": { least: "operator", needsProof: false },
   rebuild: { least: "operator", needsProof: false },
   distribute: { least: "operator", needsProof: false },
 } as const satisfies Record<string, Right>;
