@@ -56,7 +56,7 @@ export function openCall(tools: CallTools, { member, actor, raw, held }: CallReq
     refusedForm: null,
     acting: async () => {
       const row = await requireWorkspace(control.database, workspace.shopDomain);
-      return { ...control, actor, workspace: row, now: now() };
+      return { ...control, actor, workspace: row, admitted: workspace, now: now() };
     },
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,
