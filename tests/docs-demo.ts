@@ -13,6 +13,7 @@ export type DemoService = { service: TestService; tenant: Tenant; stop(): Promis
 
 /** The day that the document's examples are written for. */
 export const DEMO_DAY = "2026-07-01";
+const DEMO_DOMAIN = "demo-store.example";
 
 /** The service with a workspace that holds the demo store as of that day. */
 export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
@@ -28,8 +29,12 @@ export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
     await changeWorkspace(service.database, tenant, {
       organization_id: "org_7d3f9a52c4e81b06",
       shop_id: "shop_2c85e0b14f6a97d3",
-      shop_domain: "demo-store.example",
+      shop_domain: DEMO_DOMAIN,
     });
+    await service.database.query("update shop_directory set shop_domain = $2 where shop_key = $1", [
+      tenant.shopKey,
+      DEMO_DOMAIN,
+    ]);
     const { database } = service.installation;
     const asOf = new Date(`${today}T00:00:00Z`);
     await importFolder({
@@ -42,7 +47,7 @@ export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
       now: asOf,
       skipInvalid: false,
     });
-    return { service, tenant, stop };
+    return { service, tenant: { ...tenant, shopDomain: DEMO_DOMAIN }, stop };
   } catch (error) {
     await stop();
     throw error;

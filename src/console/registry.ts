@@ -10,6 +10,7 @@ import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 import { settingsOverview } from "./settings/overview.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
+import { windows, windowsActions } from "./settings/windows.ts";
 
 /** Every page of figures, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
@@ -29,7 +30,7 @@ export const FILES: readonly PageFile[] = [
 ];
 
 /** The pages below the overview of settings, in the order of the navigation. */
-export const SETTINGS_PAGES: readonly Page[] = [watchlist];
+export const SETTINGS_PAGES: readonly Page[] = [windows, watchlist];
 
 export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 
@@ -37,4 +38,4 @@ export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly Action[] = [...watchlistActions];
+export const ACTIONS: readonly Action[] = [...windowsActions, ...watchlistActions];
