@@ -159,11 +159,12 @@ function valueText(value: unknown): string {
 }
 
 function readFilter({ who = "", action = "", from = "", to = "" }: AuditQuery): AuditFilter {
+  const last = readAuditDay("to", to);
   return {
     actor: readStoredName("Who", who),
     action: readStoredName("The action", action),
-    from: from === "" ? null : dayStart("The first day", from),
-    to: to === "" ? null : new Date(dayStart("The last day", to).getTime() + DAY_MS),
+    from: readAuditDay("from", from),
+    to: last === null ? null : new Date(last.getTime() + DAY_MS),
   };
 }
 
@@ -172,8 +173,10 @@ function readStoredName(name: string, value: string): string | null {
   throw invalid(`${name} must be one that the list shows.`);
 }
 
-function dayStart(name: string, day: string): Date {
-  return new Date(`${readDay(name, day)}T00:00:00Z`);
+/** The first moment of a day of a filter; null = none is given. Throws a `Refusal`. */
+export function readAuditDay(name: "from" | "to", day: string): Date | null {
+  if (day === "") return null;
+  return new Date(`${readDay(name === "from" ? "The first day" : "The last day", day)}T00:00:00Z`);
 }
 
 function cursorOf({ position, audit_id: id }: AuditRow): string {
