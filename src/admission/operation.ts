@@ -17,6 +17,7 @@ import { ShopBusy } from "./shop-queue.ts";
 import type { ShopQueue } from "./shop-queue.ts";
 import { WorkspaceGone } from "./snapshot.ts";
 import type { OpenSnapshot } from "./snapshot.ts";
+import type { Caller, UsageMemory, UsageOutcome } from "./usage-count.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
 
@@ -48,13 +49,14 @@ export type Gate = {
   /** Where answers that are not remembered wait for a turn of their shop, holding no connection. */
   shopQueue: ShopQueue;
   giveBack: GiveBack;
+  countUsage: UsageMemory["count"];
 };
 
 /** Joins an endpoint's contract, the gates and the handler. REST, MCP and the console call nothing else. */
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
-  { admit, answers, openSnapshot, shopQueue, giveBack }: Gate,
+  { admit, answers, openSnapshot, shopQueue, giveBack, countUsage }: Gate,
 ): Operation {
   const readers = {
     rest: compileRequest(endpoint, REST_WORDS),
@@ -79,14 +81,30 @@ export function createOperation<E extends Endpoint>(
   return {
     endpoint,
     perform: async (request, onAdmitted) => {
-      const admission = await admit(request.authorization, need);
-      onAdmitted(admission.quota, admission.tokenId);
-      return answer(admission.workspace, request).catch(async (error: unknown) => {
-        if (error instanceof WorkspaceGone) throw unknownToken();
-        // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
-        if (error instanceof ShopBusy) throw shopBusy(await giveBack(admission));
+      const { surface } = request.words;
+      let caller: Caller | null = null;
+      let isCounted = false;
+      const note = (outcome: UsageOutcome): void => {
+        if (caller !== null) countUsage({ caller, endpoint: endpoint.name, surface, outcome, isCounted });
+      };
+      try {
+        const admission = await admit(request.authorization, need, undefined, (known) => (caller = known));
+        isCounted = admission.quota !== null;
+        onAdmitted(admission.quota, admission.tokenId);
+        const ready = await answer(admission.workspace, request).catch(async (error: unknown) => {
+          if (error instanceof WorkspaceGone) throw unknownToken();
+          if (!(error instanceof ShopBusy)) throw error;
+          // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
+          const refusal = shopBusy(await giveBack(admission));
+          isCounted = false;
+          throw refusal;
+        });
+        note("ok");
+        return ready;
+      } catch (error) {
+        note(error instanceof ApiError ? error.code : "internal_error");
         throw error;
-      });
+      }
     },
     read: async (admission, request) => {
       checkMember(admission, endpoint);
