@@ -4,6 +4,7 @@ import { openConnections } from "./support/database.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import type { Database } from "../src/store/database.ts";
+import type { LinkPurpose } from "../src/store/queries/console-link.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { createIdentity } from "../src/identity/identity.ts";
 import type { Identity } from "../src/identity/identity.ts";
@@ -32,10 +33,10 @@ after(async () => {
   await control.stop();
 });
 
-async function linkFor(name: string): Promise<string> {
+async function linkFor(name: string, purpose: LinkPurpose = "enter"): Promise<string> {
   return database.transaction(async (connection) => {
     const { person } = await ensurePerson(connection, name, now());
-    return (await makeLink(connection, person.user_id, now())).secret;
+    return (await makeLink(connection, { userId: person.user_id, purpose, now: now() })).secret;
   });
 }
 
@@ -67,6 +68,37 @@ test("a link works until its ten minutes are over", async () => {
   assert.equal((await identity.signIn(used, null)).outcome, "signed_in");
   nowMs += 1;
   assert.equal((await identity.signIn(late, null)).outcome, "expired");
+});
+
+test("an invitation works for 72 hours, and a recovery link for ten minutes", async () => {
+  const [invited, lateInvited] = [await linkFor("invited", "invite"), await linkFor("invited", "invite")];
+  const recovering = await linkFor("invited", "recover");
+  nowMs += 10 * MINUTE_MS;
+  assert.equal((await identity.signIn(recovering, null)).outcome, "expired");
+  nowMs += 72 * HOUR_MS - 10 * MINUTE_MS - 1;
+  assert.equal((await identity.signIn(invited, null)).outcome, "signed_in");
+  nowMs += 1;
+  assert.equal((await identity.signIn(lateInvited, null)).outcome, "expired");
+});
+
+test("a recovery link ends passkeys and sessions when it is used, and those of nobody else", async () => {
+  const [lost, other] = [await signIn("lost"), await signIn("not lost")];
+  for (const name of ["lost", "not lost"]) {
+    await ask(
+      `insert into console_passkey (credential_id, user_id, rp_id, public_key, counter, transports, name, created_at)
+       select convert_to($1, 'UTF8'), user_id, 'localhost', 'key', 0, '{}', 'laptop', now() from console_user where name = $1`,
+      [name],
+    );
+  }
+  const holders = (): Promise<{ name: string }[]> =>
+    ask("select u.name from console_passkey join console_user u using (user_id)");
+  const secret = await linkFor("lost", "recover");
+  assert.equal(await nameOf(lost), "lost");
+  assert.equal((await holders()).length, 2);
+  const recovered = await identity.signIn(secret, null);
+  assert.equal(recovered.outcome, "signed_in");
+  assert.deepEqual([await nameOf(lost), await nameOf(other)], [null, "not lost"]);
+  assert.deepEqual(await holders(), [{ name: "not lost" }]);
 });
 
 test("a session ends after twelve hours without use", async () => {

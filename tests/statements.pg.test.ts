@@ -42,6 +42,8 @@ const OF_NO_WORKSPACE: Readonly<Record<string, string>> = {
   console_user: "reference table",
   console_link: "reference table",
   console_session: "reference table",
+  console_passkey: "reference table",
+  console_challenge: "reference table",
   workspace_member: "reference table: it tells which workspaces a person may see",
   shop_directory: "local: from a domain to its key",
   schema_migration: "local: the levels of the schema",

@@ -98,7 +98,7 @@ async function linkOwner(
       });
     }
   }
-  const { secret, expiresAt } = await makeLink(connection, userId, now);
+  const { secret, expiresAt } = await makeLink(connection, { userId, purpose: "enter", now });
   await recordAction(connection, actor, { shopKey: null, action: "user.link", detail: { user_id: userId } });
   return {
     user_id: userId,

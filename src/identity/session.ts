@@ -1,9 +1,12 @@
 import type { Connection, Database, Queryable } from "../store/database.ts";
 import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
 import { findLink, useLink } from "../store/queries/console-link.ts";
+import type { LinkRow } from "../store/queries/console-link.ts";
+import { deletePasskeys } from "../store/queries/console-passkey.ts";
 import {
   deleteOtherSessions,
   deleteSession,
+  deleteSessions,
   findSession,
   insertSession,
   touchSession,
@@ -48,11 +51,13 @@ export async function signIn(database: Database, request: SignInRequest): Promis
   const linkHash = hashSecret(secret);
   if (linkHash === null) return { outcome: "unknown", userId: null };
   return database.transaction(async (connection) => {
-    const userId = await useLink(connection, linkHash, now);
-    if (userId === null) return explainRefusal(connection, linkHash);
+    const link = await useLink(connection, linkHash, now);
+    if (link === null) return explainRefusal(connection, linkHash);
+    const { user_id: userId } = link;
     // Held, so that of many sign-ins at once each sees the sessions of the others.
     const { disabled_at: disabledAt } = await lockPerson(connection, userId);
     if (disabledAt !== null) return { outcome: "disabled", userId };
+    if (link.purpose === "recover") await endAccess(connection, link);
     if (oldSessionHash !== null) await deleteSession(connection, oldSessionHash);
     const { text, hash } = newSecret();
     const endsAt = new Date(now.getTime() + LONGEST_MS);
@@ -67,6 +72,16 @@ export async function signIn(database: Database, request: SignInRequest): Promis
     await record(connection, userId, "session.begin");
     return { outcome: "signed_in", session: text, userId };
   });
+}
+
+/**
+ * A recovery link ends what the person had when it is used, not when it is made: one that never arrives locks nobody out.
+ * Disabling a person ends their access at once.
+ */
+async function endAccess(connection: Connection, { user_id: userId }: LinkRow): Promise<void> {
+  await deletePasskeys(connection, userId);
+  await deleteSessions(connection, userId);
+  await record(connection, userId, "user.recover");
 }
 
 async function explainRefusal(connection: Connection, linkHash: Buffer): Promise<SignIn> {

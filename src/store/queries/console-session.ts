@@ -52,6 +52,12 @@ export const deleteSession = queryValue<string, [sessionHash: Buffer]>(
   "delete from console_session where session_hash = $1 returning user_id",
 );
 
+/** Ends all sessions of a person. console_session_user. */
+export const deleteSessions = command<[userId: string]>(
+  "delete_sessions",
+  "delete from console_session where user_id = $1",
+);
+
 /** Ends a person's other sessions, but so many newest ones. console_session_user. */
 export const deleteOtherSessions = command<[userId: string, sessionHash: Buffer, kept: number]>(
   "delete_other_sessions",

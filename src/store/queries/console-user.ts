@@ -1,4 +1,4 @@
-import { command, queryAny, queryRow, requireRow } from "../query.ts";
+import { command, queryAny, queryColumn, queryRow, requireRow } from "../query.ts";
 
 /** A person who uses the console. */
 export type PersonRow = {
@@ -22,6 +22,13 @@ export const findFirstOperator = queryRow<PersonRow>(
   "find_first_operator",
   `select ${COLUMNS} from console_user u
     where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id limit 1`,
+);
+
+/** The ids of all operators who may sign in: a scan, of some dozens of people. */
+export const listOperators = queryColumn<string>(
+  "list_operators",
+  `select u.user_id from console_user u
+    where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id`,
 );
 
 /** Makes a person; false = somebody has that name already. */
