@@ -6,7 +6,7 @@ import type { Gate, Handler, Operation } from "./admission/operation.ts";
 import { createShopNodes } from "./admission/shop-nodes.ts";
 import { createShopQueue } from "./admission/shop-queue.ts";
 import { createSnapshots } from "./admission/snapshot.ts";
-import type { UsageMemory } from "./admission/usage-count.ts";
+import type { CountUsage } from "./admission/usage-count.ts";
 import type { Config } from "./config.ts";
 import type { Endpoint } from "./contract/endpoint.ts";
 import { ENDPOINTS } from "./contract/registry.ts";
@@ -23,7 +23,7 @@ import type { Database, DatabasePool } from "./store/database.ts";
 export type RequestDatabases = { admission: Database; reading: DatabasePool; isDistributed: boolean };
 
 /** What hears of requests: the metrics of the process, and the details of usage. */
-export type RequestCounters = { metrics: Metrics; countUsage: UsageMemory["count"] };
+export type RequestCounters = { metrics: Metrics; countUsage: CountUsage };
 
 /** What each request passes before its handler. */
 export function createGate(

@@ -31,7 +31,7 @@ export async function addWorkspace(
     secretHash,
     scopes: SCOPES,
     createdBy: "bench",
-    expiresAt: null,
+    expiresAt: null, replaces: null, requestKey: null,
   });
   return { shopKey, shopDomain: domain, token };
 }

@@ -17,7 +17,8 @@ import { ShopBusy } from "./shop-queue.ts";
 import type { ShopQueue } from "./shop-queue.ts";
 import { WorkspaceGone } from "./snapshot.ts";
 import type { OpenSnapshot } from "./snapshot.ts";
-import type { Caller, UsageMemory, UsageOutcome } from "./usage-count.ts";
+import { countEnd } from "./usage-count.ts";
+import type { CountUsage } from "./usage-count.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
 
@@ -49,7 +50,7 @@ export type Gate = {
   /** Where answers that are not remembered wait for a turn of their shop, holding no connection. */
   shopQueue: ShopQueue;
   giveBack: GiveBack;
-  countUsage: UsageMemory["count"];
+  countUsage: CountUsage;
 };
 
 /** Joins an endpoint's contract, the gates and the handler. REST, MCP and the console call nothing else. */
@@ -80,32 +81,22 @@ export function createOperation<E extends Endpoint>(
   };
   return {
     endpoint,
-    perform: async (request, onAdmitted) => {
-      const { surface } = request.words;
-      let caller: Caller | null = null;
-      let isCounted = false;
-      const note = (outcome: UsageOutcome): void => {
-        if (caller !== null) countUsage({ caller, endpoint: endpoint.name, surface, outcome, isCounted });
-      };
-      try {
-        const admission = await admit(request.authorization, need, undefined, (known) => (caller = known));
-        isCounted = admission.quota !== null;
+    perform: (request, onAdmitted) =>
+      countEnd(countUsage, { endpoint: endpoint.name, surface: request.words.surface }, async (asked) => {
+        const admission = await admit(request.authorization, need, undefined, (caller) => {
+          asked.caller = caller;
+        });
+        asked.isCounted = admission.quota !== null;
         onAdmitted(admission.quota, admission.tokenId);
-        const ready = await answer(admission.workspace, request).catch(async (error: unknown) => {
+        return answer(admission.workspace, request).catch(async (error: unknown) => {
           if (error instanceof WorkspaceGone) throw unknownToken();
           if (!(error instanceof ShopBusy)) throw error;
           // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
-          const refusal = shopBusy(await giveBack(admission));
-          isCounted = false;
-          throw refusal;
+          const quota = await giveBack(admission);
+          asked.isCounted = false;
+          throw shopBusy(quota);
         });
-        note("ok");
-        return ready;
-      } catch (error) {
-        note(error instanceof ApiError ? error.code : "internal_error");
-        throw error;
-      }
-    },
+      }),
     read: async (admission, request) => {
       checkMember(admission, endpoint);
       return answer(admission.workspace, request).catch((error: unknown) => {

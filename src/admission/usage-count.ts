@@ -1,3 +1,4 @@
+import { ApiError } from "../contract/errors.ts";
 import type { ErrorCode } from "../contract/errors.ts";
 import type { Vocabulary } from "../contract/vocabulary.ts";
 
@@ -16,20 +17,43 @@ export type UsageCount = Caller & {
   quotaRequests: number;
 };
 
-/** A request that has ended. */
-export type EndedRequest = Omit<UsageCount, keyof Caller | "requests" | "quotaRequests"> & {
-  caller: Caller;
-  isCounted: boolean;
-};
+/** What a request asks for, and through which surface. */
+export type Asked = Pick<UsageCount, "endpoint" | "surface">;
+
+/** What becomes known of a request while it runs: null = not yet whose it is. */
+export type RunningRequest = { caller: Caller | null; isCounted: boolean };
+
+/** Hears of a request that has ended. */
+export type CountUsage = (caller: Caller, asked: Asked, outcome: UsageOutcome, isCounted: boolean) => void;
 
 /** The requests of this process that are in no table yet. */
 export type UsageMemory = {
-  count(request: EndedRequest): void;
+  count: CountUsage;
   /** Hands the counts out and begins anew. */
-  take(): UsageCount[];
+  take: () => UsageCount[];
   /** Adds counts that could not be written. */
-  putBack(counts: readonly UsageCount[]): void;
+  putBack: (counts: readonly UsageCount[]) => void;
 };
+
+/** Runs a request and counts how it ended; one of which nobody knows whose it is counts nowhere. */
+export async function countEnd<Result>(
+  count: CountUsage,
+  asked: Asked,
+  run: (request: RunningRequest) => Promise<Result>,
+): Promise<Result> {
+  const request: RunningRequest = { caller: null, isCounted: false };
+  const end = (outcome: UsageOutcome): void => {
+    if (request.caller !== null) count(request.caller, asked, outcome, request.isCounted);
+  };
+  try {
+    const result = await run(request);
+    end("ok");
+    return result;
+  } catch (error) {
+    end(error instanceof ApiError ? error.code : "internal_error");
+    throw error;
+  }
+}
 
 /** Counts in a map: nothing else happens while a request is answered. */
 export function createUsageMemory(): UsageMemory {
@@ -43,8 +67,9 @@ export function createUsageMemory(): UsageMemory {
     }
   };
   return {
-    count: ({ caller: { shopKey, tokenId, day }, isCounted, ...asked }) => {
-      const made = { shopKey, tokenId, day, ...asked, requests: 1, quotaRequests: isCounted ? 1 : 0 };
+    count: ({ shopKey, tokenId, day }, { endpoint, surface }, outcome, isCounted) => {
+      const one = { requests: 1, quotaRequests: isCounted ? 1 : 0 };
+      const made = { shopKey, tokenId, day, endpoint, surface, outcome, ...one };
       add(keyOf(made), made);
     },
     take: () => {

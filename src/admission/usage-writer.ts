@@ -1,16 +1,16 @@
 import type { Queryable } from "../store/database.ts";
 import { addUsage } from "../store/queries/usage-write.ts";
 import { createUsageMemory } from "./usage-count.ts";
-import type { UsageMemory } from "./usage-count.ts";
+import type { CountUsage } from "./usage-count.ts";
 
 /** The most that a server which is killed loses of its counts. */
 export const USAGE_INTERVAL_MS = 10_000;
 
 /** Counts requests, and writes the counts. */
 export type UsageWriter = {
-  count: UsageMemory["count"];
+  count: CountUsage;
   /** Writes what is left, once no request is under way any more. */
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 };
 
 /**
