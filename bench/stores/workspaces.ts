@@ -31,7 +31,9 @@ export async function addWorkspace(
     secretHash,
     scopes: SCOPES,
     createdBy: "bench",
-    expiresAt: null, replaces: null, requestKey: null,
+    expiresAt: null,
+    replaces: null,
+    requestKey: null,
   });
   return { shopKey, shopDomain: domain, token };
 }

@@ -12,7 +12,11 @@ export const USAGE: CommandSpec = {
   run: async ({ database, terminal, workspace }: CommandSession, { days }: { days?: string }) => {
     const usage = await showUsage(database, OPERATOR, workspace, { days, now: new Date() });
     terminal.hint(todayText(usage));
-    terminal.printTable(rowsOf(usage), { of: "of", what: "what", requests: "requests", refused: "refused" }, usage);
+    terminal.printTable(
+      rowsOf(usage),
+      { of: "of", what: "what", requests: "requests", refused: "refused" },
+      usage,
+    );
     terminal.hint(differenceText(usage));
   },
 };
@@ -44,7 +48,12 @@ function rowsOf(usage: Usage): Row[] {
         refused: group.refused_requests,
       })),
     ),
-    ...usage.refusals.map(({ code, requests }) => ({ of: "refusal", what: code, requests, refused: requests })),
+    ...usage.refusals.map(({ code, requests }) => ({
+      of: "refusal",
+      what: code,
+      requests,
+      refused: requests,
+    })),
   ];
 }
 
@@ -52,7 +61,8 @@ function todayText({ today, daily_quota: quota }: Usage): string {
   const { used_requests: used, resets_at: resetsAt, forecast } = today;
   if (quota === null) return "The plan has no daily quota.";
   const usedUp = forecast?.used_up_at ?? null;
-  const guess = usedUp === null ? "" : ` At today's pace it is used up at ${usedUp.toISOString()} (forecast).`;
+  const guess =
+    usedUp === null ? "" : ` At today's pace it is used up at ${usedUp.toISOString()} (forecast).`;
   return `Today: ${used} of ${quota} requests; the quota resets at ${resetsAt.toISOString()}.${guess}`;
 }
 

@@ -34,6 +34,8 @@ export type RefusedForm = { action: string; values: URLSearchParams; refusal: Re
 /** What a page is given. */
 export type PageCall = {
   shopDomain: string;
+  /** Where this service lies for whoever looks at the page, such as https://returns.example. */
+  origin: string;
   currencyCode: string;
   /** The workspace's usual return window. */
   primaryWindowDays: number;

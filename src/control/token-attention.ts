@@ -24,10 +24,14 @@ export function attend(token: UsedTokenRow, now: Date): AttendedToken {
   const status = statusOf(token, now);
   const attention = attentionOf(token, status, now);
   const isUsedSinceReplaced =
-    token.replaced_at === null
-      ? null
-      : token.last_used_at !== null && token.last_used_at > token.replaced_at;
-  return { ...token, status, attention, isOver: status !== "active" && attention === null, isUsedSinceReplaced };
+    token.replaced_at === null ? null : token.last_used_at !== null && token.last_used_at > token.replaced_at;
+  return {
+    ...token,
+    status,
+    attention,
+    isOver: status !== "active" && attention === null,
+    isUsedSinceReplaced,
+  };
 }
 
 /** Expired or expiring ones first, by their expiry; then unused ones; then the rest by name. */

@@ -2,8 +2,6 @@ import type { Database } from "../store/database.ts";
 import { listUsedTokens } from "../store/queries/token-list.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { Actor } from "./actor.ts";
-import { quoted } from "./input.ts";
-import { impossible } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
 import { attend, sortByAttention } from "./token-attention.ts";
 import type { AttendedToken } from "./token-attention.ts";
@@ -24,15 +22,13 @@ export async function listTokensByAttention(
   return sortByAttention(rows.map((row) => attend(row, now)));
 }
 
-/** One token of the list. Throws `impossible` when the workspace has none with that id. */
+/** One token of the list; null = the workspace has none with that id. */
 export async function showToken(
   database: Database,
   actor: Actor,
   workspace: WorkspaceRow,
   { tokenId, now }: { tokenId: string; now: Date },
-): Promise<AttendedToken> {
+): Promise<AttendedToken | null> {
   const tokens = await listTokensByAttention(database, actor, workspace, now);
-  const found = tokens.find((token) => token.token_id === tokenId);
-  if (found !== undefined) return found;
-  throw impossible(`The workspace ${workspace.shop_domain} has no token with the id ${quoted(tokenId)}.`);
+  return tokens.find((token) => token.token_id === tokenId) ?? null;
 }

@@ -21,6 +21,13 @@ import { impossible, invalid, Refusal } from "./refusal.ts";
 /** `token` is shown this once; only its hash is kept. */
 export type IssuedToken = { token: string; token_id: string };
 
+/** The new token, what it has from the old one, and until when that works. */
+export type RotatedToken = IssuedToken & {
+  name: string;
+  scopes: string[];
+  replaces: { token_id: string; valid_until: Date };
+};
+
 /** A token as lists show it. */
 export type ListedToken = TokenRow & { status: "active" | "expired" | "revoked" };
 
@@ -104,7 +111,7 @@ export async function rotateToken(
   workspace: WorkspaceRow,
   pepper: Buffer,
   request: Requested & { tokenId: string; overlap?: string | undefined },
-): Promise<IssuedToken & { replaces: { token_id: string; valid_until: Date } }> {
+): Promise<RotatedToken> {
   requireRight(actor, "token.rotate");
   const { tokenId, now } = request;
   const requestKey = readRequestKey(request.requestKey);
@@ -126,7 +133,8 @@ export async function rotateToken(
       overlapMs === 0
         ? await revokeToken(connection, workspace.shop_key, tokenId)
         : await expireToken(connection, workspace.shop_key, tokenId, new Date(now.getTime() + overlapMs));
-    return { ...issued, replaces: { token_id: tokenId, valid_until: validUntil as Date } };
+    const { name, scopes } = old;
+    return { ...issued, name, scopes, replaces: { token_id: tokenId, valid_until: validUntil as Date } };
   });
 }
 
