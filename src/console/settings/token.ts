@@ -65,7 +65,7 @@ export const tokenPage = definePage<Data>({
             ${groupTable("Requests by surface", "Surface", usage.by_surface)} ${refusalTable(usage.refusals)}
             <p class="shown">These counts are up to 10 seconds behind.</p>`
       }
-      ${token.status === "active" && html`${rotateForm(token, call)} ${revokeForm(token, call)}`}`,
+      ${rotateForm(token, call)} ${revokeForm(token, call)}`,
   }),
 });
 
@@ -127,9 +127,11 @@ function details(token: AttendedToken, call: PageCall, now: Date): Html {
   ]);
 }
 
+/** Where there is no form any more, why the last one was refused. */
 function rotateForm(token: AttendedToken, call: PageCall): Html | null {
   const action = "token.rotate";
-  if (!hasRight(call.role, action) || token.replaced_by !== null) return null;
+  const isOffered = token.status === "active" && token.replaced_by === null;
+  if (!isOffered || !hasRight(call.role, action)) return refusal(call, action);
   const chosen = filledIn(call, action, "overlap", DEFAULT_OVERLAP);
   return html`<h2>Replace it with a new one</h2>
     <p>
@@ -155,7 +157,7 @@ function rotateForm(token: AttendedToken, call: PageCall): Html | null {
 
 function revokeForm(token: AttendedToken, call: PageCall): Html | null {
   const action = "token.revoke";
-  if (!hasRight(call.role, action)) return null;
+  if (token.status !== "active" || !hasRight(call.role, action)) return refusal(call, action);
   return html`<h2>Revoke it</h2>
     <p>The next request with this token is refused. This cannot be taken back.</p>
     ${refusal(call, action)}
