@@ -9,6 +9,7 @@ import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 import { settingsOverview } from "./settings/overview.ts";
+import { plan, planActions } from "./settings/plan.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -30,7 +31,7 @@ export const FILES: readonly PageFile[] = [
 ];
 
 /** The pages below the overview of settings, in the order of the navigation. */
-export const SETTINGS_PAGES: readonly Page[] = [windows, watchlist];
+export const SETTINGS_PAGES: readonly Page[] = [windows, watchlist, plan];
 
 export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 
@@ -38,4 +39,4 @@ export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly Action[] = [...windowsActions, ...watchlistActions];
+export const ACTIONS: readonly Action[] = [...windowsActions, ...watchlistActions, ...planActions];

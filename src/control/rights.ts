@@ -37,6 +37,7 @@ export const RIGHTS = {
   "member.set": { least: "admin", needsProof: true },
   "member.set_owner": { least: "owner", needsProof: true },
   "plan.ask": { least: "owner", needsProof: true },
+  "plan.withdraw": { least: "owner", needsProof: false },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },
   "workspace.create": { least: "operator", needsProof: false },
