@@ -7,6 +7,7 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
+import { findWatched } from "../control/watchlist.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { ApiAnswer } from "./figure.ts";
 import { imageSources } from "./views/picture.ts";
@@ -58,6 +59,7 @@ export function openCall(tools: CallTools, { member, actor, raw, held }: CallReq
       const row = await requireWorkspace(control.database, workspace.shopDomain);
       return { ...control, actor, workspace: row, admitted: workspace, now: now() };
     },
+    watched: () => findWatched(control.database, workspace),
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,
     answers: () => answers.filter((answer) => answer !== null),

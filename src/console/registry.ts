@@ -10,6 +10,7 @@ import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 import { settingsOverview } from "./settings/overview.ts";
 import { plan, planActions } from "./settings/plan.ts";
+import { saleEventActions, saleEventSettings } from "./settings/sale-events.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -31,7 +32,7 @@ export const FILES: readonly PageFile[] = [
 ];
 
 /** The pages below the overview of settings, in the order of the navigation. */
-export const SETTINGS_PAGES: readonly Page[] = [windows, watchlist, plan];
+export const SETTINGS_PAGES: readonly Page[] = [windows, watchlist, saleEventSettings, plan];
 
 export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 
@@ -39,4 +40,9 @@ export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly Action[] = [...windowsActions, ...watchlistActions, ...planActions];
+export const ACTIONS: readonly Action[] = [
+  ...windowsActions,
+  ...watchlistActions,
+  ...saleEventActions,
+  ...planActions,
+];
