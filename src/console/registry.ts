@@ -17,6 +17,8 @@ import { newToken, tokenCreate } from "./settings/token-new.ts";
 import { tokenActions, tokenPage } from "./settings/token.ts";
 import { tokens } from "./settings/tokens.ts";
 import { usage } from "./settings/usage.ts";
+import { plan, planActions } from "./settings/plan.ts";
+import { saleEventActions, saleEventSettings } from "./settings/sale-events.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -44,9 +46,11 @@ export const SETTINGS_PAGES: readonly Page[] = [
   newToken,
   tokenPage,
   usage,
+  plan,
   members,
   member,
   watchlist,
+  saleEventSettings,
   notices,
   audit,
 ];
@@ -61,9 +65,11 @@ export const ACTIONS: readonly Action[] = [
   ...windowsActions,
   tokenCreate,
   ...tokenActions,
+  ...planActions,
   ...membersActions,
   ...memberActions,
   ...watchlistActions,
+  ...saleEventActions,
   ...noticesActions,
   ...auditActions,
 ];
