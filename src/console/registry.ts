@@ -8,6 +8,7 @@ import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
+import { settingsOverview } from "./settings/overview.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 
 /** Every page of figures, in the order of the navigation. */
@@ -27,8 +28,13 @@ export const FILES: readonly PageFile[] = [
   { name: "report-csv", path: "/export/report.csv", right: "figures.read", endpoint: "export-report" },
 ];
 
-/** Every page of settings, in the order of the navigation. They need neither data nor active billing. */
-export const SETTINGS: readonly Page[] = [watchlist];
+/** The pages below the overview of settings, in the order of the navigation. */
+export const SETTINGS_PAGES: readonly Page[] = [watchlist];
+
+export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
+
+/** Every page of settings. They need neither data nor active billing. */
+export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
 /** Every form of the pages of a workspace. */
 export const ACTIONS: readonly Action[] = [...watchlistActions];
