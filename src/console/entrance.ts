@@ -109,12 +109,13 @@ function pagesOf(identity: Identity, site: ConsoleSite, signedIn: ReadSignedIn) 
     const [only, another] = workspaces;
     const last = workspaces.find((workspace) => workspace.shop_key === person.lastShopKey);
     const chosen = last ?? (another === undefined ? only : undefined);
+    if (workspaces.length === 0 && person.isOperator) return reply.redirect("/welcome", 303);
     return reply.redirect(chosen === undefined ? "/w" : `/w/${encodeURIComponent(chosen.shop_domain)}`, 303);
   };
   const choose: Handler = async (request, reply) => {
     const person = await signedIn(request);
     if (person === null) return reply.redirect("/sign-in", 303);
-    return send(reply, chooser(await identity.workspacesOf(person.userId)), person.name);
+    return send(reply, chooser(await identity.workspacesOf(person.userId), person.isOperator), person.name);
   };
   return {
     "/": { get: home },

@@ -7,6 +7,8 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
+import { hasRight } from "../control/rights.ts";
+import { showSetup } from "../control/setup.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { ApiAnswer } from "./figure.ts";
 import { imageSources } from "./views/picture.ts";
@@ -57,6 +59,10 @@ export function openCall(tools: CallTools, { member, actor, raw, held }: CallReq
     acting: async () => {
       const row = await requireWorkspace(control.database, workspace.shopDomain);
       return { ...control, actor, workspace: row, now: now() };
+    },
+    setup: async () => {
+      if (!member.isSetupOpen || !hasRight(role, "setup.close")) return null;
+      return showSetup(control.database, actor, workspace.shopKey);
     },
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,

@@ -6,6 +6,7 @@ import type { Html } from "../lib/html.ts";
 import type { Acting } from "../control/acting.ts";
 import type { Refusal } from "../control/refusal.ts";
 import type { RightName } from "../control/rights.ts";
+import type { Setup } from "../control/setup.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
 
@@ -53,6 +54,11 @@ export type PageCall = {
   refusedForm: RefusedForm | null;
   /** What the use cases of `control` work with: the workspace and the member as the actor. */
   acting: () => Promise<Acting>;
+  /**
+   * What is left to set up, one statement; null = nothing, or the list is hidden, or the member may do none of it: then
+   * nothing is asked.
+   */
+  setup: () => Promise<Setup | null>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href: (path: string, parameters?: Parameters) => string;
   /**

@@ -2,13 +2,17 @@ import type { Action } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";
-import { overview } from "./pages/overview.ts";
+import { overview, setupActions } from "./pages/overview.ts";
 import { products } from "./pages/products.ts";
 import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 import { settingsOverview } from "./settings/overview.ts";
+import { connectActions, sourceConnect } from "./settings/source-connect.ts";
+import { sourceProgress } from "./settings/source-progress.ts";
+import { source, sourceActions } from "./settings/source.ts";
+import { sources } from "./settings/sources.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 
 /** Every page of figures, in the order of the navigation. */
@@ -29,7 +33,7 @@ export const FILES: readonly PageFile[] = [
 ];
 
 /** The pages below the overview of settings, in the order of the navigation. */
-export const SETTINGS_PAGES: readonly Page[] = [watchlist];
+export const SETTINGS_PAGES: readonly Page[] = [sources, source, sourceConnect, sourceProgress, watchlist];
 
 export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 
@@ -37,4 +41,9 @@ export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly Action[] = [...watchlistActions];
+export const ACTIONS: readonly Action[] = [
+  ...setupActions,
+  ...sourceActions,
+  ...connectActions,
+  ...watchlistActions,
+];

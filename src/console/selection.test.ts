@@ -26,6 +26,7 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   problems: [],
   path: {},
   refusedForm: null,
+  setup: () => Promise.resolve(null),
   acting: () => assert.fail("nothing is done"),
   href: (path, parameters) => addressOf("a.example", path, parameters),
   read: () => assert.fail("nothing is read"),

@@ -139,6 +139,24 @@ export const listRuns = query<
   (filter) => [filter.shopKey, filter.source, filter.limit],
 );
 
+/**
+ * A page of the history of one source, the newest runs first; `before` = the id of the run that the page follows on, null =
+ * the first page. Notes that a later run has rechecked are left out. sync_run_by_start.
+ */
+export const listSourceRuns = query<
+  RunRow,
+  [filter: { shopKey: number; source: string; before: string | null; limit: number }]
+>(
+  "list_source_runs",
+  `select ${runColumns(NOTES_STILL_TRUE)}
+           from sync_run r join workspace w on w.shop_key = r.shop_key
+          where r.shop_key = $1 and r.source = $2
+            and ($3::uuid is null or (r.started_at, r.run_id) < (select b.started_at, b.run_id from sync_run b
+                                                                  where b.shop_key = $1 and b.run_id = $3::uuid))
+          order by r.started_at desc, r.run_id desc limit $4`,
+  (filter) => [filter.shopKey, filter.source, filter.before, filter.limit],
+);
+
 /** The newest run of a kind that began at or after a moment of the database's clock. sync_run_by_start. */
 export const findRunSince = queryRow<RunRow, [shopKey: number, source: string, kind: SyncKind, since: Date]>(
   "find_run_since",
