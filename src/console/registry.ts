@@ -2,7 +2,7 @@ import type { Action } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";
-import { overview } from "./pages/overview.ts";
+import { overview, setupActions } from "./pages/overview.ts";
 import { products } from "./pages/products.ts";
 import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
@@ -19,6 +19,10 @@ import { tokens } from "./settings/tokens.ts";
 import { usage } from "./settings/usage.ts";
 import { plan, planActions } from "./settings/plan.ts";
 import { saleEventActions, saleEventSettings } from "./settings/sale-events.ts";
+import { connectActions, sourceConnect } from "./settings/source-connect.ts";
+import { sourceProgress } from "./settings/source-progress.ts";
+import { source, sourceActions } from "./settings/source.ts";
+import { sources } from "./settings/sources.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -49,6 +53,10 @@ export const SETTINGS_PAGES: readonly Page[] = [
   plan,
   members,
   member,
+  sources,
+  source,
+  sourceConnect,
+  sourceProgress,
   watchlist,
   saleEventSettings,
   notices,
@@ -62,12 +70,15 @@ export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
 /** Every form of the pages of a workspace. */
 export const ACTIONS: readonly Action[] = [
+  ...setupActions,
   ...windowsActions,
   tokenCreate,
   ...tokenActions,
   ...planActions,
   ...membersActions,
   ...memberActions,
+  ...sourceActions,
+  ...connectActions,
   ...watchlistActions,
   ...saleEventActions,
   ...noticesActions,
