@@ -32,6 +32,10 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   delete_old_deliveries: "worker: upkeep",
   list_account_workspaces: "platform: from the shop that a webhook names to its workspace",
   list_due_sources: "worker: the schedule",
+  list_due_uploads: "worker: the schedule",
+  expire_uploads: "worker: upkeep",
+  delete_old_uploads: "worker: upkeep",
+  list_shops_with_parts: "worker: upkeep",
   sync_metrics: "operator: metrics",
 };
 

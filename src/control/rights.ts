@@ -26,6 +26,11 @@ export const RIGHTS = {
   "source.connect": { least: "admin", needsProof: true },
   "source.disconnect": { least: "admin", needsProof: true },
   import: { least: "admin", needsProof: false },
+  // Of a folder that is sent by browser; its parts are sent, and its import is done, as an import.
+  "import.start": { least: "admin", needsProof: false },
+  "import.replace": { least: "admin", needsProof: false },
+  "import.request": { least: "admin", needsProof: false },
+  "import.cancel": { least: "admin", needsProof: false },
   "tokens.read": { least: "admin", needsProof: false },
   "token.create": { least: "admin", needsProof: true },
   "token.rotate": { least: "admin", needsProof: true },

@@ -7,9 +7,12 @@ import { listConnections } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
 import { deleteExpiredLinks } from "../store/queries/console-link.ts";
 import { deleteEndedSessions } from "../store/queries/console-session.ts";
+import { listShopsWithParts } from "../store/queries/import-part.ts";
+import { deleteOldUploads, expireUploads } from "../store/queries/import-upload.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
 import { listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
+import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import type { RunLog } from "../sync/runs.ts";
 
 export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };
@@ -22,6 +25,8 @@ const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
   open_returns: 90 * DAY_MS,
   refresh: 7 * DAY_MS,
 };
+/** Their results stay to be read. */
+const KEEP_UPLOADS_MS = 30 * DAY_MS;
 /** No source repeats a delivery for that long. */
 const KEEP_DELIVERIES_MS = 7 * DAY_MS;
 
@@ -91,6 +96,11 @@ async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
   await deleteOldDeliveries(database, before(KEEP_DELIVERIES_MS));
   await deleteExpiredLinks(database, now());
   await deleteEndedSessions(database, now());
+  await expireUploads(database, now());
+  for (const { shop_key: shopKey } of await listShopsWithParts(database)) {
+    await removeEndedParts(database, shopKey, now());
+  }
+  await deleteOldUploads(database, before(KEEP_UPLOADS_MS));
 }
 
 async function evaluateAll({ database, now, log }: TaskEnvironment): Promise<void> {

@@ -273,12 +273,35 @@ function controlRows() {
         is_announced: true,
       },
     ],
+    ...uploadRows(),
     audit_event: [{ audit_id: crypto.randomUUID(), actor: "owner", action: "import", detail: {} }],
     sale_event: [
       { slug: "summer", label: "Summer sale", starts_on: "2025-06-01", ends_on: "2025-06-10", skus: null },
       { slug: "hats", label: "Hat week", starts_on: "2025-09-01", ends_on: "2025-09-07", skus: ["HAT-1"] },
     ],
     alert: alertRows(),
+  };
+}
+
+/** An upload that is being sent, with one part. */
+function uploadRows() {
+  const upload = { upload_id: crypto.randomUUID() };
+  const bytes = "\\x6f";
+  return {
+    import_upload: [
+      {
+        ...upload,
+        status: "sending",
+        created_by: "owner",
+        created_at: "2026-07-01T05:00:00Z",
+        expires_at: "2100-01-01T00:00:00Z",
+        files: JSON.stringify([{ name: "products.csv", bytes: 1 }]),
+        as_of: "2026-07-01T00:00:00Z",
+      },
+    ],
+    import_part: [
+      { ...upload, file_name: "products.csv", part_number: 0, sha256: `\\x${"00".repeat(32)}`, bytes },
+    ],
   };
 }
 

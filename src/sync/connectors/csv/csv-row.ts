@@ -73,7 +73,8 @@ export function openCsvRow(columns: Columns): (cells: readonly string[]) => CsvR
     text,
     label: (column, maxBytes = MAX_LABEL_BYTES) => text(column, maxBytes)?.trim() ?? null,
     need: (column, value) => {
-      if (value === null) throw new CellProblem(column, "is empty, but required", "a value: the column must not be empty");
+      if (value === null)
+        throw new CellProblem(column, "is empty, but required", "a value: the column must not be empty");
       return value;
     },
     units: (column) => readUnits(column, plain(column)),
@@ -115,7 +116,8 @@ function readMoney(
 ): number | null {
   if (text === null) return null;
   const exponent = currencyExponent(currencyCode);
-  const fail = (what: string): CellProblem => new CellProblem(column, what, allowedMoney(exponent, allowNegative));
+  const fail = (what: string): CellProblem =>
+    new CellProblem(column, what, allowedMoney(exponent, allowNegative));
   if (!/^[+-]?\d+(\.\d+)?$/.test(text)) throw fail(`is not a plain decimal amount: ${shown(text)}`);
   const minor = minorFromDecimal(text, exponent);
   if (minor === null && text.replace(/^[+-]/, "").split(".")[0]!.length < 15) {

@@ -164,7 +164,8 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     read: (row) => {
       const startsOn = row.need("starts_on", row.day("starts_on"));
       const endsOn = row.need("ends_on", row.day("ends_on"));
-      if (endsOn < startsOn) throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`, `${startsOn} or a later day`);
+      if (endsOn < startsOn)
+        throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`, `${startsOn} or a later day`);
       return [
         row.need("slug", row.text("slug")),
         row.need("label", row.label("label")),
@@ -207,7 +208,11 @@ function readReturn(row: CsvRow): DocumentReturn {
   const status = row.need("status", row.oneOf("status", RETURN_STATUSES));
   const closedAt = row.time("closed_at");
   if (status === "CLOSED" && closedAt === null)
-    throw new CellProblem("closed_at", "is empty, but the status is CLOSED", "the time at which it was closed");
+    throw new CellProblem(
+      "closed_at",
+      "is empty, but the status is CLOSED",
+      "the time at which it was closed",
+    );
   return {
     returnId: row.need("return_id", row.text("return_id")),
     lineId: row.need("line_id", row.text("line_id")),
