@@ -39,6 +39,7 @@ export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSende
       scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
       workspace: workspaceOf(member, page),
+      isRunning: shown.isRunning,
       done: sentence,
       above: null,
       body: shown.body,

@@ -73,6 +73,8 @@ export type View = {
   body: Html;
   /** Shows a secret: not compressed, since the size of what is would say something of it. */
   isSecret?: boolean;
+  /** Shows a job that has not ended: without script the browser loads the page again every 5 s. */
+  isRunning?: boolean;
 };
 
 /** A file under /w/<shop_domain>: the answer of an operation as it is. */
