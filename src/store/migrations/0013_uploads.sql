@@ -21,6 +21,7 @@ create table import_upload (
   skip_invalid boolean not null default false,
   -- Workers that began the import since it was asked for.
   attempt integer not null default 0,
+  started_at timestamptz,
   -- Where the import is: a step's name, how much of it is done, and of how much (null = unknown).
   stage text,
   done bigint not null default 0,

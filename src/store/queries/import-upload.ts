@@ -27,6 +27,8 @@ export type UploadRow = {
   stage: string | null;
   done: number;
   total: number | null;
+  /** When a worker began the import; null = none has. */
+  started_at: Date | null;
   /** As the import has left it; null = it has not ended. */
   result: unknown;
   error: string | null;
@@ -34,7 +36,7 @@ export type UploadRow = {
 };
 
 const OPEN = "('sending', 'waiting', 'importing', 'refused')";
-const COLUMNS = `u.upload_id, u.status, u.created_at, u.expires_at, u.files, u.as_of, u.skip_invalid, u.stage, u.done, u.total,
+const COLUMNS = `u.upload_id, u.status, u.created_at, u.expires_at, u.files, u.as_of, u.skip_invalid, u.stage, u.done, u.total, u.started_at,
                 u.result, u.error, u.finished_at,
                 coalesce((select c.name from console_user c where u.created_by = 'user:' || c.user_id), u.created_by)
                   as created_by`;
@@ -115,7 +117,7 @@ export const requestUploadImport = command<
   "request_upload_import",
   `update import_upload
             set status = 'waiting', requested_by = $3, requested_origin = $4, skip_invalid = $5, attempt = 0,
-                stage = null, done = 0, total = null, error = null, finished_at = null
+                started_at = null, stage = null, done = 0, total = null, error = null, finished_at = null
           where shop_key = $1 and upload_id = $2`,
   (shopKey, uploadId, { by, origin, skipInvalid }) => [shopKey, uploadId, by, origin, skipInvalid],
 );
@@ -153,7 +155,7 @@ export type TakenUploadRow = {
 /** Takes up the import of a workspace's upload, whose claim the caller has; null = none is due. import_upload_open. */
 export const takeUpload = queryRow<TakenUploadRow, [shopKey: number]>(
   "take_upload",
-  `update import_upload u set status = 'importing', attempt = u.attempt + 1
+  `update import_upload u set status = 'importing', attempt = u.attempt + 1, started_at = statement_timestamp()
            from workspace w
           where u.shop_key = $1 and w.shop_key = u.shop_key and u.status in ('waiting', 'importing')
          returning u.upload_id, u.files, u.as_of, w.currency_code, u.requested_by, u.requested_origin, u.skip_invalid,
