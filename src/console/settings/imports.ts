@@ -3,6 +3,7 @@ import { cancelUpload, putPart, replaceFile, requestImport, startUpload } from "
 import { readRefusedRows, showParts, showUpload, showUploads } from "../../control/upload-view.ts";
 import { html } from "../../lib/html.ts";
 import type { Action } from "../action.ts";
+import { day } from "../format.ts";
 import { definePage } from "../page.ts";
 import { uploadList } from "../views/settings/upload-list.ts";
 import { uploadState } from "../views/settings/upload-state.ts";
@@ -43,7 +44,7 @@ export const importPage = definePage<Awaited<ReturnType<typeof showUpload>> & { 
   view: (upload, call) => ({
     title: "Import",
     isRunning: upload.status === "waiting" || upload.status === "importing",
-    body: html`<h1>Import of ${upload.created_at.toISOString().slice(0, 10)}</h1>
+    body: html`<h1>Import of ${day(upload.created_at.toISOString())}</h1>
       ${uploadState(upload, call)} ${uploadForm(upload, call)}`,
   }),
 });

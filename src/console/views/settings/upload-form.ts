@@ -33,7 +33,7 @@ export function uploadForm(upload: UploadView | null, { href, shopDomain }: Page
         ${upload === null && lastDay()}
         <p data-chosen="" class="note"></p>
         <div data-problems=""></div>
-        <button disabled="">${upload === null ? "Upload and import" : "Continue"}</button>
+        <button disabled="">${buttonOf(upload)}</button>
       </form>
       <progress hidden="" aria-label="Sent"></progress>
       <p class="stage" role="status"></p>
@@ -51,6 +51,11 @@ export function uploadForm(upload: UploadView | null, { href, shopDomain }: Page
 function titleOf(upload: UploadView | null): string {
   if (upload === null) return "Choose the files";
   return upload.status === "sending" ? "Choose the same files to continue" : "Correct and send again";
+}
+
+function buttonOf(upload: UploadView | null): string {
+  if (upload === null) return "Upload and import";
+  return upload.status === "sending" ? "Continue" : "Send again";
 }
 
 /** M5 in an owner's words. */
