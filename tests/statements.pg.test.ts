@@ -23,6 +23,7 @@ import type { PlanNode } from "./support/statement-plan.ts";
 const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   find_workspace: "operator: from a domain to its key, through the directory",
   list_workspaces: "operator",
+  list_audit_of_all: "operator: who did what",
   workspace_health: "operator: doctor",
   list_runs: "operator: the history",
   list_shops_to_rebuild: "operator: the end of a migration",
@@ -46,6 +47,8 @@ const OF_NO_WORKSPACE: Readonly<Record<string, string>> = {
   console_user: "reference table",
   console_link: "reference table",
   console_session: "reference table",
+  console_passkey: "reference table",
+  console_challenge: "reference table",
   workspace_member: "reference table: it tells which workspaces a person may see",
   shop_directory: "local: from a domain to its key",
   schema_migration: "local: the levels of the schema",

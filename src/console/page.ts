@@ -34,6 +34,8 @@ export type RefusedForm = { action: string; values: URLSearchParams; refusal: Re
 /** What a page is given. */
 export type PageCall = {
   shopDomain: string;
+  /** Where this service lies for whoever looks at the page, such as https://returns.example. */
+  origin: string;
   currencyCode: string;
   /** The workspace's usual return window. */
   primaryWindowDays: number;
@@ -93,6 +95,8 @@ export type Page<Data = unknown> = {
   takes: readonly string[];
   data: (call: PageCall) => Promise<Data>;
   view: (data: Data, call: PageCall) => View;
+  /** What it is for and how things stand, in a sentence: its line on the overview of settings. */
+  about?: (call: PageCall) => Promise<string>;
   /** What stands in for the view when the API refuses the query: its form, with `call.problems` beside their fields. */
   refused?: (call: PageCall) => View;
 };
