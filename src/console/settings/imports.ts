@@ -5,7 +5,7 @@ import { html } from "../../lib/html.ts";
 import type { Action } from "../action.ts";
 import { day } from "../format.ts";
 import { definePage } from "../page.ts";
-import { uploadList } from "../views/settings/upload-list.ts";
+import { aboutUploads, uploadList } from "../views/settings/upload-list.ts";
 import { uploadState } from "../views/settings/upload-state.ts";
 import { uploadForm } from "../views/settings/upload-form.ts";
 
@@ -19,6 +19,10 @@ export const imports = definePage<Awaited<ReturnType<typeof showUploads>>>({
   right: "import",
   link: "Import files",
   takes: [],
+  about: async (call) => {
+    const { database, workspace } = await call.acting();
+    return aboutUploads(await showUploads(database, workspace));
+  },
   data: async (call) => {
     const { database, workspace } = await call.acting();
     return showUploads(database, workspace);

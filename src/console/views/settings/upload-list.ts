@@ -16,6 +16,13 @@ const WORDS: Readonly<Record<UploadView["status"], string>> = {
   expired: "Expired",
 };
 
+/** How things stand, in one line. */
+export function aboutUploads({ open, ended }: UploadsView): string {
+  const upload = open ?? ended[0];
+  if (upload === undefined) return "No folder was sent yet";
+  return `${WORDS[upload.status]}: the upload of ${instant(upload.created_at.toISOString()) as string}`;
+}
+
 /** Where the next folder is chosen, or the upload under way; then the earlier ones. */
 export function uploadList({ open, ended, connected_store: store }: UploadsView, call: PageCall): Html {
   return html`<p>

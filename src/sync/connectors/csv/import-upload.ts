@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stringify } from "csv-stringify/sync";
+import { csvText, guardedText } from "../../../lib/csv-text.ts";
 import { isLostDatabase } from "../../../lib/lost-database.ts";
 import type { Connection, Database } from "../../../store/database.ts";
 import {
@@ -174,7 +174,7 @@ async function storeEnd(connection: Connection, run: Run, result: ImportResult):
   });
 }
 
-const REFUSED_ROW_COLUMNS = ["file", "line", "column", "reason", "allowed"] as const;
+const REFUSED_ROW_COLUMNS = ["file", "line", "column", "reason", "allowed"];
 
 /** As a CSV file, in parts as the others. */
 async function storeRefusedRows(
@@ -184,7 +184,10 @@ async function storeRefusedRows(
 ): Promise<void> {
   await removeFile(connection, { shopKey, uploadId, fileName: REFUSED_ROWS_FILE });
   if (rows.length === 0) return;
-  const csv = Buffer.from(stringify([...rows], { header: true, columns: [...REFUSED_ROW_COLUMNS] }));
+  const cells = rows.map(({ file, line, column, reason, allowed }) =>
+    [file, String(line), column ?? "", reason, allowed].map(guardedText),
+  );
+  const csv = Buffer.from(csvText([REFUSED_ROW_COLUMNS, ...cells]));
   for (let part = 0; part * PART_BYTES < csv.length; part += 1) {
     const bytes = csv.subarray(part * PART_BYTES, (part + 1) * PART_BYTES);
     const place = { shopKey, uploadId, fileName: REFUSED_ROWS_FILE, part };
