@@ -36,6 +36,10 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   add_usage: "server: the details of usage of all shops, beside the requests",
   list_account_workspaces: "platform: from the shop that a webhook names to its workspace",
   list_due_sources: "worker: the schedule",
+  list_due_uploads: "worker: the schedule",
+  expire_uploads: "worker: upkeep",
+  delete_old_uploads: "worker: upkeep",
+  list_shops_with_parts: "worker: upkeep",
   sync_metrics: "operator: metrics",
 };
 

@@ -9,6 +9,7 @@ import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 import { audit, auditActions } from "./settings/audit.ts";
+import { importActions, importPage, imports } from "./settings/imports.ts";
 import { member, memberActions } from "./settings/member.ts";
 import { members, membersActions } from "./settings/members.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
@@ -57,6 +58,8 @@ export const SETTINGS_PAGES: readonly Page[] = [
   source,
   sourceConnect,
   sourceProgress,
+  imports,
+  importPage,
   watchlist,
   saleEventSettings,
   notices,
@@ -75,6 +78,7 @@ export const ACTIONS: readonly Action[] = [
   tokenCreate,
   ...tokenActions,
   ...planActions,
+  ...importActions,
   ...membersActions,
   ...memberActions,
   ...sourceActions,

@@ -33,6 +33,11 @@ export const RIGHTS = {
   "source.disconnect": { least: "admin", needsProof: true },
   "setup.close": { least: "admin", needsProof: false },
   import: { least: "admin", needsProof: false },
+  // Of a folder that is sent by browser; its parts are sent, and its import is done, as an import.
+  "import.start": { least: "admin", needsProof: false },
+  "import.replace": { least: "admin", needsProof: false },
+  "import.request": { least: "admin", needsProof: false },
+  "import.cancel": { least: "admin", needsProof: false },
   "tokens.read": { least: "admin", needsProof: false },
   "token.create": { least: "admin", needsProof: true },
   "token.rotate": { least: "admin", needsProof: true },

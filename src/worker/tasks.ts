@@ -9,10 +9,13 @@ import type { ConnectionRow } from "../store/queries/data-source.ts";
 import { deleteExpiredChallenges } from "../store/queries/console-challenge.ts";
 import { deleteExpiredLinks } from "../store/queries/console-link.ts";
 import { deleteEndedSessions } from "../store/queries/console-session.ts";
+import { listShopsWithParts } from "../store/queries/import-part.ts";
+import { deleteOldUploads, expireUploads } from "../store/queries/import-upload.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
 import { deleteOldUsage } from "../store/queries/usage-write.ts";
 import { listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
+import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import type { RunLog } from "../sync/runs.ts";
 
 export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };
@@ -25,6 +28,8 @@ const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
   open_returns: 90 * DAY_MS,
   refresh: 7 * DAY_MS,
 };
+/** Their results stay to be read. */
+const KEEP_UPLOADS_MS = 30 * DAY_MS;
 /** No source repeats a delivery for that long. */
 const KEEP_DELIVERIES_MS = 7 * DAY_MS;
 const KEEP_USAGE_MS = 400 * DAY_MS;
@@ -106,6 +111,11 @@ async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
   await deleteExpiredLinks(database, now());
   await deleteExpiredChallenges(database, now());
   await deleteEndedSessions(database, now());
+  await expireUploads(database, now());
+  for (const { shop_key: shopKey } of await listShopsWithParts(database)) {
+    await removeEndedParts(database, shopKey, now());
+  }
+  await deleteOldUploads(database, before(KEEP_UPLOADS_MS));
 }
 
 async function evaluateAll({ database, now, log }: TaskEnvironment): Promise<void> {

@@ -164,7 +164,8 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
     read: (row) => {
       const startsOn = row.need("starts_on", row.day("starts_on"));
       const endsOn = row.need("ends_on", row.day("ends_on"));
-      if (endsOn < startsOn) throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`);
+      if (endsOn < startsOn)
+        throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`, `${startsOn} or a later day`);
       return [
         row.need("slug", row.text("slug")),
         row.need("label", row.label("label")),
@@ -183,6 +184,7 @@ function readLine(row: CsvRow, { currencyCode, latestOrderAt }: RowContext): Doc
     throw new CellProblem(
       "ordered_at",
       `lies in the future: ${orderedAt}; an order may be dated up to a day from now, which is ${latestOrderAt}`,
+      `a time of at most ${latestOrderAt}`,
     );
   }
   return {
@@ -206,7 +208,11 @@ function readReturn(row: CsvRow): DocumentReturn {
   const status = row.need("status", row.oneOf("status", RETURN_STATUSES));
   const closedAt = row.time("closed_at");
   if (status === "CLOSED" && closedAt === null)
-    throw new CellProblem("closed_at", "is empty, but the status is CLOSED");
+    throw new CellProblem(
+      "closed_at",
+      "is empty, but the status is CLOSED",
+      "the time at which it was closed",
+    );
   return {
     returnId: row.need("return_id", row.text("return_id")),
     lineId: row.need("line_id", row.text("line_id")),
@@ -236,7 +242,8 @@ const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency
 function readCurrency(row: CsvRow): string | null {
   const text = row.label("currency")?.toUpperCase() ?? null;
   if (text !== null && !CURRENCIES.has(text)) {
-    throw new CellProblem("currency", "is no currency code of ISO 4217, such as EUR or USD");
+    const reason = "is no currency code of ISO 4217, such as EUR or USD";
+    throw new CellProblem("currency", reason, "a currency code of three letters, such as EUR");
   }
   return text;
 }

@@ -8,7 +8,7 @@ import { MANY_ROWS } from "../../apply.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { applyFolder, countsOf } from "./apply-folder.ts";
 import type { AppliedFolder, ImportProgress } from "./apply-folder.ts";
-import { findFolderFiles } from "./folder-files.ts";
+import { findFolderFiles, openTextLimit } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import { openProblemList } from "./problems.ts";
 import type { RowProblem } from "./problems.ts";
@@ -40,6 +40,10 @@ export type ImportOptions = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
   /** How many of the rows that cannot be used are listed; 1000 by default. */
   maxReported?: number | undefined;
+  /** The most text that the files may hold together, unpacked; without a limit by default. */
+  mostTextBytes?: number | undefined;
+  /** Called once all is stored, in the transaction of the import; throwing undoes it. */
+  onStored?: ((connection: Connection, result: ImportResult) => Promise<void>) | undefined;
 };
 
 export type ImportResult = AppliedFolder & {
@@ -57,7 +61,9 @@ export type ImportResult = AppliedFolder & {
  */
 export async function importFolder(options: ImportOptions): Promise<ImportResult> {
   const connectedStore = await findConnectedStore(options.database, options.shopKey);
-  const files = await findFolderFiles(options.folder, connectedStore);
+  const found = await findFolderFiles(options.folder, connectedStore);
+  const textLimit = openTextLimit(options.mostTextBytes ?? Infinity);
+  const files = found.map((file) => ({ ...file, textLimit }));
   try {
     const result = await options.database.transaction(
       (connection) => importFiles(options, files, connection),
@@ -122,7 +128,9 @@ async function importFiles(
     },
   });
   const { counts, ...applied } = await applyFolder({ ...options, connection, files }, staged, orders);
-  return { imported: true, counts, ...invalid(), ...applied };
+  const result = { imported: true, counts, ...invalid(), ...applied };
+  await options.onStored?.(connection, result);
+  return result;
 }
 
 function fileNameOf(files: readonly FolderFile[], kind: RowKind): string {

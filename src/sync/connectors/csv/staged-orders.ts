@@ -6,6 +6,7 @@ import { countUnknown, mergeDocument, ROW_KINDS, rowKey } from "../../document-m
 import type { DocumentPart, RowIds, RowKind } from "../../document-merge.ts";
 import type { SourceOrder, SourceOrders } from "../../documents.ts";
 import { readStored, USUAL } from "../../stored-document.ts";
+import type { RowProblem } from "./problems.ts";
 
 /** A staged row of the three order files; `row` leaves out usual values, and of a deleted row everything but its ids. */
 type StagedRow = [lineNumber: number, kind: RowKind, isDeleted: boolean, row: RowIds & { units?: number }];
@@ -29,7 +30,7 @@ export type StagedOrdersOptions = {
   connection: Connection;
   shopKey: number;
   /** Gets each row that does not fit the other rows of its order, which is then left out. */
-  onProblem: (kind: RowKind, problem: { line: number; column: string; reason: string }) => void;
+  onProblem: (kind: RowKind, problem: Omit<RowProblem, "file">) => void;
   /** Gets the number of rows read so far after every portion. */
   onRows: (done: number) => void;
   /** false: the remaining orders are only checked. */
@@ -109,11 +110,14 @@ function usableRows(
     const name = `the line ${JSON.stringify(lineId)} of order ${JSON.stringify(orderId)}`;
     if (kind === "lines" || isDeleted) return true;
     if (lineUnits === undefined) {
-      onProblem(kind, { line, column: "line_id", reason: `names ${name}, which is unknown or deleted` });
+      const reason = `names ${name}, which is unknown or deleted`;
+      const allowed = "a line of order_lines.csv, or of an earlier import";
+      onProblem(kind, { line, column: "line_id", reason, allowed });
       return false;
     }
     if (kind === "returns" || units <= lineUnits) return true;
-    onProblem(kind, { line, column: "units", reason: `is more than the units of ${name}` });
+    const reason = `is more than the units of ${name}`;
+    onProblem(kind, { line, column: "units", reason, allowed: `at most ${lineUnits}` });
     return false;
   });
 }
