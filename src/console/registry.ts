@@ -8,6 +8,7 @@ import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
+import { data, dataActions } from "./settings/data.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 
 /** Every page of figures, in the order of the navigation. */
@@ -28,7 +29,7 @@ export const FILES: readonly PageFile[] = [
 ];
 
 /** Every page of settings, in the order of the navigation. They need neither data nor active billing. */
-export const SETTINGS: readonly Page[] = [watchlist];
+export const SETTINGS: readonly Page[] = [watchlist, data];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly Action[] = [...watchlistActions];
+export const ACTIONS: readonly Action[] = [...watchlistActions, ...dataActions];
