@@ -1,3 +1,4 @@
+import { SETTINGS } from "../../src/console/registry.ts";
 /** What stands above every page of the small store, which is the second workspace of its database. */
 const FRAME = [
   "link Skip to the content",
@@ -13,6 +14,7 @@ const FRAME = [
   "link Products",
   "link Alerts",
   "link Sale events",
+  ...SETTINGS.map(({ link }) => `link ${link}`),
 ];
 
 /** The stops of the Tab key on pages of the small store, in their order. */
