@@ -56,11 +56,13 @@ export async function exportAsArchive(request: Omit<ExportRequest, "signal">): P
 
 /** One file is read at a time: they share a connection. */
 function addFiles(zip: ZipFile, body: Readable, files: readonly ExportedFile[], mtime: Date): void {
+  let current: Readable | null = null;
+  finished(body, () => current?.destroy());
   for (const { name, text } of files) {
     zip.addReadStreamLazy(name, { mtime, mode: FILE_MODE }, (read) => {
       const source = Readable.from(text, { objectMode: false });
       source.on("error", (error) => body.destroy(error));
-      finished(body, () => source.destroy());
+      current = source;
       read(null, source);
     });
   }

@@ -78,7 +78,7 @@ export async function importExport(service: TestService, folder: string): Promis
   return tenant;
 }
 
-const REQUESTS_AT_ONCE = 8;
+const REQUESTS_AT_ONCE = 2;
 
 export type Asked = { path: string; params: Record<string, string> };
 
