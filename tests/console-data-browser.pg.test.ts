@@ -31,10 +31,9 @@ before(async () => {
   service = await startTestService();
   tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);
-  await service.database.query(
-    "update order_document set document = '{\"lines\": []}' where shop_key = $1",
-    [tenant.shopKey],
-  );
+  await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
+    tenant.shopKey,
+  ]);
   home = `http://localhost:${new URL(service.address).port}`;
 });
 after(async () => {

@@ -71,7 +71,7 @@ test("serving stops at once on every server, and taking it back restores everyth
   // Answers that both servers remember are no way around it.
   assert.deepEqual(await statusesOf(service.call, tenant), ALL(200));
   assert.deepEqual(await statusesOf(other.call, tenant), ALL(200));
-  const before = await countRowsByTable(service.database, tenant.shopKey);
+  const rowsBefore = await countRowsByTable(service.database, tenant.shopKey);
 
   const response = await post(cookie, tenant, "/settings/data/erase", { domain: tenant.shopDomain });
   assert.deepEqual(
@@ -92,7 +92,12 @@ test("serving stops at once on every server, and taking it back restores everyth
     assert.match(page.text, /going to be erased/u);
     assert.ok(page.text.includes(`href="/w/${tenant.shopDomain}/settings/data"`));
   }
-  const file = await getPage(service, cookie, tenant, "/export/report.csv?start_month=2025-01&end_month=2026-03");
+  const file = await getPage(
+    service,
+    cookie,
+    tenant,
+    "/export/report.csv?start_month=2025-01&end_month=2026-03",
+  );
   assert.equal(file.status, 409);
   for (const { path } of SETTINGS.filter((each) => !each.path.includes(":"))) {
     const page = await getPage(service, cookie, tenant, path);
@@ -106,8 +111,8 @@ test("serving stops at once on every server, and taking it back restores everyth
   }
   const since = await countRowsByTable(service.database, tenant.shopKey);
   assert.deepEqual(since, {
-    ...before,
-    audit_event: (before["audit_event"] ?? 0) + 2,
+    ...rowsBefore,
+    audit_event: (rowsBefore["audit_event"] ?? 0) + 2,
     daily_usage: since["daily_usage"],
   });
 });
@@ -151,7 +156,10 @@ test("asked for twice or taken back twice is refused with one sentence", async (
   const workspace = await requireWorkspace(database, tenant.shopDomain);
   const { erase_after: moment } = await askToErase(database, OPERATOR, workspace, request);
   assert.equal(moment.toISOString(), "2026-11-29T12:00:00.000Z");
-  await assert.rejects(askToErase(database, OPERATOR, workspace, request), /is already going to be erased\./u);
+  await assert.rejects(
+    askToErase(database, OPERATOR, workspace, request),
+    /is already going to be erased\./u,
+  );
   const erasing = await requireWorkspace(database, tenant.shopDomain);
   await takeBackErasure(database, OPERATOR, erasing);
   await assert.rejects(takeBackErasure(database, OPERATOR, erasing), /there is nothing to take back\./u);
@@ -194,7 +202,9 @@ test("no run begins and no folder is imported until it is taken back", async () 
   await ask();
   assert.equal(await isDue(), false);
   assert.equal(await startDueRun(database, place), null);
-  await service.database.query("update data_source set sealed_credentials = null where shop_key = $1", [shopKey]);
+  await service.database.query("update data_source set sealed_credentials = null where shop_key = $1", [
+    shopKey,
+  ]);
   const files = {
     "order_lines.csv": csv("order_id,line_id,ordered_at,units", "o1,l1,2025-01-05T10:00:00Z,3"),
   };
@@ -251,7 +261,7 @@ test("an erasure that is cut off leaves all of the workspace, and the next upkee
   const { tenant } = await ownedTenant();
   const workspace = await requireWorkspace(database, tenant.shopDomain);
   await askToErase(database, OPERATOR, workspace, { typedDomain: tenant.shopDomain, now: new Date(0) });
-  const before = await countRowsByTable(service.database, tenant.shopKey);
+  const rowsBefore = await countRowsByTable(service.database, tenant.shopKey);
   // The members go last: whoever holds them keeps the erasure before its commit.
   const holder = await service.database.connect();
   await holder.query("begin");
@@ -268,7 +278,7 @@ test("an erasure that is cut off leaves all of the workspace, and the next upkee
   await cut;
   await holder.query("rollback");
   holder.release();
-  assert.deepEqual(await countRowsByTable(service.database, tenant.shopKey), before);
+  assert.deepEqual(await countRowsByTable(service.database, tenant.shopKey), rowsBefore);
   await eraseDue(database, new Date(), silent);
   const left = await countRowsByTable(service.database, tenant.shopKey);
   assert.ok(Object.values(left).every((rows) => rows === 0));

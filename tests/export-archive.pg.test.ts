@@ -26,10 +26,9 @@ before(async () => {
   service = await startTestService();
   tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);
-  await service.database.query(
-    "update order_document set document = '{\"lines\": []}' where shop_key = $1",
-    [tenant.shopKey],
-  );
+  await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
+    tenant.shopKey,
+  ]);
   // More than buffers on the way hold, and nothing that is the smaller for being compressed.
   await service.database.query(
     `insert into order_document (shop_key, order_id, document)
@@ -129,7 +128,10 @@ test("the archive has all files under fixed names, and holds no secret", async (
     [settings["shop_domain"], settings["currency_code"], "shop_key" in settings],
     [tenant.shopDomain, "EUR", false],
   );
-  assert.deepEqual((settings["tokens"] as { name: string }[]).map(({ name }) => name), ["reporting"]);
+  assert.deepEqual(
+    (settings["tokens"] as { name: string }[]).map(({ name }) => name),
+    ["reporting"],
+  );
   const members = JSON.parse(String(files["members.json"])) as { name: string; role: string }[];
   assert.ok(members.some(({ name, role }) => name === 'Owner "of" <b>' && role === "owner"));
   const audit = JSON.parse(String(files["audit.json"])) as { action: string; actor_name: string | null }[];
@@ -164,7 +166,10 @@ test("no more is read than is taken, by one export at a time on all servers", as
   for (const address of [service.address, other.address]) {
     const second = await openDownload(address);
     assert.equal(second.statusCode, 409);
-    assert.match(String(await bytesOf(second)), /is being exported already\. Try again when that has ended\./u);
+    assert.match(
+      String(await bytesOf(second)),
+      /is being exported already\. Try again when that has ended\./u,
+    );
   }
   const files = readZip(await bytesOf(slow));
   assert.deepEqual(Object.keys(files), FILES);

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
+import { OPERATOR } from "../src/control/actor.ts";
+import { writeDemoStore } from "../src/demo/demo-store.ts";
+import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { readGoldenStores } from "./golden/golden.ts";
 import { withAnomalies } from "./oracle/pieces.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import { requestsFor } from "./oracle/requests.ts";
 import type { StoreFiles } from "./oracle/store.ts";
-import { startConsoleDemo } from "./support/console-demo.ts";
 import { assertSameAnswers, filesOf, importExport, requestsOf, withExport } from "./support/export-move.ts";
 import type { Asked } from "./support/export-move.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
@@ -26,11 +30,11 @@ before(async () => {
 after(() => service.stop());
 
 /** Moves a workspace, and asks both the same. */
-async function assertMoves(on: TestService, tenant: Tenant, asked: readonly Asked[]): Promise<void> {
-  const { database } = on.installation;
+async function assertMoves(tenant: Tenant, asked: readonly Asked[]): Promise<void> {
+  const { database } = service.installation;
   await withExport(database, tenant.shopDomain, async (folder) => {
-    const moved = await importExport(on, folder);
-    await assertSameAnswers(on, [tenant, moved], asked);
+    const moved = await importExport(service, folder);
+    await assertSameAnswers(service, [tenant, moved], asked);
     const again = await withExport(database, moved.shopDomain, (second) => filesOf(join(second, "store")));
     assert.deepEqual(again, await filesOf(join(folder, "store")));
   });
@@ -44,7 +48,7 @@ test("every golden store", async () => {
     const tenant = await createStoreTenant(service, workspace);
     await importStore(service, tenant, { currencyCode: workspace.currency_code, asOf, files });
     const asked = requests.map(({ path, params }) => ({ path, params: textParams(params) }));
-    await assertMoves(service, tenant, asked);
+    await assertMoves(tenant, asked);
   }
 });
 
@@ -62,23 +66,33 @@ test("random stores, with what a source may state but a folder written by hand m
         path,
         params: textParams(params),
       }));
-      await assertMoves(service, tenant, asked);
+      await assertMoves(tenant, asked);
     }),
     { seed, numRuns: 4, interruptAfterTimeLimit: 30_000, markInterruptAsFailure: false },
   );
 });
 
-test("the demo store, all endpoints, lists and entities", async () => {
-  const { service: own, demo, stop } = await startConsoleDemo();
+test("a demo store, all endpoints, lists and entities", async () => {
+  const tenant = await createStoreTenant(service, SETTINGS);
+  const folder = await mkdtemp(join(tmpdir(), "returns-demo-"));
   try {
-    await own.database.query("update plan set daily_quota = null");
-    const asked = await requestsOf(own, { token: demo.token.token });
-    assert.ok(asked.length > 100);
-    const tenant = { shopDomain: demo.domain, token: demo.token.token } as Tenant;
-    await assertMoves(own, tenant, asked);
+    await writeDemoStore({ folder, today: "2026-11-21", orders: 4000, months: 14 });
+    await importFolder({
+      database: service.installation.database,
+      actor: OPERATOR,
+      shopKey: tenant.shopKey,
+      currencyCode: SETTINGS.currency_code,
+      folder,
+      asOf: new Date("2026-11-21T06:00:00Z"),
+      now: new Date("2026-11-21T06:00:00Z"),
+      skipInvalid: false,
+    });
   } finally {
-    await stop();
+    await rm(folder, { recursive: true, force: true });
   }
+  const asked = await requestsOf(service, tenant);
+  assert.ok(asked.length > 100);
+  await assertMoves(tenant, asked);
 });
 
 const SETTINGS = {
@@ -199,7 +213,7 @@ test("deleted rows, used variants, labels of all sorts, partial refunds, SKUs wi
     path: "/api/v1/report",
     params: { start_month: "2026-01", end_month: "2026-05", include_incomplete: "true", saleEvent },
   }));
-  await assertMoves(service, tenant, [...asked, ...ofEvents]);
+  await assertMoves(tenant, [...asked, ...ofEvents]);
   await withExport(service.installation.database, tenant.shopDomain, async (folder) => {
     const files = await filesOf(join(folder, "store"));
     assert.match(files["refunds.csv"] ?? "", /^f3,o3,.*,true\r$/mu);

@@ -114,7 +114,11 @@ for (const { seed, currencyCode } of [
         [shopKey],
       );
       await shop.database.transaction(async (connection) => {
-        await redactOrders(connection, shopKey, redacted.map((row) => row.order_id));
+        await redactOrders(
+          connection,
+          shopKey,
+          redacted.map((row) => row.order_id),
+        );
         await rebuildWorkspace(connection, shopKey);
       });
       await withExport(shop.database, domainOf(shopKey), async (folder) => {

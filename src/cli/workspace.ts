@@ -67,7 +67,10 @@ export const WORKSPACE: CommandGroup = {
     {
       name: "export",
       summary: "Export everything of a workspace into a folder; another installation imports its store.",
-      arguments: { "<domain>": "the workspace's domain", "<folder>": "a folder that does not exist yet, or an empty one" },
+      arguments: {
+        "<domain>": "the workspace's domain",
+        "<folder>": "a folder that does not exist yet, or an empty one",
+      },
       examples: ["./returns workspace export shop.example ./shop.example"],
       run: async (session: CommandSession, domain: string, folder: string) => {
         const { database, terminal, interruption } = session;
@@ -81,7 +84,10 @@ export const WORKSPACE: CommandGroup = {
           folder: resolve(folder),
           onFile: (name) => terminal.showStatus(`Writing ${name}…`),
         });
-        terminal.print(exported, `The workspace ${exported.shop_domain} is exported to ${exported.folder}.\n`);
+        terminal.print(
+          exported,
+          `The workspace ${exported.shop_domain} is exported to ${exported.folder}.\n`,
+        );
         terminal.hint("Its README.txt says how another installation imports it.");
       },
     },
@@ -93,9 +99,13 @@ export const WORKSPACE: CommandGroup = {
       examples: ["./returns workspace erase shop.example"],
       run: async ({ database, terminal, confirm }: CommandSession, domain: string) => {
         const workspace = await requireWorkspace(database, domain);
-        await confirm(`Nothing of ${workspace.shop_domain} is served from now on. Erase it in ${ERASE_DAYS} days?`);
+        await confirm(
+          `Nothing of ${workspace.shop_domain} is served from now on. Erase it in ${ERASE_DAYS} days?`,
+        );
         const typedDomain = workspace.shop_domain;
-        terminal.printFields(await askToErase(database, OPERATOR, workspace, { typedDomain, now: new Date() }));
+        terminal.printFields(
+          await askToErase(database, OPERATOR, workspace, { typedDomain, now: new Date() }),
+        );
       },
     },
     {

@@ -58,9 +58,9 @@ export async function exportAsArchive(request: Omit<ExportRequest, "signal">): P
 function addFiles(zip: ZipFile, body: Readable, files: readonly ExportedFile[], mtime: Date): void {
   let current: Readable | null = null;
   finished(body, () => current?.destroy());
-  for (const { name, text } of files) {
+  for (const { name, content } of files) {
     zip.addReadStreamLazy(name, { mtime, mode: FILE_MODE }, (read) => {
-      const source = Readable.from(text, { objectMode: false });
+      const source = Readable.from(content, { objectMode: false });
       source.on("error", (error) => body.destroy(error));
       current = source;
       read(null, source);

@@ -27,9 +27,11 @@ export async function exportIntoFolder(
     await exportWorkspace(request, async (files) => {
       await mkdir(partial, { mode: 0o700 });
       await mkdir(join(partial, STORE_FOLDER), { mode: 0o700 });
-      for (const { name, text } of files) {
+      for (const { name, content } of files) {
         onFile(name);
-        await pipeline(text, createWriteStream(join(partial, name), { mode: 0o600, flush: true }), { signal });
+        await pipeline(content, createWriteStream(join(partial, name), { mode: 0o600, flush: true }), {
+          signal,
+        });
         names.push(name);
       }
     });

@@ -22,14 +22,14 @@ export function describingFiles(
 ): readonly ExportedFile[] {
   const { shop_key: shopKey } = workspace;
   return [
-    { name: "README.txt", text: once(() => Promise.resolve(readme(workspace, now))) },
-    { name: "settings.json", text: once(async () => jsonText(await settings(connection, workspace, now))) },
+    { name: "README.txt", content: once(() => Promise.resolve(readme(workspace, now))) },
+    { name: "settings.json", content: once(async () => jsonText(await settings(connection, workspace, now))) },
     {
       name: "members.json",
-      text: once(async () => jsonText(await listExportedMembers(connection, shopKey))),
+      content: once(async () => jsonText(await listExportedMembers(connection, shopKey))),
     },
-    { name: "audit.json", text: jsonList(() => openExportedAudit(connection, shopKey)) },
-    { name: "alerts.json", text: jsonList(() => openExportedAlerts(connection, shopKey)) },
+    { name: "audit.json", content: jsonList(() => openExportedAudit(connection, shopKey)) },
+    { name: "alerts.json", content: jsonList(() => openExportedAlerts(connection, shopKey)) },
   ];
 }
 

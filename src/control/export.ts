@@ -45,7 +45,7 @@ export async function exportWorkspace(
     );
     const found = await requireWorkspace(connection, shopDomain);
     const store = await exportStore(connection, { shopKey, currencyCode: found.currency_code });
-    const inFolder = store.map(({ name, text }) => ({ name: `${STORE_FOLDER}/${name}`, text }));
+    const inFolder = store.map(({ name, content }) => ({ name: `${STORE_FOLDER}/${name}`, content }));
     await use([...describingFiles(connection, found, now), ...inFolder]);
   }, signal);
 }

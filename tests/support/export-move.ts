@@ -122,7 +122,7 @@ function variantsOf(endpoint: Endpoint, selector: Record<string, string>): Asked
   };
   const listed = parameters
     .filter(([name, schema]) => schema.enum !== undefined && name !== "product_group_type")
-    .flatMap(([name, schema]) => (schema.enum ?? []).map((value) => ({ [name]: String(value) })));
+    .flatMap(([name, schema]) => (schema.enum ?? []).map((value) => ({ [name]: value })));
   return [{}, ...listed].map((params) => ({ path: endpoint.path, params: { ...widest, ...params } }));
 }
 

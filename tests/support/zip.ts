@@ -21,8 +21,7 @@ export function readZip(archive: Buffer): Record<string, Buffer> {
     );
     const name = archive.toString("utf8", at + ENTRY_BYTES, at + ENTRY_BYTES + nameBytes);
     const local = archive.readUInt32LE(at + 42);
-    const start =
-      local + LOCAL_BYTES + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
+    const start = local + LOCAL_BYTES + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
     const content = inflateRawSync(archive.subarray(start, start + size));
     assert.equal(crc32(content), checksum, name);
     files[name] = content;

@@ -27,7 +27,7 @@ import type { Cell } from "./export-rows.ts";
 import type { FileName } from "./file-formats.ts";
 
 /** A file of an export; its text is read once, before that of the next file. */
-export type ExportedFile = { name: string; text: AsyncIterable<string> };
+export type ExportedFile = { name: string; content: AsyncIterable<string> };
 
 /**
  * The store of a workspace as the files of an import folder, from a snapshot that lasts as long as they are read. Memory
@@ -45,19 +45,37 @@ export async function exportStore(
     );
   const labelSources = await countLabelSources(connection, shopKey);
   const files: (readonly [FileName, AsyncIterable<Cell[][]>])[] = [
-    ["products", rowsOf(() => openExportedProducts(connection, shopKey), (row) => [productCells(row)])],
-    ["variants", rowsOf(() => openExportedVariants(connection, shopKey), (row) => [variantCells(row, money)])],
+    [
+      "products",
+      rowsOf(
+        () => openExportedProducts(connection, shopKey),
+        (row) => [productCells(row)],
+      ),
+    ],
+    [
+      "variants",
+      rowsOf(
+        () => openExportedVariants(connection, shopKey),
+        (row) => [variantCells(row, money)],
+      ),
+    ],
     ["order_lines", orders((document) => lineCells(document, money))],
     ["returns", orders(returnCells)],
     ["refunds", orders((document) => refundCells(document, money))],
-    ["sale_events", rowsOf(() => openExportedSaleEvents(connection, shopKey), (row) => [saleEventCells(row)])],
+    [
+      "sale_events",
+      rowsOf(
+        () => openExportedSaleEvents(connection, shopKey),
+        (row) => [saleEventCells(row)],
+      ),
+    ],
   ];
   // The file makes a label source, also without a row (M10).
   if (labelSources > 0) {
     const cellsOf = (row: Parameters<typeof labelCells>[0]) => [labelCells(row, labelSources > 1)];
     files.push(["return_labels", rowsOf(() => openExportedLabels(connection, shopKey), cellsOf)]);
   }
-  return files.map(([name, rows]) => ({ name: `${name}.csv`, text: csvText(EXPORT_COLUMNS[name], rows) }));
+  return files.map(([name, rows]) => ({ name: `${name}.csv`, content: csvText(EXPORT_COLUMNS[name], rows) }));
 }
 
 /** The rows of a file, a fetch of the cursor at a time. */
@@ -69,7 +87,10 @@ async function* rowsOf<Row extends object>(
   for (let rows = await next(); rows.length > 0; rows = await next()) yield rows.flatMap(cellsOf);
 }
 
-async function* csvText(columns: readonly string[], portions: AsyncIterable<Cell[][]>): AsyncGenerator<string> {
+async function* csvText(
+  columns: readonly string[],
+  portions: AsyncIterable<Cell[][]>,
+): AsyncGenerator<string> {
   yield csvOf([[...columns]]);
   for await (const rows of portions) if (rows.length > 0) yield csvOf(rows);
 }
