@@ -23,7 +23,10 @@ export function describingFiles(
   const { shop_key: shopKey } = workspace;
   return [
     { name: "README.txt", content: once(() => Promise.resolve(readme(workspace, now))) },
-    { name: "settings.json", content: once(async () => jsonText(await settings(connection, workspace, now))) },
+    {
+      name: "settings.json",
+      content: once(async () => jsonText(await settings(connection, workspace, now))),
+    },
     {
       name: "members.json",
       content: once(async () => jsonText(await listExportedMembers(connection, shopKey))),
