@@ -24,6 +24,7 @@ import { connectActions, sourceConnect } from "./settings/source-connect.ts";
 import { sourceProgress } from "./settings/source-progress.ts";
 import { source, sourceActions } from "./settings/source.ts";
 import { sources } from "./settings/sources.ts";
+import { data, dataActions } from "./settings/data.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -62,6 +63,7 @@ export const SETTINGS_PAGES: readonly Page[] = [
   importPage,
   watchlist,
   saleEventSettings,
+  data,
   notices,
   audit,
 ];
@@ -85,6 +87,7 @@ export const ACTIONS: readonly Action[] = [
   ...connectActions,
   ...watchlistActions,
   ...saleEventActions,
+  ...dataActions,
   ...noticesActions,
   ...auditActions,
 ];

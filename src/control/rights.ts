@@ -56,6 +56,8 @@ export const RIGHTS = {
   "plan.withdraw": { least: "owner", needsProof: false },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },
+  // Takes an erasure back, which destroys nothing.
+  "workspace.keep": { least: "owner", needsProof: false },
   "workspace.create": { least: "operator", needsProof: false },
   "workspace.set": { least: "operator", needsProof: false },
   "workspace.delete": { least: "operator", needsProof: false },
