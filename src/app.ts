@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
 import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
+import { startUsageWriter } from "./admission/usage-writer.ts";
 import { publicConsole } from "./control/console-address.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
@@ -15,7 +16,7 @@ import type { Metrics } from "./operations.ts";
 import { createConnectors } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import type { DatabasePool } from "./store/database.ts";
-import { createPlatformSurfaces } from "./platform-surfaces.ts";
+import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations } from "./request-path.ts";
 import { startWorker } from "./worker/worker.ts";
 import type { Worker } from "./worker/worker.ts";
@@ -41,7 +42,9 @@ export async function startService(
   for (const name of ["admission", "reading", "taking", "console"] as const)
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
-  const gate = createGate(config, installation.keys, databases, metrics);
+  const usage = startUsageWriter({ database: databases.taking, log: logger });
+  const counters = { metrics, countUsage: usage.count };
+  const gate = createGate(config, installation.keys, databases, counters);
   const operations = createOperations(config, gate, installation.keys);
   const docs = createDocs(config);
   const server = createServer({
@@ -74,6 +77,7 @@ export async function startService(
       forOperators.drain();
       await new Promise((done) => setTimeout(done, config.drainSeconds * 1000));
       await server.close();
+      await usage.stop();
       await operators?.close();
       await databases.close();
     },
@@ -93,7 +97,7 @@ async function createConsoleSurfaces(
     operations,
     admitMember: createAdmitMember({ database }),
     identity: createIdentity(database, now),
-    control: { database, keys },
+    control: { database, keys, connecting: { publicUrl: config.publicUrl, app: appOf(config) } },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
   });

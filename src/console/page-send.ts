@@ -12,7 +12,6 @@ import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
 import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.ts";
-import type { ConsoleSite } from "./request-rules.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -30,7 +29,7 @@ export type PageSender = {
   view(exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown): Promise<FastifyReply>;
 };
 
-export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSender {
+export function createPageSender(done: DoneCookie): PageSender {
   const framed = (exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown) => {
     const sentence = done.read(exchange.request.headers.cookie);
     if (sentence !== null) exchange.reply.header("Set-Cookie", done.clear);
@@ -39,6 +38,7 @@ export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSende
       scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
       workspace: workspaceOf(member, page),
+      isRunning: shown.isRunning,
       done: sentence,
       above: null,
       body: shown.body,
@@ -54,7 +54,7 @@ export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSende
       const { request, reply } = exchange;
       const shown = await viewOf(page, call);
       reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
-      const origin = site.publicOrigin ?? `http://${request.headers.host}`;
+      const { origin } = call;
       const markup = layout({
         ...framed(exchange, page, member, shown),
         above: asOf(call.answers(), member),

@@ -11,6 +11,7 @@ const KEPT_BY_CLEARING = [
   "plan_request",
   "redacted_order",
   "shop_directory",
+  "usage_detail",
 ];
 
 const eraseTables = command<[shopKey: number], Connection>(
