@@ -8,6 +8,7 @@ import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
 import { isFreshProof } from "../identity/session.ts";
+import { findWatched } from "../control/watchlist.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { ApiAnswer } from "./figure.ts";
 import type { ConsoleSite } from "./request-rules.ts";
@@ -65,6 +66,7 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
       const row = await requireWorkspace(control.database, workspace.shopDomain);
       return { ...control, actor, workspace: row, admitted: workspace, now: now() };
     },
+    watched: () => findWatched(control.database, workspace),
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,
     answers: () => answers.filter((answer) => answer !== null),

@@ -5,6 +5,7 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
 import type { Acting } from "../control/acting.ts";
 import type { Refusal } from "../control/refusal.ts";
+import type { IsWatched } from "../control/watchlist.ts";
 import type { RightName } from "../control/rights.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
@@ -55,6 +56,8 @@ export type PageCall = {
   refusedForm: RefusedForm | null;
   /** What the use cases of `control` work with: the workspace and the member as the actor. */
   acting: () => Promise<Acting>;
+  /** What the workspace watches, in one statement. */
+  watched: () => Promise<IsWatched>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href: (path: string, parameters?: Parameters) => string;
   /**

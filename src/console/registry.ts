@@ -14,6 +14,12 @@ import { member, memberActions } from "./settings/member.ts";
 import { members, membersActions } from "./settings/members.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
 import { settingsOverview } from "./settings/overview.ts";
+import { newToken, tokenCreate } from "./settings/token-new.ts";
+import { tokenActions, tokenPage } from "./settings/token.ts";
+import { tokens } from "./settings/tokens.ts";
+import { usage } from "./settings/usage.ts";
+import { plan, planActions } from "./settings/plan.ts";
+import { saleEventActions, saleEventSettings } from "./settings/sale-events.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -39,9 +45,15 @@ export const SETTINGS_PAGES: readonly Page[] = [
   windows,
   imports,
   importPage,
-  watchlist,
+  tokens,
+  newToken,
+  tokenPage,
+  usage,
+  plan,
   members,
   member,
+  watchlist,
+  saleEventSettings,
   notices,
   audit,
 ];
@@ -55,9 +67,13 @@ export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 export const ACTIONS: readonly Action[] = [
   ...windowsActions,
   ...importActions,
-  ...watchlistActions,
+  tokenCreate,
+  ...tokenActions,
+  ...planActions,
   ...membersActions,
   ...memberActions,
+  ...watchlistActions,
+  ...saleEventActions,
   ...noticesActions,
   ...auditActions,
 ];

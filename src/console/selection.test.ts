@@ -28,6 +28,7 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   path: {},
   refusedForm: null,
   acting: () => assert.fail("nothing is done"),
+  watched: () => assert.fail("nothing is read"),
   href: (path, parameters) => addressOf("a.example", path, parameters),
   read: () => assert.fail("nothing is read"),
 });
