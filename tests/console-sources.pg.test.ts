@@ -140,7 +140,7 @@ test("a token connects the shop, its run is asked for, and the next page says wh
     /PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes/u,
   );
   assert.match(words, /No worker is running, so nothing is read\./u);
-  assert.match(words, /Everything: waiting for its turn/u);
+  assert.match(words, /Waiting to read everything/u);
   const [event, ...more] = await auditOf(tenant);
   assert.equal(event?.action, "source.connect");
   assert.equal(event.detail["familyTagPrefix"], "family:");
@@ -362,7 +362,7 @@ test("progress shows where a run is, why it waits, and at its end what came of i
   ]);
   const at = `${SOURCES}/shopify/progress`;
   const running = (await page(at)).text;
-  assert.match(wordsOf(running), /Everything: orders .* 1,200 of 5,000/u);
+  assert.match(wordsOf(running), /Reading everything: orders .* 1,200 of 5,000/u);
   assert.match(running, /<noscript><meta http-equiv="refresh" content="5" ?\/?><\/noscript>/u);
   await service.database.query(
     `update sync_run set status = 'failed', error = 'It answered 503.', finished_at = now() where run_id = $1`,
