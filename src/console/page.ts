@@ -5,6 +5,7 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
 import type { Acting } from "../control/acting.ts";
 import type { Refusal } from "../control/refusal.ts";
+import type { IsWatched } from "../control/watchlist.ts";
 import type { RightName } from "../control/rights.ts";
 import type { Setup } from "../control/setup.ts";
 import type { Role } from "../contract/role.ts";
@@ -35,6 +36,8 @@ export type RefusedForm = { action: string; values: URLSearchParams; refusal: Re
 /** What a page is given. */
 export type PageCall = {
   shopDomain: string;
+  /** Where this service lies for whoever looks at the page, such as https://returns.example. */
+  origin: string;
   currencyCode: string;
   /** The workspace's usual return window. */
   primaryWindowDays: number;
@@ -54,6 +57,8 @@ export type PageCall = {
   refusedForm: RefusedForm | null;
   /** What the use cases of `control` work with: the workspace and the member as the actor. */
   acting: () => Promise<Acting>;
+  /** What the workspace watches, in one statement. */
+  watched: () => Promise<IsWatched>;
   /**
    * What is left to set up, one statement; null = nothing, or the list is hidden, or the member may do none of it: then
    * nothing is asked.

@@ -117,7 +117,10 @@ async function show(
 ): Promise<FastifyReply> {
   const { request, reply, person, status, refusedForm } = shown;
   const memberships = await identity.workspacesOf(person.userId);
-  const body = welcome({ memberships, isOperator: person.isOperator }, { refusedForm, href: () => PATH });
+  const body = welcome(
+    { memberships, isOperator: person.isOperator },
+    { refusedForm, problems: [], href: () => PATH },
+  );
   const frame = { scripts: [], userName: person.name, workspace: null };
   return sendHtml(request, reply, status, stateMarkup(reply, { status, title: "Welcome", body }, frame));
 }

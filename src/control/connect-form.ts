@@ -1,6 +1,7 @@
 import type { App } from "../sync/connectors/shopify/install/token-endpoint.ts";
 import { isShopHost } from "../sync/connectors/shopify/api/hosts.ts";
 import type { Source } from "../sync/connector.ts";
+import type { Database } from "../store/database.ts";
 import type { Acting } from "./acting.ts";
 import { connectSource, isKey } from "./connect.ts";
 import type { Connected } from "./connect.ts";
@@ -11,6 +12,11 @@ import type { PlaceRequest } from "./connect-place.ts";
 import { publicConsole } from "./console-address.ts";
 import { invalid } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
+
+/** A member who connects a source. */
+type ConnectingMember = Pick<Acting, "keys" | "connecting" | "actor" | "workspace" | "now"> & {
+  database: Database;
+};
 
 /** What connecting needs of the installation; `app` null = it has none that shops approve. */
 export type Connecting = { publicUrl: string | null; app: App | null };
@@ -37,7 +43,11 @@ export function hasApproval({ publicUrl, app }: Connecting): boolean {
 }
 
 /** Connects a source with its key. Throws a `Refusal` that repeats nothing of what was filled in as a secret. */
-export async function connectByForm(acting: Acting, source: Source, form: ConnectForm): Promise<Connected> {
+export async function connectByForm(
+  acting: ConnectingMember,
+  source: Source,
+  form: ConnectForm,
+): Promise<Connected> {
   requireRight(acting.actor, "source.connect");
   const place = readFormPlace(acting, source, form);
   const { key, otherSecrets } = source;
@@ -55,7 +65,11 @@ export async function connectByForm(acting: Acting, source: Source, form: Connec
 }
 
 /** The address at which whoever may install apps in the shop approves the connection; it ends on a page of the console. */
-export async function linkByForm(acting: Acting, source: Source, form: ConnectForm): Promise<string> {
+export async function linkByForm(
+  acting: ConnectingMember,
+  source: Source,
+  form: ConnectForm,
+): Promise<string> {
   requireRight(acting.actor, "source.link");
   readFormPlace(acting, source, form);
   const { settings } = form;
@@ -63,7 +77,7 @@ export async function linkByForm(acting: Acting, source: Source, form: ConnectFo
   return createInstallationLink(environmentOf(acting), acting.actor, acting.workspace, request);
 }
 
-function readFormPlace({ connecting }: Acting, source: Source, form: ConnectForm) {
+function readFormPlace({ connecting }: ConnectingMember, source: Source, form: ConnectForm) {
   const { shop, address } = placeRequest(form);
   // What is pasted into the wrong field may be a secret, so that it is not repeated.
   if (source.address === null && (shop === undefined || !isShopHost(shop))) {
@@ -86,6 +100,6 @@ function requireKey(title: string, given: string): string {
   throw invalid(`The ${title} must be one word of letters, digits and signs.`);
 }
 
-function environmentOf({ database, keys, connecting }: Acting): OAuthEnvironment {
+function environmentOf({ database, keys, connecting }: ConnectingMember): OAuthEnvironment {
   return { database, sealingKey: keys.sealingKey, ...connecting, now: () => new Date() };
 }

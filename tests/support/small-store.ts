@@ -14,6 +14,7 @@ import {
   LABEL_MINOR,
   LAG_DAYS,
 } from "./small-store-plan.ts";
+import { uploadRows } from "./small-store-upload.ts";
 import { insertRows } from "./tenants.ts";
 
 /**
@@ -262,6 +263,9 @@ function controlRows() {
     webhook_delivery: [{ source: "labels", webhook_id: "delivery", topic: "refunds/create" }],
     redacted_order: [{ order_id: "redacted order" }],
     daily_usage: [{ day: "2026-01-01", requests: 0 }],
+    plan_request: [
+      { plan_key: "scale", reason: "We need the CSV.", asked_by: "owner", asked_at: "2026-06-30T12:00:00Z" },
+    ],
     dirty_cohort: [{ cohort_month: "2020-01-01" }],
     watchlist_entry: [{ entity_kind: "sku", entity_key: "JACKET-M" }],
     warning_episode: [
@@ -273,6 +277,7 @@ function controlRows() {
         is_announced: true,
       },
     ],
+    ...uploadRows(),
     audit_event: [{ audit_id: crypto.randomUUID(), actor: "owner", action: "import", detail: {} }],
     sale_event: [
       { slug: "summer", label: "Summer sale", starts_on: "2025-06-01", ends_on: "2025-06-10", skus: null },

@@ -1,9 +1,10 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { PageCall, Parameters } from "../page.ts";
+import { wrongOf } from "./field-errors.ts";
 
 /** What a form has to know of the page that it stands on. */
-export type FormPlace = Pick<PageCall, "refusedForm" | "href">;
+export type FormPlace = Pick<PageCall, "refusedForm" | "href" | "problems">;
 
 /** What every field has; `value` is what stands in it unless a refused form held another. */
 type Labelled = {
@@ -45,7 +46,7 @@ export function refusal({ refusedForm, href }: FormPlace, action: string): Html 
   </p>`;
 }
 
-/** What a refused form held under a name, else `value`. A password is not shown again. */
+/** What a refused form held under a name, else `value`. */
 export function filledIn({ refusedForm }: FormPlace, action: string, name: string, value = ""): string {
   return refusedForm?.action === action ? (refusedForm.values.get(name) ?? "") : value;
 }
@@ -61,25 +62,31 @@ export function actionForm({ href }: FormPlace, form: ActionForm, fields: readon
   </form>`;
 }
 
-/** One field of the form of an action. */
+/** One field of the form of an action. A password is not shown again; what a query was refused for stands beside its field. */
 export function textField(call: FormPlace, action: string, field: Field): Html {
   const { name, type = "text", isRequired = true } = field;
   const id = idOf(action, name);
   const value = type === "password" ? "" : filledIn(call, action, name, field.value);
+  const wrong = wrongOf(call, name);
+  const isShown = value === "" || (SHOWN_BY[type] ?? /^/u).test(value);
   return labelled(
     id,
-    field,
+    { ...field, wrong },
     html`<input
       id="${id}"
       name="${name}"
-      type="${type}"
+      type="${isShown ? type : "text"}"
       value="${value}"
       autocomplete="off"
       ${isRequired && html` required=""`}
-      ${field.hint !== undefined && html` aria-describedby="${id}-hint"`}
+      ${wrong !== null && html` aria-invalid="true"`}
+      ${(wrong !== null || field.hint !== undefined) && html` aria-describedby="${id}-hint"`}
     />`,
   );
 }
+
+/** Any other value would be left out of such a field. */
+const SHOWN_BY: Readonly<Record<string, RegExp>> = { number: /^\d+$/u, date: /^\d{4}-\d{2}-\d{2}$/u };
 
 export function selectField(call: FormPlace, action: string, field: SelectField): Html {
   const { name, options } = field;
@@ -109,10 +116,15 @@ export function areaField(call: FormPlace, action: string, field: AreaField): Ht
   );
 }
 
-function labelled(id: string, { label, hint }: Labelled, control: Html): Html {
+function labelled(
+  id: string,
+  { label, hint, wrong = null }: Labelled & { wrong?: string | null },
+  control: Html,
+): Html {
   return html`<p class="field">
     <label for="${id}">${label}</label>
-    ${control} ${hint !== undefined && html`<small id="${id}-hint">${hint}</small>`}
+    ${control}
+    ${(wrong ?? hint) !== undefined && html`<small id="${id}-hint" ${wrong !== null && html` class="wrong"`}>${wrong ?? hint}</small>`}
   </p>`;
 }
 
