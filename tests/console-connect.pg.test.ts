@@ -171,4 +171,3 @@ test("where others reach the console, nobody sends the service to an address of 
     await assert.rejects(connectByForm(acting, source, form), /The address cannot be chosen here/u);
   }
 });
-
