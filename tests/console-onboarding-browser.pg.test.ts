@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
@@ -36,9 +39,14 @@ async function makeWorkspace({ page, click }: Newcomer, way: string): Promise<vo
   await click(page.getByRole("button", { name: way }));
 }
 
-/** The run's progress is followed without a click, until the overview has its first chart. */
-async function watchUntilChart({ page }: Newcomer): Promise<void> {
-  await page.getByRole("heading", { name: "Reading Shopify" }).waitFor();
+/** The run's progress is followed without a click. */
+async function watchUntilChart(newcomer: Newcomer): Promise<void> {
+  await newcomer.page.getByRole("heading", { name: "Reading Shopify" }).waitFor();
+  await seeChart(newcomer);
+}
+
+/** The first chart of the overview, with a rate of the shop's own. */
+async function seeChart({ page }: Newcomer): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await page.locator("figure.chart").first().waitFor();
   const rate = await page.locator(`data[data-from="report/summary/return_rate"]`).getAttribute("value");
@@ -94,3 +102,34 @@ test("by the approval of a Shopify shop", async (context) => {
   );
   assert.equal(clicks, 5);
 });
+
+test("with a folder of CSV files", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const folder = await mkdtemp(join(tmpdir(), "returns-folder-"));
+  try {
+    await simulator.control("export", { folder });
+    const { clicks } = await onboard(
+      context,
+      browser,
+      { name: "CSV files", environment: {} },
+      async (newcomer) => {
+        const { page, click } = newcomer;
+        await makeWorkspace(newcomer, "Upload CSV files");
+        await page.getByLabel("Folder with the files").setInputFiles(folder);
+        await page.getByLabel("Last day that the files cover").fill(yesterday());
+        await click(page.getByRole("button", { name: "Upload and import" }));
+        await page.getByText("The files are imported, complete up to").waitFor();
+        await click(page.getByRole("link", { name: "See the figures" }));
+        await seeChart(newcomer);
+      },
+    );
+    // Choosing the folder is one click more, in the dialog of the browser.
+    assert.equal(clicks, 4);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+function yesterday(): string {
+  return new Date(Date.now() - 86_400_000).toISOString().slice(0, "YYYY-MM-DD".length);
+}
