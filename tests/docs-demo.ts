@@ -14,6 +14,7 @@ export type DemoService = { service: TestService; tenant: Tenant; stop(): Promis
 
 /** The day that the document's examples are written for. */
 export const DEMO_DAY = "2026-07-01";
+const DEMO_DOMAIN = "demo-store.example";
 
 /** The service with a workspace that holds the demo store as of that day. */
 export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
@@ -32,8 +33,12 @@ async function writeDemo(url: string, today: string): Promise<Tenant> {
     await changeWorkspace(pool, tenant, {
       organization_id: "org_7d3f9a52c4e81b06",
       shop_id: "shop_2c85e0b14f6a97d3",
-      shop_domain: "demo-store.example",
+      shop_domain: DEMO_DOMAIN,
     });
+    await pool.query("update shop_directory set shop_domain = $2 where shop_key = $1", [
+      tenant.shopKey,
+      DEMO_DOMAIN,
+    ]);
     const asOf = new Date(`${today}T00:00:00Z`);
     await importFolder({
       actor: OPERATOR,
@@ -45,7 +50,7 @@ async function writeDemo(url: string, today: string): Promise<Tenant> {
       now: asOf,
       skipInvalid: false,
     });
-    return tenant;
+    return { ...tenant, shopDomain: DEMO_DOMAIN };
   } finally {
     await Promise.all([pool.end(), database.close(), rm(folder, { recursive: true, force: true })]);
   }

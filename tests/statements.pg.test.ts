@@ -23,6 +23,7 @@ import type { PlanNode } from "./support/statement-plan.ts";
 const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   find_workspace: "operator: from a domain to its key, through the directory",
   list_workspaces: "operator",
+  list_audit_of_all: "operator: who did what",
   workspace_health: "operator: doctor",
   list_runs: "operator: the history",
   list_shops_to_rebuild: "operator: the end of a migration",
@@ -30,6 +31,9 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_connections: "worker: the schedule",
   delete_old_runs: "worker: upkeep",
   delete_old_deliveries: "worker: upkeep",
+  delete_old_usage: "worker: upkeep",
+  list_ending_tokens: "worker: upkeep",
+  add_usage: "server: the details of usage of all shops, beside the requests",
   list_account_workspaces: "platform: from the shop that a webhook names to its workspace",
   list_due_sources: "worker: the schedule",
   sync_metrics: "operator: metrics",

@@ -1,12 +1,11 @@
 import { OPERATOR } from "../control/actor.ts";
-import { consoleAddress } from "../control/console-address.ts";
-import { impossible } from "../control/refusal.ts";
-import { runningAddress } from "../control/service-claim.ts";
 import { disableUser, enableUser, grantOperator, renameUser, showPeople } from "../control/people.ts";
+import { createUser } from "../control/user-create.ts";
 import { linkUser } from "../control/user.ts";
 import type { UserLink } from "../control/user.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
+import { placeOfConsole } from "./console-place.ts";
 
 type LinkOptions = { name?: string; workspace?: string; recover?: true };
 
@@ -17,6 +16,17 @@ export const USER: CommandGroup = {
   summary: "People who use the console.",
   commands: [
     {
+      name: "create",
+      summary: "Make a person, who sees nothing until they are a member of a workspace.",
+      arguments: { "<name>": "what they are called" },
+      run: async ({ database, terminal }: CommandSession, name: string) => {
+        const user = await createUser(database, OPERATOR, { name, now: new Date() });
+        const rights = user.is_operator ? ", an operator of this installation" : "";
+        terminal.print(user, `${user.name}${rights}\n`);
+        terminal.hint("Make them a member: ./returns member add NAME --role ROLE --workspace DOMAIN");
+      },
+    },
+    {
       name: "link",
       summary: "Print a link that signs a person in to the console, once, within 10 minutes.",
       options: {
@@ -26,11 +36,10 @@ export const USER: CommandGroup = {
       },
       examples: ["./returns user link", 'open "$(./returns user link --name NAME --workspace shop.example)"'],
       run: async (session: CommandSession, options: LinkOptions) => {
-        const { config, database, terminal } = session;
-        if (!config.hasConsole) throw impossible("The console is off: CONSOLE is set to off.");
+        const { database, terminal } = session;
+        const address = placeOfConsole(session);
         const workspace =
           options.workspace === undefined ? null : await requireWorkspace(database, options.workspace);
-        const address = consoleAddress(config.publicUrl, portOf(session));
         const link = await linkUser(database, OPERATOR, {
           name: options.name,
           workspace,
@@ -59,7 +68,7 @@ export const USER: CommandGroup = {
       name: "disable",
       summary: "End every sign-in of a person at once, and let them in no more.",
       arguments: PERSON,
-      examples: ['./returns user disable "Ada Lovelace"'],
+      examples: ["./returns user disable NAME"],
       run: async ({ database, terminal }: CommandSession, name: string) =>
         terminal.printFields(await disableUser(database, OPERATOR, name, new Date())),
     },
@@ -86,12 +95,6 @@ export const USER: CommandGroup = {
     },
   ],
 };
-
-/** The port of the running service, which may have picked a free one. */
-function portOf({ config, installation }: CommandSession): string | number {
-  const address = installation.embedded === null ? null : runningAddress(installation.dataFolder);
-  return address === null ? config.port : new URL(address).port;
-}
 
 function describe({ name, is_operator: isOperator, owner_of: domains }: UserLink): string {
   const rights = [

@@ -61,7 +61,7 @@ export function createActionLoop({ gate, tools, send, done }: LoopOptions & { do
         action,
         send,
         done,
-        call: openCall(tools, { member, actor, raw, held }),
+        call: openCall(tools, { request, member, actor, raw, held }),
       };
       try {
         requireRight(actor, action.right);

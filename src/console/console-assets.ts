@@ -1,7 +1,7 @@
 import { readAsset } from "./assets.ts";
 import type { Asset } from "./assets.ts";
 
-const STYLE_FILES = ["tokens.css", "console.css", "pages.css", "charts.css", "print.css"];
+const STYLE_FILES = ["tokens.css", "console.css", "forms.css", "pages.css", "charts.css", "print.css"];
 /** Of the pages of workspaces, joined into one module, so that a first visit needs one request less: no name twice. */
 const PAGE_SCRIPT_FILES = ["readout.js", "copy.js"];
 

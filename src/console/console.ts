@@ -38,8 +38,13 @@ export function createConsole(options: ConsoleOptions): Surface[] {
   const done = createDoneCookie(options.site.publicOrigin !== null);
   const loop = {
     gate: createMemberGate({ ...options, entrance }),
-    tools: { operationOf: operationByName(options.operations), control: options.control, now: options.now },
-    send: createPageSender(options.site, done),
+    tools: {
+      operationOf: operationByName(options.operations),
+      control: options.control,
+      site: options.site,
+      now: options.now,
+    },
+    send: createPageSender(done),
   };
   const servePage = createPageLoop(loop);
   const actions = createActionLoop({ ...loop, done });

@@ -40,7 +40,7 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
           { request, reply },
           page,
           member,
-          openCall(tools, { member, actor, raw, held }),
+          openCall(tools, { request, member, actor, raw, held }),
         );
       }
       const parameters = () => parseQueryString(request.raw.url ?? "");

@@ -11,8 +11,7 @@ import { addressOf } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
-import { PAGES, SETTINGS } from "./registry.ts";
-import type { ConsoleSite } from "./request-rules.ts";
+import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -30,7 +29,7 @@ export type PageSender = {
   view(exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown): Promise<FastifyReply>;
 };
 
-export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSender {
+export function createPageSender(done: DoneCookie): PageSender {
   const framed = (exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown) => {
     const sentence = done.read(exchange.request.headers.cookie);
     if (sentence !== null) exchange.reply.header("Set-Cookie", done.clear);
@@ -54,7 +53,7 @@ export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSende
       const { request, reply } = exchange;
       const shown = await viewOf(page, call);
       reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
-      const origin = site.publicOrigin ?? `http://${request.headers.host}`;
+      const { origin } = call;
       const markup = layout({
         ...framed(exchange, page, member, shown),
         above: asOf(call.answers(), member),
@@ -94,18 +93,18 @@ export function sendState(
 /** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */
 function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null): Frame["workspace"] {
   const { shopDomain } = workspace;
-  const linksOf = (pages: readonly Page[]) =>
-    pages
-      .filter(({ right }) => hasRight(role, right))
-      .flatMap(({ link, path }) =>
-        link === null
-          ? []
-          : [{ href: addressOf(shopDomain, path), text: link, isCurrent: path === current?.path }],
-      );
+  const linkTo = ({ path, link }: Page) => ({
+    href: addressOf(shopDomain, path),
+    text: link ?? "",
+    isCurrent: path === current?.path,
+  });
+  const listed = (pages: readonly Page[]) =>
+    pages.filter(({ link, right }) => link !== null && hasRight(role, right)).map(linkTo);
+  const isInSettings = SETTINGS.some((page) => page === current);
   return {
     shopDomain,
     href: addressOf(shopDomain, ""),
-    links: linksOf(PAGES),
-    settings: linksOf(SETTINGS),
+    links: listed(PAGES),
+    settings: { ...linkTo(SETTINGS_OVERVIEW), links: isInSettings ? listed(SETTINGS_PAGES) : [] },
   };
 }

@@ -5,6 +5,7 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
 import type { Acting } from "../control/acting.ts";
 import type { Refusal } from "../control/refusal.ts";
+import type { IsWatched } from "../control/watchlist.ts";
 import type { RightName } from "../control/rights.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
@@ -34,6 +35,8 @@ export type RefusedForm = { action: string; values: URLSearchParams; refusal: Re
 /** What a page is given. */
 export type PageCall = {
   shopDomain: string;
+  /** Where this service lies for whoever looks at the page, such as https://returns.example. */
+  origin: string;
   currencyCode: string;
   /** The workspace's usual return window. */
   primaryWindowDays: number;
@@ -53,6 +56,8 @@ export type PageCall = {
   refusedForm: RefusedForm | null;
   /** What the use cases of `control` work with: the workspace and the member as the actor. */
   acting: () => Promise<Acting>;
+  /** What the workspace watches, in one statement. */
+  watched: () => Promise<IsWatched>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href: (path: string, parameters?: Parameters) => string;
   /**
@@ -91,6 +96,8 @@ export type Page<Data = unknown> = {
   takes: readonly string[];
   data: (call: PageCall) => Promise<Data>;
   view: (data: Data, call: PageCall) => View;
+  /** What it is for and how things stand, in a sentence: its line on the overview of settings. */
+  about?: (call: PageCall) => Promise<string>;
   /** What stands in for the view when the API refuses the query: its form, with `call.problems` beside their fields. */
   refused?: (call: PageCall) => View;
 };

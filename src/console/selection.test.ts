@@ -16,6 +16,7 @@ const STATE = { ...MONTHS, window: "90d", include_incomplete: "true", include_us
 
 const callOf = (query: PageCall["query"]): PageCall => ({
   shopDomain: "a.example",
+  origin: "http://localhost:8080",
   currencyCode: "EUR",
   primaryWindowDays: 30,
   minSoldUnits: 20,
@@ -27,6 +28,7 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   path: {},
   refusedForm: null,
   acting: () => assert.fail("nothing is done"),
+  watched: () => assert.fail("nothing is read"),
   href: (path, parameters) => addressOf("a.example", path, parameters),
   read: () => assert.fail("nothing is read"),
 });

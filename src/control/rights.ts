@@ -37,10 +37,15 @@ export const RIGHTS = {
   "usage.read": { least: "admin", needsProof: false },
   "audit.read": { least: "admin", needsProof: false },
   "members.read": { least: "admin", needsProof: false },
-  // Of viewers and admins; the next one of owners.
+  "member.invite": { least: "admin", needsProof: true },
   "member.set": { least: "admin", needsProof: true },
+  "member.remove": { least: "admin", needsProof: true },
+  "member.recover": { least: "admin", needsProof: true },
+  // Asked for besides where one of these concerns an owner, now or afterwards.
   "member.set_owner": { least: "owner", needsProof: true },
+  "member.leave": { least: "viewer", needsProof: false },
   "plan.ask": { least: "owner", needsProof: true },
+  "plan.withdraw": { least: "owner", needsProof: false },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },
   "workspace.create": { least: "operator", needsProof: false },
@@ -52,6 +57,8 @@ export const RIGHTS = {
   "user.enable": { least: "operator", needsProof: true },
   "user.rename": { least: "operator", needsProof: true },
   "user.grant_operator": { least: "operator", needsProof: true },
+  "user.create": { least: "operator", needsProof: false },
+  "audit.read_all": { least: "operator", needsProof: false },
   rebuild: { least: "operator", needsProof: false },
   distribute: { least: "operator", needsProof: false },
 } as const satisfies Record<string, Right>;

@@ -5,13 +5,13 @@ import type {
 import type { Database } from "../store/database.ts";
 import { listMemberships } from "../store/queries/console-member.ts";
 import type { MembershipRow } from "../store/queries/console-member.ts";
-import { loadPerson, noteLastShop } from "../store/queries/console-user.ts";
+import { loadPerson, noteSeen } from "../store/queries/console-user.ts";
 import { enrolmentOptions, signatureOptions } from "./passkey.ts";
 import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
 import { hasPasskey, proveByLink, proveByPasskey } from "./prove.ts";
 import type { Proof, ProofRequest } from "./prove.ts";
 import type { Origin } from "./record.ts";
-import { keepAlive, readSession, signOut } from "./session.ts";
+import { isSeenLongAgo, keepAlive, readSession, signOut } from "./session.ts";
 import type { SeenSession, SignedIn } from "./session.ts";
 import { openLink, signInByEnrolment, signInByLink, signInByPasskey } from "./sign-in.ts";
 import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
@@ -20,7 +20,12 @@ import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
 export type Membership = MembershipRow;
 
 /** A page of a workspace, and what was noted of the one before. */
-export type Visit = SeenSession & { userId: string; shopKey: number; lastShopKey: number | null };
+export type Visit = SeenSession & {
+  userId: string;
+  shopKey: number;
+  lastShopKey: number | null;
+  personSeenAt: Date | null;
+};
 
 /** What a browser is asked for, as `parseCreationOptionsFromJSON` and `parseRequestOptionsFromJSON` read it. */
 export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
@@ -79,9 +84,12 @@ export function createIdentity(database: Database, now: () => Date): Identity {
     readSession: (sessionHash) => readSession(database, sessionHash, now()),
     signOut: (sessionHash, origin) => signOut(database, sessionHash, origin),
     workspacesOf: (userId) => listMemberships(database, userId),
-    noteVisit: async ({ userId, shopKey, lastShopKey, ...session }) => {
-      await keepAlive(database, session, now());
-      if (lastShopKey !== shopKey) await noteLastShop(database, userId, shopKey);
+    noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }) => {
+      const at = now();
+      await keepAlive(database, session, at);
+      if (lastShopKey !== shopKey || isSeenLongAgo(personSeenAt, at)) {
+        await noteSeen(database, userId, shopKey, at);
+      }
     },
   };
 }

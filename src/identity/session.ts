@@ -102,8 +102,12 @@ export type SeenSession = { sessionHash: Buffer; lastSeenAt: Date; endsAt: Date 
 /** Moves the idle end of a session that is in use on, at most every five minutes. */
 export async function keepAlive(database: Queryable, session: SeenSession, now: Date): Promise<void> {
   const { sessionHash, lastSeenAt, endsAt } = session;
-  if (now.getTime() - lastSeenAt.getTime() < TOUCH_EVERY_MS) return;
-  await touchSession(database, sessionHash, now, idleUntil(now, endsAt));
+  if (isSeenLongAgo(lastSeenAt, now)) await touchSession(database, sessionHash, now, idleUntil(now, endsAt));
+}
+
+/** Whether it is time to note that somebody is there. */
+export function isSeenLongAgo(lastSeenAt: Date | null, now: Date): boolean {
+  return lastSeenAt === null || now.getTime() - lastSeenAt.getTime() >= TOUCH_EVERY_MS;
 }
 
 /** Ends a session; null = there was none. */

@@ -20,6 +20,12 @@ export const insertLink = command<[link: NewLink]>(
   ({ linkHash, userId, purpose, createdAt, expiresAt }) => [linkHash, userId, purpose, createdAt, expiresAt],
 );
 
+/** Makes every link of a person useless: a scan, of the links of some days. */
+export const deleteLinks = command<[userId: string]>(
+  "delete_links",
+  "delete from console_link where user_id = $1",
+);
+
 /**
  * Uses a link up, by primary key, and returns whose it is; null = there is no such link, or it was used or has expired. Of
  * several at once one gets it: the others wait for its row, and then see that it is used.

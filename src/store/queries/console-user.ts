@@ -1,4 +1,4 @@
-import { command, query, queryAny, queryRow, requireRow } from "../query.ts";
+import { command, query, queryAny, queryColumn, queryRow, requireRow } from "../query.ts";
 
 /** A person who uses the console. */
 export type PersonRow = {
@@ -22,6 +22,13 @@ export const findFirstOperator = queryRow<PersonRow>(
   "find_first_operator",
   `select ${COLUMNS} from console_user u
     where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id limit 1`,
+);
+
+/** The ids of all operators who may sign in: a scan, of some dozens of people. */
+export const listOperators = queryColumn<string>(
+  "list_operators",
+  `select u.user_id from console_user u
+    where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id`,
 );
 
 /** Makes a person; false = somebody has that name already. */
@@ -88,8 +95,16 @@ export const setOperator = command<[userId: string]>(
   "update console_user set is_operator = true where user_id = $1",
 );
 
-/** Notes which workspace a person looks at, by primary key. */
-export const noteLastShop = command<[userId: string, shopKey: number]>(
-  "note_last_shop",
-  "update console_user set last_shop_key = $2 where user_id = $1",
+/** Notes which workspace a person looks at, and when, by primary key. */
+export const noteSeen = command<[userId: string, shopKey: number, now: Date]>(
+  "note_seen",
+  "update console_user set last_shop_key = $2, last_seen_at = $3 where user_id = $1",
+);
+
+/** Forgets a person who is no operator and sees no workspace any more, with their links, passkeys and sessions. Primary key. */
+export const deleteForeignPerson = queryAny<[userId: string]>(
+  "delete_foreign_person",
+  `delete from console_user u
+    where u.user_id = $1 and not u.is_operator
+      and not exists (select from workspace_member m where m.user_id = u.user_id) returning 1 as gone`,
 );
