@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { isoCBOR } from "@simplewebauthn/server/helpers";
 import { openConnections } from "./support/database.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
@@ -53,6 +54,12 @@ async function signIn(name: string, oldSession: string | null = null): Promise<s
 
 const nameOf = async (session: string): Promise<string | null> =>
   (await identity.readSession(hashSecret(session) as Buffer))?.name ?? null;
+
+const silentLog = {
+  info: () => {},
+  warn: () => {},
+  error: (_fields: object, message: string) => assert.fail(message),
+};
 
 let asked = 0;
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
@@ -180,12 +187,7 @@ test("the worker's upkeep forgets links that have expired and sessions that have
   nowMs += 12 * HOUR_MS;
   const kept = await signIn("kept");
   const keptLink = hashSecret(await linkFor("kept"));
-  const log = {
-    info: () => {},
-    warn: () => {},
-    error: (_fields: object, message: string) => assert.fail(message),
-  };
-  await runTask({ database, now, log }, "upkeep");
+  await runTask({ database, now, log: silentLog }, "upkeep");
   const sessions = await ask<{ session_hash: Buffer }>("select session_hash from console_session");
   assert.deepEqual(
     sessions.map(({ session_hash: hash }) => hash),
@@ -206,4 +208,92 @@ test("the first person is the only operator, and whom a call without a name mean
   assert.deepEqual(people, [{ name: "raced" }]);
   const found = await database.transaction((connection) => ensurePerson(connection, null, now()));
   assert.deepEqual([found.person.name, found.isNew], ["raced", false]);
+});
+
+test("challenges that nobody answered are forgotten by the upkeep", async () => {
+  const site = { rpId: "localhost", origin: "http://localhost" };
+  await identity.signatureFor(null, site);
+  nowMs += 5 * MINUTE_MS;
+  const kept = await identity.signatureFor(null, site);
+  await runTask({ database, now, log: silentLog }, "upkeep");
+  const left = await ask<{ challenge_hash: Buffer }>("select challenge_hash from console_challenge");
+  assert.deepEqual(
+    left.map(({ challenge_hash: hash }) => hash),
+    [hashSecret(kept.challenge)],
+  );
+});
+
+test("at most eight answers of browsers are checked at once; the others are told to come again", async () => {
+  const request = {
+    credential: "{}",
+    site: { rpId: "localhost", origin: "http://localhost" },
+    oldSessionHash: null,
+    origin: null,
+  };
+  const results = await Promise.all(Array.from({ length: 20 }, () => identity.signInByPasskey(request)));
+  const outcomes = results.map(({ outcome }) => outcome);
+  assert.equal(outcomes.filter((outcome) => outcome === "malformed").length, 8);
+  assert.equal(outcomes.filter((outcome) => outcome === "busy").length, 12);
+  assert.equal((await identity.signInByPasskey(request)).outcome, "malformed");
+});
+
+test("what is no answer of a browser is refused, whatever it is", async () => {
+  const site = { rpId: "localhost", origin: "http://localhost" };
+  const { challenge } = await identity.signatureFor(null, site);
+  const clientDataJSON = Buffer.from(
+    JSON.stringify({ type: "webauthn.get", challenge, origin: site.origin }),
+  );
+  const whole = {
+    id: "AAAA",
+    rawId: "AAAA",
+    type: "public-key",
+    response: { clientDataJSON: clientDataJSON.toString("base64url") },
+  };
+  for (const [credential, expected] of [
+    ["", "malformed"],
+    ["null", "malformed"],
+    ["[]", "malformed"],
+    ['{"id":"AAAA"}', "malformed"],
+    ['{"id":"AAAA","response":{"clientDataJSON":"bm8"}}', "malformed"],
+    ['{"id":{},"response":{"clientDataJSON":"e30"}}', "malformed"],
+    [JSON.stringify({ ...whole, id: "A".repeat(5000) }), "malformed"],
+    [JSON.stringify(whole), "stranger"],
+    [JSON.stringify(whole), "challenge"],
+  ] as const) {
+    const result = await identity.signInByPasskey({ credential, site, oldSessionHash: null, origin: null });
+    assert.equal(result.outcome, expected, credential.slice(0, 80));
+  }
+});
+
+test("a passkey with a statement about its make is refused before a certificate of it is looked at", async (context) => {
+  const fetched = context.mock.method(globalThis, "fetch");
+  const site = { rpId: "localhost", origin: "http://localhost" };
+  const secret = await linkFor("attested");
+  const options = await identity.enrolmentByLink(secret, site);
+  assert.ok("challenge" in options);
+  const clientData = { type: "webauthn.create", challenge: options.challenge, origin: site.origin };
+  const statement = new Map<string, unknown>([
+    ["fmt", "android-key"],
+    ["attStmt", new Map([["x5c", [new Uint8Array(8)]]])],
+    ["authData", new Uint8Array(40)],
+  ]);
+  const credential = JSON.stringify({
+    id: "AAAA",
+    rawId: "AAAA",
+    type: "public-key",
+    response: {
+      clientDataJSON: Buffer.from(JSON.stringify(clientData)).toString("base64url"),
+      attestationObject: Buffer.from(isoCBOR.encode(statement as never)).toString("base64url"),
+    },
+  });
+  const refused = await identity.signInByEnrolment({
+    secret,
+    credential,
+    site,
+    oldSessionHash: null,
+    origin: null,
+  });
+  assert.equal(refused.outcome, "rejected");
+  assert.equal(fetched.mock.callCount(), 0);
+  assert.equal((await enter(secret)).outcome, "signed_in", "the link was not used up");
 });

@@ -17,7 +17,7 @@ after(() => service.stop());
 const link = (words: readonly string[] = [], own: Record<string, string> = {}): Promise<Outcome> =>
   runCommand(["user", "link", ...words], { ...environment, ...own });
 
-type Event = { shop_key: number; action: string; detail: object; before: object | null };
+type Event = { shop_key: number | string; action: string; detail: object; before: object | null };
 
 async function audit(): Promise<Event[]> {
   const { rows } = await service.database.query<Event>(
@@ -123,7 +123,7 @@ test("a person is disabled, enabled, renamed and made operator, each recorded wi
   const events = async () =>
     (await audit())
       .filter(({ action }) => /^user\.(?:disable|enable|rename|grant_operator)$/u.test(action))
-      .map(({ action, before }) => [action, before]);
+      .map((event) => [event.action, event.before]);
   const disabled = JSON.parse((await user("disable", "Mary", "--json")).stdout) as Record<string, unknown>;
   assert.deepEqual([disabled["is_disabled"], disabled["changed"]], [true, true]);
   assert.match((await link(["--name", "Mary"])).stderr, /"Mary" is disabled/u);

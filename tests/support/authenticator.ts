@@ -36,8 +36,7 @@ export async function addAuthenticator(
     },
   });
   return {
-    credentials: async () =>
-      (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials as HeldCredential[],
+    credentials: async () => (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
     add: async (credential) => {
       await session.send("WebAuthn.addCredential", { authenticatorId, credential });
     },

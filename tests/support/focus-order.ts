@@ -4,6 +4,7 @@ const FRAME = [
   "link Returns Analytics",
   "link shop-2.example",
   "link Guides",
+  "link Onlooker",
   "button Sign out",
   "link Overview",
   "link Report",
