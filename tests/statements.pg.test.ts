@@ -23,6 +23,7 @@ import type { PlanNode } from "./support/statement-plan.ts";
 const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   find_workspace: "operator: from a domain to its key, through the directory",
   list_workspaces: "operator",
+  list_audit_of_all: "operator: who did what",
   workspace_health: "operator: doctor",
   list_runs: "operator: the history",
   list_shops_to_rebuild: "operator: the end of a migration",

@@ -3,6 +3,7 @@ import { OPTION_HELP } from "../config.ts";
 import { PLAIN, formatTable } from "../lib/table.ts";
 import { addCommand } from "./command.ts";
 import type { CommandGroup, CommandSpec } from "./command.ts";
+import { AUDIT } from "./audit.ts";
 import { addCompletionCommand } from "./completion.ts";
 import { CONNECT } from "./connect.ts";
 import { addDemoCommand } from "./demo.ts";
@@ -10,6 +11,7 @@ import { CONNECTIONS, DISCONNECT } from "./disconnect.ts";
 import { DOCTOR } from "./doctor.ts";
 import { describeFailure } from "./failure.ts";
 import { IMPORT } from "./import.ts";
+import { MEMBER } from "./member.ts";
 import { MIGRATE } from "./migrate.ts";
 import { PLAN } from "./plan.ts";
 import { addQueryCommands } from "./query.ts";
@@ -44,6 +46,8 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   TOKEN,
   USAGE,
   USER,
+  MEMBER,
+  AUDIT,
   IMPORT,
   CONNECT,
   DISCONNECT,

@@ -11,7 +11,7 @@ import { addressOf } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
-import { PAGES, SETTINGS } from "./registry.ts";
+import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -93,18 +93,18 @@ export function sendState(
 /** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */
 function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null): Frame["workspace"] {
   const { shopDomain } = workspace;
-  const linksOf = (pages: readonly Page[]) =>
-    pages
-      .filter(({ right }) => hasRight(role, right))
-      .flatMap(({ link, path }) =>
-        link === null
-          ? []
-          : [{ href: addressOf(shopDomain, path), text: link, isCurrent: path === current?.path }],
-      );
+  const linkTo = ({ path, link }: Page) => ({
+    href: addressOf(shopDomain, path),
+    text: link ?? "",
+    isCurrent: path === current?.path,
+  });
+  const listed = (pages: readonly Page[]) =>
+    pages.filter(({ link, right }) => link !== null && hasRight(role, right)).map(linkTo);
+  const isInSettings = SETTINGS.some((page) => page === current);
   return {
     shopDomain,
     href: addressOf(shopDomain, ""),
-    links: linksOf(PAGES),
-    settings: linksOf(SETTINGS),
+    links: listed(PAGES),
+    settings: { ...linkTo(SETTINGS_OVERVIEW), links: isInSettings ? listed(SETTINGS_PAGES) : [] },
   };
 }

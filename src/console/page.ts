@@ -93,6 +93,8 @@ export type Page<Data = unknown> = {
   takes: readonly string[];
   data: (call: PageCall) => Promise<Data>;
   view: (data: Data, call: PageCall) => View;
+  /** What it is for and how things stand, in a sentence: its line on the overview of settings. */
+  about?: (call: PageCall) => Promise<string>;
   /** What stands in for the view when the API refuses the query: its form, with `call.problems` beside their fields. */
   refused?: (call: PageCall) => View;
 };

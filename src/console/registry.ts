@@ -12,7 +12,13 @@ import { newToken, tokenCreate } from "./settings/token-new.ts";
 import { tokenActions, tokenPage } from "./settings/token.ts";
 import { tokens } from "./settings/tokens.ts";
 import { usage } from "./settings/usage.ts";
+import { audit, auditActions } from "./settings/audit.ts";
+import { member, memberActions } from "./settings/member.ts";
+import { members, membersActions } from "./settings/members.ts";
+import { notices, noticesActions } from "./settings/notices.ts";
+import { settingsOverview } from "./settings/overview.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
+import { windows, windowsActions } from "./settings/windows.ts";
 
 /** Every page of figures, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
@@ -31,8 +37,33 @@ export const FILES: readonly PageFile[] = [
   { name: "report-csv", path: "/export/report.csv", right: "figures.read", endpoint: "export-report" },
 ];
 
-/** Every page of settings, in the order of the navigation. They need neither data nor active billing. */
-export const SETTINGS: readonly Page[] = [watchlist, tokens, newToken, tokenPage, usage];
+/** The pages below the overview of settings, in the order of the navigation. */
+export const SETTINGS_PAGES: readonly Page[] = [
+  windows,
+  watchlist,
+  tokens,
+  newToken,
+  tokenPage,
+  usage,
+  members,
+  member,
+  notices,
+  audit,
+];
+
+export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
+
+/** Every page of settings. They need neither data nor active billing. */
+export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
 /** Every form of the pages of a workspace. */
-export const ACTIONS: readonly Action[] = [...watchlistActions, tokenCreate, ...tokenActions];
+export const ACTIONS: readonly Action[] = [
+  ...windowsActions,
+  ...watchlistActions,
+  tokenCreate,
+  ...tokenActions,
+  ...membersActions,
+  ...memberActions,
+  ...noticesActions,
+  ...auditActions,
+];

@@ -4,7 +4,11 @@ import type { Role } from "../contract/role.ts";
 import type { Connection, Queryable } from "../store/database.ts";
 import { listMembersByRole } from "../store/queries/console-member.ts";
 import { listOperators } from "../store/queries/console-user.ts";
-import { insertNotice } from "../store/queries/notice.ts";
+import { insertNotice, listNotices } from "../store/queries/notice.ts";
+import type { NoticeRow } from "../store/queries/notice.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Actor } from "./actor.ts";
+import { requireRight } from "./rights.ts";
 
 /** What is told to some members of a workspace, not to all who read its alerts. */
 export type Notice = {
@@ -39,6 +43,27 @@ export async function notify(
       linkLabel: link?.text ?? null,
     });
   }
+}
+
+/** A notice as its member reads it; `link.path` is below the workspace's pages. */
+export type ShownNotice = Omit<NoticeRow, "link_path" | "link_label"> & {
+  link: { path: string; text: string } | null;
+};
+
+const SHOWN_NOTICES = 100;
+
+/** The newest notices of whoever asks. */
+export async function showNotices(
+  database: Queryable,
+  actor: Actor,
+  workspace: WorkspaceRow,
+): Promise<ShownNotice[]> {
+  requireRight(actor, "settings.read");
+  const rows = await listNotices(database, workspace.shop_key, actor.name, SHOWN_NOTICES);
+  return rows.map(({ link_path: path, link_label: text, ...notice }) => ({
+    ...notice,
+    link: path === null || text === null ? null : { path, text },
+  }));
 }
 
 /** The members of a workspace who have a role or more and may sign in, as recipients of a notice. */

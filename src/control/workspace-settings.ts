@@ -27,6 +27,19 @@ const BILLING_STATUSES = ["active", "inactive"] as const;
 const READINESS_STATES = ["ready", "installing", "reconnecting", "backfilling"] as const;
 const LONGEST_WINDOW_DAYS = 365;
 
+/** What a workspace's admins decide about its figures: the days of the primary window (M4), and the threshold of rankings (M12). */
+export type WindowSettings = { primaryWindowDays: number; minSoldUnits: number };
+
+/** The days of the primary window, 1 to 365. Throws `invalid`. */
+export function readWindowDays(value: string): number {
+  return readInteger("primary_window_days", value, 1, LONGEST_WINDOW_DAYS);
+}
+
+/** Throws `invalid`. */
+export function readMinSoldUnits(value: string): number {
+  return readInteger("min_sold_units", value, 0, null);
+}
+
 /**
  * Changes settings of a workspace; either all of them or none, effective with the next request. Throws a `Refusal` for an unknown setting, a value that is not allowed, an unknown plan,
  * or a readiness that follows a connected store.
@@ -89,16 +102,14 @@ function readSettings(settings: ReadonlyMap<string, string>): Settings {
     const value = settings.get(name);
     return value === undefined ? null : reader(value);
   };
-  const integer = (name: string, minimum: number, maximum: number | null): number | null =>
-    read(name, (value) => readInteger(name, value, minimum, maximum));
   return {
     change: {
       planKey: read("plan", (value) => value),
       billingStatus: read("billing", (value) => readOneOf("billing", value, BILLING_STATUSES)),
       readiness: read("readiness", (value) => readOneOf("readiness", value, READINESS_STATES)),
-      minSoldUnits: integer("min_sold_units", 0, null),
-      visibleCardSize: integer("visible_card_size", 1, null),
+      minSoldUnits: read("min_sold_units", readMinSoldUnits),
+      visibleCardSize: read("visible_card_size", (value) => readInteger("visible_card_size", value, 1, null)),
     },
-    primaryWindowDays: integer("primary_window_days", 1, LONGEST_WINDOW_DAYS),
+    primaryWindowDays: read("primary_window_days", readWindowDays),
   };
 }

@@ -4,7 +4,8 @@ import type { Html } from "../../lib/html.ts";
 import type { Action } from "../action.ts";
 import { definePage } from "../page.ts";
 import type { PageCall } from "../page.ts";
-import { filledIn, refusal, textField } from "../views/form.ts";
+import { entries } from "../views/entries.ts";
+import { actionForm, refusal, selectField, textField } from "../views/form.ts";
 
 type Data = Awaited<ReturnType<typeof showWatched>>;
 
@@ -59,37 +60,35 @@ export const watchlistActions: readonly Action[] = [
   },
 ];
 
-function list(watched: Data, { href }: PageCall): Html {
-  return html`<ul class="entries">
-    ${watched.map(
-      ({ type, key }) =>
-        html`<li>
-          ${key} <small>${type}</small>
-          <form method="post" action="${href(`${PATH}/remove`)}">
-            <input type="hidden" name="type" value="${type}" />
-            <input type="hidden" name="key" value="${key}" />
-            <button class="quiet">Stop watching ${key}</button>
-          </form>
-        </li>`,
-    )}
-  </ul>`;
+function list(watched: Data, call: PageCall): Html {
+  return entries(
+    watched.map(({ type, key }) => ({
+      name: key,
+      detail: type,
+      actions: [
+        actionForm(call, {
+          path: `${PATH}/remove`,
+          button: `Stop watching ${key}`,
+          look: "quiet",
+          kept: { type, key },
+        }),
+      ],
+    })),
+  );
 }
 
 function addForm(call: PageCall): Html {
-  const { href, query } = call;
-  const type = filledIn(call, "watch.add", "type", query["type"] ?? "sku");
+  const { query } = call;
+  const action = "watch.add";
   return html`<h2>Watch one more</h2>
-    ${refusal(call, "watch.add")}
-    <form method="post" action="${href(PATH)}">
-      <p class="field">
-        <label for="watch-type">What it is</label>
-        <select id="watch-type" name="type">
-          ${WATCHED_TYPES.map(
-            (each) => html`<option value="${each}" ${each === type && html` selected=""`}>${each}</option>`,
-          )}
-        </select>
-      </p>
-      ${textField(call, "watch.add", { name: "key", label: "Its key", value: query["key"] ?? "" })}
-      <button>Watch</button>
-    </form>`;
+    ${refusal(call, action)}
+    ${actionForm(call, { path: PATH, button: "Watch" }, [
+      selectField(call, action, {
+        name: "type",
+        label: "What it is",
+        value: query["type"] ?? "sku",
+        options: WATCHED_TYPES.map((type) => [type, type] as const),
+      }),
+      textField(call, action, { name: "key", label: "Its key", value: query["key"] ?? "" }),
+    ])}`;
 }

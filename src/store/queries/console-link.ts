@@ -20,6 +20,12 @@ export const insertLink = command<[link: NewLink]>(
   ({ linkHash, userId, purpose, createdAt, expiresAt }) => [linkHash, userId, purpose, createdAt, expiresAt],
 );
 
+/** Makes every link of a person useless: a scan, of the links of some days. */
+export const deleteLinks = command<[userId: string]>(
+  "delete_links",
+  "delete from console_link where user_id = $1",
+);
+
 /**
  * Uses a link up, by primary key, and returns whose it is; null = there is no such link, or it was used or has expired. Of
  * several at once one gets it: the others wait for its row, and then see that it is used.
@@ -30,10 +36,10 @@ export const useLink = queryRow<LinkRow, [linkHash: Buffer, now: Date]>(
     where link_hash = $1 and used_at is null and expires_at > $2 returning user_id, purpose`,
 );
 
-/** Why a link was not accepted, by primary key; null = there is no such link. */
-export const findLink = queryRow<{ user_id: string; used_at: Date | null }, [linkHash: Buffer]>(
+/** A link in whatever state it is, by primary key; null = there is no such link. */
+export const findLink = queryRow<LinkRow & { used_at: Date | null; expires_at: Date }, [linkHash: Buffer]>(
   "find_link",
-  "select user_id, used_at from console_link where link_hash = $1",
+  "select user_id, purpose, used_at, expires_at from console_link where link_hash = $1",
 );
 
 /** Forgets links that nobody can use any more. console_link_expiry. */
