@@ -16,7 +16,7 @@ import type { Metrics } from "./operations.ts";
 import { createConnectors } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import type { DatabasePool } from "./store/database.ts";
-import { createPlatformSurfaces } from "./platform-surfaces.ts";
+import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations } from "./request-path.ts";
 import { startWorker } from "./worker/worker.ts";
 import type { Worker } from "./worker/worker.ts";
@@ -97,7 +97,7 @@ async function createConsoleSurfaces(
     operations,
     admitMember: createAdmitMember({ database }),
     identity: createIdentity(database, now),
-    control: { database, keys },
+    control: { database, keys, connecting: { publicUrl: config.publicUrl, app: appOf(config) } },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
   });

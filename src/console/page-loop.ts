@@ -15,6 +15,7 @@ import { ACTIONS, FILES, PAGES, SETTINGS } from "./registry.ts";
 import { matchPath } from "./route.ts";
 import { BILLING_INACTIVE, NOT_FOUND, notReady, ONLY_POST } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
+import { waysOn } from "./views/ways-on.ts";
 
 export type LoopOptions = { gate: MemberGate; tools: CallTools; send: PageSender };
 
@@ -75,5 +76,7 @@ function missing(path: string, reply: FastifyReply): StatePage {
 function stateOf(member: MemberAdmission, page: Page | PageFile): StatePage | null {
   if (SETTINGS.some((each) => each === page)) return null;
   if (!member.isBillingActive) return BILLING_INACTIVE;
-  return member.readiness === "ready" || !("view" in page) ? null : notReady(member.readiness);
+  return member.readiness === "ready" || !("view" in page)
+    ? null
+    : notReady(member.readiness, waysOn(member));
 }

@@ -38,6 +38,7 @@ export function createPageSender(done: DoneCookie): PageSender {
       scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
       workspace: workspaceOf(member, page),
+      isRunning: shown.isRunning,
       done: sentence,
       above: null,
       body: shown.body,

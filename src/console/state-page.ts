@@ -39,14 +39,18 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
   ],
 };
 
-/** The API withholds figures of a shop that is not ready (409), and so does the console. */
-export function notReady(readiness: string): StatePage {
+/**
+ * The API withholds figures of a shop that is not ready (409), and so does the console; `waysOn` = what the member can do
+ * about it.
+ */
+export function notReady(readiness: string, waysOn: Html | null = null): StatePage {
   const [title, text] = READINESS[readiness] ?? ["Not ready", "Figures appear after the next sync."];
   return {
     status: 409,
     title,
     body: html`<h1>${title}</h1>
       <p>${text}</p>
+      ${waysOn}
       <p>
         <a href="/docs/connect">How to connect a shop</a> ·
         <a href="/docs/your-data">How to import your data</a>

@@ -28,7 +28,10 @@ export const RIGHTS = {
   "sync.request": { least: "admin", needsProof: false },
   "sync.cancel": { least: "admin", needsProof: false },
   "source.connect": { least: "admin", needsProof: true },
+  // The address where whoever may install apps in a shop connects it.
+  "source.link": { least: "admin", needsProof: true },
   "source.disconnect": { least: "admin", needsProof: true },
+  "setup.close": { least: "admin", needsProof: false },
   import: { least: "admin", needsProof: false },
   "tokens.read": { least: "admin", needsProof: false },
   "token.create": { least: "admin", needsProof: true },
@@ -45,6 +48,7 @@ export const RIGHTS = {
   "member.set_owner": { least: "owner", needsProof: true },
   "member.leave": { least: "viewer", needsProof: false },
   "plan.ask": { least: "owner", needsProof: true },
+  "plan.withdraw": { least: "owner", needsProof: false },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },
   "workspace.create": { least: "operator", needsProof: false },

@@ -22,14 +22,19 @@ export type WorkspaceRow = Pick<
 >;
 
 /** A workspace, and the state that decides whether its figures are given. */
-export type LoadedWorkspace = { workspace: Workspace; isBillingActive: boolean; readiness: string };
+export type LoadedWorkspace = {
+  workspace: Workspace;
+  isBillingActive: boolean;
+  readiness: string;
+  isSetupOpen: boolean;
+};
 
-type SettingsRow = WorkspaceRow & { is_billing_active: boolean; readiness: string };
+type SettingsRow = WorkspaceRow & { is_billing_active: boolean; readiness: string; is_setup_open: boolean };
 
 const findSettings = queryRow<SettingsRow, [shopKey: number]>(
   "load_workspace",
   `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code,
-                w.billing_status = 'active' as is_billing_active, w.readiness, w.primary_window_days, w.min_sold_units,
+                w.billing_status = 'active' as is_billing_active, w.readiness, w.is_setup_open, w.primary_window_days, w.min_sold_units,
                 w.visible_card_size, w.data_version, w.data_as_of, coalesce(p.entitlements, '{}') as entitlements,
                 (select coalesce(jsonb_agg(jsonb_build_object(
                           'source', s.source, 'kind', s.kind, 'status', s.status, 'currency_code', s.currency_code,
@@ -49,8 +54,8 @@ export async function loadWorkspace(
 ): Promise<LoadedWorkspace | null> {
   const row = await findSettings(database, shopKey);
   if (row === null) return null;
-  const { is_billing_active: isBillingActive, readiness } = row;
-  return { workspace: workspaceOf(row), isBillingActive, readiness };
+  const { is_billing_active: isBillingActive, readiness, is_setup_open: isSetupOpen } = row;
+  return { workspace: workspaceOf(row), isBillingActive, readiness, isSetupOpen };
 }
 
 export function workspaceOf(row: WorkspaceRow): Workspace {

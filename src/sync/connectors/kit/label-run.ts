@@ -94,7 +94,7 @@ export function labelConnector<Cursor, Position extends LabelPosition>(
     address,
     kind: "label_cost",
     key: { secret: "apiKey", title: "API key" },
-    keptSecrets: [],
+    otherSecrets: [],
     options: [],
     checkSettings: () => {},
     registerWebhooks: null,
