@@ -19,6 +19,7 @@ const FILES: readonly (readonly [slug: string, file: string])[] = [
   ["export", "docs/guides/export.md"],
   ["alerts", "docs/guides/alerts.md"],
   ["early-warning", "docs/early-warning.md"],
+  ["tokens", "docs/guides/tokens.md"],
   ["client", "docs/client.md"],
   ["mcp", "docs/mcp.md"],
 ];
