@@ -19,9 +19,10 @@ export const usage = definePage<Usage>({
   takes: [],
   about: async (call) => {
     const loaded = await load(call);
-    const limit =
-      loaded.daily_quota === null ? "no daily limit" : `a daily limit of ${count(loaded.daily_quota)}`;
-    return `What programs and AI agents asked: ${count(requestsToday(loaded))} requests today, ${limit}.`;
+    const quota = loaded.daily_quota?.toLocaleString("en");
+    const limit = quota === undefined ? "no daily limit" : `a daily limit of ${quota}`;
+    const asked = requestsToday(loaded).toLocaleString("en");
+    return `What programs and AI agents asked: ${asked} requests today, ${limit}.`;
   },
   data: load,
   view: (data, call) => ({
