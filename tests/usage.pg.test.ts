@@ -128,7 +128,7 @@ test("two servers add to the same counts", async (context) => {
   const tenant = await createTenant(service.database);
   const servers = await Promise.all([1, 2].map(() => startServerProcess(context, service.databaseUrl)));
   await Promise.all(
-    Array.from({ length: 20 }, (_, index) => servers[index % 2]?.call(ALERTS, { token: tenant.token })),
+    Array.from({ length: 20 }, async (_, index) => servers[index % 2]?.call(ALERTS, { token: tenant.token })),
   );
   for (const server of servers) server.signal("SIGTERM");
   await Promise.all(servers.map((server) => server.ended));

@@ -58,19 +58,21 @@ export async function countEnd<Result>(
 /** Counts in a map: nothing else happens while a request is answered. */
 export function createUsageMemory(): UsageMemory {
   let counts = new Map<string, UsageCount>();
-  const add = (key: string, made: UsageCount): void => {
-    const found = counts.get(key);
-    if (found === undefined) counts.set(key, made);
-    else {
-      found.requests += made.requests;
-      found.quotaRequests += made.quotaRequests;
+  const countOf = ({ shopKey, tokenId, day }: Caller, asked: Asked, outcome: UsageOutcome): UsageCount => {
+    // A token's id holds its shop.
+    const key = `${tokenId}${day}${asked.surface}${outcome}${asked.endpoint}`;
+    let found = counts.get(key);
+    if (found === undefined) {
+      found = { shopKey, tokenId, day, ...asked, outcome, requests: 0, quotaRequests: 0 };
+      counts.set(key, found);
     }
+    return found;
   };
   return {
-    count: ({ shopKey, tokenId, day }, { endpoint, surface }, outcome, isCounted) => {
-      const one = { requests: 1, quotaRequests: isCounted ? 1 : 0 };
-      const made = { shopKey, tokenId, day, endpoint, surface, outcome, ...one };
-      add(keyOf(made), made);
+    count: (caller, asked, outcome, isCounted) => {
+      const found = countOf(caller, asked, outcome);
+      found.requests += 1;
+      if (isCounted) found.quotaRequests += 1;
     },
     take: () => {
       const taken = [...counts.values()];
@@ -78,12 +80,11 @@ export function createUsageMemory(): UsageMemory {
       return taken;
     },
     putBack: (back) => {
-      for (const made of back) add(keyOf(made), made);
+      for (const { requests, quotaRequests, outcome, ...asked } of back) {
+        const found = countOf(asked, { endpoint: asked.endpoint, surface: asked.surface }, outcome);
+        found.requests += requests;
+        found.quotaRequests += quotaRequests;
+      }
     },
   };
-}
-
-/** A token's id holds its shop. */
-function keyOf({ tokenId, day, endpoint, surface, outcome }: UsageCount): string {
-  return `${tokenId} ${day} ${endpoint} ${surface} ${outcome}`;
 }

@@ -20,6 +20,7 @@ const FILES: readonly (readonly [slug: string, file: string])[] = [
   ["moving", "docs/guides/moving.md"],
   ["alerts", "docs/guides/alerts.md"],
   ["early-warning", "docs/early-warning.md"],
+  ["tokens", "docs/guides/tokens.md"],
   ["client", "docs/client.md"],
   ["mcp", "docs/mcp.md"],
 ];

@@ -62,7 +62,7 @@ export const tokenPage = definePage<Data>({
         usage.by_endpoint.length === 0
           ? html`<p>No request in these 30 days.</p>`
           : html`${endpointTable(usage.by_endpoint)}
-            ${groupTable("Requests by surface", "Surface", usage.by_surface)} ${refusalTable(usage.refusals)}
+            ${groupTable("By surface", "Surface", usage.by_surface)} ${refusalTable(usage.refusals)}
             <p class="shown">These counts are up to 10 seconds behind.</p>`
       }
       ${rotateForm(token, call)} ${revokeForm(token, call)}`,
@@ -158,11 +158,11 @@ function rotateForm(token: AttendedToken, call: PageCall): Html | null {
 function revokeForm(token: AttendedToken, call: PageCall): Html | null {
   const action = "token.revoke";
   if (token.status !== "active" || !hasRight(call.role, action)) return refusal(call, action);
-  return html`<h2>Revoke it</h2>
+  return html`<h2>Revoke this token</h2>
     <p>The next request with this token is refused. This cannot be taken back.</p>
     ${refusal(call, action)}
     <form method="post" action="${call.href(`/settings/tokens/${token.token_id}/revoke`)}">
       ${textField(call, action, { name: "name", label: "Type its name", hint: token.name })}
-      <button>Revoke this token</button>
+      <button class="danger">Revoke this token</button>
     </form>`;
 }

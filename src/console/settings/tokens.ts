@@ -25,10 +25,8 @@ export const tokens = definePage<Data>({
   right: "tokens.read",
   link: "Tokens",
   takes: [],
-  data: async (call) => {
-    const { database, actor, workspace, now } = await call.acting();
-    return { tokens: await listTokensByAttention(database, actor, workspace, now), now };
-  },
+  about: async (call) => aboutText((await load(call)).tokens),
+  data: load,
   view: ({ tokens: all, now }, call) => ({
     title: "Tokens",
     body: html`<h1>Tokens</h1>
@@ -41,6 +39,18 @@ export const tokens = definePage<Data>({
       ${list(all, call, now)}`,
   }),
 });
+
+async function load(call: PageCall): Promise<Data> {
+  const { database, actor, workspace, now } = await call.acting();
+  return { tokens: await listTokensByAttention(database, actor, workspace, now), now };
+}
+
+function aboutText(all: readonly AttendedToken[]): string {
+  const working = all.filter(({ status }) => status === "active").length;
+  const ending = all.filter(({ attention }) => attention === "expired" || attention === "expiring").length;
+  const words = `What programs and AI agents read this workspace with: ${working} ${working === 1 ? "works" : "work"}`;
+  return `${words}${ending === 0 ? "" : `, ${ending} ${ending === 1 ? "needs" : "need"} a replacement`}.`;
+}
 
 function list(all: readonly AttendedToken[], call: PageCall, now: Date): Html {
   const [live, over] = [all.filter((token) => !token.isOver), all.filter((token) => token.isOver)];
@@ -84,7 +94,7 @@ function table(caption: string, rows: readonly AttendedToken[], { href }: PageCa
       lastUsedText(token, now),
       html`${count(token.requests)}`,
       html`${scopeList(token.scopes)}`,
-      html`${makerOf(token)} <small>${isoDay(token.created_at)}</small>`,
+      html`${makerOf(token)} <br /><small>${isoDay(token.created_at)}</small>`,
     ]),
   );
 }

@@ -17,10 +17,14 @@ export const usage = definePage<Usage>({
   right: "usage.read",
   link: "Usage",
   takes: [],
-  data: async (call) => {
-    const { database, actor, workspace, now } = await call.acting();
-    return showUsage(database, actor, workspace, { now });
+  about: async (call) => {
+    const loaded = await load(call);
+    const quota = loaded.daily_quota?.toLocaleString("en");
+    const limit = quota === undefined ? "no daily limit" : `a daily limit of ${quota}`;
+    const asked = requestsToday(loaded).toLocaleString("en");
+    return `What programs and AI agents asked: ${asked} requests today, ${limit}.`;
   },
+  data: load,
   view: (data, call) => ({
     title: "Usage",
     body: html`<h1>Usage</h1>
@@ -32,12 +36,21 @@ export const usage = definePage<Usage>({
   }),
 });
 
-function today({
-  today: { used_requests: used, resets_at: resetsAt, forecast },
-  daily_quota: quota,
-  plan,
-}: Usage): Html {
-  if (quota === null) return html`<p>The plan ${plan} has no daily limit.</p>`;
+function requestsToday({ by_day: days }: Usage): number {
+  const day = days.at(-1);
+  return day === undefined ? 0 : day.quota_requests + day.other_requests;
+}
+
+async function load(call: PageCall): Promise<Usage> {
+  const { database, actor, workspace, now } = await call.acting();
+  return showUsage(database, actor, workspace, { now });
+}
+
+function today(data: Usage): Html {
+  const { daily_quota: quota, plan } = data;
+  const { used_requests: used, resets_at: resetsAt, forecast } = data.today;
+  if (quota === null)
+    return html`<p>The plan ${plan} has no daily limit. Requests today: ${count(requestsToday(data))}.</p>`;
   const usedUpAt = forecast?.used_up_at ?? null;
   return facts([
     { name: "Used", value: html`<strong>${count(used)}</strong> of ${count(quota)} requests` },
@@ -79,13 +92,10 @@ function details(
 ): Html | null {
   if (tokens.length === 0) return null;
   const names = new Map(tokens.map(({ key, name }) => [key, name]));
-  return html`<h2>By token</h2>
-    ${groupTable("Requests by token", "Token", tokens, ({ key }) => tokenCell(key, names.get(key) ?? null, call))}
-    <h2>By endpoint</h2>
-    ${endpointTable(endpoints)}
-    <h2>By surface</h2>
-    ${groupTable("Requests by surface", "Surface", surfaces)}
-    <h2>Refused</h2>
+  return html`<h2>Where they came from</h2>
+    ${groupTable("By token", "Token", tokens, ({ key }) => tokenCell(key, names.get(key) ?? null, call))}
+    ${endpointTable(endpoints)} ${groupTable("By surface", "Surface", surfaces)}
+    <h2>What was refused</h2>
     ${refusalTable(refusals) ?? html`<p>No request was refused.</p>`}`;
 }
 

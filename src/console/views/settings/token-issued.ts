@@ -29,6 +29,7 @@ export function issuedView({ origin, href }: PageCall, { token, name, scopes }: 
         <a href="/docs/mcp">other clients</a>:
       </p>
       ${codeToCopy("mcp-config", mcpConfigText(origin, token))}
+      <p class="shown">Nobody can see the token again after this page.</p>
       <form method="get" action="${href("/settings/tokens")}">
         <button>I have stored it</button>
       </form>`,

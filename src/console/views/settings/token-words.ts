@@ -56,12 +56,12 @@ export function distance(at: Date, now: Date): string {
 /** When a token ends, and how far away that is. */
 export function expiryText({ expires_at: at }: AttendedToken, now: Date): Html {
   if (at === null) return html`never`;
-  return html`${isoDay(at)} <small>${distance(at, now)}</small>`;
+  return html`${isoDay(at)} <br /><small>${distance(at, now)}</small>`;
 }
 
 /** When a token was last used. */
 export function lastUsedText({ last_used_at: at }: AttendedToken, now: Date): Html {
-  return at === null ? html`never` : html`${isoDay(at)} <small>${distance(at, now)}</small>`;
+  return at === null ? html`never` : html`${isoDay(at)} <br /><small>${distance(at, now)}</small>`;
 }
 
 /** What a token is worth now, and why somebody should look at it. */

@@ -39,7 +39,7 @@ export function groupTable(
 
 /** Requests by endpoint, each in words and with its path. */
 export function endpointTable(groups: readonly UsageGroup[]): Html {
-  return groupTable("Requests by endpoint", "Endpoint", groups, ({ key }) => {
+  return groupTable("By endpoint", "Endpoint", groups, ({ key }) => {
     const endpoint = (ENDPOINTS as readonly Endpoint[]).find(({ name }) => name === key);
     return endpoint === undefined
       ? html`${key}`
@@ -51,7 +51,7 @@ export function endpointTable(groups: readonly UsageGroup[]): Html {
 export function refusalTable(refusals: UsageSummary["refusals"]): Html | null {
   if (refusals.length === 0) return null;
   return dataTable(
-    "Refused requests",
+    "Refused, by the code of the error",
     [{ text: "Code" }, { text: "What it means" }, { text: "Requests", isNumber: true }],
     refusals.map(({ code, requests }) => [
       html`<code>${code}</code>`,

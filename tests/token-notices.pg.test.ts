@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createPerson, removeMember, setRole } from "../../tests/support/people.ts";
-import type { Person } from "../../tests/support/people.ts";
-import { startTestService } from "../../tests/support/service.ts";
-import type { TestService } from "../../tests/support/service.ts";
-import { createTenant, createTokenOf, insertRows } from "../../tests/support/tenants.ts";
-import type { Tenant } from "../../tests/support/tenants.ts";
-import { runTask } from "../worker/tasks.ts";
+import { createPerson, removeMember, setRole } from "./support/people.ts";
+import type { Person } from "./support/people.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+import { runTask } from "../src/worker/tasks.ts";
 
 /** The hourly upkeep, told the time: who hears of tokens that end, and which details of usage stay. */
 

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage } from "./support/console-page.ts";
+import { signInAs } from "./support/console-person.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { changePlan, createTenant, insertRows } from "./support/tenants.ts";
+
+/** The page of usage, as its markup is without a browser. */
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+test("the usage page shows today against the quota, 30 days, each way to add them up, and what differs", async () => {
+  const own = await createTenant(service.database, { dailyQuota: 1000 });
+  const reader = {
+    tenant: own,
+    cookie: await signInAs(service, { name: "Usage", shopDomain: own.shopDomain }),
+  };
+  const today = new Date().toISOString().slice(0, 10);
+  const row = { shop_key: own.shopKey, day: today, token_id: own.tokenId };
+  await insertRows(service.database, "daily_usage", [{ shop_key: own.shopKey, day: today, requests: 900 }]);
+  await insertRows(service.database, "usage_detail", [
+    { ...row, endpoint: "summary", surface: "rest", outcome: "ok", requests: 800, quota_requests: 800 },
+    { ...row, endpoint: "alerts", surface: "mcp", outcome: "ok", requests: 93, quota_requests: 93 },
+    { ...row, endpoint: "alerts", surface: "rest", outcome: "rate_limited", requests: 5, quota_requests: 0 },
+  ]);
+  const { text } = await openPage(service, "/settings/usage", reader);
+  const plain = text.replaceAll(/<[^>]+>/gu, " ").replaceAll(/\s+/gu, " ");
+  assert.match(plain, /Used 900 of 1,000 requests/u);
+  assert.match(plain, /Left 100/u);
+  assert.match(plain, /The count begins anew at \d+ \w{3} \d{4}, 00:00 UTC/u);
+  assert.match(plain, /Forecast/u);
+  assert.match(
+    plain,
+    /lack 7 of the counted requests: they are up to 10 seconds behind, and a server that is cut off/u,
+  );
+  assert.match(plain, /reporting rta_live_\w+… 898 5/u);
+  assert.match(plain, /\/api\/v1\/summary 800 0/u);
+  assert.match(plain, /MCP, by AI agents 93 0/u);
+  assert.match(plain, /rate_limited the daily quota was used up, or too many were sent at once \(429\) 5/u);
+  assert.match(text, /<svg role="img"/u);
+  assert.equal(text.split('<tr data-x="').length - 1, 30, "a row of the table for each day");
+
+  await changePlan(service.database, own, { dailyQuota: null });
+  const unlimited = await openPage(service, "/settings/usage", reader);
+  assert.match(unlimited.text, /has no daily limit/u);
+});
+
+test("a workspace that never asked says so", async () => {
+  const own = await createTenant(service.database);
+  const reader = {
+    tenant: own,
+    cookie: await signInAs(service, { name: "Idle", shopDomain: own.shopDomain }),
+  };
+  const { text } = await openPage(service, "/settings/usage", reader);
+  assert.match(text, /No request in these days\./u);
+});
