@@ -29,6 +29,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_shops_to_rebuild: "operator: the end of a migration",
   connection_health: "operator: doctor",
   list_connections: "worker: the schedule",
+  list_due_erasures: "worker: upkeep",
   delete_old_runs: "worker: upkeep",
   delete_old_deliveries: "worker: upkeep",
   delete_old_usage: "worker: upkeep",

@@ -7,6 +7,7 @@ import type { Acting } from "../control/acting.ts";
 import type { Refusal } from "../control/refusal.ts";
 import type { IsWatched } from "../control/watchlist.ts";
 import type { RightName } from "../control/rights.ts";
+import type { Setup } from "../control/setup.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
 
@@ -58,6 +59,11 @@ export type PageCall = {
   acting: () => Promise<Acting>;
   /** What the workspace watches, in one statement. */
   watched: () => Promise<IsWatched>;
+  /**
+   * What is left to set up, one statement; null = nothing, or the list is hidden, or the member may do none of it: then
+   * nothing is asked.
+   */
+  setup: () => Promise<Setup | null>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href: (path: string, parameters?: Parameters) => string;
   /**

@@ -2,7 +2,7 @@ import type { Action } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
 import { cohorts } from "./pages/cohorts.ts";
-import { overview } from "./pages/overview.ts";
+import { overview, setupActions } from "./pages/overview.ts";
 import { products } from "./pages/products.ts";
 import { report } from "./pages/report.ts";
 import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
@@ -20,6 +20,11 @@ import { tokens } from "./settings/tokens.ts";
 import { usage } from "./settings/usage.ts";
 import { plan, planActions } from "./settings/plan.ts";
 import { saleEventActions, saleEventSettings } from "./settings/sale-events.ts";
+import { connectActions, sourceConnect } from "./settings/source-connect.ts";
+import { sourceProgress } from "./settings/source-progress.ts";
+import { source, sourceActions } from "./settings/source.ts";
+import { sources } from "./settings/sources.ts";
+import { data, dataActions } from "./settings/data.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -43,8 +48,6 @@ export const FILES: readonly PageFile[] = [
 /** The pages below the overview of settings, in the order of the navigation. */
 export const SETTINGS_PAGES: readonly Page[] = [
   windows,
-  imports,
-  importPage,
   tokens,
   newToken,
   tokenPage,
@@ -52,8 +55,15 @@ export const SETTINGS_PAGES: readonly Page[] = [
   plan,
   members,
   member,
+  sources,
+  source,
+  sourceConnect,
+  sourceProgress,
+  imports,
+  importPage,
   watchlist,
   saleEventSettings,
+  data,
   notices,
   audit,
 ];
@@ -65,15 +75,19 @@ export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
 /** Every form of the pages of a workspace. */
 export const ACTIONS: readonly Action[] = [
+  ...setupActions,
   ...windowsActions,
-  ...importActions,
   tokenCreate,
   ...tokenActions,
   ...planActions,
+  ...importActions,
   ...membersActions,
   ...memberActions,
+  ...sourceActions,
+  ...connectActions,
   ...watchlistActions,
   ...saleEventActions,
+  ...dataActions,
   ...noticesActions,
   ...auditActions,
 ];

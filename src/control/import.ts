@@ -1,5 +1,6 @@
 import { evaluateAlerts, replayEarlyWarnings } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
+import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { importFolder } from "../sync/connectors/csv/import-folder.ts";
 import type { ImportResult } from "../sync/connectors/csv/import-folder.ts";
@@ -84,6 +85,9 @@ export async function importIntoWorkspace(
     }
     return result;
   } catch (error) {
+    if (error instanceof WorkspaceErasing) {
+      throw impossible(`${workspace.shop_domain} is going to be erased: take that back first.`);
+    }
     throw error instanceof ImportError ? impossible(`${error.message}.`) : error;
   }
 }

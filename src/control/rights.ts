@@ -28,7 +28,10 @@ export const RIGHTS = {
   "sync.request": { least: "admin", needsProof: false },
   "sync.cancel": { least: "admin", needsProof: false },
   "source.connect": { least: "admin", needsProof: true },
+  // The address where whoever may install apps in a shop connects it.
+  "source.link": { least: "admin", needsProof: true },
   "source.disconnect": { least: "admin", needsProof: true },
+  "setup.close": { least: "admin", needsProof: false },
   import: { least: "admin", needsProof: false },
   // Of a folder that is sent by browser; its parts are sent, and its import is done, as an import.
   "import.start": { least: "admin", needsProof: false },
@@ -53,6 +56,8 @@ export const RIGHTS = {
   "plan.withdraw": { least: "owner", needsProof: false },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },
+  // Takes an erasure back, which destroys nothing.
+  "workspace.keep": { least: "owner", needsProof: false },
   "workspace.create": { least: "operator", needsProof: false },
   "workspace.set": { least: "operator", needsProof: false },
   "workspace.delete": { least: "operator", needsProof: false },

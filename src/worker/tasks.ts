@@ -17,6 +17,7 @@ import { listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
 import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import type { RunLog } from "../sync/runs.ts";
+import { eraseDue } from "./erasures.ts";
 
 export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };
 
@@ -84,6 +85,7 @@ async function requestRuns(
   kindOf: (connection: ConnectionRow) => SyncKind | null,
 ): Promise<void> {
   for (const connection of await listConnections(database)) {
+    if (connection.is_erasing) continue;
     const isConnected = connection.sealed_credentials !== null && connection.status !== "disconnected";
     const kind = isConnected ? kindOf(connection) : null;
     if (kind === null) continue;
@@ -101,7 +103,7 @@ async function keepInOrder(environment: TaskEnvironment): Promise<void> {
   await forgetOld(environment);
 }
 
-async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
+async function forgetOld({ database, now, log }: TaskEnvironment): Promise<void> {
   const before = (keepMs: number): Date => new Date(now().getTime() - keepMs);
   for (const [kind, keepMs] of Object.entries(KEEP_RUNS_MS)) {
     await deleteOldRuns(database, kind as SyncKind, before(keepMs));
@@ -116,10 +118,12 @@ async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
     await removeEndedParts(database, shopKey, now());
   }
   await deleteOldUploads(database, before(KEEP_UPLOADS_MS));
+  await eraseDue(database, now(), log);
 }
 
 async function evaluateAll({ database, now, log }: TaskEnvironment): Promise<void> {
-  for (const { shop_key: shopKey, shop_domain: shop } of await listWorkspaces(database)) {
+  for (const { shop_key: shopKey, shop_domain: shop, erase_after } of await listWorkspaces(database)) {
+    if (erase_after !== null) continue;
     try {
       await evaluateAlerts({ database, shopKey, now: now() });
     } catch (error) {

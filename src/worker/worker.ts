@@ -4,6 +4,8 @@ import { within } from "../lib/within.ts";
 import type { Database } from "../store/database.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
 import { listDueUploads, updateUploadProgress } from "../store/queries/import-upload.ts";
+import { listErasing } from "../store/queries/erasure.ts";
+import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import { listDueSources } from "../store/queries/sync-request.ts";
 import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
@@ -53,8 +55,14 @@ type State = {
   task: Promise<void> | null;
 };
 
-/** `show` writes the progress that is not in the database yet. */
-type ActiveRun = { done: Promise<void>; show: (() => Promise<void>) | null };
+type ActiveRun = {
+  place: SourcePlace;
+  done: Promise<void>;
+  /** Writes the progress that is not in the database yet. */
+  show: (() => Promise<void>) | null;
+  /** Ends this run alone. */
+  stopping: AbortController;
+};
 
 /** Under this name a worker claims the uploads of a shop, as it claims one of its sources. */
 const UPLOADS = "csv";
@@ -121,6 +129,7 @@ async function look(state: State): Promise<void> {
     run.show = null;
     await show?.();
   }
+  await stopRunsOfErasing(state);
   if (hasSchedule && state.task === null && (await takeDueTask(lookDatabase)) !== null) {
     state.task = runDueTask(state.options, state.stopping.signal)
       .catch((error: unknown) =>
@@ -145,11 +154,23 @@ async function look(state: State): Promise<void> {
   }
 }
 
+/** The owner of a workspace has asked for its erasure: what a run has read so far waits with its request. */
+async function stopRunsOfErasing({ options, runs }: State): Promise<void> {
+  const active = [...runs.values()];
+  if (active.length === 0) return;
+  const shopKeys = active.map(({ place }) => place.shopKey);
+  const erasing = new Set((await listErasing(options.lookDatabase, shopKeys)).map((row) => row.shop_key));
+  for (const { place, stopping } of active) {
+    if (erasing.has(place.shopKey)) stopping.abort(new WorkspaceErasing());
+  }
+}
+
 function beginRun(state: State, place: SourcePlace, isOpen: boolean): void {
   const { options, session } = state;
-  const active: ActiveRun = { done: Promise.resolve(), show: null };
+  const stopping = new AbortController();
+  const active: ActiveRun = { place, done: Promise.resolve(), show: null, stopping };
   state.runs.set(keyOf(place), active);
-  const stop = AbortSignal.any([state.stopping.signal, session.lost]);
+  const stop = AbortSignal.any([state.stopping.signal, session.lost, stopping.signal]);
   const end = async (isDone: boolean): Promise<void> => {
     await session.release(place);
     state.runs.delete(keyOf(place));

@@ -2,7 +2,7 @@ import type { AuditActor } from "../../../store/queries/audit.ts";
 import type { Connection, Database } from "../../../store/database.ts";
 import { requireDataVersion } from "../../../store/queries/data-version.ts";
 import { findConnectedStore } from "../../../store/queries/data-source.ts";
-import { createStage, lockShop } from "../../../store/queries/import-stage.ts";
+import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import { analyzeData } from "../../../store/queries/publish.ts";
 import { MANY_ROWS } from "../../apply.ts";
 import type { RowKind } from "../../document-merge.ts";
@@ -95,7 +95,7 @@ async function importFiles(
   connection: Connection,
 ): Promise<ImportResult> {
   const { shopKey, onProgress } = options;
-  await lockShop(connection, shopKey, options.onWait);
+  await lockShopForRun(connection, shopKey, options.onWait);
   await createStage(connection);
   const problems = openProblemList(options.maxReported ?? MAX_REPORTED, files);
   const latestOrderAt = new Date(options.now.getTime() + DAY_MS).toISOString();
