@@ -214,7 +214,6 @@ test("without script the page says how the command does it, and decisions are fo
       /\.\/returns import \.\/folder --workspace shop-/u,
     );
     assert.equal(await page.getByLabel("Folder with the files").isVisible(), false);
-    await looksWell(page);
 
     const [cookie] = await page.context().cookies();
     const shopDomain = new URL(page.url()).pathname.split("/")[2] ?? "";
