@@ -263,6 +263,17 @@ function controlRows() {
     webhook_delivery: [{ source: "labels", webhook_id: "delivery", topic: "refunds/create" }],
     redacted_order: [{ order_id: "redacted order" }],
     daily_usage: [{ day: "2026-01-01", requests: 0 }],
+    usage_detail: [
+      {
+        day: "2026-01-01",
+        token_id: "gone",
+        endpoint: "summary",
+        surface: "rest",
+        outcome: "ok",
+        requests: 1,
+        quota_requests: 0,
+      },
+    ],
     plan_request: [
       { plan_key: "scale", reason: "We need the CSV.", asked_by: "owner", asked_at: "2026-06-30T12:00:00Z" },
     ],
