@@ -132,11 +132,12 @@ export const cancelUpload = command<[shopKey: number, uploadId: string, now: Dat
 /** An upload with its import to do; `is_open`: a worker has begun it, and may have been killed. */
 export type DueUploadRow = { shop_key: number; is_open: boolean };
 
-/** Uploads that wait for a worker or are being imported, of all shops. import_upload_due. */
+/** Uploads that wait for a worker or are being imported, of all shops that are not going to be erased. import_upload_due. */
 export const listDueUploads = query<DueUploadRow>(
   "list_due_uploads",
   `select u.shop_key, u.status = 'importing' as is_open
-           from import_upload u where u.status in ('waiting', 'importing') order by u.created_at`,
+           from import_upload u join workspace w on w.shop_key = u.shop_key and w.erase_after is null
+          where u.status in ('waiting', 'importing') order by u.created_at`,
 );
 
 /** An upload that a worker has taken up. */
@@ -157,7 +158,8 @@ export const takeUpload = queryRow<TakenUploadRow, [shopKey: number]>(
   "take_upload",
   `update import_upload u set status = 'importing', attempt = u.attempt + 1, started_at = statement_timestamp()
            from workspace w
-          where u.shop_key = $1 and w.shop_key = u.shop_key and u.status in ('waiting', 'importing')
+          where u.shop_key = $1 and w.shop_key = u.shop_key and w.erase_after is null
+            and u.status in ('waiting', 'importing')
          returning u.upload_id, u.files, u.as_of, w.currency_code, u.requested_by, u.requested_origin, u.skip_invalid,
                    u.attempt`,
 );
