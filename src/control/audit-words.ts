@@ -33,6 +33,7 @@ export const AUDIT_WORDS: Readonly<Record<string, string>> = {
   "member.recover": "Made a recovery link for a member",
   "member.leave": "Left the workspace",
   "plan.ask": "Asked for a plan",
+  "plan.withdraw": "Took back what plan was asked for",
   "plan.set": "Set a plan",
   "workspace.create": "Made the workspace",
   "workspace.set": "Changed settings of the workspace",
