@@ -30,6 +30,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   connection_health: "operator: doctor",
   list_connections: "worker: the schedule",
   list_due_erasures: "worker: upkeep",
+  list_erasing: "worker: of the workspaces of its runs",
   delete_old_runs: "worker: upkeep",
   delete_old_deliveries: "worker: upkeep",
   delete_old_usage: "worker: upkeep",

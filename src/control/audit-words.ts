@@ -39,6 +39,7 @@ export const AUDIT_WORDS: Readonly<Record<string, string>> = {
   "workspace.set": "Changed settings of the workspace",
   "workspace.export": "Exported everything",
   "workspace.erase": "Asked to erase the workspace",
+  "workspace.keep": "Took the erasure of the workspace back",
   "workspace.delete": "Deleted the workspace",
   "demo.clear": "Emptied the demo store",
   "user.set": "Managed people",

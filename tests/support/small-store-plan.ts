@@ -51,3 +51,14 @@ export const UNMATCHED_LABEL = {
   amount_minor: LABEL_MINOR,
   currency_code: "EUR",
 };
+
+/** Requests of a token that is gone, on a day long ago. */
+export const USAGE_DETAIL = {
+  day: "2026-01-01",
+  token_id: "gone",
+  endpoint: "summary",
+  surface: "rest",
+  outcome: "ok",
+  requests: 1,
+  quota_requests: 0,
+};

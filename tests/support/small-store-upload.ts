@@ -10,7 +10,7 @@ export function uploadRows() {
         created_by: "owner",
         created_at: "2026-07-01T05:00:00Z",
         expires_at: "2100-01-01T00:00:00Z",
-        files: JSON.stringify([{ name: "products.csv", bytes: 1 }]),
+        files: [{ name: "products.csv", bytes: 1 }],
         as_of: "2026-07-01T00:00:00Z",
       },
     ],

@@ -14,6 +14,7 @@ import {
   LABEL_MINOR,
   LAG_DAYS,
   PLAN_REQUEST,
+  USAGE_DETAIL,
   UNMATCHED_LABEL,
 } from "./small-store-plan.ts";
 import { alertRows } from "./small-store-alerts.ts";
@@ -258,6 +259,7 @@ function controlRows() {
     webhook_delivery: [{ source: "labels", webhook_id: "delivery", topic: "refunds/create" }],
     redacted_order: [{ order_id: "redacted order" }],
     daily_usage: [{ day: "2026-01-01", requests: 0 }],
+    usage_detail: [USAGE_DETAIL],
     plan_request: [PLAN_REQUEST],
     dirty_cohort: [{ cohort_month: "2020-01-01" }],
     watchlist_entry: [{ entity_kind: "sku", entity_key: "JACKET-M" }],

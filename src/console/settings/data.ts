@@ -20,6 +20,13 @@ export const data = definePage<Data>({
   right: "settings.read",
   link: "Data",
   takes: [],
+  about: async (call) => {
+    const { workspace } = await call.acting();
+    const { erase_after: eraseAfter } = workspace;
+    return eraseAfter === null
+      ? "Export everything, or have the workspace erased."
+      : `The workspace is erased after ${timeText(eraseAfter)}.`;
+  },
   data: async (call) => {
     const { workspace } = await call.acting();
     return { eraseAfter: workspace.erase_after };

@@ -9,6 +9,7 @@ export type WorkspaceRow = {
   currency_code: string;
   plan: string;
   billing: string;
+  /** "erasing" while it is going to be erased. */
   readiness: string;
   primary_window_days: number;
   min_sold_units: number;
@@ -23,14 +24,14 @@ export type WorkspaceRow = {
   erase_after: Date | null;
 };
 
+/** As admission sees it: "erasing" while the workspace is going to be erased. */
+export const SERVED_READINESS = "case when w.erase_after is null then w.readiness else 'erasing' end";
+
 const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.plan_key as plan,
-                w.billing_status as billing, w.readiness, w.primary_window_days, w.min_sold_units,
+                w.billing_status as billing, ${SERVED_READINESS} as readiness, w.primary_window_days, w.min_sold_units,
                 w.visible_card_size, w.data_version, w.data_as_of, w.created_at, w.erase_after,
                 r.plan_key as requested_plan, r.reason as plan_request_reason`;
 const WITH_REQUEST = "left join plan_request r on r.shop_key = w.shop_key";
-
-/** As admission sees it: "erasing" while the workspace is going to be erased. */
-export const SERVED_READINESS = "case when w.erase_after is null then w.readiness else 'erasing' end";
 
 /** The workspace of a domain, by the primary keys of shop_directory, workspace and plan_request. */
 export const findWorkspace = queryRow<WorkspaceRow, [shopDomain: string]>(
