@@ -2,20 +2,20 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
 import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
+import { startUsageWriter } from "./admission/usage-writer.ts";
 import { publicConsole } from "./control/console-address.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import type { Surface } from "./http/server.ts";
 import { createIdentity } from "./identity/identity.ts";
 import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
-import type { Installation } from "./installation.ts";
+import type { Installation, ServingDatabases } from "./installation.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
 import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
 import type { Metrics } from "./operations.ts";
 import { createConnectors } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
-import type { DatabasePool } from "./store/database.ts";
-import { createPlatformSurfaces } from "./platform-surfaces.ts";
+import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations } from "./request-path.ts";
 import { startWorker } from "./worker/worker.ts";
 import type { Worker } from "./worker/worker.ts";
@@ -38,10 +38,12 @@ export async function startService(
   const databases = await openServingDatabases(config, installation, logger);
   const metrics = createMetrics(databases.reading);
   for (const warning of config.warnings) logger.warn(warning);
-  for (const name of ["admission", "reading", "taking", "console"] as const)
+  for (const name of ["admission", "reading", "taking", "console", "exporting"] as const)
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
-  const gate = createGate(config, installation.keys, databases, metrics);
+  const usage = startUsageWriter({ database: databases.taking, log: logger });
+  const counters = { metrics, countUsage: usage.count };
+  const gate = createGate(config, installation.keys, databases, counters);
   const operations = createOperations(config, gate, installation.keys);
   const docs = createDocs(config);
   const server = createServer({
@@ -50,7 +52,7 @@ export async function startService(
       createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...docs.surfaces,
       ...(config.hasConsole
-        ? await createConsoleSurfaces(config, installation.keys, databases.console, operations)
+        ? await createConsoleSurfaces(config, installation.keys, databases, operations)
         : []),
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
@@ -74,6 +76,7 @@ export async function startService(
       forOperators.drain();
       await new Promise((done) => setTimeout(done, config.drainSeconds * 1000));
       await server.close();
+      await usage.stop();
       await operators?.close();
       await databases.close();
     },
@@ -83,7 +86,7 @@ export async function startService(
 async function createConsoleSurfaces(
   config: Config,
   keys: Installation["keys"],
-  database: DatabasePool,
+  { console: database, exporting }: Pick<ServingDatabases, "console" | "exporting">,
   operations: readonly Operation[],
 ): Promise<Surface[]> {
   // Imported here, because it takes memory that a server without the console need not have.
@@ -93,7 +96,7 @@ async function createConsoleSurfaces(
     operations,
     admitMember: createAdmitMember({ database }),
     identity: createIdentity(database, now),
-    control: { database, keys },
+    control: { database, keys, exporting, connecting: { publicUrl: config.publicUrl, app: appOf(config) } },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
   });

@@ -19,6 +19,7 @@ export const LONGEST_WAIT_MS = 3000;
 export const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;
+const EXPORT_CONNECTIONS = 2;
 
 /** A database that this process may use, and the keys that go with it. */
 export type Installation = {
@@ -93,6 +94,8 @@ export type ServingDatabases = {
   taking: DatabasePool;
   /** For sessions and settings. */
   console: DatabasePool;
+  /** For exports of whole workspaces. */
+  exporting: DatabasePool;
   /** Whether Citus spreads the shops over nodes. */
   isDistributed: boolean;
   close(): Promise<void>;
@@ -100,8 +103,8 @@ export type ServingDatabases = {
 
 /**
  * Admission counts requests, and endpoints read on connections that the database itself holds to it. Webhooks are
- * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests; so is
- * what the console asks for itself.
+ * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests; the
+ * details of usage are written over the same. What the console asks for itself has its own, too.
  */
 export async function openServingDatabases(
   config: Config,
@@ -121,14 +124,17 @@ export async function openServingDatabases(
   const reading = open("reading", { readOnly: true });
   const taking = open("taking", { maxConnections: TAKING_CONNECTIONS });
   const ofConsole = open("console", { maxConnections: CONSOLE_CONNECTIONS });
+  const exporting = open("exporting", { maxConnections: EXPORT_CONNECTIONS });
   return {
     admission,
     reading,
     taking,
     console: ofConsole,
+    exporting,
     isDistributed,
     close: async () => {
-      await Promise.all([admission, reading, taking, ofConsole].map((database) => database.close()));
+      const opened = [admission, reading, taking, ofConsole, exporting];
+      await Promise.all(opened.map((database) => database.close()));
     },
   };
 }

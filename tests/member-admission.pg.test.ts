@@ -56,19 +56,21 @@ async function admitted(): Promise<MemberAdmission> {
 const change = (text: string, values: unknown[]) => service.database.query(text, values);
 
 test("a member is admitted with the workspace, the person and the role", async () => {
-  const { workspace, visit, ...rest } = await admitted();
+  const { workspace, visit, provedAt, ...rest } = await admitted();
   assert.deepEqual(rest, {
     userId: person.userId,
     userName: person.userName,
     role: "viewer",
     isBillingActive: true,
     readiness: "ready",
+    eraseAfter: null,
   });
   assert.deepEqual(
     [workspace.shopKey, workspace.shopDomain, workspace.currencyCode, workspace.sources.length],
     [tenant.shopKey, tenant.shopDomain, "EUR", 1],
   );
   assert.equal(visit.lastShopKey, null);
+  assert.deepEqual(provedAt, visit.lastSeenAt);
   assert.equal(visit.endsAt.getTime() - visit.lastSeenAt.getTime(), HOUR_MS);
 });
 

@@ -23,6 +23,7 @@ export async function addWorkspace(
     shopDomain: domain,
     currencyCode: CURRENCY,
     planKey,
+    isSetupOpen: false,
   });
   const { token, tokenId, secretHash } = createToken(shopKey, tokenPepper);
   await insertToken(connection, shopKey, {
@@ -32,6 +33,8 @@ export async function addWorkspace(
     scopes: SCOPES,
     createdBy: "bench",
     expiresAt: null,
+    replaces: null,
+    requestKey: null,
   });
   return { shopKey, shopDomain: domain, token };
 }

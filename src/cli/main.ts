@@ -3,6 +3,7 @@ import { OPTION_HELP } from "../config.ts";
 import { PLAIN, formatTable } from "../lib/table.ts";
 import { addCommand } from "./command.ts";
 import type { CommandGroup, CommandSpec } from "./command.ts";
+import { AUDIT } from "./audit.ts";
 import { addCompletionCommand } from "./completion.ts";
 import { CONNECT } from "./connect.ts";
 import { addDemoCommand } from "./demo.ts";
@@ -10,6 +11,7 @@ import { CONNECTIONS, DISCONNECT } from "./disconnect.ts";
 import { DOCTOR } from "./doctor.ts";
 import { describeFailure } from "./failure.ts";
 import { IMPORT } from "./import.ts";
+import { MEMBER } from "./member.ts";
 import { MIGRATE } from "./migrate.ts";
 import { PLAN } from "./plan.ts";
 import { addQueryCommands } from "./query.ts";
@@ -19,6 +21,7 @@ import { SERVE } from "./serve.ts";
 import type { CommandContext } from "./session.ts";
 import { SYNC } from "./sync.ts";
 import { TOKEN } from "./token.ts";
+import { USAGE } from "./usage.ts";
 import { USER } from "./user.ts";
 import { VERSION } from "../lib/version.ts";
 import { WATCH } from "./watch.ts";
@@ -41,7 +44,10 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   WORKSPACE,
   PLAN,
   TOKEN,
+  USAGE,
   USER,
+  MEMBER,
+  AUDIT,
   IMPORT,
   CONNECT,
   DISCONNECT,

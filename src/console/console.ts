@@ -18,6 +18,7 @@ import { createPageLoop } from "./page-loop.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { acceptsGzip } from "./send.ts";
+import { createWelcome } from "./welcome.ts";
 
 export type ConsoleOptions = {
   operations: readonly Operation[];
@@ -38,8 +39,13 @@ export function createConsole(options: ConsoleOptions): Surface[] {
   const done = createDoneCookie(options.site.publicOrigin !== null);
   const loop = {
     gate: createMemberGate({ ...options, entrance }),
-    tools: { operationOf: operationByName(options.operations), control: options.control, now: options.now },
-    send: createPageSender(options.site, done),
+    tools: {
+      operationOf: operationByName(options.operations),
+      control: options.control,
+      site: options.site,
+      now: options.now,
+    },
+    send: createPageSender(done),
   };
   const servePage = createPageLoop(loop);
   const actions = createActionLoop({ ...loop, done });
@@ -56,6 +62,7 @@ export function createConsole(options: ConsoleOptions): Surface[] {
       },
     },
     ...entrance.surfaces,
+    createWelcome({ ...options, entrance, done }),
     ...CONSOLE_ASSETS.all.map(assetSurface),
     pictureSurface(),
   ];

@@ -16,8 +16,11 @@ export type Frame = {
     shopDomain: string;
     href: string;
     links: readonly NavigationLink[];
-    settings: readonly NavigationLink[];
+    /** The overview of settings, and below it their pages while one of them is shown. */
+    settings: NavigationLink & { links: readonly NavigationLink[] };
   } | null;
+  /** A job under way is shown. */
+  isRunning?: boolean | undefined;
   /** What the action before this page has done. */
   done?: string | null;
   /** What stands above the page: the as-of line and banners. */
@@ -43,6 +46,7 @@ export function layout(frame: Frame): Html {
         <title>${title} · ${place}</title>
         <link rel="icon" href="${icon.path}" type="image/svg+xml" />
         <link rel="stylesheet" href="${style.path}" />
+        ${frame.isRunning === true && html`<noscript><meta http-equiv="refresh" content="5" /></noscript>`}
         ${scripts.map((script) => html`<script src="${script.path}" type="module"></script>`)}
       </head>
       <body>
@@ -60,7 +64,7 @@ export function layout(frame: Frame): Html {
           </nav>
         </header>
         <div class="${workspace === null ? "frame alone" : "frame"}">
-          ${workspace !== null && navigation(workspace.links, workspace.settings)}
+          ${workspace !== null && navigation(workspace)}
           <main id="content" tabindex="-1">
             ${doneBanner(done)} ${above} ${body} ${below}
           </main>
@@ -71,15 +75,28 @@ export function layout(frame: Frame): Html {
 
 function signOut(userName: string): Html {
   return html`<form method="post" action="/sign-out">
-    <span class="user">${userName}</span> <button class="quiet">Sign out</button>
+    <a class="user" href="/me">${userName}</a> <button class="quiet">Sign out</button>
   </form>`;
 }
 
+type Workspace = Exclude<Frame["workspace"], null>;
+
 /** On narrow screens the same list is behind a summary; one of the two is shown. */
-function navigation(pages: readonly NavigationLink[], settings: readonly NavigationLink[]): Html {
-  const links = [...pages, ...settings];
-  const items = [...itemsOf(pages), settings.length > 0 && SETTINGS_HEADING, ...itemsOf(settings)];
-  const current = links.find(({ isCurrent }) => isCurrent)?.text ?? "Pages";
+function navigation({ links, settings }: Workspace): Html {
+  const all = [...links, settings, ...settings.links];
+  const current = all.find(({ isCurrent }) => isCurrent)?.text ?? "Pages";
+  const items = [
+    ...links.map((link) => html`<li>${linkTo(link)}</li>`),
+    html`<li class="apart">
+      ${linkTo(settings)}
+      ${
+        settings.links.length > 0 &&
+        html`<ul>
+          ${settings.links.map((link) => html`<li>${linkTo(link)}</li>`)}
+        </ul>`
+      }
+    </li>`,
+  ];
   return html`<nav class="side" aria-label="Pages">
     <details>
       <summary>${current}</summary>
@@ -93,13 +110,8 @@ function navigation(pages: readonly NavigationLink[], settings: readonly Navigat
   </nav>`;
 }
 
-const SETTINGS_HEADING = html`<li class="heading">Settings</li>`;
-
-function itemsOf(links: readonly NavigationLink[]): Html[] {
-  return links.map(
-    ({ href, text, isCurrent }) =>
-      html`<li><a href="${href}" ${isCurrent && html` aria-current="page"`}>${text}</a></li>`,
-  );
+function linkTo({ href, text, isCurrent }: NavigationLink): Html {
+  return html`<a href="${href}" ${isCurrent && html` aria-current="page"`}>${text}</a>`;
 }
 
 function doneBanner(sentence: string | null | undefined): Html | null {

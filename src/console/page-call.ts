@@ -7,8 +7,13 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
+import { isFreshProof } from "../identity/session.ts";
+import { findWatched } from "../control/watchlist.ts";
+import { hasRight } from "../control/rights.ts";
+import { showSetup } from "../control/setup.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { ApiAnswer } from "./figure.ts";
+import type { ConsoleSite } from "./request-rules.ts";
 import { imageSources } from "./views/picture.ts";
 import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, Parameters } from "./page.ts";
 
@@ -18,32 +23,37 @@ export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
 export type OpenCall = PageCall & { requests: MadeRequest[]; answers: () => ApiAnswer[] };
 
 /** What every page and action can do. */
-export type CallTools = { operationOf: OperationByName; control: ControlTools; now: () => Date };
+export type CallTools = {
+  operationOf: OperationByName;
+  control: ControlTools;
+  site: ConsoleSite;
+  now: () => Date;
+};
 
 /** Who asks for which page: `raw` is its query as it was sent, `held` what its path holds. */
 export type CallRequest = {
+  request: FastifyRequest;
   member: MemberAdmission;
   actor: Actor;
   raw: RawInput;
   held: Readonly<Record<string, string>>;
 };
 
-const FRESH_MS = 10 * 60_000;
-
 /** A member as the actor of what the request does. */
 export function actorOf(member: MemberAdmission, { ip }: FastifyRequest, now: Date): Actor {
   const { userId, role, provedAt } = member;
-  const isFresh = now.getTime() - provedAt.getTime() <= FRESH_MS;
+  const isFresh = isFreshProof(provedAt, now);
   return { name: `user:${userId}`, origin: ip, standing: role, isFresh };
 }
 
-export function openCall(tools: CallTools, { member, actor, raw, held }: CallRequest): OpenCall {
-  const { operationOf, control, now } = tools;
+export function openCall(tools: CallTools, { request, member, actor, raw, held }: CallRequest): OpenCall {
+  const { operationOf, control, site, now } = tools;
   const { workspace, role } = member;
   const requests: MadeRequest[] = [];
   const answers: (ApiAnswer | null)[] = [];
   return {
     shopDomain: workspace.shopDomain,
+    origin: site.publicOrigin ?? `http://${request.headers.host}`,
     currencyCode: workspace.currencyCode,
     primaryWindowDays: workspace.primaryWindowDays,
     minSoldUnits: workspace.minSoldUnits,
@@ -56,7 +66,12 @@ export function openCall(tools: CallTools, { member, actor, raw, held }: CallReq
     refusedForm: null,
     acting: async () => {
       const row = await requireWorkspace(control.database, workspace.shopDomain);
-      return { ...control, actor, workspace: row, now: now() };
+      return { ...control, actor, workspace: row, admitted: workspace, now: now() };
+    },
+    watched: () => findWatched(control.database, workspace),
+    setup: async () => {
+      if (!member.isSetupOpen || !hasRight(role, "setup.close")) return null;
+      return showSetup(control.database, actor, workspace.shopKey);
     },
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,

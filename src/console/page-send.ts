@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
+import { html } from "../lib/html.ts";
 import { hasRight } from "../control/rights.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
@@ -11,8 +12,8 @@ import { addressOf } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
-import { PAGES, SETTINGS } from "./registry.ts";
-import type { ConsoleSite } from "./request-rules.ts";
+import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.ts";
+import { erasureBanner } from "./settings/data.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -30,7 +31,7 @@ export type PageSender = {
   view(exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown): Promise<FastifyReply>;
 };
 
-export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSender {
+export function createPageSender(done: DoneCookie): PageSender {
   const framed = (exchange: Exchange, page: Page | null, member: MemberAdmission, shown: Shown) => {
     const sentence = done.read(exchange.request.headers.cookie);
     if (sentence !== null) exchange.reply.header("Set-Cookie", done.clear);
@@ -39,8 +40,9 @@ export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSende
       scripts: [CONSOLE_ASSETS.pageScript],
       userName: member.userName,
       workspace: workspaceOf(member, page),
+      isRunning: shown.isRunning,
       done: sentence,
-      above: null,
+      above: erasureBanner(member.eraseAfter, addressOf(member.workspace.shopDomain, "/settings/data")),
       body: shown.body,
       below: null,
     };
@@ -54,10 +56,11 @@ export function createPageSender(site: ConsoleSite, done: DoneCookie): PageSende
       const { request, reply } = exchange;
       const shown = await viewOf(page, call);
       reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
-      const origin = site.publicOrigin ?? `http://${request.headers.host}`;
+      const { origin } = call;
+      const frame = framed(exchange, page, member, shown);
       const markup = layout({
-        ...framed(exchange, page, member, shown),
-        above: asOf(call.answers(), member),
+        ...frame,
+        above: html`${frame.above}${asOf(call.answers(), member)}`,
         below: shown.status === 200 && call.requests.length > 0 ? apiBox(call.requests, origin) : null,
         printed: printedFooter(`${origin}${request.raw.url}`, call.answers(), member),
       });
@@ -94,18 +97,18 @@ export function sendState(
 /** The navigation of a workspace: every page of the registry that is listed, and that the member's role opens. */
 function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null): Frame["workspace"] {
   const { shopDomain } = workspace;
-  const linksOf = (pages: readonly Page[]) =>
-    pages
-      .filter(({ right }) => hasRight(role, right))
-      .flatMap(({ link, path }) =>
-        link === null
-          ? []
-          : [{ href: addressOf(shopDomain, path), text: link, isCurrent: path === current?.path }],
-      );
+  const linkTo = ({ path, link }: Page) => ({
+    href: addressOf(shopDomain, path),
+    text: link ?? "",
+    isCurrent: path === current?.path,
+  });
+  const listed = (pages: readonly Page[]) =>
+    pages.filter(({ link, right }) => link !== null && hasRight(role, right)).map(linkTo);
+  const isInSettings = SETTINGS.some((page) => page === current);
   return {
     shopDomain,
     href: addressOf(shopDomain, ""),
-    links: linksOf(PAGES),
-    settings: linksOf(SETTINGS),
+    links: listed(PAGES),
+    settings: { ...linkTo(SETTINGS_OVERVIEW), links: isInSettings ? listed(SETTINGS_PAGES) : [] },
   };
 }

@@ -16,6 +16,7 @@ const STATE = { ...MONTHS, window: "90d", include_incomplete: "true", include_us
 
 const callOf = (query: PageCall["query"]): PageCall => ({
   shopDomain: "a.example",
+  origin: "http://localhost:8080",
   currencyCode: "EUR",
   primaryWindowDays: 30,
   minSoldUnits: 20,
@@ -26,7 +27,9 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   problems: [],
   path: {},
   refusedForm: null,
+  setup: () => Promise.resolve(null),
   acting: () => assert.fail("nothing is done"),
+  watched: () => assert.fail("nothing is read"),
   href: (path, parameters) => addressOf("a.example", path, parameters),
   read: () => assert.fail("nothing is read"),
 });

@@ -5,14 +5,18 @@ import { Refusal } from "./refusal.ts";
 
 /** What an action asks of the actor. */
 export type Right = {
-  /** The least role in the workspace; "operator" = operators of the installation alone. */
-  least: Role | "operator";
+  /** The least role in the workspace; "operator" = operators of the installation alone; "person" = anybody, on their own account. */
+  least: Role | "operator" | "person";
   /** Proof of who they are within the last ten minutes: what gives access to others, or takes everything away. */
   needsProof: boolean;
 };
 
 /** Who may do what, of every page and action of the console and every command. An audit event has the name of its right. */
 export const RIGHTS = {
+  "me.rename": { least: "person", needsProof: true },
+  "passkey.add": { least: "person", needsProof: true },
+  "passkey.remove": { least: "person", needsProof: true },
+  "session.end_other": { least: "person", needsProof: true },
   "figures.read": { least: "viewer", needsProof: false },
   "settings.read": { least: "viewer", needsProof: false },
   "windows.set": { least: "admin", needsProof: false },
@@ -24,8 +28,16 @@ export const RIGHTS = {
   "sync.request": { least: "admin", needsProof: false },
   "sync.cancel": { least: "admin", needsProof: false },
   "source.connect": { least: "admin", needsProof: true },
+  // The address where whoever may install apps in a shop connects it.
+  "source.link": { least: "admin", needsProof: true },
   "source.disconnect": { least: "admin", needsProof: true },
+  "setup.close": { least: "admin", needsProof: false },
   import: { least: "admin", needsProof: false },
+  // Of a folder that is sent by browser; its parts are sent, and its import is done, as an import.
+  "import.start": { least: "admin", needsProof: false },
+  "import.replace": { least: "admin", needsProof: false },
+  "import.request": { least: "admin", needsProof: false },
+  "import.cancel": { least: "admin", needsProof: false },
   "tokens.read": { least: "admin", needsProof: false },
   "token.create": { least: "admin", needsProof: true },
   "token.rotate": { least: "admin", needsProof: true },
@@ -33,28 +45,42 @@ export const RIGHTS = {
   "usage.read": { least: "admin", needsProof: false },
   "audit.read": { least: "admin", needsProof: false },
   "members.read": { least: "admin", needsProof: false },
-  // Of viewers and admins; the next one of owners.
+  "member.invite": { least: "admin", needsProof: true },
   "member.set": { least: "admin", needsProof: true },
+  "member.remove": { least: "admin", needsProof: true },
+  "member.recover": { least: "admin", needsProof: true },
+  // Asked for besides where one of these concerns an owner, now or afterwards.
   "member.set_owner": { least: "owner", needsProof: true },
+  "member.leave": { least: "viewer", needsProof: false },
   "plan.ask": { least: "owner", needsProof: true },
+  "plan.withdraw": { least: "owner", needsProof: false },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },
+  // Takes an erasure back, which destroys nothing.
+  "workspace.keep": { least: "owner", needsProof: false },
   "workspace.create": { least: "operator", needsProof: false },
   "workspace.set": { least: "operator", needsProof: false },
   "workspace.delete": { least: "operator", needsProof: false },
   "plan.set": { least: "operator", needsProof: false },
   "user.set": { least: "operator", needsProof: false },
+  "user.disable": { least: "operator", needsProof: true },
+  "user.enable": { least: "operator", needsProof: true },
+  "user.rename": { least: "operator", needsProof: true },
+  "user.grant_operator": { least: "operator", needsProof: true },
+  "user.create": { least: "operator", needsProof: false },
+  "audit.read_all": { least: "operator", needsProof: false },
   rebuild: { least: "operator", needsProof: false },
   distribute: { least: "operator", needsProof: false },
 } as const satisfies Record<string, Right>;
+
+const STANDINGS: readonly Actor["standing"][] = ["person", ...ROLES, "operator"];
 
 export type RightName = keyof typeof RIGHTS;
 
 /** Whether a role is enough for what a right asks for, fresh proof apart. */
 export function hasRight(standing: Actor["standing"], name: RightName): boolean {
   const { least }: Right = RIGHTS[name];
-  if (standing === "operator") return true;
-  return least !== "operator" && ROLES.indexOf(standing) >= ROLES.indexOf(least);
+  return STANDINGS.indexOf(standing) >= STANDINGS.indexOf(least);
 }
 
 /** Throws a `Refusal` when the actor may not do this: "forbidden" by role, "unproved" without fresh proof. */

@@ -1,6 +1,7 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { listConnections } from "../store/queries/data-source.ts";
+import { deletePlanRequest } from "../store/queries/plan-request.ts";
 import { setPrimaryWindow } from "../store/queries/publish.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { updateWorkspace } from "../store/queries/workspace-write.ts";
@@ -27,8 +28,22 @@ const BILLING_STATUSES = ["active", "inactive"] as const;
 const READINESS_STATES = ["ready", "installing", "reconnecting", "backfilling"] as const;
 const LONGEST_WINDOW_DAYS = 365;
 
+/** What a workspace's admins decide about its figures: the days of the primary window (M4), and the threshold of rankings (M12). */
+export type WindowSettings = { primaryWindowDays: number; minSoldUnits: number };
+
+/** The days of the primary window, 1 to 365. Throws `invalid`. */
+export function readWindowDays(value: string): number {
+  return readInteger("primary_window_days", value, 1, LONGEST_WINDOW_DAYS);
+}
+
+/** Throws `invalid`. */
+export function readMinSoldUnits(value: string): number {
+  return readInteger("min_sold_units", value, 0, null);
+}
+
 /**
- * Changes settings of a workspace; either all of them or none, effective with the next request. Throws a `Refusal` for an unknown setting, a value that is not allowed, an unknown plan,
+ * Changes settings of a workspace; either all of them or none, effective with the next request. A plan answers what the workspace
+ * asked for, whichever it is. Throws a `Refusal` for an unknown setting, a value that is not allowed, an unknown plan,
  * or a readiness that follows a connected store.
  */
 export async function setWorkspace(
@@ -48,11 +63,13 @@ export async function setWorkspace(
     if (change.readiness !== null) await requireOwnReadiness(connection, workspace);
     if (primaryWindowDays !== null) await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     await updateWorkspace(connection, shopKey, change);
+    const ended = change.planKey === null ? null : await deletePlanRequest(connection, shopKey);
+    const before = Object.fromEntries(Object.entries(workspace).filter(([name]) => settings.has(name)));
     await recordAction(connection, actor, {
       shopKey,
       action,
       detail: Object.fromEntries(settings),
-      before: Object.fromEntries(Object.entries(workspace).filter(([name]) => settings.has(name))),
+      before: ended === null ? before : { ...before, requested_plan: ended.plan },
     });
   });
   if (primaryWindowDays !== null) await evaluateAlerts({ database, shopKey, now: new Date() });
@@ -89,16 +106,14 @@ function readSettings(settings: ReadonlyMap<string, string>): Settings {
     const value = settings.get(name);
     return value === undefined ? null : reader(value);
   };
-  const integer = (name: string, minimum: number, maximum: number | null): number | null =>
-    read(name, (value) => readInteger(name, value, minimum, maximum));
   return {
     change: {
       planKey: read("plan", (value) => value),
       billingStatus: read("billing", (value) => readOneOf("billing", value, BILLING_STATUSES)),
       readiness: read("readiness", (value) => readOneOf("readiness", value, READINESS_STATES)),
-      minSoldUnits: integer("min_sold_units", 0, null),
-      visibleCardSize: integer("visible_card_size", 1, null),
+      minSoldUnits: read("min_sold_units", readMinSoldUnits),
+      visibleCardSize: read("visible_card_size", (value) => readInteger("visible_card_size", value, 1, null)),
     },
-    primaryWindowDays: integer("primary_window_days", 1, LONGEST_WINDOW_DAYS),
+    primaryWindowDays: read("primary_window_days", readWindowDays),
   };
 }

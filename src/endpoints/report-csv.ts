@@ -1,5 +1,5 @@
-import { stringify } from "csv-stringify/sync";
 import type { Selector } from "../contract/selector.ts";
+import { csvText, guardedText } from "../lib/csv-text.ts";
 import type { ReportRow } from "./report-rows.ts";
 
 const COLUMNS = ["section", "cohort_month", "key", "label", "metric", "value", "unit"] as const;
@@ -28,16 +28,6 @@ export function exportFilename(
 function cellText(value: ReportRow["value"]): string {
   if (value === null) return "";
   return typeof value === "string" ? guardedText(value) : String(value);
-}
-
-/** A spreadsheet runs a cell that begins so; the apostrophe makes it text. Numbers never come here. */
-function guardedText(text: string): string {
-  return /^[=+\-@\t\r]/u.test(text) ? `'${text}` : text;
-}
-
-function csvText(rows: string[][]): string {
-  // A lone CR or LF is not this file's line end, so the writer would leave it unquoted.
-  return stringify(rows, { record_delimiter: "\r\n", quoted_match: /[\r\n]/u });
 }
 
 function selectionSlug({ kind, key }: Selector): string {

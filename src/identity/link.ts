@@ -1,16 +1,30 @@
 import type { Connection } from "../store/database.ts";
 import { insertLink } from "../store/queries/console-link.ts";
+import type { LinkPurpose } from "../store/queries/console-link.ts";
 import { newSecret } from "./secret.ts";
 
-const LIFETIME_MS = 10 * 60_000;
+const MINUTE_MS = 60_000;
+
+/** An invitation waits for somebody who may look at their mail the day after tomorrow. */
+const LIFETIME_MS: Readonly<Record<LinkPurpose, number>> = {
+  enter: 10 * MINUTE_MS,
+  invite: 72 * 60 * MINUTE_MS,
+  recover: 10 * MINUTE_MS,
+};
 
 /** The secret of a link, shown this once, and when it expires. */
 export type MadeLink = { secret: string; expiresAt: Date };
 
-/** Makes a link that signs a person in once, within ten minutes. */
-export async function makeLink(connection: Connection, userId: string, now: Date): Promise<MadeLink> {
+/**
+ * Makes a link that signs a person in once: to enter or recover within ten minutes, by invitation within 72 hours. One to
+ * recover ends the person's passkeys and sessions when it is used.
+ */
+export async function makeLink(
+  connection: Connection,
+  { userId, purpose, now }: { userId: string; purpose: LinkPurpose; now: Date },
+): Promise<MadeLink> {
   const { text, hash } = newSecret();
-  const expiresAt = new Date(now.getTime() + LIFETIME_MS);
-  await insertLink(connection, { linkHash: hash, userId, createdAt: now, expiresAt });
+  const expiresAt = new Date(now.getTime() + LIFETIME_MS[purpose]);
+  await insertLink(connection, { linkHash: hash, userId, purpose, createdAt: now, expiresAt });
   return { secret: text, expiresAt };
 }

@@ -69,7 +69,15 @@ test("every table with a shop_key is distributed by it beside workspace, and a s
   const tables = await listTenantTables(database);
   const made = await distributeInstallation(database);
   assert.deepEqual(made.distributed_tables, tables);
-  const references = ["plan", "console_user", "workspace_member", "console_link", "console_session"];
+  const references = [
+    "plan",
+    "console_user",
+    "workspace_member",
+    "console_link",
+    "console_session",
+    "console_passkey",
+    "console_challenge",
+  ];
   assert.deepEqual(made.reference_tables, references);
   assert.ok(!tables.includes("workspace_member"));
   assert.ok(made.functions.some((signature) => signature.startsWith("admit(")));

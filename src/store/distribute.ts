@@ -18,7 +18,15 @@ export type Distribution = { distributed_tables: string[]; reference_tables: str
 
 const FIRST_TABLE = "workspace";
 /** What each node has whole: rows that belong to no single workspace, or that tell which ones a person may see. */
-const REFERENCE_TABLES = ["plan", "console_user", "workspace_member", "console_link", "console_session"];
+const REFERENCE_TABLES = [
+  "plan",
+  "console_user",
+  "workspace_member",
+  "console_link",
+  "console_session",
+  "console_passkey",
+  "console_challenge",
+];
 /** Their first argument is the shop_key: Citus runs a call whole on the node of that shop. */
 const FUNCTIONS = ["admit", "admit_callers"];
 

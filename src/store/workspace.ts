@@ -20,8 +20,8 @@ export type Member = {
   role: "viewer" | "admin" | "owner";
   /** When they last proved who they are. */
   provedAt: Date;
-  /** What is noted of the page before: the person's workspace, when the session was last seen, and when it ends. */
-  visit: { lastShopKey: number | null; lastSeenAt: Date; endsAt: Date };
+  /** What is noted of the page before: the person's workspace, when they and the session were last seen, and when it ends. */
+  visit: { lastShopKey: number | null; personSeenAt: Date | null; lastSeenAt: Date; endsAt: Date };
 };
 
 /**

@@ -13,6 +13,7 @@ const FRAME = [
   "link Products",
   "link Alerts",
   "link Sale events",
+  "link Settings",
 ];
 
 /** The stops of the Tab key on pages of the small store, in their order. */

@@ -6,7 +6,7 @@ import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { pick } from "../selection.ts";
-import { alertItem } from "../views/alert.ts";
+import { alertItem, alertTabs } from "../views/alert.ts";
 import { filterForm, selectField } from "../views/filters.ts";
 import { pageLinks } from "../views/page-links.ts";
 
@@ -27,6 +27,7 @@ export const alerts = definePage<Alerts>({
   view: (answer, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
+      ${alertTabs(call, "all")}
       <p class="lead">
         What comes back more than before, and what happened to the data. Newest first; days are in UTC.
       </p>

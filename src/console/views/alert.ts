@@ -6,6 +6,7 @@ import { day, month } from "../format.ts";
 import type { BodyOf, PageCall } from "../page.ts";
 import { alertView } from "../../contract/alert-view.ts";
 import type { AlertView } from "../../contract/alert-view.ts";
+import { tabs } from "./tabs.ts";
 import { earlyWarningFacts, spikeFacts } from "./alert-facts.ts";
 
 export type Alerts = ApiAnswer<BodyOf<"alerts">>;
@@ -40,13 +41,21 @@ export function alertLine(answer: Alerts, index: number, call: PageCall): Html {
   </article>`;
 }
 
+/** The alerts of everybody, and the notices of whoever looks. */
+export function alertTabs({ href }: PageCall, current: "all" | "yours"): Html {
+  return tabs("Alerts and notices", [
+    { text: "Everybody’s alerts", href: href("/alerts"), isCurrent: current === "all" },
+    { text: "Yours", href: href("/settings/notices"), isCurrent: current === "yours" },
+  ]);
+}
+
 const SEVERITIES = {
   critical: ["Critical", "M7 1h10l6 6v10l-6 6H7l-6-6V7zM12 6v7M12 16v2"],
   warning: ["Warning", "M12 2 23 22H1zM12 9v6M12 17.5v1.5"],
   info: ["For information", "M12 1a11 11 0 1 1 0 22 11 11 0 0 1 0-22M12 11v7M12 6v2"],
 } as const;
 
-function severityMark(severity: keyof typeof SEVERITIES): Html {
+export function severityMark(severity: keyof typeof SEVERITIES): Html {
   const [word, path] = SEVERITIES[severity];
   return html`<svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><path d="${path}" /></svg>
     <strong>${word}</strong>`;

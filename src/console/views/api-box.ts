@@ -8,6 +8,7 @@ import {
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { MadeRequest } from "../page.ts";
+import { codeToCopy } from "./code.ts";
 
 /**
  * "Get this by API": each request of a page as curl, as an MCP tool call, for `./returns query` and as a program, written as
@@ -47,10 +48,7 @@ function requestPart(request: MadeRequest, address: string): Html {
 
 function written(form: string, title: string, text: string): Html {
   return html`<h4>${title}</h4>
-    <div class="code">
-      <pre tabindex="0"><code data-form="${form}">${text}</code></pre>
-      <button type="button" class="copy" aria-live="polite" hidden>Copy</button>
-    </div>`;
+    ${codeToCopy(form, text)}`;
 }
 
 function costText(requests: number): string {

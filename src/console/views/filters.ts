@@ -114,14 +114,14 @@ export function textField(
   name: string,
   label: string,
   value: string | undefined,
-  type: "text" | "search" | "decimal" = "text",
+  type: "text" | "search" | "decimal" | "date" = "text",
 ): Field {
   return labelled(
     name,
     label,
     (wrongId) =>
       html`<input
-        type="${type === "search" ? "search" : "text"}"
+        type="${type === "decimal" || wrongId !== null ? "text" : type}"
         id="${name}"
         name="${name}"
         value="${value ?? ""}"

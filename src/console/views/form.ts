@@ -1,20 +1,44 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import type { PageCall } from "../page.ts";
+import type { PageCall, Parameters } from "../page.ts";
+import { wrongOf } from "./field-errors.ts";
 
-/** A field with its label; `value` is what stands in it unless a refused form held another. */
-export type Field = {
+/** What a form has to know of the page that it stands on. */
+export type FormPlace = Pick<PageCall, "refusedForm" | "href" | "problems">;
+
+/** What every field has; `value` is what stands in it unless a refused form held another. */
+type Labelled = {
   name: string;
   label: string;
   value?: string;
   /** What is allowed, in a few words. */
   hint?: string;
-  type?: "text" | "number" | "date" | "password";
+};
+
+export type Field = Labelled & {
+  type?: "text" | "number" | "date" | "password" | "search";
   isRequired?: boolean;
 };
 
+/** One of a list; without script, too, only these can be sent. */
+export type SelectField = Labelled & { options: readonly (readonly [value: string, text: string])[] };
+
+/** Text of several lines. */
+export type AreaField = Labelled & { isRequired?: boolean };
+
+/** What a form sends besides its fields, and what its button says. */
+export type ActionForm = {
+  /** Below /w/<shop_domain>. */
+  path: string;
+  button: string;
+  /** "quiet": one of many, such as a row's; "danger": it takes something away. */
+  look?: "quiet" | "danger";
+  /** Sent unseen. */
+  kept?: Parameters;
+};
+
 /** Why the form of an action was refused: the use case's own sentence. It takes the focus. */
-export function refusal({ refusedForm, href }: PageCall, action: string): Html | null {
+export function refusal({ refusedForm, href }: FormPlace, action: string): Html | null {
   if (refusedForm?.action !== action) return null;
   const { kind, message } = refusedForm.refusal;
   return html`<p class="banner refused" role="alert" tabindex="-1" autofocus>
@@ -22,27 +46,88 @@ export function refusal({ refusedForm, href }: PageCall, action: string): Html |
   </p>`;
 }
 
-/** What a refused form held under a name, else `value`. A password is not shown again. */
-export function filledIn({ refusedForm }: PageCall, action: string, name: string, value = ""): string {
+/** What a refused form held under a name, else `value`. */
+export function filledIn({ refusedForm }: FormPlace, action: string, name: string, value = ""): string {
   return refusedForm?.action === action ? (refusedForm.values.get(name) ?? "") : value;
 }
 
-/** One field of the form of an action. */
-export function textField(call: PageCall, action: string, field: Field): Html {
-  const { name, label, hint, type = "text", isRequired = true } = field;
-  const id = `${action}-${name}`.replaceAll(/[^a-z-]/gu, "-");
+/** A form that asks for nothing more than its button to be pressed, or for `fields`. */
+export function actionForm({ href }: FormPlace, form: ActionForm, fields: readonly Html[] = []): Html {
+  const { path, button, look, kept = {} } = form;
+  return html`<form method="post" action="${href(path)}">
+    ${Object.entries(kept).map(
+      ([name, value]) =>
+        value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}" />`,
+    )}${fields}<button ${look !== undefined && html` class="${look}"`}>${button}</button>
+  </form>`;
+}
+
+/** One field of the form of an action. A password is not shown again; what a query was refused for stands beside its field. */
+export function textField(call: FormPlace, action: string, field: Field): Html {
+  const { name, type = "text", isRequired = true } = field;
+  const id = idOf(action, name);
   const value = type === "password" ? "" : filledIn(call, action, name, field.value);
-  return html`<p class="field">
-    <label for="${id}">${label}</label>
-    <input
+  const wrong = wrongOf(call, name);
+  const isShown = value === "" || (SHOWN_BY[type] ?? /^/u).test(value);
+  return labelled(
+    id,
+    { ...field, wrong },
+    html`<input
       id="${id}"
       name="${name}"
-      type="${type}"
+      type="${isShown ? type : "text"}"
       value="${value}"
       autocomplete="off"
       ${isRequired && html` required=""`}
-      ${hint !== undefined && html` aria-describedby="${id}-hint"`}
-    />
-    ${hint !== undefined && html`<small id="${id}-hint">${hint}</small>`}
+      ${wrong !== null && html` aria-invalid="true"`}
+      ${(wrong !== null || field.hint !== undefined) && html` aria-describedby="${id}-hint"`}
+    />`,
+  );
+}
+
+/** Any other value would be left out of such a field. */
+const SHOWN_BY: Readonly<Record<string, RegExp>> = { number: /^\d+$/u, date: /^\d{4}-\d{2}-\d{2}$/u };
+
+export function selectField(call: FormPlace, action: string, field: SelectField): Html {
+  const { name, options } = field;
+  const id = idOf(action, name);
+  const value = filledIn(call, action, name, field.value);
+  return labelled(
+    id,
+    field,
+    html`<select id="${id}" name="${name}" ${field.hint !== undefined && html` aria-describedby="${id}-hint"`}>
+      ${options.map(
+        ([each, text]) =>
+          html`<option value="${each}" ${each === value && html` selected=""`}>${text}</option>`,
+      )}
+    </select>`,
+  );
+}
+
+export function areaField(call: FormPlace, action: string, field: AreaField): Html {
+  const { name, isRequired = true } = field;
+  const id = idOf(action, name);
+  const value = filledIn(call, action, name, field.value);
+  // A browser leaves out the first line break of a text area.
+  return labelled(
+    id,
+    field,
+    html`<textarea id="${id}" name="${name}" rows="5" autocomplete="off" ${isRequired && html` required=""`} ${field.hint !== undefined && html` aria-describedby="${id}-hint"`}>${`\n${value}`}</textarea>`,
+  );
+}
+
+function labelled(
+  id: string,
+  { label, hint, wrong = null }: Labelled & { wrong?: string | null },
+  control: Html,
+): Html {
+  return html`<p class="field">
+    <label for="${id}">${label}</label>
+    ${control}
+    ${(wrong ?? hint) !== undefined && html`<small id="${id}-hint" ${wrong !== null && html` class="wrong"`}>${wrong ?? hint}</small>`}
   </p>`;
+}
+
+function idOf(action: string, name: string): string {
+  return `${action}-${name}`.replaceAll(/[^a-z-]/gu, "-");
 }

@@ -1,4 +1,4 @@
-import { command, query, queryAny } from "../query.ts";
+import { command, query, queryAny, queryColumn } from "../query.ts";
 import type { Member } from "../workspace.ts";
 
 /** Makes a person an owner of a workspace; false = they are one already. By primary key. */
@@ -18,6 +18,14 @@ export const listMemberships = query<MembershipRow, [userId: string]>(
      from workspace_member m join shop_directory d on d.shop_key = m.shop_key
     where m.user_id = $1
     order by d.shop_domain`,
+);
+
+/** The ids of a workspace's members in one of the roles who may sign in: a range of the primary key. */
+export const listMembersByRole = queryColumn<string, [shopKey: number, roles: readonly Member["role"][]]>(
+  "list_members_by_role",
+  `select m.user_id from workspace_member m join console_user u on u.user_id = m.user_id
+    where m.shop_key = $1 and m.role = any ($2) and u.disabled_at is null
+    order by m.created_at, m.user_id`,
 );
 
 /** Workspaces that nobody can see yet, by domain: the primary key of workspace_member, for each of the directory. */

@@ -10,6 +10,7 @@ type MemberRow = {
   user_id: string;
   user_name: string;
   last_shop_key: number | null;
+  person_seen_at: Date | null;
   last_seen_at: Date;
   ends_at: Date;
   proved_at: Date;
@@ -19,7 +20,7 @@ type MemberRow = {
 
 const findMemberRow = queryRow<MemberRow, [sessionHash: Buffer, shopDomain: string, now: Date | null]>(
   "find_member",
-  `select u.user_id, u.name as user_name, u.last_shop_key, s.last_seen_at, s.ends_at, s.proved_at, m.shop_key, m.role
+  `select u.user_id, u.name as user_name, u.last_shop_key, u.last_seen_at as person_seen_at, s.last_seen_at, s.ends_at, s.proved_at, m.shop_key, m.role
            from console_session s
            join console_user u on u.user_id = s.user_id
            left join (shop_directory d join workspace_member m on m.shop_key = d.shop_key)
@@ -41,6 +42,11 @@ export async function findMember(
   if (row === null) return "signed_out";
   const { user_id: userId, user_name: userName, shop_key: shopKey, role, proved_at: provedAt } = row;
   if (shopKey === null || role === null) return "not_found";
-  const visit = { lastShopKey: row.last_shop_key, lastSeenAt: row.last_seen_at, endsAt: row.ends_at };
+  const visit = {
+    lastShopKey: row.last_shop_key,
+    personSeenAt: row.person_seen_at,
+    lastSeenAt: row.last_seen_at,
+    endsAt: row.ends_at,
+  };
   return { shopKey, userId, userName, role, provedAt, visit } as unknown as Member;
 }

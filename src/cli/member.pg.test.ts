@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { runCommand } from "../../tests/support/command.ts";
+import type { Outcome } from "../../tests/support/command.ts";
+import { startTestService, serviceEnvironment } from "../../tests/support/service.ts";
+import type { TestService } from "../../tests/support/service.ts";
+import { createTenant } from "../../tests/support/tenants.ts";
+import type { Tenant } from "../../tests/support/tenants.ts";
+
+let service: TestService;
+let environment: Record<string, string>;
+let tenant: Tenant;
+before(async () => {
+  service = await startTestService();
+  environment = { ...serviceEnvironment(service.databaseUrl), PORT: new URL(service.address).port };
+  tenant = await createTenant(service.database);
+});
+after(() => service.stop());
+
+const run = (...words: string[]): Promise<Outcome> => runCommand(words, environment);
+
+async function runJson<Document>(...words: string[]): Promise<Document> {
+  const { code, stdout, stderr } = await run(...words, "--json");
+  assert.equal(code, 0, stderr);
+  assert.equal(stderr, "");
+  return JSON.parse(stdout) as Document;
+}
+
+const inWorkspace = (...words: string[]): string[] => [...words, "--workspace", tenant.shopDomain];
+
+type Listed = { name: string; role: string; is_pending: boolean };
+
+const members = async (): Promise<unknown[]> =>
+  (await runJson<Listed[]>(...inWorkspace("member", "list"))).map(({ name, role, is_pending: isPending }) => [
+    name,
+    role,
+    isPending,
+  ]);
+
+test("people are made, added, invited, given roles and removed by commands alone", async () => {
+  const created = await runJson<{ name: string; is_operator: boolean }>("user", "create", "Operator");
+  assert.deepEqual([created.name, created.is_operator], ["Operator", true]);
+  assert.equal((await run("user", "create", "Operator")).code, 1);
+  assert.equal(
+    (await run(...inWorkspace("member", "add", "Operator", "--role", "owner"))).stdout,
+    `Operator is an owner of ${tenant.shopDomain}.\n`,
+  );
+  const invited = await run(...inWorkspace("member", "add", "Ada", "--role", "viewer"));
+  assert.match(invited.stdout, /^http:\/\/localhost:\d+\/enter#[A-Za-z0-9_-]{43}\n$/u);
+  assert.match(invited.stderr, /^This link signs in Ada, once, until .*Z\.\n$/u);
+  const role = await runJson<{ role: string; changed: boolean }>(
+    ...inWorkspace("member", "role", "Ada", "admin"),
+  );
+  assert.deepEqual([role.role, role.changed], ["admin", true]);
+  assert.deepEqual(await members(), [
+    ["Ada", "admin", true],
+    ["Operator", "owner", true],
+  ]);
+  const refused = await run(...inWorkspace("member", "remove", "Ada"));
+  assert.deepEqual([refused.code, refused.stderr.includes("--yes")], [2, true]);
+  await runJson(...inWorkspace("member", "remove", "Ada", "--yes"));
+  const last = await run(...inWorkspace("member", "remove", "Operator", "--yes"));
+  assert.equal(last.code, 1);
+  assert.match(last.stderr, /^"Operator" is the last owner of /u);
+  assert.deepEqual(await members(), [["Operator", "owner", true]]);
+});
+
+type Shown = { workspace: string | null; who: string; action: string; what: string; changes: unknown[] };
+
+test("audit shows in words who did what, what it was before, and people who are gone", async () => {
+  const shown = await runJson<Shown[]>(...inWorkspace("audit"));
+  assert.deepEqual(
+    shown.map(({ workspace, who, action, changes }) => [workspace, who, action, changes.length]),
+    [
+      [tenant.shopDomain, "Operator", "member.remove", 2],
+      [tenant.shopDomain, "Operator", "member.set", 2],
+      [tenant.shopDomain, "Operator", "member.invite", 3],
+      [tenant.shopDomain, "Operator", "member.set", 2],
+    ],
+  );
+  assert.deepEqual(shown[0]?.changes, [
+    { name: "member", before: null, after: "removed member" },
+    { name: "role", before: "admin", after: null },
+  ]);
+  assert.deepEqual(shown[1]?.changes, [
+    { name: "member", before: null, after: "removed member" },
+    { name: "role", before: "viewer", after: "admin" },
+  ]);
+  const { stdout } = await run(...inWorkspace("audit", "--limit", "1"));
+  assert.match(stdout, /Removed a member\s+member: removed member; role: admin → none/u);
+});
+
+test("without a workspace audit is of the whole installation; --since and --limit bound it", async () => {
+  const all = await runJson<Shown[]>("audit");
+  assert.deepEqual([...new Set(all.map(({ workspace }) => workspace))], [tenant.shopDomain, null]);
+  assert.equal((await runJson<Shown[]>("audit", "--limit", "2")).length, 2);
+  assert.deepEqual(await runJson("audit", "--since", "2999-01-01"), []);
+  assert.equal((await run("audit", "--since", "yesterday")).code, 2);
+  assert.equal((await run("audit", "--limit", "0")).code, 2);
+});

@@ -1,0 +1,84 @@
+import { leaveWorkspace } from "../../control/members.ts";
+import { showNotices } from "../../control/notice.ts";
+import type { ShownNotice } from "../../control/notice.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { Action } from "../action.ts";
+import { instant } from "../format.ts";
+import { definePage } from "../page.ts";
+import type { PageCall } from "../page.ts";
+import { alertTabs, severityMark } from "../views/alert.ts";
+import { rows } from "../views/entries.ts";
+import { actionForm, refusal } from "../views/form.ts";
+import { ROLE_TEXTS } from "../views/settings/roles.ts";
+
+const PATH = "/settings/notices";
+const TITLE = "Your notices";
+const LEAVE = "member.leave";
+
+/** What the member alone is told, their role, and the way out. */
+export const notices = definePage<ShownNotice[]>({
+  name: "notices",
+  path: PATH,
+  right: "settings.read",
+  link: TITLE,
+  takes: [],
+  about: async (call) => {
+    const count = (await noticesOf(call)).length;
+    const told = count === 0 ? "No notice for you alone." : `${count} for you alone.`;
+    return `${told} Your role is ${call.role}.`;
+  },
+  data: noticesOf,
+  view: (list, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${alertTabs(call, "yours")}
+      <p class="lead">
+        What concerns you alone, such as a token that expires soon or a recovery link that was made. Newest first;
+        times are in UTC.
+      </p>
+      ${list.length === 0 ? html`<p class="banner">No notice yet.</p>` : list.map((notice) => item(notice, call))}
+      ${rolePart(call)}`,
+  }),
+});
+
+export const noticesActions: readonly Action[] = [
+  {
+    name: LEAVE,
+    path: `${PATH}/leave`,
+    right: LEAVE,
+    page: notices,
+    perform: async ({ acting }) => {
+      const { database, actor, workspace } = await acting();
+      const { shop_domain: shopDomain } = await leaveWorkspace(database, actor, workspace);
+      return { href: "/w", done: `You have left ${shopDomain}.` };
+    },
+  },
+];
+
+async function noticesOf({ acting }: PageCall): Promise<ShownNotice[]> {
+  const { database, actor, workspace } = await acting();
+  return showNotices(database, actor, workspace);
+}
+
+function item({ severity, title, body, link, created_at: at }: ShownNotice, { href }: PageCall): Html {
+  const moment = at.toISOString();
+  return html`<article class="alert ${severity}">
+    <p class="severity">${severityMark(severity)} · <time datetime="${moment}">${instant(moment)}</time></p>
+    <h3>${title}</h3>
+    <p>${body}</p>
+    ${link !== null && html`<p><a href="${href(link.path)}">${link.text}</a></p>`}
+  </article>`;
+}
+
+function rolePart(call: PageCall): Html {
+  const { role, shopDomain } = call;
+  return html`<h2>You in this workspace</h2>
+    ${rows([{ name: "Your role", value: role, note: ROLE_TEXTS[role] }])}
+    ${refusal(call, LEAVE)}
+    <p>
+      Who leaves sees nothing of ${shopDomain} any more until an admin or an owner invites them again. The last owner
+      cannot leave.
+    </p>
+    ${actionForm(call, { path: `${PATH}/leave`, button: `Leave ${shopDomain}`, look: "danger" })}`;
+}

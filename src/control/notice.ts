@@ -1,0 +1,82 @@
+import { randomUUIDv7 } from "node:crypto";
+import { ROLES } from "../contract/role.ts";
+import type { Role } from "../contract/role.ts";
+import type { Connection, Queryable } from "../store/database.ts";
+import { listMembersByRole } from "../store/queries/console-member.ts";
+import { listOperators } from "../store/queries/console-user.ts";
+import { insertNotice, listNotices } from "../store/queries/notice.ts";
+import type { NoticeRow } from "../store/queries/notice.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Actor } from "./actor.ts";
+import { requireRight } from "./rights.ts";
+
+/** What is told to some members of a workspace, not to all who read its alerts. */
+export type Notice = {
+  /** Names the event, the same in every run: nobody is told of an event twice. */
+  event: string;
+  /** What it is about, such as token_expiry. */
+  category: string;
+  severity: "info" | "warning" | "critical";
+  title: string;
+  body: string;
+  /** A page below /w/<shop_domain> and the text of the link to it, such as "/settings/tokens". */
+  link?: { path: string; text: string };
+};
+
+/**
+ * Tells each of the persons (ids of users) of something, once per event; it stands in their notices of the workspace, never in
+ * the API's alerts. Belongs into the transaction of what it tells of.
+ */
+export async function notify(
+  connection: Connection,
+  shopKey: number,
+  recipients: readonly string[],
+  { event, link, ...notice }: Notice,
+): Promise<void> {
+  for (const userId of new Set(recipients)) {
+    await insertNotice(connection, shopKey, {
+      ...notice,
+      alertId: randomUUIDv7(),
+      eventKey: `notice:${event}:${userId}`,
+      recipient: recipientOf(userId),
+      linkPath: link?.path ?? null,
+      linkLabel: link?.text ?? null,
+    });
+  }
+}
+
+/** A notice as its member reads it; `link.path` is below the workspace's pages. */
+export type ShownNotice = Omit<NoticeRow, "link_path" | "link_label"> & {
+  link: { path: string; text: string } | null;
+};
+
+const SHOWN_NOTICES = 100;
+
+/** The newest notices of whoever asks. */
+export async function showNotices(
+  database: Queryable,
+  actor: Actor,
+  workspace: WorkspaceRow,
+): Promise<ShownNotice[]> {
+  requireRight(actor, "settings.read");
+  const rows = await listNotices(database, workspace.shop_key, actor.name, SHOWN_NOTICES);
+  return rows.map(({ link_path: path, link_label: text, ...notice }) => ({
+    ...notice,
+    link: path === null || text === null ? null : { path, text },
+  }));
+}
+
+/** The members of a workspace who have a role or more and may sign in, as recipients of a notice. */
+export async function membersOfRole(database: Queryable, shopKey: number, least: Role): Promise<string[]> {
+  return listMembersByRole(database, shopKey, ROLES.slice(ROLES.indexOf(least)));
+}
+
+/** The operators of the installation who may sign in; one who is a member of the workspace finds the notice there. */
+export async function operatorsOfInstallation(database: Queryable): Promise<string[]> {
+  return listOperators(database);
+}
+
+/** A person as the recipient of an alert. */
+export function recipientOf(userId: string): string {
+  return `user:${userId}`;
+}

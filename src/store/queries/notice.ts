@@ -1,0 +1,63 @@
+import { command, query } from "../query.ts";
+
+/** What a member is told alone. */
+export type NewNotice = {
+  alertId: string;
+  eventKey: string;
+  /** user:<id>. */
+  recipient: string;
+  category: string;
+  severity: "info" | "warning" | "critical";
+  title: string;
+  body: string;
+  /** A path below the workspace's pages. */
+  linkPath: string | null;
+  linkLabel: string | null;
+};
+
+/** Writes a notice whose event this member was never told of; by the unique index of event_key. */
+export const insertNotice = command<[shopKey: number, notice: NewNotice]>(
+  "insert_notice",
+  `insert into alert (shop_key, alert_id, event_key, recipient, category, severity, title, body, link_url, link_label,
+                      created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())
+   on conflict (shop_key, event_key) do nothing`,
+  (shopKey, { alertId, eventKey, recipient, category, severity, title, body, linkPath, linkLabel }) => [
+    shopKey,
+    alertId,
+    eventKey,
+    recipient,
+    category,
+    severity,
+    title,
+    body,
+    linkPath,
+    linkLabel,
+  ],
+);
+
+/** One notice of one member. */
+export type NoticeRow = {
+  alert_id: string;
+  category: string;
+  severity: "info" | "warning" | "critical";
+  title: string;
+  body: string;
+  link_path: string | null;
+  link_label: string | null;
+  created_at: Date;
+};
+
+/** The newest notices of a member: alert_own. */
+export const listNotices = query<NoticeRow, [shopKey: number, recipient: string, limit: number]>(
+  "list_notices",
+  `select alert_id, category, severity, title, body, link_url as link_path, link_label, created_at
+     from alert where shop_key = $1 and recipient = $2
+    order by created_at desc, alert_id desc limit $3`,
+);
+
+/** Forgets what a member was told: alert_own. */
+export const deleteNotices = command<[shopKey: number, recipient: string]>(
+  "delete_notices",
+  "delete from alert where shop_key = $1 and recipient = $2",
+);

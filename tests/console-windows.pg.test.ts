@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import fc from "fast-check";
+import { startDemoService } from "./docs-demo.ts";
+import type { DemoService } from "./docs-demo.ts";
+import { readGoldenStores } from "./golden/golden.ts";
+import { randomStore } from "./oracle/random-store.ts";
+import type { Store } from "./oracle/store.ts";
+import { actAs, auditOf } from "./support/acting-member.ts";
+import type { ActingMember } from "./support/acting-member.ts";
+import { createStoreTenant, importStore } from "./support/import-store.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** The return window and the threshold: what the preview says is what the API answers once they are saved. */
+
+let demo: DemoService;
+before(async () => {
+  demo = await startDemoService();
+});
+after(() => demo.stop());
+
+const PATH = "/settings/windows";
+type Wanted = { primary_window_days: number; min_sold_units: number };
+
+function queryOf(wanted: Wanted): string {
+  return `${PATH}?primary_window_days=${wanted.primary_window_days}&min_sold_units=${wanted.min_sold_units}`;
+}
+
+function fieldsOf(wanted: Wanted): Record<string, string> {
+  return Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, String(value)]));
+}
+
+/** The figures of the column "If saved", by name. */
+function previewIn(page: string): Record<string, string> {
+  const found = page.matchAll(/<data value="([^"]*)" data-preview="([^"]*)">/gu);
+  return Object.fromEntries([...found].map(([, value = "", name = ""]) => [name, value]));
+}
+
+/** The same figures as the API gives them. */
+async function answered(
+  tenant: Tenant,
+  { call = demo.service.call, isUnlimited = false } = {},
+): Promise<Record<string, string>> {
+  const options = { token: tenant.token, isUnlimited };
+  const ranking = await call("/api/v1/leaderboards/return-rate", { ...options, params: { period: "year" } });
+  const { data, meta } = ranking.json();
+  const { start_month, end_month } = meta as { start_month: string; end_month: string };
+  const summary = await call("/api/v1/summary", { ...options, params: { start_month, end_month } });
+  const totals = summary.json().data;
+  return Object.fromEntries(
+    Object.entries({
+      complete_through: meta["complete_through"],
+      total_eligible_count: data["total_eligible_count"],
+      min_sold_units: data["min_sold_units"],
+      return_rate: totals["return_rate"],
+      returned_units: totals["returned_units"],
+      sold_units: totals["sold_units"],
+    }).map(([name, value]) => [name, String(value)]),
+  );
+}
+
+async function assertPreviewed(
+  member: ActingMember,
+  tenant: Tenant,
+  wanted: Wanted,
+  isUnlimited = false,
+): Promise<void> {
+  const { status, text } = await member.get(queryOf(wanted));
+  assert.equal(status, 200, text);
+  const { primary_window_days, ...previewed } = previewIn(text);
+  assert.equal(primary_window_days, String(wanted.primary_window_days));
+  const saved = await member.post(PATH, fieldsOf(wanted));
+  assert.equal(saved.status, 303, saved.text);
+  assert.deepEqual(previewed, await answered(tenant, { isUnlimited }), JSON.stringify(wanted));
+}
+
+const SOME: readonly Wanted[] = [
+  { primary_window_days: 1, min_sold_units: 0 },
+  { primary_window_days: 60, min_sold_units: 5 },
+  { primary_window_days: 365, min_sold_units: 1000 },
+];
+
+test("the preview is what the API answers after saving, over the demo store", async () => {
+  const member = await actAs(demo.service, demo.tenant);
+  for (const wanted of SOME) await assertPreviewed(member, demo.tenant, wanted);
+});
+
+async function assertStore(store: Omit<Store, "settings"> & { settings: Store["settings"] }): Promise<void> {
+  const { service } = demo;
+  const { settings, as_of: asOf, files } = store;
+  const tenant = await createStoreTenant(service, settings);
+  await importStore(service, tenant, { currencyCode: settings.currency_code, asOf, files });
+  const member = await actAs(service, tenant);
+  for (const wanted of SOME) await assertPreviewed(member, tenant, wanted, true);
+}
+
+test("the preview is what the API answers after saving, over every golden store", async () => {
+  for (const { workspace, as_of, files } of readGoldenStores()) {
+    await assertStore({ settings: workspace, as_of, files });
+  }
+});
+
+test("the preview is what the API answers after saving, over random stores", async () => {
+  for (const store of fc.sample(randomStore, { numRuns: 5, seed: 16 })) await assertStore(store);
+});
+
+async function smallStore(): Promise<Tenant> {
+  const tenant = await createTenant(demo.service.database);
+  await seedSmallStore(demo.service.database, tenant.shopKey);
+  return tenant;
+}
+
+test("what is saved counts on the very next request and page of another server process", async (context) => {
+  const tenant = await smallStore();
+  const member = await actAs(demo.service, tenant);
+  const other = await startServerProcess(context, demo.service.databaseUrl);
+  const earlier = await answered(tenant, { call: other.call });
+  assert.match((await member.get(PATH, other.address)).text, />30 days</u);
+  const wanted = { primary_window_days: 90, min_sold_units: 1 };
+  const { done } = await member.post(PATH, fieldsOf(wanted));
+  assert.match(
+    done ?? "",
+    /^Saved\. From the next page and the next API request on, a return counts within 90 days/u,
+  );
+  const since = await answered(tenant, { call: other.call });
+  assert.notDeepEqual(since, earlier);
+  assert.deepEqual(since, await answered(tenant));
+  assert.match((await member.get(PATH, other.address)).text, />90 days</u);
+  assert.deepEqual(await auditOf(demo.service, tenant), [
+    {
+      action: "windows.set",
+      detail: { primary_window_days: "90", min_sold_units: "1" },
+      before: { primary_window_days: 30, min_sold_units: 20 },
+    },
+  ]);
+});
+
+test("a preview changes nothing, and values that are not allowed are shown with their sentences", async () => {
+  const tenant = await smallStore();
+  const member = await actAs(demo.service, tenant);
+  const earlier = await answered(tenant);
+  await member.get(queryOf({ primary_window_days: 90, min_sold_units: 1 }));
+  assert.deepEqual(await answered(tenant), earlier);
+  const refused = await member.get(`${PATH}?primary_window_days=400&min_sold_units=%3Cb%3E`);
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /primary_window_days must be a whole number from 1 to 365\./u);
+  assert.match(refused.text, /min_sold_units must be a whole number of at least 0\./u);
+  assert.match(refused.text, /value="400"[^>]*aria-invalid="true"/u);
+  assert.match(refused.text, /value="&lt;b&gt;"/u);
+  const posted = await member.post(PATH, { primary_window_days: "0", min_sold_units: "7" });
+  assert.equal(posted.status, 400);
+  assert.match(
+    posted.text,
+    /role="alert"[^>]*>\s*primary_window_days must be a whole number from 1 to 365\./u,
+  );
+  assert.match(posted.text, /value="7"/u);
+  assert.deepEqual(await auditOf(demo.service, tenant), []);
+});
+
+test("a viewer sees the settings without a form, and whoever runs the installation is named for theirs", async () => {
+  const tenant = await smallStore();
+  const viewer = await actAs(demo.service, tenant, "viewer");
+  const { status, text } = await viewer.get(queryOf({ primary_window_days: 90, min_sold_units: 1 }));
+  assert.equal(status, 200);
+  assert.match(text, /Set by whoever runs this installation/u);
+  assert.deepEqual(previewIn(text), {});
+  assert.doesNotMatch(text, /action="[^"]*settings/u);
+  const sent = await viewer.post(PATH, { primary_window_days: "90", min_sold_units: "1" });
+  assert.equal(sent.status, 403);
+  assert.match(sent.text, /This needs the role admin; yours is viewer\./u);
+});
+
+for (const [state, options] of [
+  ["no data yet", { readiness: "installing" }],
+  ["the history being fetched", { readiness: "backfilling" }],
+  ["the store refusing access", { readiness: "reconnecting" }],
+  ["billing inactive", { billingStatus: "inactive" }],
+] as const) {
+  test(`with ${state}, figures are withheld and settings are read and saved`, async () => {
+    const tenant = await createTenant(demo.service.database, options);
+    const member = await actAs(demo.service, tenant);
+    const { status, text } = await member.get(queryOf({ primary_window_days: 90, min_sold_units: 1 }));
+    assert.equal(status, 200);
+    assert.match(text, /Figures are withheld/u);
+    assert.deepEqual(previewIn(text), {});
+    assert.equal((await member.post(PATH, { primary_window_days: "90", min_sold_units: "1" })).status, 303);
+    assert.match((await member.get("/settings")).text, /A return counts within 90 days/u);
+  });
+}
+
+test("before the first sync no month is complete, and the settings can be saved", async () => {
+  const tenant = await createTenant(demo.service.database, { dataAsOf: null });
+  const member = await actAs(demo.service, tenant);
+  const { status, text } = await member.get(PATH);
+  assert.equal(status, 200);
+  assert.match(text, /No month is complete yet/u);
+  assert.match(text, /<button>Save<\/button>/u);
+});
