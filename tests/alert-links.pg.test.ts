@@ -20,19 +20,12 @@ type Alert = {
 const PUBLIC_URL = "https://returns.example";
 const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05"];
 const SKU = "Lamp & shade #1";
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 20,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 
 let service: TestService;
 let tenant: Tenant;
 before(async () => {
   service = await startTestService();
-  tenant = await createStoreTenant(service, SETTINGS);
+  tenant = await createStoreTenant(service);
   await importStore(service, tenant, {
     currencyCode: "EUR",
     asOf: "2026-07-01T00:00:00Z",

@@ -15,13 +15,6 @@ type Row = {
   refunded_amount: number;
 };
 
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 1,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 const MONTH = { start_month: "2026-01", end_month: "2026-01" };
 
 /**
@@ -61,7 +54,7 @@ let service: TestService;
 let tenant: Tenant;
 before(async () => {
   service = await startTestService();
-  tenant = await createStoreTenant(service, SETTINGS);
+  tenant = await createStoreTenant(service, { min_sold_units: 1 });
   await importStore(service, tenant, {
     currencyCode: "EUR",
     asOf: "2026-06-01T00:00:00Z",

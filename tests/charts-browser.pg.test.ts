@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { costsChart } from "../src/console/charts/costs.ts";
 import { curvesChart } from "../src/console/charts/curves.ts";
 import { heatTable } from "../src/console/charts/heat.ts";
@@ -14,7 +14,7 @@ import { saleEventChart } from "../src/console/charts/sale-event.ts";
 import { timingChart } from "../src/console/charts/timing.ts";
 import { trendChart } from "../src/console/charts/trend.ts";
 import { html, renderHtml } from "../src/lib/html.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { chartAnswer, risingStory } from "./support/chart-answer.ts";
 
 const CHARTS = [trendChart, costsChart, curvesChart, heatTable, reasonsChart, timingChart, saleEventChart];
@@ -26,17 +26,9 @@ const HEADERS = {
 };
 const TYPES: Record<string, string> = { css: "text/css", js: "text/javascript" };
 
-let browser: Browser;
 let server: Server;
-let missing: string | undefined;
 
-before(async () => {
-  const started = await startChromium();
-  if ("reason" in started) {
-    missing = started.reason;
-    return;
-  }
-  browser = started;
+const chromium = useChromium(async () => {
   server = createServer((request, response) => {
     const path = request.url ?? "/";
     const isPage = path === "/";
@@ -47,10 +39,7 @@ before(async () => {
     response.end(isPage ? document() : readFileSync(new URL(path.slice(1), ASSETS)));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  (server as Server | undefined)?.close();
+  return () => server.close();
 });
 
 function document(): string {
@@ -131,8 +120,8 @@ async function withCharts(
   { width, colorScheme }: Look,
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  if (chromium.isMissing(context)) return;
+  const page = await chromium.browser.newPage({ viewport: { width, height: 900 }, colorScheme });
   const problems: string[] = [];
   page.on("console", (message) => problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(error.message));

@@ -3,11 +3,10 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { TestContext } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
-import type { Browser, ConsoleMessage, Page } from "playwright-core";
-import { startChromium } from "./docs-chromium.ts";
+import type { ConsoleMessage, Page } from "playwright-core";
+import { useChromium } from "./docs-chromium.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -18,34 +17,24 @@ const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
 /** Where the pages of these tests find the package's files. */
 const PACKAGE_PATH = "/client-package/";
 
-let browser: Browser;
-let missing: string | undefined;
 let service: TestService;
 let token: string;
 let folder: string;
-before(async () => {
-  const started = await startChromium();
-  if ("reason" in started) {
-    missing = started.reason;
-    return;
-  }
-  browser = started;
+const chromium = useChromium(async () => {
   service = await startTestService();
   const tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-client-browser-"));
   await promisify(execFile)(process.execPath, [join(root, "scripts/client-package.ts"), folder]);
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  if (missing !== undefined) return;
-  rmSync(folder, { recursive: true, force: true });
-  await service.stop();
+  return async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await service.stop();
+  };
 });
 
 test("In a page of the service's origin the package reads figures, pages and a file", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   const page = await openPage(service.address);
   const result: unknown = await page.evaluate(
     `import("${PACKAGE_PATH}lib/index.js").then(async ({ createClient, ReturnsApiError }) => {
@@ -79,7 +68,7 @@ test("In a page of the service's origin the package reads figures, pages and a f
 });
 
 test("In a page of another origin a call fails as one without an answer", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   const page = await openPage(service.address.replace("127.0.0.1", "localhost"));
   const isBlocked = (message: ConsoleMessage): boolean => /blocked by CORS policy/u.test(message.text());
   const told = page.waitForEvent("console", isBlocked);
@@ -95,14 +84,9 @@ test("In a page of another origin a call fails as one without an answer", async 
   assert.deepEqual(result, [false, true, "connection"]);
 });
 
-function isMissing(context: TestContext): boolean {
-  if (missing !== undefined) context.skip(missing);
-  return missing !== undefined;
-}
-
 /** An empty page of the origin, which finds the package's files there; everything else is the service's. */
 async function openPage(origin: string): Promise<Page> {
-  const page = await browser.newPage();
+  const page = await chromium.browser.newPage();
   await page.route(`${origin}/page`, (route) =>
     route.fulfill({ contentType: "text/html", body: "<!doctype html><title>Page</title>" }),
   );

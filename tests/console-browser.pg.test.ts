@@ -2,46 +2,29 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, test } from "node:test";
-import type { TestContext } from "node:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { startChromium } from "./docs-chromium.ts";
+import { test } from "node:test";
+import type { BrowserContext, Page } from "playwright-core";
+import { useChromium } from "./docs-chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 
 let service: TestService;
-let browser: Browser;
-let missing: string | undefined;
 /** The address that the printed link names: localhost. */
 let home: string;
 
-before(async () => {
-  const started = await startChromium();
-  if ("reason" in started) {
-    missing = started.reason;
-    return;
-  }
-  browser = started;
+const chromium = useChromium(async () => {
   service = await startTestService();
   home = `http://localhost:${new URL(service.address).port}`;
+  return () => service.stop();
 });
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (service as TestService | undefined)?.stop();
-});
-
-function isMissing(context: TestContext): boolean {
-  if (missing !== undefined) context.skip(missing);
-  return missing !== undefined;
-}
 
 /** A browser of one's own, in which `problems` collects what its console says. */
 async function withBrowser(
   options: { javaScriptEnabled?: boolean },
   use: (page: Page, own: BrowserContext, problems: string[]) => Promise<void>,
 ): Promise<void> {
-  const own = await browser.newContext(options);
+  const own = await chromium.browser.newContext(options);
   const page = await own.newPage();
   const problems: string[] = [];
   page.on("console", (message) => {
@@ -65,7 +48,7 @@ async function unusedLinks(name: string): Promise<number> {
 }
 
 test("opening a link uses nothing; its one button signs in, and the secret leaves the address", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   await withBrowser({}, async (page, own, problems) => {
     const { link } = await makeUserLink(service, { name: "Pressed" });
     await page.goto(link);
@@ -92,7 +75,7 @@ test("opening a link uses nothing; its one button signs in, and the secret leave
 });
 
 test("without script a link is pasted into the form", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   await withBrowser({ javaScriptEnabled: false }, async (page) => {
     const { link } = await makeUserLink(service, { name: "Scriptless" });
     await page.goto(`${home}/enter`);
@@ -103,7 +86,7 @@ test("without script a link is pasted into the form", async (context) => {
 });
 
 test("a form of another site signs nobody in and nobody out", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   const { secret } = await makeUserLink(service, { name: "Crossed" });
   const { link } = await makeUserLink(service, { name: "Crossed" });
   // Another origin by its name and port, which is another site, and one by its port alone, which is the same site.

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
 import type { StoreFiles } from "./oracle/store.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { openPage } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
@@ -21,32 +21,14 @@ import type { Tenant } from "./support/tenants.ts";
 /** A breakdown has twenty rows, the last of them for the rest. */
 const TEXTS_PER_STORE = 18;
 const MONTHS = "start_month=2025-10&end_month=2026-02&include_incomplete=true";
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 1,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 
 let service: TestService;
-let browser: Browser;
-let missing: string | undefined;
 let parser: Page;
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   service = await startTestService();
-  parser = await browser.newPage();
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (service as TestService | undefined)?.stop();
+  parser = await chromium.browser.newPage();
+  return () => service.stop();
 });
 
 /** A store with one product, SKU, vendor, family, category, reason and sale event of each text; each sells differently. */
@@ -115,7 +97,7 @@ type Shop = {
 
 /** A workspace with that store and its alerts, and a person who reads its pages. */
 async function open(texts: readonly string[]): Promise<Shop> {
-  const tenant = await createStoreTenant(service, SETTINGS);
+  const tenant = await createStoreTenant(service, { min_sold_units: 1 });
   await importStore(service, tenant, {
     currencyCode: "EUR",
     asOf: "2026-02-20T00:00:00Z",
@@ -228,7 +210,7 @@ const harmless = (number: number): string =>
 for (let start = 0; start < STORE_TEXTS.length; start += TEXTS_PER_STORE) {
   const hostile = STORE_TEXTS.slice(start, start + TEXTS_PER_STORE);
   test(`texts ${start + 1} to ${start + hostile.length} of the corpus stay texts on every page`, async (context) => {
-    if (missing !== undefined) return context.skip(missing);
+    if (chromium.isMissing(context)) return;
     const plain = hostile.map((_, index) => harmless(start + index));
     const [ofHostile, ofPlain] = [await open(hostile), await open(plain)];
     const meant = (text: string): string =>

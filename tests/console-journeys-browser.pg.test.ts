@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { parse } from "csv-parse/sync";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { startConsoleDemo } from "./support/console-demo.ts";
 import type { ConsoleDemo } from "./support/console-demo.ts";
 import { makeUserLink } from "./support/console-person.ts";
@@ -13,26 +13,15 @@ import { makeUserLink } from "./support/console-person.ts";
 /** What people do in the console, in a real browser, on the demo store. */
 
 let started: ConsoleDemo;
-let browser: Browser;
-let missing: string | undefined;
 let home: string;
 /** Path of the workspace. */
 let place: string;
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   started = await startConsoleDemo();
   home = `http://localhost:${new URL(started.service.address).port}`;
   place = `/w/${started.demo.domain}`;
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (started as ConsoleDemo | undefined)?.stop();
+  return () => started.stop();
 });
 
 /** A browser of one's own, signed in by a pasted link; what it must not do is collected and fails the test. */
@@ -41,8 +30,11 @@ async function signedIn(
   options: { javaScriptEnabled: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
-  const own = await browser.newContext({ ...options, permissions: ["clipboard-read", "clipboard-write"] });
+  if (chromium.isMissing(context)) return;
+  const own = await chromium.browser.newContext({
+    ...options,
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
   const problems: string[] = [];
   const page = await own.newPage();
   page.on("console", (message) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { PAGES } from "../src/console/registry.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 import { createPageStates } from "./support/console-states.ts";
@@ -24,19 +24,11 @@ const MOST_SHIFT = 0.02;
 const OTHER_HOST = "store.example";
 
 let demo: DemoService;
-let browser: Browser;
-let missing: string | undefined;
 let home: string;
 let made: Awaited<ReturnType<typeof createPageStates>>;
 let pages: PageState[];
 
-before(async () => {
-  const started = await startChromium([`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`]);
-  if ("reason" in started) {
-    missing = started.reason;
-    return;
-  }
-  browser = started;
+const chromium = useChromium(async () => {
   demo = await startDemoService();
   home = `http://localhost:${new URL(demo.service.address).port}`;
   const { tenant, service } = demo;
@@ -45,11 +37,8 @@ before(async () => {
   ]);
   made = await createPageStates(service, tenant);
   pages = PAGES.map(({ name, path }) => ({ name, path: `/w/${tenant.shopDomain}${path}`, status: 200 }));
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (demo as DemoService | undefined)?.stop();
-});
+  return () => demo.stop();
+}, [`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`]);
 
 for (const look of [NARROW, WIDE]) {
   for (const colorScheme of ["light", "dark"] as const) {
@@ -136,7 +125,7 @@ for (const [path, expected] of Object.entries(FOCUS_ORDER)) {
 }
 
 test("while the database is away", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const name = new URL(demo.service.databaseUrl).pathname.slice(1);
   const server = urlOfDatabase(demo.service.databaseUrl, "postgres");
   await execute(server, `alter database ${name} with allow_connections false`);
@@ -204,8 +193,8 @@ async function withPage(
   cookie: string,
   use: (page: Page, problems: string[]) => Promise<void>,
 ): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
-  const own = await browser.newContext({
+  if (chromium.isMissing(context)) return;
+  const own = await chromium.browser.newContext({
     viewport: { width, height: 800 },
     colorScheme,
     ...(forcedColors === undefined ? {} : { forcedColors }),

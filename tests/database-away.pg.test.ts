@@ -48,6 +48,7 @@ async function withWaitingRequests(
 ): Promise<void> {
   const url = new URL(testDatabase.url);
   const proxy = await startFaultProxy(Number(url.port));
+  context.after(() => proxy.close());
   url.port = String(proxy.port);
   const server = await startServerProcess(context, url.href, {
     DATABASE_CONNECTIONS: String(CONNECTIONS),
@@ -66,7 +67,6 @@ async function withWaitingRequests(
     holder.release();
     server.signal("SIGKILL");
     await server.ended;
-    await proxy.close();
   }
 }
 

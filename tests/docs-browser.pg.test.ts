@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { TestContext } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { startChromium } from "./docs-chromium.ts";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { useChromium } from "./docs-chromium.ts";
 import { DEMO_DAY, startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 import { layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
@@ -15,31 +14,20 @@ const LOOKS: readonly Look[] = (["light", "dark"] as const).flatMap((colorScheme
 ]);
 
 let demo: DemoService;
-let browser: Browser;
-let missing: string | undefined;
 let paths: string[];
 
-before(async () => {
-  const started = await startChromium();
-  if ("reason" in started) {
-    missing = started.reason;
-    return;
-  }
-  browser = started;
+const chromium = useChromium(async () => {
   demo = await startDemoService();
   const sideLinks =
     /<div class="list">(.*?)<\/div>/su.exec(await (await fetch(addressOf("/docs"))).text())?.[1] ?? "";
   const guides = [...sideLinks.matchAll(/href="(\/docs\/[a-z-]+)"/gu)].map(([, path = ""]) => path);
   paths = ["/docs", ...guides, "/docs/reference"];
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (demo as DemoService | undefined)?.stop();
+  return () => demo.stop();
 });
 
 for (const look of LOOKS) {
   test(`every page, ${look.name}, is quiet, stays at home, fits and stands still`, async (context) => {
-    if (isMissing(context)) return;
+    if (chromium.isMissing(context)) return;
     await withPage(look, async (page, problems) => {
       assert.ok(paths.length >= 9, paths.join(" "));
       for (const path of paths) {
@@ -55,7 +43,7 @@ for (const look of LOOKS) {
 }
 
 test("a keyboard reaches the content, the menus and what scrolls", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   const [look] = LOOKS;
   await withPage(look as Look, async (page) => {
     await page.goto(addressOf("/docs/numbers"));
@@ -68,7 +56,7 @@ test("a keyboard reaches the content, the menus and what scrolls", async (contex
 });
 
 test("trying a request on the reference gets the service's answer", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   for (const look of LOOKS.slice(0, 2)) {
     await withPage(look, async (page, problems) => {
       await page.goto(addressOf("/docs/reference"));
@@ -105,7 +93,7 @@ test("trying a request on the reference gets the service's answer", async (conte
 });
 
 test("the search finds sections by their words, and leads to the first one", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   for (const look of LOOKS) {
     await withPage(look, async (page, problems) => {
       await page.goto(addressOf("/docs/reference"));
@@ -128,7 +116,7 @@ test("the search finds sections by their words, and leads to the first one", asy
 });
 
 test("on a narrow page the copy button lies beside the code, and copies it", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   const narrow = LOOKS.find(({ width }) => width < 400) as Look;
   await withPage(narrow, async (page) => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -148,7 +136,7 @@ test("on a narrow page the copy button lies beside the code, and copies it", asy
 });
 
 test("the reference's forms ask for the newest complete months of any day", async (context) => {
-  if (isMissing(context)) return;
+  if (chromium.isMissing(context)) return;
   const [look] = LOOKS;
   await withPage(look as Look, async (page) => {
     const shown = async (operationId: string, names: string[]): Promise<string[]> => {
@@ -168,11 +156,6 @@ test("the reference's forms ask for the newest complete months of any day", asyn
   });
 });
 
-function isMissing(context: TestContext): boolean {
-  if (missing !== undefined) context.skip(missing);
-  return missing !== undefined;
-}
-
 function addressOf(path: string): string {
   return demo.service.address + path;
 }
@@ -180,7 +163,7 @@ function addressOf(path: string): string {
 /** A fresh page; `problems` collects console errors, failures and requests to another host. */
 async function withPage(look: Look, use: (page: Page, problems: string[]) => Promise<void>): Promise<void> {
   const { width, height, colorScheme } = look;
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+  const context = await chromium.browser.newContext({ viewport: { width, height }, colorScheme });
   const page = await context.newPage();
   await page.clock.setFixedTime(`${DEMO_DAY}T06:00:00Z`);
   const problems: string[] = [];

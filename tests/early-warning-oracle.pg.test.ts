@@ -51,13 +51,7 @@ describe("M17: warnings and alerts of random stores are those of a loop over the
 async function compareStore(seed: number, primaryWindowDays: number): Promise<void> {
   const horizon = Math.max(60, primaryWindowDays);
   const store = makeWarningStore(seed, LAST_DAY - horizon - 270, LAST_DAY);
-  const tenant = await createStoreTenant(service, {
-    currency_code: "EUR",
-    primary_window_days: primaryWindowDays,
-    min_sold_units: 20,
-    visible_card_size: 10,
-    full_leaderboards: true,
-  });
+  const tenant = await createStoreTenant(service, { primary_window_days: primaryWindowDays });
   const asOf = `${dayToText(LAST_DAY)}T23:00:00Z`;
   await importStore(service, tenant, { currencyCode: "EUR", asOf, files: store.files });
   await service.database.query("delete from alert where shop_key = $1", [tenant.shopKey]);

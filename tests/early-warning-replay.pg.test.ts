@@ -13,21 +13,14 @@ import type { Tenant } from "./support/tenants.ts";
 
 const LAST_DAY = dayFromText("2026-05-10") as number;
 const STORE = makeWarningStore(1, LAST_DAY - 330, LAST_DAY);
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 20,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 
 let service: TestService;
 let tenant: Tenant;
 let other: Tenant;
 before(async () => {
   service = await startTestService();
-  tenant = await createStoreTenant(service, SETTINGS);
-  other = await createStoreTenant(service, SETTINGS);
+  tenant = await createStoreTenant(service);
+  other = await createStoreTenant(service);
 });
 after(() => service.stop());
 

@@ -17,19 +17,12 @@ const BATCH_DAY = dayFromText("2026-02-10") as number;
 const LAST_DAY = dayFromText("2026-04-30") as number;
 /** SKU 3 is the bad one; its used twin belongs to the same product. */
 const SKUS = 12;
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 20,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 
 let service: TestService;
 let tenant: Tenant;
 before(async () => {
   service = await startTestService();
-  tenant = await createStoreTenant(service, SETTINGS);
+  tenant = await createStoreTenant(service);
   await importStore(service, tenant, {
     currencyCode: "EUR",
     asOf: `${dayToText(LAST_DAY)}T00:00:00Z`,

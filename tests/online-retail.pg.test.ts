@@ -46,13 +46,7 @@ before(async () => {
   if (skip !== false) return;
   expected = JSON.parse(readFileSync(expectedFile, "utf8")) as Expected;
   service = await startTestService();
-  tenant = await createStoreTenant(service, {
-    currency_code: expected.currency,
-    primary_window_days: 30,
-    min_sold_units: 50,
-    visible_card_size: 10,
-    full_leaderboards: true,
-  });
+  tenant = await createStoreTenant(service, { currency_code: expected.currency, min_sold_units: 50 });
 });
 
 after(async () => {

@@ -16,20 +16,13 @@ import type { Tenant } from "./support/tenants.ts";
 const FROM_DAY = dayFromText("2025-06-01") as number;
 const AS_OF = "2026-06-15";
 const AS_OF_DAY = dayFromText(AS_OF) as number;
-const SETTINGS = {
-  currency_code: "EUR",
-  primary_window_days: 30,
-  min_sold_units: 20,
-  visible_card_size: 10,
-  full_leaderboards: true,
-};
 
 let service: TestService;
 let tenant: Tenant;
 let lines: StoreLine[];
 before(async () => {
   service = await startTestService();
-  tenant = await createStoreTenant(service, SETTINGS);
+  tenant = await createStoreTenant(service);
   await importStore(service, tenant, {
     currencyCode: "EUR",
     asOf: `${AS_OF}T00:00:00Z`,
@@ -200,7 +193,7 @@ test("M18: every kind of selection has an outlook; a store with a short history 
     const { summary } = await report({ include_incomplete: true, ...params });
     assert.ok(summary.outlook !== null, JSON.stringify(params));
   }
-  const young = await createStoreTenant(service, SETTINGS);
+  const young = await createStoreTenant(service);
   await importStore(service, young, {
     currencyCode: "EUR",
     asOf: `${AS_OF}T00:00:00Z`,

@@ -6,9 +6,21 @@ import { withStoreFolder } from "./store-folder.ts";
 import { changePlan, changeWorkspace, createTenant } from "./tenants.ts";
 import type { Tenant } from "./tenants.ts";
 
-/** A workspace of these settings that has no data yet, without a daily limit. */
-export async function createStoreTenant(service: TestService, settings: StoreSettings): Promise<Tenant> {
+const USUAL_SETTINGS: StoreSettings = {
+  currency_code: "EUR",
+  primary_window_days: 30,
+  min_sold_units: 20,
+  visible_card_size: 10,
+  full_leaderboards: true,
+};
+
+/** A workspace without data and daily limit, of the usual settings or its own. */
+export async function createStoreTenant(
+  service: TestService,
+  own: Partial<StoreSettings> = {},
+): Promise<Tenant> {
   const { database } = service;
+  const settings = { ...USUAL_SETTINGS, ...own };
   const tenant = await createTenant(database, {
     currencyCode: settings.currency_code,
     dailyQuota: null,
