@@ -15,6 +15,7 @@ let localHome: string;
 before(async () => {
   place = await startPasskeyPlace();
   local = await startTestService();
+  await makeUserLink(local, { name: "Operator" });
   localHome = local.address.replace("127.0.0.1", "localhost");
 });
 after(() => Promise.all([place.stop(), local.stop()]));

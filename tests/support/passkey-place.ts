@@ -28,6 +28,8 @@ export type PasskeyPlace = {
 /** A service at an https address, behind TLS, and browsers that find it there. */
 export async function startPasskeyPlace(): Promise<PasskeyPlace> {
   const service = await startTestService({ PUBLIC_URL: HOME });
+  // The first person is an operator, whom / leads elsewhere.
+  await makeUserLink(service, { name: "Operator" });
   const proxy = await startTlsProxy(service.address);
   const started = await startChromium([
     `--host-resolver-rules=MAP *.example:443 127.0.0.1:${proxy.port}`,
