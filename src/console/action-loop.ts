@@ -13,7 +13,7 @@ import { actorOf, openCall } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
 import type { LoopOptions } from "./page-loop.ts";
 import { sendState } from "./page-send.ts";
-import { ACTIONS, PAGES, SETTINGS } from "./registry.ts";
+import { ACTIONS, FILES, PAGES, SETTINGS } from "./registry.ts";
 import { matchPath } from "./route.ts";
 import { NOT_FOUND, ONLY_GET } from "./state-page.ts";
 
@@ -93,7 +93,8 @@ function findAction(path: string): { action: Action; held: Record<string, string
 
 /** A page takes no form. */
 function missing(path: string, reply: FastifyReply) {
-  if (![...PAGES, ...SETTINGS].some((page) => matchPath(page.path, path) !== null)) return NOT_FOUND;
+  if (![...FILES, ...PAGES, ...SETTINGS].some((page) => matchPath(page.path, path) !== null))
+    return NOT_FOUND;
   reply.header("Allow", "GET, HEAD");
   return ONLY_GET;
 }
