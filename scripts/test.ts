@@ -9,7 +9,7 @@ import { constants, tmpdir } from "node:os";
 import { dirname, join, matchesGlob } from "node:path";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
+import { dropTemplates, execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
 
 const project = dirname(import.meta.dirname);
@@ -73,7 +73,7 @@ async function runOnEmbedded(files: string[], options: string[]): Promise<number
 }
 
 async function runOn(serverUrl: string, files: string[], options: string[]): Promise<number> {
-  await execute(serverUrl, `drop database if exists ${templateName} with (force)`);
+  await dropTemplates(serverUrl);
   await execute(serverUrl, `create database ${templateName}`);
   await migrate({ url: urlOfDatabase(serverUrl, templateName) });
   return run(files, options, serverUrl);

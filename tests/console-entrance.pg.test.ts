@@ -39,7 +39,7 @@ async function send(
   });
 }
 
-const PAGES = ["/", "/enter", "/sign-in", "/w"];
+const PAGES = ["/", "/enter", "/sign-in", "/w", "/me", "/prove"];
 
 const HEADERS = {
   "content-security-policy":
@@ -136,7 +136,7 @@ test("what no page of ours sent changes nothing", async () => {
 test("an action allows POST alone, and a page GET alone", async () => {
   const signOut = await fetch(`${service.address}/sign-out`);
   assert.deepEqual([signOut.status, signOut.headers.get("allow")], [405, "POST"]);
-  for (const path of ["/", "/w", "/sign-in"]) {
+  for (const path of ["/", "/w", "/me"]) {
     const posted = await postForm(service, path, {});
     assert.deepEqual([posted.status, posted.headers.get("allow")], [405, "GET, HEAD"], path);
   }
@@ -163,19 +163,19 @@ test("an address that holds a control character names nothing", async () => {
 
 test("a body that is no form, or a long one, is refused", async () => {
   const headers = { host: new URL(service.address).host, origin: service.address };
-  assert.equal((await send(service, "/enter", headers, `secret=${"A".repeat(4000)}`)).status, 413);
+  assert.equal((await send(service, "/enter", headers, `secret=${"A".repeat(20_000)}`)).status, 413);
   const json = { ...headers, "content-type": "application/json" };
   assert.equal((await send(service, "/enter", json, "{}")).status, 415);
 });
 
-test("with an https PUBLIC_URL the console has that host, over https for a year, and nobody signs in yet", async () => {
+test("with an https PUBLIC_URL the console has that host, over https for a year, and a link opens nothing but a passkey", async () => {
   const own = { host: "returns.example" };
   for (const path of ["/", "/enter", "/sign-in"]) {
     const { status, text, headers } = await send(published, path, own);
     assert.equal(status, 200);
-    assert.match(text, /Nobody can sign in to the console at an https address yet/u, path);
+    assert.match(text, /data-passkey="(?:get|create)"/u, path);
+    assert.equal(text.match(/<button/gu)?.length, 1, path);
     assert.equal(headers["strict-transport-security"], "max-age=31536000; includeSubDomains");
-    assert.doesNotMatch(text, /<form/u);
   }
   const local = await send(published, "/", { host: new URL(published.address).host });
   assert.equal(local.status, 403);
@@ -189,6 +189,8 @@ test("with an https PUBLIC_URL the console has that host, over https for a year,
   );
   assert.equal(posted.status, 403);
   assert.equal(posted.headers["set-cookie"], undefined);
+  const { rows } = await published.database.query("select from console_link where used_at is null");
+  assert.equal(rows.length, 1, "still unused");
 });
 
 test("several workspaces are chosen from, and / leads to the one looked at last", async () => {
@@ -211,7 +213,7 @@ test("without a console / leads to the guides, and its other paths are nothing",
   try {
     const home = await fetch(`${without.address}/`, { redirect: "manual" });
     assert.deepEqual([home.status, home.headers.get("location")], [302, "/docs"]);
-    for (const path of ["/enter", "/sign-in", "/w", "/assets/enter.js"]) {
+    for (const path of ["/enter", "/sign-in", "/w", "/me", "/prove", "/assets/enter.js"]) {
       assert.equal((await fetch(`${without.address}${path}`)).status, 404, path);
     }
     assert.equal((await postForm(without, "/sign-out", {})).status, 404);

@@ -1,10 +1,11 @@
-import { OPERATOR } from "../src/control/actor.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { OPERATOR } from "../src/control/actor.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
-import { startTestService } from "./support/service.ts";
+import { openConnections } from "./support/database.ts";
+import { openTestPool, startSeededService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -17,25 +18,27 @@ const DEMO_DOMAIN = "demo-store.example";
 
 /** The service with a workspace that holds the demo store as of that day. */
 export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
+  const name = `docs_${today.replaceAll("-", "_")}`;
+  const { service, known } = await startSeededService({ name, write: (url) => writeDemo(url, today) });
+  return { service, tenant: known, stop: () => service.stop() };
+}
+
+async function writeDemo(url: string, today: string): Promise<Tenant> {
   const folder = await mkdtemp(join(tmpdir(), "returns-docs-"));
-  const service = await startTestService();
-  const stop = async (): Promise<void> => {
-    await service.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
+  const pool = openTestPool(url);
+  const database = openConnections(url, { maxConnections: 2 });
   try {
     await writeDemoStore({ folder, today });
-    const tenant = await createTenant(service.database, { currencyCode: "GBP", dailyQuota: 25_000 });
-    await changeWorkspace(service.database, tenant, {
+    const tenant = await createTenant(pool, { currencyCode: "GBP", dailyQuota: 25_000 });
+    await changeWorkspace(pool, tenant, {
       organization_id: "org_7d3f9a52c4e81b06",
       shop_id: "shop_2c85e0b14f6a97d3",
       shop_domain: DEMO_DOMAIN,
     });
-    await service.database.query("update shop_directory set shop_domain = $2 where shop_key = $1", [
+    await pool.query("update shop_directory set shop_domain = $2 where shop_key = $1", [
       tenant.shopKey,
       DEMO_DOMAIN,
     ]);
-    const { database } = service.installation;
     const asOf = new Date(`${today}T00:00:00Z`);
     await importFolder({
       actor: OPERATOR,
@@ -47,9 +50,8 @@ export async function startDemoService(today = DEMO_DAY): Promise<DemoService> {
       now: asOf,
       skipInvalid: false,
     });
-    return { service, tenant: { ...tenant, shopDomain: DEMO_DOMAIN }, stop };
-  } catch (error) {
-    await stop();
-    throw error;
+    return { ...tenant, shopDomain: DEMO_DOMAIN };
+  } finally {
+    await Promise.all([pool.end(), database.close(), rm(folder, { recursive: true, force: true })]);
   }
 }

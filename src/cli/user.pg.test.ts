@@ -17,9 +17,11 @@ after(() => service.stop());
 const link = (words: readonly string[] = [], own: Record<string, string> = {}): Promise<Outcome> =>
   runCommand(["user", "link", ...words], { ...environment, ...own });
 
-async function audit(): Promise<{ shop_key: number; action: string; detail: object }[]> {
-  const { rows } = await service.database.query<{ shop_key: string; action: string; detail: object }>(
-    "select shop_key, action, detail from audit_event where actor = 'operator' order by happened_at, action",
+type Event = { shop_key: number; action: string; detail: object; before: object | null };
+
+async function audit(): Promise<Event[]> {
+  const { rows } = await service.database.query<Event>(
+    "select shop_key, action, detail, before from audit_event where actor = 'operator' order by happened_at, action",
   );
   return rows.map((row) => ({ ...row, shop_key: Number(row.shop_key) }));
 }
@@ -48,8 +50,8 @@ test("the first link makes the first operator; later ones without a name are tha
     (await audit()).map(({ shop_key: shopKey, action, detail }) => [shopKey, action, detail]),
     [
       [0, "user.create", { user_id: userId, is_operator: true }],
-      [0, "user.link", { user_id: userId }],
-      [0, "user.link", { user_id: userId }],
+      [0, "user.link", { user_id: userId, purpose: "enter" }],
+      [0, "user.link", { user_id: userId, purpose: "enter" }],
     ],
   );
 });
@@ -88,12 +90,6 @@ test("what cannot be done is one sentence, and makes nobody", async () => {
       /^There is no workspace for the domain none\.example/u,
     ],
     [["--name", "x"], { CONSOLE: "off" }, 1, /^The console is off/u],
-    [
-      ["--name", "x"],
-      { PUBLIC_URL: "https://returns.example" },
-      1,
-      /^The console is at https:\/\/returns\.example\. Nobody can sign in to the console at an https address yet/u,
-    ],
   ] as const;
   for (const [words, own, expected, message] of cases) {
     const { code, stdout, stderr } = await link(words, own);
@@ -103,9 +99,60 @@ test("what cannot be done is one sentence, and makes nobody", async () => {
   assert.equal((await peopleOf()).length, people);
 });
 
-test("PUBLIC_URL of this machine is the address of the link, another one over http is not", async () => {
+test("PUBLIC_URL of https or of this machine is the address of the link, another one over http is not", async () => {
+  const published = await link([], { PUBLIC_URL: "https://returns.example" });
+  assert.match(published.stdout, /^https:\/\/returns\.example\/enter#/u);
   const own = await link([], { PUBLIC_URL: "http://127.0.0.1:9000" });
   assert.match(own.stdout, /^http:\/\/127\.0\.0\.1:9000\/enter#/u);
   const plain = await link([], { PUBLIC_URL: "http://returns.example" });
   assert.match(plain.stdout, /^http:\/\/localhost:\d+\/enter#/u);
+});
+
+const user = (...words: string[]): Promise<Outcome> => runCommand(["user", ...words], environment);
+
+test("--recover makes a link that ends the person's passkeys and sign-ins when it is used", async () => {
+  await link(["--name", "Grace", "--recover"]);
+  const { rows } = await service.database.query(
+    "select purpose from console_link join console_user using (user_id) where name = 'Grace'",
+  );
+  assert.deepEqual(rows, [{ purpose: "recover" }]);
+});
+
+test("a person is disabled, enabled, renamed and made operator, each recorded with how it was", async () => {
+  await link(["--name", "Mary"]);
+  const events = async () =>
+    (await audit())
+      .filter(({ action }) => /^user\.(?:disable|enable|rename|grant_operator)$/u.test(action))
+      .map(({ action, before }) => [action, before]);
+  const disabled = JSON.parse((await user("disable", "Mary", "--json")).stdout) as Record<string, unknown>;
+  assert.deepEqual([disabled["is_disabled"], disabled["changed"]], [true, true]);
+  assert.match((await link(["--name", "Mary"])).stderr, /"Mary" is disabled/u);
+  assert.match((await user("disable", "Mary")).stdout, /changed +false/u);
+  assert.equal((await user("enable", "Mary")).code, 0);
+  assert.equal((await user("rename", "Mary", "Mary Ward")).code, 0);
+  assert.equal((await user("grant-operator", "Mary Ward")).code, 0);
+  assert.deepEqual(await events(), [
+    ["user.disable", { is_disabled: false }],
+    ["user.enable", { is_disabled: true }],
+    ["user.rename", { name: "Mary" }],
+    ["user.grant_operator", { is_operator: false }],
+  ]);
+  const { stdout } = await user("list", "--json");
+  const people = JSON.parse(stdout) as { name: string; is_operator: boolean; passkeys: number }[];
+  const mary = people.find(({ name }) => name === "Mary Ward");
+  assert.deepEqual([mary?.is_operator, mary?.passkeys], [true, 0]);
+  assert.match((await user("list")).stdout, /Ada Lovelace .*shop-\d+\.example/u);
+});
+
+test("the last operator stays, a taken name is refused, and so is somebody who is not there", async () => {
+  assert.equal((await user("disable", "Mary Ward")).code, 0);
+  for (const [words, message] of [
+    [["disable", "operator"], /"operator" is the last operator: make somebody else one first\./u],
+    [["rename", "operator", "Grace"], /Somebody here is called "Grace" already\./u],
+    [["enable", "Nobody"], /Nobody here is called "Nobody"\./u],
+  ] as const) {
+    const { code, stderr } = await user(...words);
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+  }
 });

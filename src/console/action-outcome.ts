@@ -16,7 +16,8 @@ export type SentAction = Exchange & {
   done: DoneCookie;
 };
 
-const STATUS = { invalid: 400, forbidden: 403, unproved: 403, impossible: 409 } as const;
+/** Of a refusal, by its kind. */
+export const STATUS = { invalid: 400, forbidden: 403, unproved: 403, impossible: 409 } as const;
 
 export async function sendOutcome(sent: SentAction, outcome: Outcome): Promise<FastifyReply> {
   const { request, reply, member, action, send, done } = sent;

@@ -5,13 +5,16 @@ const STYLE_FILES = ["tokens.css", "console.css", "forms.css", "pages.css", "cha
 /** Of the pages of workspaces, joined into one module, so that a first visit needs one request less: no name twice. */
 const PAGE_SCRIPT_FILES = ["readout.js", "copy.js"];
 
+/** Of the ways in and of one's own account. */
+const ENTER_SCRIPT_FILES = ["enter.js", "passkey.js"];
+
 /** What the pages load. */
 type ConsoleAssets = {
   style: Asset;
   icon: Asset;
   /** Of the pages of workspaces. */
   pageScript: Asset;
-  /** Of the page where links lead. */
+  /** Of the ways in, and of one's own account. */
   enterScript: Asset;
   /** Each of them once, to be served. */
   all: readonly Asset[];
@@ -24,6 +27,6 @@ function readConsoleAssets(): ConsoleAssets {
   const style = readAsset("console.css", STYLE_FILES);
   const icon = readAsset("icon.svg");
   const pageScript = readAsset("page.js", PAGE_SCRIPT_FILES);
-  const enterScript = readAsset("enter.js");
+  const enterScript = readAsset("enter.js", ENTER_SCRIPT_FILES);
   return { style, icon, pageScript, enterScript, all: [style, icon, pageScript, enterScript] };
 }

@@ -1,59 +1,109 @@
-import { NO_SIGN_IN_YET } from "../control/console-address.ts";
 import type { Membership } from "../identity/identity.ts";
+import type { SignInRefusal } from "../identity/sign-in.ts";
 import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
+import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
 import type { StatePage } from "./state-page.ts";
 
-/** Where a link leads: one button. Without script, the link is pasted. */
+const SECRET_FIELD = html`<p class="field">
+  <label for="secret">Paste your link</label>
+  <input id="secret" name="secret" autocomplete="off" spellcheck="false" required />
+</p>`;
+
+/** Where a link leads on this machine: one button. Without script, the link is pasted. */
 export const ENTER: StatePage = {
   status: 200,
   title: "Sign in",
   body: html`<h1>Sign in to Returns Analytics</h1>
     <form method="post" action="/enter">
-      <p class="field">
-        <label for="secret">Paste your link</label>
-        <input id="secret" name="secret" autocomplete="off" spellcheck="false" required />
-      </p>
+      ${SECRET_FIELD}
       <button>Sign in</button>
     </form>
-    <p>The link works once, for 10 minutes. <code>./returns user link</code> prints another.</p>`,
+    <p>The link works once. <code>./returns user link</code> prints another.</p>`,
 };
 
-export const NO_SIGN_IN: StatePage = {
+/** Where a link leads on https: to a passkey, which signs in. */
+export const ENROL: StatePage = {
   status: 200,
-  title: "Sign in",
-  body: html`<h1>Sign in to Returns Analytics</h1>
-    <p>${NO_SIGN_IN_YET}</p>`,
+  title: "Make a passkey",
+  body: html`<h1>Make a passkey to sign in</h1>
+    <p>
+      A passkey stands in for a password. Your device or password manager keeps it, and unlocks it with your
+      fingerprint, your face or a PIN, none of which is sent.
+    </p>
+    ${passkeyForm({
+      action: "/enter",
+      kind: "create",
+      button: "Make a passkey and sign in",
+      fields: SECRET_FIELD,
+    })}
+    <p>The link works once. If you dismiss your device's question, press the button again.</p>`,
 };
 
-const HOW_TO_GET_A_LINK = html`<p>Run this where the service runs, and open the link that it prints:</p>
-  <pre tabindex="0"><code>./returns user link</code></pre>
-  <p>The link works once, within 10 minutes.</p>`;
+const WITH_PASSKEY = passkeyForm({ action: "/sign-in", kind: "get", button: "Sign in with a passkey" });
 
 export const SIGN_IN: StatePage = {
   status: 200,
   title: "Sign in",
   body: html`<h1>Sign in to Returns Analytics</h1>
-    <p>You sign in with a link.</p>
-    ${HOW_TO_GET_A_LINK}
+    ${WITH_PASSKEY}
+    <p>
+      New here, or without your passkey? An owner of your workspace, or whoever runs this service, can make you a
+      link.
+    </p>
     <p><a href="/docs">Guides to the API</a></p>`,
 };
 
-const REFUSED_LINKS = {
+/** On the machine that the service runs on, who has no passkey signs in with a link. */
+export const SIGN_IN_LOCALLY: StatePage = {
+  status: 200,
+  title: "Sign in",
+  body: html`<h1>Sign in to Returns Analytics</h1>
+    <p>You sign in with a link.</p>
+    ${HOW_TO_GET_A_LINK}
+    <h2>If you have made a passkey here</h2>
+    ${WITH_PASSKEY}
+    <p><a href="/docs">Guides to the API</a></p>`,
+};
+
+const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
   unknown: "This installation does not know this link.",
   used: "This link has been used already.",
   expired: "This link has expired.",
   disabled: "This person can no longer sign in.",
-} as const;
+  other: "This link is for somebody else, or for something else. It was not used.",
+  second: "This passkey is known already: sign in with it.",
+  malformed: "The browser has sent no passkey. This step needs JavaScript.",
+  challenge: "That took too long, or was sent twice.",
+  stranger: "This installation does not know this passkey.",
+  unverified: "The passkey did not ask for a fingerprint, a face or a PIN, which it has to.",
+  counter:
+    "This passkey may have been copied, since it counts less than it did before. Remove it, and make another.",
+  rejected: "The passkey was made for another address, or was not signed as it has to be.",
+  busy: "Many people are signing in right now. Press the button again in a moment.",
+};
 
-/** Why a link did not sign anybody in. */
-export function refusedLink(reason: keyof typeof REFUSED_LINKS): StatePage {
+/** Why a link or passkey was not accepted. */
+export function whyRefused(reason: SignInRefusal | "other"): string {
+  return REFUSALS[reason];
+}
+
+/** Whether it is the link that was not accepted, not the passkey. */
+export function isLinkRefusal(reason: SignInRefusal | "other"): boolean {
+  return ["unknown", "used", "expired", "disabled", "other"].includes(reason);
+}
+
+/** Of a link on this machine, how to get another; else the way back to the passkey. */
+export function refusedSignIn(reason: SignInRefusal, isPublic: boolean): StatePage {
+  const isLink = isLinkRefusal(reason);
+  const title = isLink ? "This link does not work" : "This passkey was not accepted";
   return {
-    status: 403,
-    title: "This link does not work",
-    body: html`<h1>This link does not work</h1>
-      <p role="alert">${REFUSED_LINKS[reason]}</p>
-      ${HOW_TO_GET_A_LINK}`,
+    status: reason === "busy" ? 429 : 403,
+    ...(reason === "busy" ? { retryAfterSeconds: 1 } : {}),
+    title,
+    body: html`<h1>${title}</h1>
+      <p role="alert">${REFUSALS[reason]}</p>
+      ${isLink && !isPublic ? HOW_TO_GET_A_LINK : html`<p><a href="/sign-in">Sign in with a passkey</a></p>`}`,
   };
 }
 
@@ -97,7 +147,6 @@ function loopbackRemedies(port: number): Html {
       </li>
       <li>
         For everybody, put a proxy with TLS in front and set <code>PUBLIC_URL</code> to its https address.
-        ${NO_SIGN_IN_YET}
       </li>
     </ul>`;
 }

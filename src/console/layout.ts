@@ -72,7 +72,7 @@ export function layout(frame: Frame): Html {
 
 function signOut(userName: string): Html {
   return html`<form method="post" action="/sign-out">
-    <span class="user">${userName}</span> <button class="quiet">Sign out</button>
+    <a class="user" href="/me">${userName}</a> <button class="quiet">Sign out</button>
   </form>`;
 }
 

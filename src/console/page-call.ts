@@ -7,6 +7,7 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
+import { isFreshProof } from "../identity/session.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { ApiAnswer } from "./figure.ts";
 import type { ConsoleSite } from "./request-rules.ts";
@@ -35,12 +36,10 @@ export type CallRequest = {
   held: Readonly<Record<string, string>>;
 };
 
-const FRESH_MS = 10 * 60_000;
-
 /** A member as the actor of what the request does. */
 export function actorOf(member: MemberAdmission, { ip }: FastifyRequest, now: Date): Actor {
   const { userId, role, provedAt } = member;
-  const isFresh = now.getTime() - provedAt.getTime() <= FRESH_MS;
+  const isFresh = isFreshProof(provedAt, now);
   return { name: `user:${userId}`, origin: ip, standing: role, isFresh };
 }
 

@@ -6,8 +6,8 @@ export type Actor = {
   name: string;
   /** Where the action came from, such as an IP address; null = this machine's command line. */
   origin: string | null;
-  /** Their role in the workspace; "operator" = of the whole installation. */
-  standing: Role | "operator";
+  /** Their role in the workspace; "operator" = of the whole installation; "person" = in no workspace: on their own account. */
+  standing: Role | "operator" | "person";
   /** They proved within the last ten minutes who they are. */
   isFresh: boolean;
 };

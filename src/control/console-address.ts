@@ -1,11 +1,7 @@
 import { isLoopbackHost } from "../lib/loopback.ts";
 
-/** Where people reach the console, and whether they can sign in there. */
-export type ConsoleAddress = { origin: string; canSignIn: boolean };
-
-/** Why nobody signs in at an https address. */
-export const NO_SIGN_IN_YET =
-  "Nobody can sign in to the console at an https address yet: that takes passkeys, which a later version brings.";
+/** Where people reach the console. */
+export type ConsoleAddress = { origin: string };
 
 /**
  * The console is at an https `publicUrl`, else under this machine's own names: at `localhost` unless `publicUrl` says another
@@ -13,10 +9,10 @@ export const NO_SIGN_IN_YET =
  */
 export function consoleAddress(publicUrl: string | null, port: number | string): ConsoleAddress {
   const publicOrigin = publicConsole(publicUrl);
-  if (publicOrigin !== null) return { origin: publicOrigin, canSignIn: false };
+  if (publicOrigin !== null) return { origin: publicOrigin };
   const url = publicUrl === null ? null : new URL(publicUrl);
   const origin = url !== null && isLoopbackHost(url.hostname) ? url.origin : `http://localhost:${port}`;
-  return { origin, canSignIn: true };
+  return { origin };
 }
 
 /** The one origin at which a console with an https `publicUrl` answers; null = it answers under this machine's own names. */

@@ -107,8 +107,9 @@ test("an invitation is a member who has not signed in yet, and its link signs th
   );
   const secret = invited.link.slice(invited.link.indexOf("#") + 1);
   const identity = createIdentity(database, () => NOW);
-  assert.equal((await identity.signIn(secret, null)).outcome, "signed_in");
-  assert.equal((await identity.signIn(secret, null)).outcome, "used");
+  const request = { secret, oldSessionHash: null, origin: null };
+  assert.equal((await identity.signInByLink(request)).outcome, "signed_in");
+  assert.equal((await identity.signInByLink(request)).outcome, "used");
   assert.deepEqual([(await find())?.is_pending, (await find())?.link_expires_at], [false, null]);
 });
 
@@ -254,7 +255,13 @@ test("an invitation that was lost is made again, and the first link does not wor
   assert.equal(again.purpose, "invite");
   const identity = createIdentity(database, () => NOW);
   const enter = async ({ link }: { link: string }) =>
-    (await identity.signIn(link.slice(link.indexOf("#") + 1), null)).outcome;
+    (
+      await identity.signInByLink({
+        secret: link.slice(link.indexOf("#") + 1),
+        oldSessionHash: null,
+        origin: null,
+      })
+    ).outcome;
   assert.equal(await enter(first), "unknown");
   assert.equal(await enter(again), "signed_in");
   assert.equal((await removeMember(database, byOwner, workspace, first.user_id)).was_invited, false);

@@ -5,14 +5,18 @@ import { Refusal } from "./refusal.ts";
 
 /** What an action asks of the actor. */
 export type Right = {
-  /** The least role in the workspace; "operator" = operators of the installation alone. */
-  least: Role | "operator";
+  /** The least role in the workspace; "operator" = operators of the installation alone; "person" = anybody, on their own account. */
+  least: Role | "operator" | "person";
   /** Proof of who they are within the last ten minutes: what gives access to others, or takes everything away. */
   needsProof: boolean;
 };
 
 /** Who may do what, of every page and action of the console and every command. An audit event has the name of its right. */
 export const RIGHTS = {
+  "me.rename": { least: "person", needsProof: true },
+  "passkey.add": { least: "person", needsProof: true },
+  "passkey.remove": { least: "person", needsProof: true },
+  "session.end_other": { least: "person", needsProof: true },
   "figures.read": { least: "viewer", needsProof: false },
   "settings.read": { least: "viewer", needsProof: false },
   "windows.set": { least: "admin", needsProof: false },
@@ -50,17 +54,22 @@ export const RIGHTS = {
   "user.set": { least: "operator", needsProof: false },
   "user.create": { least: "operator", needsProof: false },
   "audit.read_all": { least: "operator", needsProof: false },
+  "user.disable": { least: "operator", needsProof: true },
+  "user.enable": { least: "operator", needsProof: true },
+  "user.rename": { least: "operator", needsProof: true },
+  "user.grant_operator": { least: "operator", needsProof: true },
   rebuild: { least: "operator", needsProof: false },
   distribute: { least: "operator", needsProof: false },
 } as const satisfies Record<string, Right>;
+
+const STANDINGS: readonly Actor["standing"][] = ["person", ...ROLES, "operator"];
 
 export type RightName = keyof typeof RIGHTS;
 
 /** Whether a role is enough for what a right asks for, fresh proof apart. */
 export function hasRight(standing: Actor["standing"], name: RightName): boolean {
   const { least }: Right = RIGHTS[name];
-  if (standing === "operator") return true;
-  return least !== "operator" && ROLES.indexOf(standing) >= ROLES.indexOf(least);
+  return STANDINGS.indexOf(standing) >= STANDINGS.indexOf(least);
 }
 
 /** Throws a `Refusal` when the actor may not do this: "forbidden" by role, "unproved" without fresh proof. */

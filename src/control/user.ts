@@ -2,17 +2,17 @@ import { makeLink } from "../identity/link.ts";
 import { ensurePerson } from "../identity/person.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { listWorkspacesWithoutMember, putOwner } from "../store/queries/console-member.ts";
+import type { LinkPurpose } from "../store/queries/console-link.ts";
 import type { PersonRow } from "../store/queries/console-user.ts";
 import { OPERATOR } from "./actor.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { requireRight } from "./rights.ts";
 import type { ConsoleAddress } from "./console-address.ts";
-import { NO_SIGN_IN_YET } from "./console-address.ts";
 import { quoted, readText } from "./input.ts";
 import { impossible } from "./refusal.ts";
 
-/** A link that signs a person in to the console; it is shown this once. */
+/** A link that signs a person in to the console, on https by a new passkey; it is shown this once. */
 export type UserLink = {
   user_id: string;
   name: string;
@@ -30,36 +30,40 @@ const NAME_MAX_LENGTH = 100;
 
 /**
  * Makes a link for the person of a name, or for the first operator. Makes the person when there is none, and an owner of
- * `workspace`. Throws a `Refusal` for a disabled person, and where nobody can sign in.
+ * `workspace`. One for recovery ends the person's passkeys and sessions when it is used. Throws a `Refusal` for a disabled
+ * person.
  */
 export async function linkUser(
   database: Database,
   actor: Actor,
-  request: Place & { name?: string | undefined; workspace: Shop | null },
+  request: Place & { name?: string | undefined; workspace: Shop | null; isRecovery?: boolean },
 ): Promise<UserLink> {
   requireRight(actor, "user.set");
-  const { address, workspace, now } = request;
-  if (!address.canSignIn) throw impossible(`The console is at ${address.origin}. ${NO_SIGN_IN_YET}`);
+  const { workspace, now } = request;
   const name = request.name === undefined ? null : readText("The name", request.name, NAME_MAX_LENGTH);
   return database.transaction(async (connection) => {
     const person = await findOrMake(connection, actor, name, now);
     if (person.disabled_at !== null) {
       throw impossible(`${quoted(person.name)} is disabled and cannot sign in.`);
     }
-    return linkOwner(connection, actor, person, workspace === null ? [] : [workspace], request);
+    const purpose = request.isRecovery === true ? "recover" : "enter";
+    return linkOwner(connection, actor, person, workspace === null ? [] : [workspace], {
+      ...request,
+      purpose,
+    });
   });
 }
 
 /**
- * Makes a link for the first operator, as an owner of every workspace that has no member yet; null = nobody can sign in at
- * this address, or that operator is disabled.
+ * Makes a link for the first operator, as an owner of every workspace that has no member yet; null = that operator is
+ * disabled.
  */
 export async function linkFirstOperator(database: Database, place: Place): Promise<UserLink | null> {
-  if (!place.address.canSignIn) return null;
   return database.transaction(async (connection) => {
     const person = await findOrMake(connection, OPERATOR, null, place.now);
     if (person.disabled_at !== null) return null;
-    return linkOwner(connection, OPERATOR, person, await listWorkspacesWithoutMember(connection), place);
+    const workspaces = await listWorkspacesWithoutMember(connection);
+    return linkOwner(connection, OPERATOR, person, workspaces, { ...place, purpose: "enter" });
   });
 }
 
@@ -86,7 +90,7 @@ async function linkOwner(
   actor: Actor,
   person: PersonRow,
   workspaces: readonly Shop[],
-  { address, now }: Place,
+  { address, purpose, now }: Place & { purpose: LinkPurpose },
 ): Promise<UserLink> {
   const { user_id: userId, name, is_operator: isOperator } = person;
   for (const { shop_key: shopKey } of workspaces) {
@@ -98,8 +102,12 @@ async function linkOwner(
       });
     }
   }
-  const { secret, expiresAt } = await makeLink(connection, { userId, purpose: "enter", now });
-  await recordAction(connection, actor, { shopKey: null, action: "user.link", detail: { user_id: userId } });
+  const { secret, expiresAt } = await makeLink(connection, { userId, purpose, now });
+  await recordAction(connection, actor, {
+    shopKey: null,
+    action: "user.link",
+    detail: { user_id: userId, purpose },
+  });
   return {
     user_id: userId,
     name,

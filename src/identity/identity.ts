@@ -1,9 +1,20 @@
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from "@simplewebauthn/server";
 import type { Database } from "../store/database.ts";
 import { listMemberships } from "../store/queries/console-member.ts";
 import type { MembershipRow } from "../store/queries/console-member.ts";
-import { noteSeen } from "../store/queries/console-user.ts";
-import { isSeenLongAgo, keepAlive, readSession, signIn, signOut } from "./session.ts";
-import type { SeenSession, SignedIn, SignIn } from "./session.ts";
+import { loadPerson, noteSeen } from "../store/queries/console-user.ts";
+import { enrolmentOptions, signatureOptions } from "./passkey.ts";
+import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
+import { hasPasskey, proveByLink, proveByPasskey } from "./prove.ts";
+import type { Proof, ProofRequest } from "./prove.ts";
+import type { Origin } from "./record.ts";
+import { isSeenLongAgo, keepAlive, readSession, signOut } from "./session.ts";
+import type { SeenSession, SignedIn } from "./session.ts";
+import { openLink, signInByEnrolment, signInByLink, signInByPasskey } from "./sign-in.ts";
+import type { Browser, SignIn, SignInRefusal } from "./sign-in.ts";
 
 /** A workspace that a person may see. */
 export type Membership = MembershipRow;
@@ -16,14 +27,33 @@ export type Visit = SeenSession & {
   personSeenAt: Date | null;
 };
 
+/** What a browser is asked for, as `parseCreationOptionsFromJSON` and `parseRequestOptionsFromJSON` read it. */
+export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
+export type SignatureOptions = PublicKeyCredentialRequestOptionsJSON;
+
+type Answer = Omit<PasskeyAnswer, "now">;
+
 /** Who uses the console, as its pages ask for it. Nothing is remembered: every call reads the database. */
 export type Identity = {
-  /** Uses up a link for a session; `oldSessionHash` is of the browser's cookie, whose session ends. */
-  signIn(secret: string, oldSessionHash: Buffer | null): Promise<SignIn>;
+  /** Uses up a link for a session. */
+  signInByLink(request: Browser & { secret: string }): Promise<SignIn>;
+  /** What the browser needs to make a passkey by a link, which stays unused. */
+  enrolmentByLink(secret: string, site: PasskeySite): Promise<CreationOptions | { outcome: SignInRefusal }>;
+  /** Uses up a link for a passkey and a session. */
+  signInByEnrolment(request: Browser & { secret: string } & Answer): Promise<SignIn>;
+  /** What the browser needs to sign in with any passkey, or to prove that it is this person. */
+  signatureFor(userId: string | null, site: PasskeySite): Promise<SignatureOptions>;
+  signInByPasskey(request: Browser & Answer): Promise<SignIn>;
+  /** Whether a person can prove who they are by a passkey. */
+  hasPasskey(userId: string, site: PasskeySite): Promise<boolean>;
+  proveByPasskey(request: Omit<ProofRequest, "now"> & Answer): Promise<Proof>;
+  proveByLink(request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof>;
+  /** What the browser needs to make one more passkey of somebody who is signed in. */
+  enrolmentOf(person: Omit<Enrolment, "now" | "isRecovery">): Promise<CreationOptions>;
   /** Whose valid session this is; null = nobody's. */
   readSession(sessionHash: Buffer): Promise<SignedIn | null>;
   /** Ends a session; returns whose it was. */
-  signOut(sessionHash: Buffer): Promise<string | null>;
+  signOut(sessionHash: Buffer, origin: Origin): Promise<string | null>;
   /** By domain. */
   workspacesOf(userId: string): Promise<Membership[]>;
   /** Keeps the session of a page of a workspace alive, and makes / lead to that workspace; writes what is due alone. */
@@ -32,9 +62,27 @@ export type Identity = {
 
 export function createIdentity(database: Database, now: () => Date): Identity {
   return {
-    signIn: (secret, oldSessionHash) => signIn(database, { secret, oldSessionHash, now: now() }),
+    signInByLink: (request) => signInByLink(database, { ...request, now: now() }),
+    enrolmentByLink: async (secret, site) => {
+      const link = await openLink(database, secret, now());
+      if ("outcome" in link) return { outcome: link.outcome };
+      const { user_id: userId, name, disabled_at: disabledAt } = await loadPerson(database, link.user_id);
+      if (disabledAt !== null) return { outcome: "disabled" };
+      const isRecovery = link.purpose === "recover";
+      return enrolmentOptions(database, { userId, name, site, isRecovery, now: now() });
+    },
+    signInByEnrolment: (request) => signInByEnrolment(database, { ...request, now: now() }),
+    signatureFor: (userId, site) => {
+      const purpose = userId === null ? "sign_in" : "prove";
+      return signatureOptions(database, { purpose, userId, site, now: now() });
+    },
+    signInByPasskey: (request) => signInByPasskey(database, { ...request, now: now() }),
+    hasPasskey: (userId, { rpId }) => hasPasskey(database, userId, rpId),
+    proveByPasskey: (request) => proveByPasskey(database, { ...request, now: now() }),
+    proveByLink: (request) => proveByLink(database, { ...request, now: now() }),
+    enrolmentOf: (person) => enrolmentOptions(database, { ...person, isRecovery: false, now: now() }),
     readSession: (sessionHash) => readSession(database, sessionHash, now()),
-    signOut: (sessionHash) => signOut(database, sessionHash),
+    signOut: (sessionHash, origin) => signOut(database, sessionHash, origin),
     workspacesOf: (userId) => listMemberships(database, userId),
     noteVisit: async ({ userId, shopKey, lastShopKey, personSeenAt, ...session }) => {
       const at = now();

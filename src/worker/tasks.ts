@@ -5,6 +5,7 @@ import type { TaskName } from "../store/queries/schedule.ts";
 import { requestRun } from "../store/queries/sync-request.ts";
 import { listConnections } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
+import { deleteExpiredChallenges } from "../store/queries/console-challenge.ts";
 import { deleteExpiredLinks } from "../store/queries/console-link.ts";
 import { deleteEndedSessions } from "../store/queries/console-session.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
@@ -90,6 +91,7 @@ async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
   }
   await deleteOldDeliveries(database, before(KEEP_DELIVERIES_MS));
   await deleteExpiredLinks(database, now());
+  await deleteExpiredChallenges(database, now());
   await deleteEndedSessions(database, now());
 }
 

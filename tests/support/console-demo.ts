@@ -3,7 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { makeDemo } from "../../src/control/demo.ts";
 import type { Demo } from "../../src/control/demo.ts";
-import { startTestService } from "./service.ts";
+import { deriveKeys } from "../../src/lib/keys.ts";
+import { openConnections } from "./database.ts";
+import { startSeededService, TEST_SECRET } from "./service.ts";
 import type { TestService } from "./service.ts";
 
 /** The demo workspace as a first start makes it, with its alerts and sale events. */
@@ -13,27 +15,25 @@ export type ConsoleDemo = { service: TestService; demo: Demo; stop(): Promise<vo
 const DEMO_DAY = "2026-11-21";
 
 export async function startConsoleDemo(): Promise<ConsoleDemo> {
+  const { service, known } = await startSeededService({ name: "console", write: writeDemo });
+  return { service, demo: known, stop: () => service.stop() };
+}
+
+async function writeDemo(url: string): Promise<Demo> {
   const dataFolder = await mkdtemp(join(tmpdir(), "returns-console-"));
-  const service = await startTestService();
-  const stop = async (): Promise<void> => {
-    await service.stop();
-    await rm(dataFolder, { recursive: true, force: true });
-  };
+  const database = openConnections(url, { maxConnections: 4 });
   try {
-    const { database, keys } = service.installation;
-    const demo = await makeDemo({
+    return await makeDemo({
       database,
       dataFolder,
       tokenFile: join(dataFolder, "token"),
-      pepper: keys.tokenPepper,
+      pepper: deriveKeys(TEST_SECRET).tokenPepper,
       keepFolder: null,
       now: new Date(`${DEMO_DAY}T06:00:00Z`),
       today: DEMO_DAY,
       onProgress: () => {},
     });
-    return { service, demo, stop };
-  } catch (error) {
-    await stop();
-    throw error;
+  } finally {
+    await Promise.all([database.close(), rm(dataFolder, { recursive: true, force: true })]);
   }
 }

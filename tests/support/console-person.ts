@@ -5,15 +5,17 @@ import { linkUser } from "../../src/control/user.ts";
 import type { UserLink } from "../../src/control/user.ts";
 import { requireWorkspace } from "../../src/control/workspace.ts";
 
+type LinkWish = { name?: string; shopDomain?: string; isRecovery?: boolean; now?: Date };
+
 /** A new link of a person, made as the command makes it. */
 export async function makeUserLink(
   service: TestService,
-  { name, shopDomain, now = new Date() }: { name?: string; shopDomain?: string; now?: Date } = {},
+  { name, shopDomain, isRecovery = false, now = new Date() }: LinkWish = {},
 ): Promise<UserLink & { secret: string }> {
   const { database } = service.installation;
   const workspace = shopDomain === undefined ? null : await requireWorkspace(database, shopDomain);
   const address = consoleAddress(null, new URL(service.address).port);
-  const link = await linkUser(database, OPERATOR, { name, workspace, address, now });
+  const link = await linkUser(database, OPERATOR, { name, workspace, isRecovery, address, now });
   return { ...link, secret: link.link.slice(link.link.indexOf("#") + 1) };
 }
 

@@ -5,7 +5,8 @@ import { openInstallation } from "../../src/installation.ts";
 import type { Installation } from "../../src/installation.ts";
 import { readConfig } from "../../src/config.ts";
 import { checkAnswer } from "./answer-check.ts";
-import { createTestDatabase } from "./database.ts";
+import { createSeededDatabase, createTestDatabase } from "./database.ts";
+import type { Seed, TestDatabase } from "./database.ts";
 
 export type Parameters = Record<string, string | number | boolean> | readonly (readonly [string, string])[];
 
@@ -58,7 +59,18 @@ export function serviceEnvironment(databaseUrl: string): Record<string, string> 
 
 /** Starts the real service on a database of its own, with options of one's own too; `call` speaks HTTP to it. */
 export async function startTestService(options: Record<string, string> = {}): Promise<TestService> {
-  const testDatabase = await createTestDatabase();
+  return startOn(await createTestDatabase(), options);
+}
+
+/** The same on a database that holds what a seed has written. */
+export async function startSeededService<Known>(
+  seed: Seed<Known>,
+): Promise<{ service: TestService; known: Known }> {
+  const database = await createSeededDatabase(seed);
+  return { service: await startOn(database, {}), known: database.known };
+}
+
+async function startOn(testDatabase: TestDatabase, options: Record<string, string>): Promise<TestService> {
   const { url } = testDatabase;
   const database = openTestPool(url);
   const logs: string[] = [];

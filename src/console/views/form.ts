@@ -3,6 +3,9 @@ import type { Html } from "../../lib/html.ts";
 import type { PageCall, Parameters } from "../page.ts";
 import { wrongOf } from "./field-errors.ts";
 
+/** What a form has to know of the page that it stands on. */
+export type FormPlace = Pick<PageCall, "refusedForm" | "href"> & Partial<Pick<PageCall, "problems">>;
+
 /** What every field has; `value` is what stands in it unless a refused form held another. */
 type Labelled = {
   name: string;
@@ -35,7 +38,7 @@ export type ActionForm = {
 };
 
 /** Why the form of an action was refused: the use case's own sentence. It takes the focus. */
-export function refusal({ refusedForm, href }: PageCall, action: string): Html | null {
+export function refusal({ refusedForm, href }: FormPlace, action: string): Html | null {
   if (refusedForm?.action !== action) return null;
   const { kind, message } = refusedForm.refusal;
   return html`<p class="banner refused" role="alert" tabindex="-1" autofocus>
@@ -44,12 +47,12 @@ export function refusal({ refusedForm, href }: PageCall, action: string): Html |
 }
 
 /** What a refused form held under a name, else `value`. */
-export function filledIn({ refusedForm }: PageCall, action: string, name: string, value = ""): string {
+export function filledIn({ refusedForm }: FormPlace, action: string, name: string, value = ""): string {
   return refusedForm?.action === action ? (refusedForm.values.get(name) ?? "") : value;
 }
 
 /** A form that asks for nothing more than its button to be pressed, or for `fields`. */
-export function actionForm({ href }: PageCall, form: ActionForm, fields: readonly Html[] = []): Html {
+export function actionForm({ href }: FormPlace, form: ActionForm, fields: readonly Html[] = []): Html {
   const { path, button, look, kept = {} } = form;
   return html`<form method="post" action="${href(path)}">
     ${Object.entries(kept).map(
@@ -60,7 +63,7 @@ export function actionForm({ href }: PageCall, form: ActionForm, fields: readonl
 }
 
 /** One field of the form of an action. A password is not shown again; what a query was refused for stands beside its field. */
-export function textField(call: PageCall, action: string, field: Field): Html {
+export function textField(call: FormPlace, action: string, field: Field): Html {
   const { name, type = "text", isRequired = true } = field;
   const id = idOf(action, name);
   const value = type === "password" ? "" : filledIn(call, action, name, field.value);

@@ -36,10 +36,10 @@ export const useLink = queryRow<LinkRow, [linkHash: Buffer, now: Date]>(
     where link_hash = $1 and used_at is null and expires_at > $2 returning user_id, purpose`,
 );
 
-/** Why a link was not accepted, by primary key; null = there is no such link. */
-export const findLink = queryRow<{ user_id: string; used_at: Date | null }, [linkHash: Buffer]>(
+/** A link in whatever state it is, by primary key; null = there is no such link. */
+export const findLink = queryRow<LinkRow & { used_at: Date | null; expires_at: Date }, [linkHash: Buffer]>(
   "find_link",
-  "select user_id, used_at from console_link where link_hash = $1",
+  "select user_id, purpose, used_at, expires_at from console_link where link_hash = $1",
 );
 
 /** Forgets links that nobody can use any more. console_link_expiry. */

@@ -1,4 +1,4 @@
-import { command, queryRow, queryValue } from "../query.ts";
+import { command, query, queryAny, queryRow, queryValue } from "../query.ts";
 
 /** A valid session, and whose it is. */
 export type SessionRow = {
@@ -7,6 +7,8 @@ export type SessionRow = {
   is_operator: boolean;
   last_seen_at: Date;
   ends_at: Date;
+  /** When the person last proved who they are. */
+  proved_at: Date;
   last_shop_key: number | null;
 };
 
@@ -35,7 +37,7 @@ export const insertSession = command<[session: NewSession]>(
 /** A session by primary key; null = there is none, it has ended, or its person is disabled. */
 export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]>(
   "find_session",
-  `select u.user_id, u.name, u.is_operator, s.last_seen_at, s.ends_at, u.last_shop_key
+  `select u.user_id, u.name, u.is_operator, s.last_seen_at, s.ends_at, s.proved_at, u.last_shop_key
      from console_session s join console_user u on u.user_id = s.user_id
     where s.session_hash = $1 and s.idle_until > $2 and u.disabled_at is null`,
 );
@@ -44,6 +46,25 @@ export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]
 export const touchSession = command<[sessionHash: Buffer, now: Date, idleUntil: Date]>(
   "touch_session",
   "update console_session set last_seen_at = $2, idle_until = $3 where session_hash = $1",
+);
+
+/** Gives a session of a person another id after a new proof of who they are, by primary key; false = it has ended. */
+export const renewSession = queryAny<
+  [userId: string, sessionHash: Buffer, newHash: Buffer, now: Date, idleUntil: Date]
+>(
+  "renew_session",
+  `update console_session set session_hash = $3, proved_at = $4, last_seen_at = $4, idle_until = least($5, ends_at)
+    where session_hash = $2 and user_id = $1 and idle_until > $4 returning 1 as renewed`,
+);
+
+/** A session as its person sees it. */
+export type ListedSession = { session_hash: Buffer; created_at: Date; last_seen_at: Date };
+
+/** The running sessions of a person, newest first. console_session_user. */
+export const listSessions = query<ListedSession, [userId: string, now: Date]>(
+  "list_sessions",
+  `select s.session_hash, s.created_at, s.last_seen_at from console_session s
+    where s.user_id = $1 and s.idle_until > $2 order by s.created_at desc, s.session_hash`,
 );
 
 /** Ends a session, by primary key, and returns whose it was; null = there is none. */

@@ -1,0 +1,130 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { noteRefusal } from "../http/request-log.ts";
+import type { Proof } from "../identity/prove.ts";
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
+import { isConsolePath } from "./console-path.ts";
+import type { Desk, Handler, Routes, Visitor } from "./desk.ts";
+import {
+  fieldsOf,
+  limited,
+  NO_PASSKEYS_HERE,
+  passkeySiteOf,
+  secretOf,
+  sendProblem,
+  showOwn,
+} from "./desk.ts";
+import { whyRefused } from "./entrance-page.ts";
+import { createMinuteLimit } from "./minute-limit.ts";
+import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
+
+/** Of one address. */
+const MOST_PROOFS_PER_MINUTE = 30;
+const PROVED = "You have confirmed that it is you. That counts for 10 minutes.";
+
+/** Where somebody who is signed in proves again who they are; it leads back to the page that asked for it. */
+export function proveRoutes(desk: Desk): Routes {
+  const answers = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
+  const questions = createMinuteLimit(MOST_PROOFS_PER_MINUTE);
+  return {
+    "/prove": {
+      get: async (request, reply) => {
+        const visitor = await desk.signedIn(request);
+        const next = new URL(request.raw.url ?? "", "http://localhost").searchParams.get("next") ?? "";
+        return visitor === null
+          ? desk.toSignIn(request, reply)
+          : show(desk, { request, reply, visitor, next });
+      },
+      post: limited(desk, answers, createProve(desk)),
+    },
+    "/prove/options": {
+      post: limited(desk, questions, async (request, reply) => {
+        const visitor = await desk.signedIn(request);
+        const passkeySite = passkeySiteOf(request, desk.site);
+        if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
+        if (passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
+        return reply.send(await desk.identity.signatureFor(visitor.person.userId, passkeySite));
+      }),
+    },
+  };
+}
+
+function createProve(desk: Desk): Handler {
+  return async (request, reply) => {
+    const visitor = await desk.signedIn(request);
+    if (visitor === null) return desk.toSignIn(request, reply);
+    const fields = fieldsOf(request);
+    const next = fields.get("next") ?? "";
+    const proof = await prove(desk, request, visitor);
+    if (proof.outcome === "signed_out") return desk.toSignIn(request, reply);
+    if (proof.outcome !== "proved") {
+      noteRefusal(request, `proof: ${proof.outcome}`);
+      return show(desk, { request, reply, visitor, next, problem: whyRefused(proof.outcome) });
+    }
+    request.log.info("proved who they are");
+    reply.header("Set-Cookie", desk.writeSession(proof.session));
+    reply.header("Set-Cookie", desk.done.write(PROVED));
+    return reply.redirect(isConsolePath(next) ? next : "/", 303);
+  };
+}
+
+async function prove(desk: Desk, request: FastifyRequest, visitor: Visitor): Promise<Proof> {
+  const { identity, site } = desk;
+  const { userId } = visitor.person;
+  const proof = { userId, sessionHash: visitor.sessionHash, origin: request.ip };
+  const passkeySite = passkeySiteOf(request, site);
+  if (await takesLink(desk, request, userId)) {
+    return identity.proveByLink({ ...proof, secret: secretOf(request) });
+  }
+  if (passkeySite === null) return { outcome: "rejected" };
+  const credential = fieldsOf(request).get("credential") ?? "";
+  return identity.proveByPasskey({ ...proof, credential, site: passkeySite });
+}
+
+/** A link proves on this machine alone, and only for who has no passkey. */
+async function takesLink(
+  { identity, site }: Desk,
+  request: FastifyRequest,
+  userId: string,
+): Promise<boolean> {
+  if (site.publicOrigin !== null) return false;
+  const passkeySite = passkeySiteOf(request, site) ?? { rpId: "localhost", origin: "" };
+  return !(await identity.hasPasskey(userId, passkeySite));
+}
+
+type Shown = {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  visitor: Visitor;
+  next: string;
+  problem?: string;
+};
+
+async function show(desk: Desk, { request, reply, visitor, next, problem }: Shown): Promise<FastifyReply> {
+  const { userId, name: userName } = visitor.person;
+  const goesOn = html`<input type="hidden" name="next" value="${next}" />`;
+  const form = (await takesLink(desk, request, userId))
+    ? linkForm(goesOn)
+    : passkeyForm({ action: "/prove", kind: "get", button: "Confirm with a passkey", fields: goesOn });
+  const title = "Confirm that it is you";
+  const body = html`<article class="state">
+    <h1>${title}</h1>
+    ${problem !== undefined && html`<p class="banner refused" role="alert">${problem}</p>`}
+    <p>You are signed in as ${userName}. What gives access to others needs a proof of the last 10 minutes.</p>
+    ${form}
+    <p><a href="${isConsolePath(next) ? next : "/"}">Back without confirming</a></p>
+  </article>`;
+  return showOwn(desk, request, reply, { status: problem === undefined ? 200 : 403, title, body, userName });
+}
+
+function linkForm(goesOn: Html): Html {
+  return html`${HOW_TO_GET_A_LINK}
+    <form method="post" action="/prove">
+      ${goesOn}
+      <p class="field">
+        <label for="secret">Paste the link here instead of opening it</label>
+        <input id="secret" name="secret" autocomplete="off" spellcheck="false" required />
+      </p>
+      <button>Confirm</button>
+    </form>`;
+}

@@ -1,0 +1,215 @@
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from "@simplewebauthn/server";
+import type { Queryable } from "../store/database.ts";
+import { findPasskey, listPasskeys } from "../store/queries/console-passkey.ts";
+import type { ListedPasskey, NewPasskey } from "../store/queries/console-passkey.ts";
+import { isDueChallenge, makeChallenge } from "./challenge.ts";
+import { readCredential, readTransports } from "./credential.ts";
+
+/** Where a passkey is made and used: the host name that it belongs to, and the origin of the page. */
+export type PasskeySite = { rpId: string; origin: string };
+
+/**
+ * Why a passkey was not accepted. "malformed": no answer of a browser. "challenge": used, expired or never asked for.
+ * "stranger": no passkey of this installation, or of this person. "unverified": it did not ask for fingerprint, face or PIN.
+ * "counter": its counter went back, so that there may be a copy. "rejected": another origin or host, another key.
+ * "busy": too many at once.
+ */
+export type PasskeyRefusal = {
+  refused: "malformed" | "challenge" | "stranger" | "unverified" | "counter" | "rejected" | "busy";
+  /** Whose passkey it was, or was said to be; absent = nobody's. */
+  userId?: string;
+};
+
+/** A signature that was checked; `usePasskey` says whether the counter still goes on. */
+export type Signed = { userId: string; credentialId: Buffer; counter: number };
+
+export type PasskeyAnswer = {
+  /** The credential as JSON, as the browser's `toJSON` writes it. */
+  credential: string;
+  site: PasskeySite;
+  now: Date;
+};
+
+/** Who makes a passkey; a recovery replaces those there are, so that none of them stands in the way. */
+export type Enrolment = { userId: string; name: string; site: PasskeySite; isRecovery: boolean; now: Date };
+
+type SignedFor = { purpose: "sign_in" | "prove"; userId: string | null };
+
+const NAME = "Returns Analytics";
+/** How long a browser waits for the person. */
+const WAIT_MS = 240_000;
+/** EdDSA, ES256 and RS256, which every authenticator has one of. The default adds one of which Node.js warns. */
+const ALGORITHMS = [-8, -7, -257];
+/** So that answers cannot take all of a server's processors or connections. */
+const MOST_AT_ONCE = 8;
+let running = 0;
+
+/** Imported with the first passkey, since it takes a quarter of a second. */
+const library = async () => import("@simplewebauthn/server");
+
+/** What the browser needs to make a passkey for a person. */
+export async function enrolmentOptions(
+  database: Queryable,
+  { userId, name, site, isRecovery, now }: Enrolment,
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const { generateRegistrationOptions } = await library();
+  return generateRegistrationOptions({
+    rpName: NAME,
+    rpID: site.rpId,
+    userID: handleOf(userId),
+    userName: name,
+    userDisplayName: name,
+    challenge: await makeChallenge(database, { purpose: "enrol", userId, now }),
+    timeout: WAIT_MS,
+    attestationType: "none",
+    excludeCredentials: isRecovery ? [] : descriptorsOf(await listPasskeys(database, userId), site),
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+    supportedAlgorithmIDs: ALGORITHMS,
+  });
+}
+
+/** What the browser needs to sign: with any passkey of this site to sign in, with one of the person to prove. */
+export async function signatureOptions(
+  database: Queryable,
+  { purpose, userId, site, now }: SignedFor & { site: PasskeySite; now: Date },
+): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const { generateAuthenticationOptions } = await library();
+  const own = userId === null ? null : descriptorsOf(await listPasskeys(database, userId), site);
+  return generateAuthenticationOptions({
+    rpID: site.rpId,
+    challenge: await makeChallenge(database, { purpose, userId, now }),
+    timeout: WAIT_MS,
+    userVerification: "required",
+    ...(own === null ? {} : { allowCredentials: own }),
+  });
+}
+
+/** Checks a new passkey of a person, and uses its challenge up. */
+export async function checkEnrolment(
+  database: Queryable,
+  answer: PasskeyAnswer & { userId: string },
+): Promise<NewPasskey | PasskeyRefusal> {
+  return withPlace(async (): Promise<NewPasskey | PasskeyRefusal> => {
+    const { site, userId, now } = answer;
+    const read = readCredential<RegistrationResponseJSON>(answer.credential);
+    if (read === null) return { refused: "malformed" };
+    const { response, challenge } = read;
+    if (!(await isDueChallenge(database, challenge, { purpose: "enrol", userId, now })))
+      return { refused: "challenge" };
+    const { verifyRegistrationResponse } = await library();
+    const checked = await checkedBy(async () => {
+      await refuseCertificates(response);
+      return verifyRegistrationResponse({
+        response,
+        expectedChallenge: challenge,
+        expectedOrigin: site.origin,
+        expectedRPID: site.rpId,
+        requireUserVerification: true,
+        supportedAlgorithmIDs: ALGORITHMS,
+      });
+    });
+    if ("refused" in checked) return checked;
+    if (!checked.verified || checked.registrationInfo === undefined) return { refused: "rejected" };
+    const { id, publicKey, counter } = checked.registrationInfo.credential;
+    return {
+      credentialId: Buffer.from(id, "base64url"),
+      rpId: site.rpId,
+      publicKey: Buffer.from(publicKey),
+      counter,
+      transports: readTransports(response.response.transports),
+    };
+  });
+}
+
+/** Checks a signature of any person to sign in, or of one person as a proof, and uses its challenge up. */
+export async function checkSignature(
+  database: Queryable,
+  answer: PasskeyAnswer & SignedFor,
+): Promise<Signed | PasskeyRefusal> {
+  return withPlace(async (): Promise<Signed | PasskeyRefusal> => {
+    const { site, purpose, userId, now } = answer;
+    const read = readCredential<AuthenticationResponseJSON>(answer.credential);
+    if (read === null) return { refused: "malformed" };
+    const { response, challenge } = read;
+    if (!(await isDueChallenge(database, challenge, { purpose, userId, now })))
+      return { refused: "challenge" };
+    const passkey = await findPasskey(database, Buffer.from(response.id, "base64url"));
+    if (passkey === null || (userId !== null && passkey.user_id !== userId)) return { refused: "stranger" };
+    const handle = response.response.userHandle;
+    if (handle !== undefined && handle !== Buffer.from(handleOf(passkey.user_id)).toString("base64url"))
+      return { refused: "stranger" };
+    const { verifyAuthenticationResponse } = await library();
+    const checked = await checkedBy(() =>
+      verifyAuthenticationResponse({
+        response,
+        expectedChallenge: challenge,
+        expectedOrigin: site.origin,
+        expectedRPID: site.rpId,
+        credential: {
+          id: response.id,
+          publicKey: Uint8Array.from(passkey.public_key),
+          counter: passkey.counter,
+        },
+        requireUserVerification: true,
+      }),
+    );
+    if ("refused" in checked) return { ...checked, userId: passkey.user_id };
+    if (!checked.verified) return { refused: "rejected", userId: passkey.user_id };
+    const { newCounter: counter } = checked.authenticationInfo;
+    return { userId: passkey.user_id, credentialId: passkey.credential_id, counter };
+  });
+}
+
+/**
+ * No statement about the authenticator's make is asked for. The library would fetch the lists of revoked certificates that
+ * a statement names, from wherever its sender likes.
+ */
+async function refuseCertificates({ response }: RegistrationResponseJSON): Promise<void> {
+  const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
+  const statement = decodeAttestationObject(
+    Uint8Array.from(Buffer.from(response.attestationObject, "base64url")),
+  );
+  const format = statement.get("fmt");
+  const isPlain =
+    format === "none" || (format === "packed" && statement.get("attStmt").get("x5c") === undefined);
+  if (!isPlain) throw new Error(`an attestation of the format ${format}`);
+}
+
+/** What the library throws is an answer that it does not accept: it computes, and reaches nothing that can fail. */
+async function checkedBy<Checked extends object>(
+  check: () => Promise<Checked>,
+): Promise<Checked | PasskeyRefusal> {
+  try {
+    return await check();
+  } catch (error) {
+    const message = String(error);
+    if (/user could not be verified/u.test(message)) return { refused: "unverified" };
+    return { refused: /counter value/u.test(message) ? "counter" : "rejected" };
+  }
+}
+
+async function withPlace<Result>(check: () => Promise<Result>): Promise<Result | PasskeyRefusal> {
+  if (running >= MOST_AT_ONCE) return { refused: "busy" };
+  running += 1;
+  try {
+    return await check();
+  } finally {
+    running -= 1;
+  }
+}
+
+function descriptorsOf(passkeys: readonly ListedPasskey[], { rpId }: PasskeySite) {
+  return passkeys
+    .filter((passkey) => passkey.rp_id === rpId)
+    .map(({ credential_id: id, transports }) => ({ id: id.toString("base64url"), transports }));
+}
+
+/** The person's id as a passkey keeps it. */
+function handleOf(userId: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(userId.replaceAll("-", ""), "hex"));
+}

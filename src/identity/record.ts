@@ -1,0 +1,34 @@
+import type { Connection, Queryable } from "../store/database.ts";
+import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
+
+/** Where a request came from, such as an IP address; null = not by HTTP. */
+export type Origin = string | null;
+
+/** Records what a person did to their own ways in. */
+export async function record(
+  connection: Connection,
+  { userId, origin }: { userId: string; origin: Origin },
+  action: string,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await insertAuditEvent(connection, INSTALLATION_SHOP_KEY, {
+    actor: `user:${userId}`,
+    action,
+    detail,
+    origin,
+  });
+}
+
+/** Records that somebody was refused who may be this person. */
+export async function recordRefusal(
+  database: Queryable,
+  { userId, origin }: { userId: string; origin: Origin },
+  reason: string,
+): Promise<void> {
+  await insertAuditEvent(database, INSTALLATION_SHOP_KEY, {
+    actor: "unknown",
+    action: "session.refuse",
+    detail: { user_id: userId, reason },
+    origin,
+  });
+}

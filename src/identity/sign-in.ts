@@ -1,0 +1,159 @@
+import type { Connection, Database, Queryable } from "../store/database.ts";
+import { findLink, useLink } from "../store/queries/console-link.ts";
+import type { LinkRow } from "../store/queries/console-link.ts";
+import { deletePasskeys, insertPasskey, usePasskey } from "../store/queries/console-passkey.ts";
+import { deleteSessions } from "../store/queries/console-session.ts";
+import { lockPerson } from "../store/queries/console-user.ts";
+import { checkEnrolment, checkSignature } from "./passkey.ts";
+import type { PasskeyAnswer, PasskeyRefusal } from "./passkey.ts";
+import { record, recordRefusal } from "./record.ts";
+import type { Origin } from "./record.ts";
+import { hashSecret } from "./secret.ts";
+import { beginSession } from "./session.ts";
+
+/** Why nobody was signed in. "second": this passkey is known already. */
+export type SignInRefusal =
+  | "unknown"
+  | "used"
+  | "expired"
+  | "disabled"
+  | "second"
+  | PasskeyRefusal["refused"];
+
+/** A sign-in: a new session, or why there is none. `userId` null = nobody knows whose it would be. */
+export type SignIn =
+  | { outcome: "signed_in"; session: string; userId: string; isRecovery: boolean }
+  | { outcome: SignInRefusal; userId: string | null };
+
+/** Who asks. */
+export type Browser = {
+  /** Of the browser's cookie, whose session ends; null = it has none. */
+  oldSessionHash: Buffer | null;
+  origin: Origin;
+};
+
+type LinkRequest = Browser & { secret: string; now: Date };
+
+/** The first passkey of a person; others get the name that the person gives them. */
+const FIRST_NAME = "Made when signing in";
+
+/** Uses a link up for a session with a new id; the browser's old one ends. */
+export async function signInByLink(database: Database, request: LinkRequest): Promise<SignIn> {
+  return withLink(database, request, async (connection, link) => begin(connection, link, request, "link"));
+}
+
+/** Uses a link up for a person's passkey, which gives the session: where a link alone opens nothing. */
+export async function signInByEnrolment(
+  database: Database,
+  request: LinkRequest & PasskeyAnswer,
+): Promise<SignIn> {
+  const link = await openLink(database, request.secret, request.now);
+  if ("outcome" in link) return refused(database, link, request.origin);
+  const { user_id: userId } = link;
+  // Before the link is used up: who dismisses the browser's question may try again.
+  const checked = await checkEnrolment(database, { ...request, userId });
+  if ("refused" in checked) return refused(database, { outcome: checked.refused, userId }, request.origin);
+  return withLink(database, request, async (connection, used) => {
+    const signedIn = await begin(connection, used, request, "passkey");
+    if (!(await insertPasskey(connection, userId, FIRST_NAME, checked, request.now))) {
+      throw new Undone({ outcome: "second", userId });
+    }
+    await record(connection, { userId, origin: request.origin }, "passkey.add", { name: FIRST_NAME });
+    return signedIn;
+  });
+}
+
+/** Signs in whoever has the passkey. */
+export async function signInByPasskey(database: Database, request: Browser & PasskeyAnswer): Promise<SignIn> {
+  const { origin, now } = request;
+  const signed = await checkSignature(database, { ...request, purpose: "sign_in", userId: null });
+  if ("refused" in signed) {
+    return refused(database, { outcome: signed.refused, userId: signed.userId ?? null }, origin);
+  }
+  const { userId, credentialId, counter } = signed;
+  const result = await database.transaction(async (connection): Promise<SignIn> => {
+    // Held, so that of many sign-ins at once each sees the sessions of the others.
+    const { disabled_at: disabledAt } = await lockPerson(connection, userId);
+    if (disabledAt !== null) return { outcome: "disabled", userId };
+    if (!(await usePasskey(connection, credentialId, counter, now))) return { outcome: "counter", userId };
+    const session = await beginSession(connection, { ...request, userId, way: "passkey" });
+    return { outcome: "signed_in", session, userId, isRecovery: false };
+  });
+  return refused(database, result, origin);
+}
+
+/** The person whom a link that still works would sign in, or why it does not. */
+export async function openLink(
+  database: Queryable,
+  secret: string,
+  now: Date,
+): Promise<LinkRow | { outcome: SignInRefusal; userId: string | null }> {
+  const linkHash = hashSecret(secret);
+  const link = linkHash === null ? null : await findLink(database, linkHash);
+  if (link === null) return { outcome: "unknown", userId: null };
+  const { user_id: userId, used_at: usedAt, expires_at: expiresAt } = link;
+  if (usedAt !== null) return { outcome: "used", userId };
+  return expiresAt <= now ? { outcome: "expired", userId } : link;
+}
+
+/** A refusal that takes back what its transaction has done. */
+class Undone extends Error {
+  readonly result: SignIn;
+
+  constructor(result: SignIn) {
+    super(result.outcome);
+    this.result = result;
+  }
+}
+
+async function withLink(
+  database: Database,
+  { secret, origin, now }: LinkRequest,
+  signIn: (connection: Connection, link: LinkRow) => Promise<SignIn>,
+): Promise<SignIn> {
+  const linkHash = hashSecret(secret);
+  const used = async (connection: Connection): Promise<SignIn> => {
+    const link = linkHash === null ? null : await useLink(connection, linkHash, now);
+    if (link !== null) return signIn(connection, link);
+    const state = await openLink(connection, secret, now);
+    return "outcome" in state ? state : { outcome: "used", userId: state.user_id };
+  };
+  try {
+    return await refused(database, await database.transaction(used), origin);
+  } catch (error) {
+    if (error instanceof Undone) return refused(database, error.result, origin);
+    throw error;
+  }
+}
+
+async function begin(
+  connection: Connection,
+  { user_id: userId, purpose }: LinkRow,
+  request: LinkRequest,
+  way: "link" | "passkey",
+): Promise<SignIn> {
+  // Held, so that of many sign-ins at once each sees the sessions of the others.
+  const { disabled_at: disabledAt } = await lockPerson(connection, userId);
+  if (disabledAt !== null) return { outcome: "disabled", userId };
+  const isRecovery = purpose === "recover";
+  if (isRecovery) await endAccess(connection, userId, request.origin);
+  const session = await beginSession(connection, { ...request, userId, way });
+  return { outcome: "signed_in", session, userId, isRecovery };
+}
+
+/**
+ * A recovery link ends what the person had when it is used, not when it is made: one that never arrives locks nobody out.
+ * Disabling a person ends their access at once.
+ */
+async function endAccess(connection: Connection, userId: string, origin: Origin): Promise<void> {
+  await deletePasskeys(connection, userId);
+  await deleteSessions(connection, userId);
+  await record(connection, { userId, origin }, "user.recover");
+}
+
+/** Records a refusal whose person is known; a stranger's guesses fill no table. */
+async function refused(database: Database, result: SignIn, origin: Origin): Promise<SignIn> {
+  const { outcome, userId } = result;
+  if (outcome !== "signed_in" && userId !== null) await recordRefusal(database, { userId, origin }, outcome);
+  return result;
+}

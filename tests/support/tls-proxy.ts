@@ -1,0 +1,34 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import { request } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** TLS in front of a service, as a proxy that passes everything on, the Host too. */
+export type TlsProxy = { port: number; stop(): Promise<void> };
+
+const certificate = (name: string): Buffer => readFileSync(new URL(`tls/${name}`, import.meta.url));
+
+/** The certificate is for returns.example, self-signed, and for tests alone. */
+export async function startTlsProxy(address: string): Promise<TlsProxy> {
+  const { hostname, port } = new URL(address);
+  const options = { key: certificate("returns.example.key.pem"), cert: certificate("returns.example.pem") };
+  const server = createServer(options, (incoming, outgoing) => {
+    const { method, url: path, headers } = incoming;
+    const passed = request({ hostname, port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on("error", () => outgoing.destroy());
+    incoming.pipe(passed);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
