@@ -1,74 +1,47 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { TestContext } from "node:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { startChromium } from "./docs-chromium.ts";
-import { addAuthenticator } from "./support/authenticator.ts";
-import type { Authenticator } from "./support/authenticator.ts";
-import { makeUserLink } from "./support/console-person.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
-import { startTlsProxy } from "./support/tls-proxy.ts";
-import type { TlsProxy } from "./support/tls-proxy.ts";
+import {
+  askToSign,
+  enrol,
+  EVIL,
+  HOME,
+  passkeyLink,
+  postFrom,
+  sign,
+  signInAgain,
+  startPasskeyPlace,
+} from "./support/passkey-place.ts";
+import type { PasskeyPlace } from "./support/passkey-place.ts";
 
-/** Passkeys at an https address, in Chromium with its virtual authenticator. */
+/** The ways in at an https address, in Chromium with its virtual authenticator, and what is refused of them. */
 
-const HOME = "https://returns.example";
-
-let service: TestService;
-let proxy: TlsProxy;
-let browser: Browser;
-let missing: string | undefined;
-
+let place: PasskeyPlace;
 before(async () => {
-  service = await startTestService({ PUBLIC_URL: HOME });
-  proxy = await startTlsProxy(service.address);
-  const started = await startChromium([
-    `--host-resolver-rules=MAP returns.example:443 127.0.0.1:${proxy.port}`,
-    "--ignore-certificate-errors",
-  ]);
-  if ("reason" in started) missing = started.reason;
-  else browser = started;
+  place = await startPasskeyPlace();
 });
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await proxy.stop();
-  await service.stop();
-});
+after(() => place.stop());
 
-type Device = { page: Page; own: BrowserContext; authenticator: Authenticator };
-
-/** A browser with an authenticator of its own. */
-async function withDevice(
-  context: TestContext,
-  use: (device: Device) => Promise<void>,
-  options: { hasUserVerification?: boolean } = {},
-): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
-  const own = await browser.newContext({ ignoreHTTPSErrors: true });
-  try {
-    const page = await own.newPage();
-    await use({ page, own, authenticator: await addAuthenticator(page, options) });
-  } finally {
-    await own.close();
-  }
+async function unusedLinks(name: string): Promise<number> {
+  const { rows } = await place.service.database.query(
+    "select from console_link join console_user using (user_id) where name = $1 and used_at is null",
+    [name],
+  );
+  return rows.length;
 }
 
-async function linkOf(name: string, isRecovery = false): Promise<string> {
-  const { secret } = await makeUserLink(service, { name, isRecovery });
-  return `${HOME}/enter#${secret}`;
-}
-
-async function enrol({ page }: Device, link: string): Promise<void> {
-  await page.goto(link);
-  await page.getByRole("button", { name: "Make a passkey and sign in" }).click();
-  await page.waitForURL(`${HOME}/w`);
+async function refusals(name: string): Promise<unknown[]> {
+  const { rows } = await place.service.database.query<{ reason: string }>(
+    `select detail->>'reason' as reason from audit_event join console_user on user_id::text = detail->>'user_id'
+      where action = 'session.refuse' and name = $1 order by happened_at`,
+    [name],
+  );
+  return rows.map(({ reason }) => reason);
 }
 
 test("a link opens the making of a passkey, which signs in then and later", async (context) => {
-  await withDevice(context, async (device) => {
+  await place.withDevice(context, async (device) => {
     const { page, own, authenticator } = device;
-    await enrol(device, await linkOf("Ada"));
+    await enrol(device, await passkeyLink(place, "Ada"));
     const [held] = await authenticator.credentials();
     assert.deepEqual([held?.rpId, held?.isResidentCredential], ["returns.example", true]);
     const [cookie] = await own.cookies();
@@ -76,11 +49,180 @@ test("a link opens the making of a passkey, which signs in then and later", asyn
       [cookie?.name, cookie?.secure, cookie?.httpOnly, cookie?.sameSite, cookie?.path],
       ["__Host-returns", true, true, "Lax", "/"],
     );
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.waitForURL(`${HOME}/sign-in`);
-    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await signInAgain(device);
     await page.waitForURL(`${HOME}/w`);
     const [later] = await own.cookies();
     assert.notEqual(later?.value, cookie?.value);
+    const { rows } = await place.service.database.query(
+      `select action, detail->>'way' as way, host(origin::inet) like '127.0.0._' as is_local
+         from audit_event join console_user on actor = 'user:' || user_id
+        where name = 'Ada' order by happened_at, action`,
+    );
+    assert.deepEqual(rows, [
+      { action: "passkey.add", way: null, is_local: true },
+      { action: "session.begin", way: "passkey", is_local: true },
+      { action: "session.end", way: null, is_local: true },
+      { action: "session.begin", way: "passkey", is_local: true },
+    ]);
+  });
+});
+
+test("who dismisses the device's question has not used the link up", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, authenticator } = device;
+    await authenticator.verify(false);
+    await page.goto(await passkeyLink(place, "Hesitant"));
+    const button = page.getByRole("button", { name: "Make a passkey and sign in" });
+    await button.click();
+    await page.getByRole("alert").filter({ hasText: "Nothing was done" }).waitFor();
+    assert.equal(await unusedLinks("Hesitant"), 1);
+    await authenticator.verify(true);
+    await button.click();
+    await page.waitForURL(`${HOME}/w`);
+    assert.equal(await unusedLinks("Hesitant"), 0);
+    const again = await postFrom(device, "/enter/options", { secret: "A".repeat(43) });
+    assert.deepEqual(
+      [again.status, JSON.parse(again.text)],
+      [403, { message: "This installation does not know this link." }],
+    );
+  });
+});
+
+test("a second device gets a passkey by another link, and both sign in", async (context) => {
+  await place.withDevice(context, async (first) => {
+    await enrol(first, await passkeyLink(place, "Two devices"));
+    await first.page.goto(await passkeyLink(place, "Two devices"));
+    await first.page.getByRole("button", { name: "Make a passkey and sign in" }).click();
+    await first.page
+      .getByRole("alert")
+      .filter({ hasText: "has a passkey for your account already" })
+      .waitFor();
+    await place.withDevice(context, async (second) => {
+      await enrol(second, await passkeyLink(place, "Two devices"));
+      for (const device of [first, second]) {
+        await device.page.goto(`${HOME}/w`);
+        await signInAgain(device);
+        await device.page.waitForURL(`${HOME}/w`);
+      }
+    });
+  });
+});
+
+test("after a lost device a recovery link ends its passkey and its sign-in", async (context) => {
+  await place.withDevice(context, async (lost) => {
+    await enrol(lost, await passkeyLink(place, "Lost"));
+    await place.withDevice(context, async (found) => {
+      await enrol(found, await passkeyLink(place, "Lost", { isRecovery: true }));
+      assert.equal((await found.authenticator.credentials()).length, 1);
+      await found.page.goto(`${HOME}/me`);
+      await found.page.getByText("Your earlier passkeys have been removed").waitFor();
+    });
+    await lost.page.goto(`${HOME}/w`);
+    assert.equal(lost.page.url(), `${HOME}/sign-in`);
+    await lost.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await lost.page.getByText("This installation does not know this passkey.").waitFor();
+    // The device that has the old one makes a new one, too.
+    await enrol(lost, await passkeyLink(place, "Lost", { isRecovery: true }));
+  });
+});
+
+test("an answer counts once, and not when it comes late or to another question", async (context) => {
+  await place.withDevice(context, async (device) => {
+    await enrol(device, await passkeyLink(place, "Replayed"));
+    const credential = await sign(device, await askToSign(device));
+    assert.equal((await postFrom(device, "/sign-in", { credential })).status, 0);
+    const again = await postFrom(device, "/sign-in", { credential });
+    assert.equal(again.status, 403);
+    assert.match(again.text, /That took too long, or was sent twice\./u);
+    const late = await sign(device, await askToSign(device));
+    await place.service.database.query("update console_challenge set expires_at = now() - interval '1 ms'");
+    assert.equal((await postFrom(device, "/sign-in", { credential: late })).status, 403);
+    const proof = await sign(device, await askToSign(device, "/prove/options"));
+    assert.equal((await postFrom(device, "/sign-in", { credential: proof })).status, 403);
+    const options = { ...(await askToSign(device)), challenge: "A".repeat(43) };
+    assert.equal(
+      (await postFrom(device, "/sign-in", { credential: await sign(device, options) })).status,
+      403,
+    );
+  });
+});
+
+test("an answer that was given to another origin is refused, also one below ours", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, own } = device;
+    await enrol(device, await passkeyLink(place, "Phished"));
+    const options = await askToSign(device);
+    await own.route(`${EVIL}/**`, (route) =>
+      route.fulfill({ contentType: "text/html", body: "<title>Evil</title>" }),
+    );
+    await page.goto(`${EVIL}/`);
+    const credential = await sign(device, options);
+    await page.goto(`${HOME}/sign-in`);
+    const refused = await postFrom(device, "/sign-in", { credential });
+    assert.equal(refused.status, 403);
+    assert.match(refused.text, /made for another address/u);
+    assert.deepEqual(await refusals("Phished"), ["rejected"]);
+  });
+});
+
+test("without fingerprint, face or PIN a passkey signs nobody in", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { authenticator } = device;
+    await enrol(device, await passkeyLink(place, "Unverified"));
+    const options = { ...(await askToSign(device)), userVerification: "discouraged" };
+    await authenticator.verify(false);
+    const credential = await sign(device, options);
+    const refused = await postFrom(device, "/sign-in", { credential });
+    assert.equal(refused.status, 403);
+    assert.match(refused.text, /did not ask for a fingerprint/u);
+    assert.deepEqual(await refusals("Unverified"), ["unverified"]);
+  });
+});
+
+test("a passkey that counts less than it did is refused: there may be a copy", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page, authenticator } = device;
+    await enrol(device, await passkeyLink(place, "Copied"));
+    const [copy] = await authenticator.credentials();
+    await signInAgain(device);
+    await page.waitForURL(`${HOME}/w`);
+    await authenticator.clear();
+    assert.ok(copy !== undefined && copy.signCount > 0);
+    await authenticator.add({ ...copy, signCount: copy.signCount - 1 });
+    await signInAgain(device);
+    await page.getByText("This passkey may have been copied").waitFor();
+    assert.deepEqual(await refusals("Copied"), ["counter"]);
+  });
+});
+
+test("somebody who is disabled is out at once, and their passkey signs nobody in", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const { page } = device;
+    await enrol(device, await passkeyLink(place, "Dismissed"));
+    await place.service.database.query(
+      "update console_user set disabled_at = now() where name = 'Dismissed'",
+    );
+    await page.goto(`${HOME}/w`);
+    assert.equal(page.url(), `${HOME}/sign-in`);
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.getByText("This person can no longer sign in.").waitFor();
+    assert.deepEqual(await refusals("Dismissed"), ["disabled"]);
+  });
+});
+
+test("no line of the log holds a link, a challenge or a passkey", async (context) => {
+  await place.withDevice(context, async (device) => {
+    const link = await passkeyLink(place, "Logged");
+    await enrol(device, link);
+    const options = await askToSign(device);
+    const credential = await sign(device, options);
+    await postFrom(device, "/sign-in", { credential });
+    await postFrom(device, "/sign-in", { credential });
+    const log = place.service.logs.join("");
+    assert.match(log, /passkey: challenge/u);
+    const { challenge } = options as { challenge: string };
+    const { id } = JSON.parse(credential) as { id: string };
+    for (const text of [link.slice(link.indexOf("#") + 1), challenge, id, "Logged"])
+      assert.ok(!log.includes(text), text);
   });
 });

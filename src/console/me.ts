@@ -53,6 +53,7 @@ async function rename({ desk, fields, actor, me }: Own): Promise<string> {
 async function add(own: Own): Promise<string> {
   const { desk, request, fields, actor, me, now } = own;
   const site = passkeySiteOf(request, desk.site);
+  requireRight(actor, "passkey.add");
   if (site === null) throw invalid(NO_PASSKEYS_HERE);
   const credential = fields.get("credential") ?? "";
   const sent = { name: fields.get("name") ?? "", credential, site, now };

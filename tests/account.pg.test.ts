@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { cookieOf, makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+
+/** One's own account and the fresh proof of who one is, over HTTP on this machine, without a browser. */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const WRITES = [
+  "/me/name",
+  "/me/passkeys",
+  "/me/passkeys/remove",
+  "/me/sessions/end",
+  "/me/sessions/end-others",
+];
+const POSTS = [...WRITES, "/me/passkeys/options", "/prove", "/prove/options", "/sign-in", "/sign-in/options"];
+
+const get = (path: string, cookie: string): Promise<Response> =>
+  fetch(`${service.address}${path}`, { redirect: "manual", headers: { cookie } });
+
+const isSignedIn = async (cookie: string): Promise<boolean> => (await get("/w", cookie)).status === 200;
+
+/** The last proof was more than ten minutes ago. */
+async function forgetProofs(): Promise<void> {
+  await service.database.query("update console_session set proved_at = now() - interval '601 s'");
+}
+
+async function auditOf(name: string, action: string): Promise<{ detail: unknown; before: unknown }[]> {
+  const { rows } = await service.database.query<{ detail: unknown; before: unknown }>(
+    `select detail - 'user_id' as detail, before from audit_event join console_user on actor = 'user:' || user_id
+      where name = $1 and action = $2 and origin = '127.0.0.1' order by happened_at`,
+    [name, action],
+  );
+  return rows;
+}
+
+test("nobody has an account: its pages lead to the sign-in and back, its forms to the sign-in", async () => {
+  const away = await get("/me", "");
+  assert.deepEqual([away.status, away.headers.get("location")], [303, "/sign-in"]);
+  const { secret } = await makeUserLink(service, { name: "Back" });
+  const entered = await postForm(service, "/enter", { secret }, { cookie: cookieOf(away) });
+  assert.equal(entered.headers.get("location"), "/me");
+  for (const path of [...WRITES, "/prove"]) {
+    const posted = await postForm(service, path, { name: "x" });
+    assert.deepEqual([posted.status, posted.headers.get("location")], [303, "/sign-in"], path);
+  }
+  for (const path of ["/me/passkeys/options", "/prove/options"]) {
+    assert.equal((await postForm(service, path, {})).status, 403, path);
+  }
+});
+
+test("what changes something is a POST from a page of ours", async () => {
+  const cookie = await signInAs(service, { name: "Forged" });
+  for (const path of POSTS) {
+    for (const origin of ["null", "https://evil.example"]) {
+      const forged = await postForm(service, path, { name: "Taken over" }, { cookie, origin });
+      assert.equal(forged.status, 403, path);
+      assert.match(await forged.text(), /Not sent from here/u, path);
+    }
+    const bare = await fetch(`${service.address}${path}`, { method: "POST", headers: { cookie } });
+    assert.equal(bare.status, 403, path);
+  }
+  for (const path of POSTS.filter((each) => each !== "/prove" && each !== "/sign-in")) {
+    const got = await get(path, cookie);
+    assert.deepEqual([got.status, got.headers.get("allow")], [405, "POST"], path);
+  }
+  assert.match(await (await get("/me", cookie)).text(), /value="Forged"/u);
+});
+
+test("without a fresh proof nothing of an account is changed, and the page says where to give one", async () => {
+  const cookie = await signInAs(service, { name: "Stale" });
+  await forgetProofs();
+  assert.match(await (await get("/me", cookie)).text(), /href="\/prove\?next=%2Fme"/u);
+  for (const path of WRITES) {
+    const refused = await postForm(service, path, { name: "Changed", id: "x" }, { cookie });
+    assert.equal(refused.status, 403, path);
+    assert.match(await refused.text(), /role="alert"[^>]*>\s*Confirm that it is you/u, path);
+  }
+  const localhost = { cookie, host: "localhost" };
+  const options = await postForm(service, "/me/passkeys/options", { name: "x" }, localhost);
+  assert.equal(options.status, 403);
+  assert.deepEqual(await auditOf("Stale", "me.rename"), []);
+});
+
+test("a new link proves on this machine: under a new id, and the old one is dead", async () => {
+  const cookie = await signInAs(service, { name: "Proving" });
+  await forgetProofs();
+  const { link } = await makeUserLink(service, { name: "Proving" });
+  const proved = await postForm(service, "/prove", { secret: link, next: "/me" }, { cookie });
+  assert.deepEqual([proved.status, proved.headers.get("location")], [303, "/me"]);
+  const renewed = cookieOf(proved);
+  assert.notEqual(renewed, cookie);
+  assert.deepEqual([await isSignedIn(cookie), await isSignedIn(renewed)], [false, true]);
+  const changed = await postForm(service, "/me/name", { name: "Proven" }, { cookie: renewed });
+  assert.equal(changed.status, 303);
+  assert.deepEqual(await auditOf("Proven", "session.prove"), [{ detail: { way: "link" }, before: null }]);
+  assert.deepEqual(await auditOf("Proven", "me.rename"), [
+    { detail: { name: "Proven" }, before: { name: "Proving" } },
+  ]);
+});
+
+test("a session ends after seven days also when it was proved again", async () => {
+  const cookie = await signInAs(service, { name: "Lasting" });
+  const ends = async (): Promise<unknown> =>
+    (
+      await service.database.query(
+        "select s.ends_at, s.created_at from console_session s join console_user u using (user_id) where u.name = 'Lasting'",
+      )
+    ).rows;
+  const before = await ends();
+  const { secret } = await makeUserLink(service, { name: "Lasting" });
+  await postForm(service, "/prove", { secret }, { cookie });
+  assert.deepEqual(await ends(), before);
+});
+
+test("no proof is a link of somebody else, of a recovery, or one that was used; none of them is used up", async () => {
+  const cookie = await signInAs(service, { name: "Sly" });
+  await forgetProofs();
+  const { secret: foreign } = await makeUserLink(service, { name: "Victim" });
+  const { secret: recovery } = await makeUserLink(service, { name: "Sly", isRecovery: true });
+  const { secret: used } = await makeUserLink(service, { name: "Sly" });
+  await postForm(service, "/enter", { secret: used });
+  for (const [secret, sentence] of [
+    [foreign, /for somebody else/u],
+    [recovery, /for something else/u],
+    [used, /has been used already/u],
+    ["", /does not know this link/u],
+  ] as const) {
+    const refused = await postForm(service, "/prove", { secret, next: "/me" }, { cookie });
+    assert.equal(refused.status, 403);
+    assert.equal(refused.headers.get("set-cookie"), null);
+    assert.match(await refused.text(), sentence);
+  }
+  assert.equal((await postForm(service, "/enter", { secret: foreign })).status, 303);
+  assert.equal(await isSignedIn(cookie), true);
+});
+
+test("a proof leads on to pages of the console alone", async () => {
+  const { shopDomain } = await createTenant(service.database);
+  let cookie = await signInAs(service, { name: "Led", shopDomain });
+  for (const [next, expected] of [
+    [`/w/${shopDomain}/settings/watchlist`, `/w/${shopDomain}/settings/watchlist`],
+    ["https://evil.example/w/", "/"],
+    ["//evil.example/w/", "/"],
+    ["/\\evil.example", "/"],
+    ["/w/../sign-out", "/"],
+    ["", "/"],
+  ] as const) {
+    const page = await (await get(`/prove?next=${encodeURIComponent(next)}`, cookie)).text();
+    assert.ok(page.includes(`<a href="${expected}">Back without confirming</a>`), next);
+    const { secret } = await makeUserLink(service, { name: "Led" });
+    const proved = await postForm(service, "/prove", { secret, next }, { cookie });
+    assert.deepEqual([proved.status, proved.headers.get("location")], [303, expected], next);
+    cookie = cookieOf(proved);
+  }
+});
+
+test("running sign-ins are listed without a secret, and ended one by one or all but this one", async () => {
+  const cookies = [];
+  for (let index = 0; index < 4; index++) cookies.push(await signInAs(service, { name: "Listed" }));
+  const [own = "", ...others] = cookies;
+  const page = await (await get("/me", own)).text();
+  const ids = [...page.matchAll(/name="id" value="(?<id>[0-9a-f]{16})"/gu)].map(
+    (match) => match.groups?.["id"] ?? "",
+  );
+  assert.deepEqual([ids.length, page.match(/>this browser</gu)?.length], [3, 1]);
+  for (const cookie of cookies) assert.ok(!page.includes(cookie.slice("returns=".length)));
+  const stranger = await signInAs(service, { name: "Stranger" });
+  const foreign = await postForm(service, "/me/sessions/end", { id: ids[0] ?? "" }, { cookie: stranger });
+  assert.equal(foreign.status, 409);
+  const alive = async (): Promise<number> =>
+    (await Promise.all(others.map(isSignedIn))).filter(Boolean).length;
+  assert.equal(await alive(), 3);
+  const ended = await postForm(service, "/me/sessions/end", { id: ids[0] ?? "" }, { cookie: own });
+  assert.equal(ended.status, 303);
+  assert.equal(await alive(), 2);
+  assert.equal((await postForm(service, "/me/sessions/end-others", {}, { cookie: own })).status, 303);
+  assert.deepEqual([await alive(), await isSignedIn(own), await isSignedIn(stranger)], [0, true, true]);
+  const recorded = (await auditOf("Listed", "session.end_other")).map(({ before }) => before as object);
+  assert.deepEqual(
+    recorded.map((before) => Object.keys(before)),
+    [["began"], ["sessions"]],
+  );
+});
+
+test("a name is changed, kept in the form when it is refused, and nobody has two", async () => {
+  const cookie = await signInAs(service, { name: "Plain" });
+  await makeUserLink(service, { name: "Taken" });
+  for (const name of ["Taken", " ", "x".repeat(101), "a\u0007b"]) {
+    const refused = await postForm(service, "/me/name", { name }, { cookie });
+    assert.equal(refused.status, name === "Taken" ? 409 : 400, name);
+    assert.match(await refused.text(), /role="alert"/u);
+  }
+  const hostile = `<b>"O'Brien" & sons</b>`;
+  const changed = await postForm(service, "/me/name", { name: hostile }, { cookie });
+  const next = await get("/me", `${cookie}; ${cookieOf(changed)}`);
+  const page = await next.text();
+  assert.match(page, /role="status">You are called &lt;b&gt;/u);
+  assert.ok(!page.includes("<b>"));
+});
+
+test("a passkey is asked for under localhost alone, and for the person who is signed in", async () => {
+  const cookie = await signInAs(service, { name: "Asking" });
+  const origin = service.address.replace("127.0.0.1", "localhost");
+  const refused = await postForm(service, "/me/passkeys/options", { name: "x" }, { cookie });
+  assert.equal(refused.status, 403);
+  assert.match(await refused.text(), /open the console as http:\/\/localhost/u);
+  const asked = await fetch(`${origin}/me/passkeys/options`, {
+    method: "POST",
+    headers: { cookie, origin },
+    body: new URLSearchParams({ name: "x" }),
+  });
+  const options = (await asked.json()) as Record<string, Record<string, unknown>>;
+  assert.deepEqual(
+    [options["rp"]?.["id"], options["user"]?.["name"], options["attestation"]],
+    ["localhost", "Asking", "none"],
+  );
+  assert.deepEqual(options["authenticatorSelection"], {
+    residentKey: "required",
+    userVerification: "required",
+    requireResidentKey: true,
+  });
+  assert.deepEqual(
+    (options["pubKeyCredParams"] as unknown as { alg: number }[]).map(({ alg }) => alg),
+    [-8, -7, -257],
+  );
+});

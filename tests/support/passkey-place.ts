@@ -1,0 +1,115 @@
+import type { TestContext } from "node:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { startChromium } from "../docs-chromium.ts";
+import { addAuthenticator } from "./authenticator.ts";
+import type { Authenticator } from "./authenticator.ts";
+import { makeUserLink } from "./console-person.ts";
+import { startTestService } from "./service.ts";
+import type { TestService } from "./service.ts";
+import { startTlsProxy } from "./tls-proxy.ts";
+
+/** Where the console of these tests is, and a name below it that is somebody else's. */
+export const HOME = "https://returns.example";
+export const EVIL = "https://evil.returns.example";
+
+/** A browser with an authenticator of its own. */
+export type Device = { page: Page; own: BrowserContext; authenticator: Authenticator };
+
+export type PasskeyPlace = {
+  service: TestService;
+  withDevice(
+    context: TestContext,
+    use: (device: Device) => Promise<void>,
+    options?: BrowserContextOptions,
+  ): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** A service at an https address, behind TLS, and browsers that find it there. */
+export async function startPasskeyPlace(): Promise<PasskeyPlace> {
+  const service = await startTestService({ PUBLIC_URL: HOME });
+  const proxy = await startTlsProxy(service.address);
+  const started = await startChromium([
+    `--host-resolver-rules=MAP *.example:443 127.0.0.1:${proxy.port}`,
+    "--ignore-certificate-errors",
+  ]);
+  const browser: Browser | null = "reason" in started ? null : started;
+  return {
+    service,
+    withDevice: async (context, use, options = {}) => {
+      if ("reason" in started) return context.skip(started.reason);
+      proxy.moveOn();
+      const own = await started.newContext({ ignoreHTTPSErrors: true, ...options });
+      try {
+        const page = await own.newPage();
+        await use({ page, own, authenticator: await addAuthenticator(page) });
+      } finally {
+        await own.close();
+      }
+    },
+    stop: async () => {
+      await browser?.close();
+      await proxy.stop();
+      await service.stop();
+    },
+  };
+}
+
+/** The link that `./returns user link` prints there. */
+export async function passkeyLink(
+  { service }: PasskeyPlace,
+  name: string,
+  { isRecovery = false, shopDomain }: { isRecovery?: boolean; shopDomain?: string } = {},
+): Promise<string> {
+  const { secret } = await makeUserLink(service, {
+    name,
+    isRecovery,
+    ...(shopDomain === undefined ? {} : { shopDomain }),
+  });
+  return `${HOME}/enter#${secret}`;
+}
+
+/** Makes a passkey by a link, which signs in. */
+export async function enrol({ page }: Device, link: string): Promise<void> {
+  await page.goto(link);
+  await page.getByRole("button", { name: "Make a passkey and sign in" }).click();
+  await page.waitForURL(`${HOME}/w`);
+}
+
+/** Signs out, then in again with the passkey. */
+export async function signInAgain({ page }: Device): Promise<void> {
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL(`${HOME}/sign-in`);
+  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+}
+
+/** What the server asks a browser to sign; the page has to be one of the console. */
+export async function askToSign({ page }: Device, path = "/sign-in/options"): Promise<object> {
+  return page.evaluate<object>(
+    `fetch("${path}", { method: "POST", body: new URLSearchParams() }).then((r) => r.json())`,
+  );
+}
+
+/** The answer of the page's authenticator, which is sent nowhere. */
+export async function sign({ page }: Device, options: object): Promise<string> {
+  return page.evaluate<string>(
+    `navigator.credentials
+      .get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(${JSON.stringify(options)}) })
+      .then((credential) => JSON.stringify(credential.toJSON()))`,
+  );
+}
+
+/** Posts a form as a page of the console does; 0 = it was accepted, and led on. */
+export async function postFrom(
+  { page }: Device,
+  path: string,
+  fields: Record<string, string>,
+): Promise<{ status: number; text: string }> {
+  return page.evaluate<{ status: number; text: string }>(
+    `fetch("${path}", {
+      method: "POST",
+      redirect: "manual",
+      body: new URLSearchParams(${JSON.stringify(fields)}),
+    }).then(async (response) => ({ status: response.status, text: await response.text() }))`,
+  );
+}
