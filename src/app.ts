@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
 import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
+import { startUsageWriter } from "./admission/usage-writer.ts";
 import { publicConsole } from "./control/console-address.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
@@ -41,7 +42,9 @@ export async function startService(
   for (const name of ["admission", "reading", "taking", "console"] as const)
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
-  const gate = createGate(config, installation.keys, databases, metrics);
+  const usage = startUsageWriter({ database: databases.taking, log: logger });
+  const counters = { metrics, countUsage: usage.count };
+  const gate = createGate(config, installation.keys, databases, counters);
   const operations = createOperations(config, gate, installation.keys);
   const docs = createDocs(config);
   const server = createServer({
@@ -74,6 +77,7 @@ export async function startService(
       forOperators.drain();
       await new Promise((done) => setTimeout(done, config.drainSeconds * 1000));
       await server.close();
+      await usage.stop();
       await operators?.close();
       await databases.close();
     },

@@ -100,8 +100,8 @@ export type ServingDatabases = {
 
 /**
  * Admission counts requests, and endpoints read on connections that the database itself holds to it. Webhooks are
- * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests; so is
- * what the console asks for itself.
+ * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests; the
+ * details of usage are written over the same. What the console asks for itself has its own, too.
  */
 export async function openServingDatabases(
   config: Config,

@@ -6,6 +6,7 @@ import type { Gate, Handler, Operation } from "./admission/operation.ts";
 import { createShopNodes } from "./admission/shop-nodes.ts";
 import { createShopQueue } from "./admission/shop-queue.ts";
 import { createSnapshots } from "./admission/snapshot.ts";
+import type { CountUsage } from "./admission/usage-count.ts";
 import type { Config } from "./config.ts";
 import type { Endpoint } from "./contract/endpoint.ts";
 import { ENDPOINTS } from "./contract/registry.ts";
@@ -21,8 +22,16 @@ import type { Database, DatabasePool } from "./store/database.ts";
 /** `isDistributed`: whether Citus spreads the shops over nodes. */
 export type RequestDatabases = { admission: Database; reading: DatabasePool; isDistributed: boolean };
 
+/** What hears of requests: the metrics of the process, and the details of usage. */
+export type RequestCounters = { metrics: Metrics; countUsage: CountUsage };
+
 /** What each request passes before its handler. */
-export function createGate(config: Config, keys: Keys, databases: RequestDatabases, metrics: Metrics): Gate {
+export function createGate(
+  config: Config,
+  keys: Keys,
+  databases: RequestDatabases,
+  { metrics, countUsage }: RequestCounters,
+): Gate {
   const { admission, reading, isDistributed } = databases;
   return {
     admit: createAdmit({
@@ -44,6 +53,7 @@ export function createGate(config: Config, keys: Keys, databases: RequestDatabas
       longestWaitMs: LONGEST_WAIT_MS,
     }),
     giveBack: createGiveBack(admission),
+    countUsage,
   };
 }
 

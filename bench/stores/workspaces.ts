@@ -32,6 +32,8 @@ export async function addWorkspace(
     scopes: SCOPES,
     createdBy: "bench",
     expiresAt: null,
+    replaces: null,
+    requestKey: null,
   });
   return { shopKey, shopDomain: domain, token };
 }

@@ -10,6 +10,7 @@ import type { AdmissionResult } from "./check-batch.ts";
 import { billingInactive, entitlementMissing, notReady, unauthorized, unknownToken } from "./refusals.ts";
 import type { NodeOfShop } from "./shop-nodes.ts";
 import { parseToken } from "./token.ts";
+import type { Caller } from "./usage-count.ts";
 
 /** What a request needs of its token, plan and shop. */
 export type Need = {
@@ -21,7 +22,13 @@ export type Need = {
 
 export type Admission = { workspace: Workspace; quota: QuotaState | null; tokenId: string };
 
-export type Admit = (authorization: string | undefined, need: Need, now?: Date) => Promise<Admission>;
+/** `onKnown` hears whose request it is, refused or not, unless its token is not valid. */
+export type Admit = (
+  authorization: string | undefined,
+  need: Need,
+  now?: Date,
+  onKnown?: (caller: Caller) => void,
+) => Promise<Admission>;
 
 /**
  * Makes the one gate that every request passes. The order of checks is token, billing, entitlement, scope, readiness,
@@ -48,15 +55,22 @@ export function createAdmit(options: {
   });
   // One for equal requests that were checked together: they come one after another.
   const workspaceOfRow = rememberLast(workspaceOf);
-  return async (authorization, need, now) => {
+  return async (authorization, need, now, onKnown) => {
     const { shopKey, tokenId, secret } = readBearer(authorization);
     const { scope, entitlements, counted } = need;
     const result = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
     if (result.verdict === "over_quota") options.onOverQuota?.();
+    if (!INVALID_TOKEN.has(result.verdict)) onKnown?.({ shopKey, tokenId, day: result.row.usage_day });
     refuse(result, now ?? new Date());
     return { workspace: workspaceOfRow(result.row), quota: quotaOf(result), tokenId };
   };
 }
+
+const INVALID_TOKEN: ReadonlySet<AdmissionResult["verdict"]> = new Set([
+  "unknown_token",
+  "revoked_token",
+  "expired_token",
+]);
 
 function readBearer(authorization: string | undefined): { shopKey: number; tokenId: string; secret: string } {
   if (authorization === undefined || authorization === "") {

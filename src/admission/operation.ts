@@ -17,6 +17,8 @@ import { ShopBusy } from "./shop-queue.ts";
 import type { ShopQueue } from "./shop-queue.ts";
 import { WorkspaceGone } from "./snapshot.ts";
 import type { OpenSnapshot } from "./snapshot.ts";
+import { countEnd } from "./usage-count.ts";
+import type { CountUsage } from "./usage-count.ts";
 
 export type Handler<E extends Endpoint> = (call: Call<E, Snapshot>) => Promise<Answer>;
 
@@ -48,13 +50,14 @@ export type Gate = {
   /** Where answers that are not remembered wait for a turn of their shop, holding no connection. */
   shopQueue: ShopQueue;
   giveBack: GiveBack;
+  countUsage: CountUsage;
 };
 
 /** Joins an endpoint's contract, the gates and the handler. REST, MCP and the console call nothing else. */
 export function createOperation<E extends Endpoint>(
   endpoint: E,
   handler: Handler<E>,
-  { admit, answers, openSnapshot, shopQueue, giveBack }: Gate,
+  { admit, answers, openSnapshot, shopQueue, giveBack, countUsage }: Gate,
 ): Operation {
   const readers = {
     rest: compileRequest(endpoint, REST_WORDS),
@@ -78,16 +81,22 @@ export function createOperation<E extends Endpoint>(
   };
   return {
     endpoint,
-    perform: async (request, onAdmitted) => {
-      const admission = await admit(request.authorization, need);
-      onAdmitted(admission.quota, admission.tokenId);
-      return answer(admission.workspace, request).catch(async (error: unknown) => {
-        if (error instanceof WorkspaceGone) throw unknownToken();
-        // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
-        if (error instanceof ShopBusy) throw shopBusy(await giveBack(admission));
-        throw error;
-      });
-    },
+    perform: (request, onAdmitted) =>
+      countEnd(countUsage, { endpoint: endpoint.name, surface: request.words.surface }, async (asked) => {
+        const admission = await admit(request.authorization, need, undefined, (caller) => {
+          asked.caller = caller;
+        });
+        asked.isCounted = admission.quota !== null;
+        onAdmitted(admission.quota, admission.tokenId);
+        return answer(admission.workspace, request).catch(async (error: unknown) => {
+          if (error instanceof WorkspaceGone) throw unknownToken();
+          if (!(error instanceof ShopBusy)) throw error;
+          // It was counted before it waited: only admission knows the data version, and so whether the answer is remembered.
+          const quota = await giveBack(admission);
+          asked.isCounted = false;
+          throw shopBusy(quota);
+        });
+      }),
     read: async (admission, request) => {
       checkMember(admission, endpoint);
       return answer(admission.workspace, request).catch((error: unknown) => {

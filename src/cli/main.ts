@@ -21,6 +21,7 @@ import { SERVE } from "./serve.ts";
 import type { CommandContext } from "./session.ts";
 import { SYNC } from "./sync.ts";
 import { TOKEN } from "./token.ts";
+import { USAGE } from "./usage.ts";
 import { USER } from "./user.ts";
 import { VERSION } from "../lib/version.ts";
 import { WATCH } from "./watch.ts";
@@ -43,6 +44,7 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   WORKSPACE,
   PLAN,
   TOKEN,
+  USAGE,
   USER,
   MEMBER,
   AUDIT,

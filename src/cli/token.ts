@@ -61,7 +61,7 @@ export const TOKEN: CommandGroup = {
       examples: ["./returns token revoke 0000000000142MPX --workspace shop.example"],
       run: async ({ database, terminal, workspace, confirm }: CommandSession, tokenId: string) => {
         await confirm(`Requests with the token ${tokenId} fail from now on. Revoke it?`);
-        const ended = await endToken(database, OPERATOR, workspace, tokenId);
+        const ended = await endToken(database, OPERATOR, workspace, { tokenId });
         terminal.print(ended, `${ended.token_id}  revoked since ${ended.revoked_at.toISOString()}\n`);
       },
     },

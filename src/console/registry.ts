@@ -13,6 +13,10 @@ import { member, memberActions } from "./settings/member.ts";
 import { members, membersActions } from "./settings/members.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
 import { settingsOverview } from "./settings/overview.ts";
+import { newToken, tokenCreate } from "./settings/token-new.ts";
+import { tokenActions, tokenPage } from "./settings/token.ts";
+import { tokens } from "./settings/tokens.ts";
+import { usage } from "./settings/usage.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -34,7 +38,14 @@ export const FILES: readonly PageFile[] = [
 ];
 
 /** The pages below the overview of settings, in the order of the navigation. */
-export const SETTINGS_PAGES: readonly Page[] = [windows, watchlist, members, member, notices, audit];
+export const SETTINGS_PAGES: readonly Page[] = [
+  windows,
+  watchlist,
+  tokens,
+  newToken,
+  tokenPage,
+  usage,
+  members, member, notices, audit];
 
 export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 
@@ -45,6 +56,8 @@ export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 export const ACTIONS: readonly Action[] = [
   ...windowsActions,
   ...watchlistActions,
+  tokenCreate,
+  ...tokenActions,
   ...membersActions,
   ...memberActions,
   ...noticesActions,

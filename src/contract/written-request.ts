@@ -115,6 +115,22 @@ function isGiven(text: string | undefined): text is string {
   return text !== undefined && text !== "";
 }
 
+/** The address of the MCP endpoint of a service. */
+export function mcpAddress(address: string): string {
+  return `${address}/api/v1/mcp`;
+}
+
+/** What connects Claude Code with a service, as one line of a shell; docs/mcp.md writes it the same way. */
+export function mcpCommandLine(address: string, token: string): string {
+  return `claude mcp add --transport http returns ${mcpAddress(address)} --header "Authorization: Bearer ${token}"`;
+}
+
+/** The configuration of MCP clients that read one from a file of JSON, with the token in it. */
+export function mcpConfigText(address: string, token: string): string {
+  const server = { url: mcpAddress(address), headers: { Authorization: `Bearer ${token}` } };
+  return JSON.stringify({ mcpServers: { returns: server } }, null, 2);
+}
+
 function authorization(token: string): string {
   return `-H "Authorization: Bearer ${token}"`;
 }

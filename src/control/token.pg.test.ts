@@ -91,9 +91,9 @@ test("an expired token is listed as expired", async () => {
 
 test("revoking twice changes nothing the second time", async () => {
   const { token_id: tokenId } = await issue("twice");
-  const first = await endToken(control.database, OPERATOR, workspace, tokenId);
+  const first = await endToken(control.database, OPERATOR, workspace, { tokenId });
   assert.equal(await statusOf(tokenId), "revoked");
-  assert.deepEqual(await endToken(control.database, OPERATOR, workspace, tokenId), first);
+  assert.deepEqual(await endToken(control.database, OPERATOR, workspace, { tokenId }), first);
   const recorded = (await control.audit()).filter(
     (event) => event.action === "token.revoke" && event.detail["token_id"] === tokenId,
   );
@@ -102,11 +102,11 @@ test("revoking twice changes nothing the second time", async () => {
 
 test("a token of another workspace is as unknown as one that never was", async () => {
   const { token_id: tokenId } = await issue("mine");
-  await assert.rejects(endToken(control.database, OPERATOR, other, tokenId), {
+  await assert.rejects(endToken(control.database, OPERATOR, other, { tokenId }), {
     kind: "impossible",
     message: `The workspace other.example has no token with the id "${tokenId}".`,
   });
-  await assert.rejects(endToken(control.database, OPERATOR, other, "0000000000000000"), {
+  await assert.rejects(endToken(control.database, OPERATOR, other, { tokenId: "0000000000000000" }), {
     kind: "impossible",
   });
   assert.equal(await statusOf(tokenId), "active");

@@ -1,4 +1,5 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
+import { writeTokenNotices } from "../alerts/token-notices.ts";
 import type { Database } from "../store/database.ts";
 import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
 import type { TaskName } from "../store/queries/schedule.ts";
@@ -9,6 +10,7 @@ import { deleteExpiredChallenges } from "../store/queries/console-challenge.ts";
 import { deleteExpiredLinks } from "../store/queries/console-link.ts";
 import { deleteEndedSessions } from "../store/queries/console-session.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
+import { deleteOldUsage } from "../store/queries/usage-write.ts";
 import { listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
 import type { RunLog } from "../sync/runs.ts";
@@ -25,6 +27,7 @@ const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
 };
 /** No source repeats a delivery for that long. */
 const KEEP_DELIVERIES_MS = 7 * DAY_MS;
+const KEEP_USAGE_MS = 400 * DAY_MS;
 
 /** Each does its task for every workspace. When they are due is in the table `schedule`. */
 const TASKS: Readonly<Record<TaskName, (environment: TaskEnvironment) => Promise<void>>> = {
@@ -37,7 +40,7 @@ const TASKS: Readonly<Record<TaskName, (environment: TaskEnvironment) => Promise
   labels: (environment) =>
     requestRuns(environment, (row) => (row.kind === "label_cost" ? keepUp(row) : null)),
   alerts: evaluateAll,
-  upkeep: forgetOld,
+  upkeep: keepInOrder,
 };
 
 /**
@@ -84,12 +87,22 @@ async function requestRuns(
   }
 }
 
+/** What fails of one part keeps none of the others from being done. */
+async function keepInOrder(environment: TaskEnvironment): Promise<void> {
+  const { database, now, log } = environment;
+  await writeTokenNotices(database, now()).catch((error: unknown) =>
+    log.error({ err: error }, "nobody could be told of tokens that expire"),
+  );
+  await forgetOld(environment);
+}
+
 async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
   const before = (keepMs: number): Date => new Date(now().getTime() - keepMs);
   for (const [kind, keepMs] of Object.entries(KEEP_RUNS_MS)) {
     await deleteOldRuns(database, kind as SyncKind, before(keepMs));
   }
   await deleteOldDeliveries(database, before(KEEP_DELIVERIES_MS));
+  await deleteOldUsage(database, before(KEEP_USAGE_MS).toISOString().slice(0, 10));
   await deleteExpiredLinks(database, now());
   await deleteExpiredChallenges(database, now());
   await deleteEndedSessions(database, now());

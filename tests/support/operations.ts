@@ -28,7 +28,10 @@ export async function openOperations(
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...options });
   const { installation } = service;
   const databases = await openServingDatabases(config, installation, pino({ enabled: false }));
-  const gate = createGate(config, installation.keys, databases, createMetrics(databases.reading));
+  const gate = createGate(config, installation.keys, databases, {
+    metrics: createMetrics(databases.reading),
+    countUsage: () => {},
+  });
   const operations = createOperations(config, gate, installation.keys);
   const operationOf = (endpoint: Endpoint): Operation => {
     const operation = operations.find((one) => one.endpoint === endpoint);

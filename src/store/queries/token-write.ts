@@ -10,9 +10,12 @@ export type TokenRow = {
   expires_at: Date | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
+  /** The token that it took the place of; null = none. */
+  replaces: string | null;
 };
 
-const COLUMNS = "token_id, name, scopes, created_by, created_at, expires_at, revoked_at, last_used_at";
+const COLUMNS =
+  "token_id, name, scopes, created_by, created_at, expires_at, revoked_at, last_used_at, replaces";
 
 export type TokenToKeep = {
   tokenId: string;
@@ -21,13 +24,16 @@ export type TokenToKeep = {
   scopes: readonly string[];
   createdBy: string;
   expiresAt: Date | null;
+  replaces: string | null;
+  /** Names the form that asked for it; null = no form did. */
+  requestKey: string | null;
 };
 
-/** Keeps a new token; false when its id is taken. */
+/** Keeps a new token; false when its id is taken, or the same form has made one. */
 export const insertToken = queryAny<[shopKey: number, token: TokenToKeep]>(
   "insert_token",
-  `insert into api_token (shop_key, token_id, name, secret_hash, scopes, created_by, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7) on conflict (shop_key, token_id) do nothing returning 1 as made`,
+  `insert into api_token (shop_key, token_id, name, secret_hash, scopes, created_by, expires_at, replaces, request_key)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning 1 as made`,
   (shopKey, token) => [
     shopKey,
     token.tokenId,
@@ -36,7 +42,21 @@ export const insertToken = queryAny<[shopKey: number, token: TokenToKeep]>(
     token.scopes,
     token.createdBy,
     token.expiresAt,
+    token.replaces,
+    token.requestKey,
   ],
+);
+
+/** The id of the token that a form has made, by api_token_request; null = none yet. */
+export const findRequestedToken = queryValue<string, [shopKey: number, requestKey: string]>(
+  "find_requested_token",
+  "select token_id from api_token where shop_key = $1 and request_key = $2",
+);
+
+/** The token that took the place of another one; null = none. A range of the primary key. */
+export const findReplacement = queryValue<string, [shopKey: number, tokenId: string]>(
+  "find_replacement",
+  "select token_id from api_token where shop_key = $1 and replaces = $2 order by created_at limit 1",
 );
 
 /** The workspace's tokens, oldest first: a range of the primary key. */

@@ -4,7 +4,14 @@ import { deleteMembers } from "./console-member.ts";
 import { CLEARED_TABLES } from "./workspace-clear.ts";
 
 /** What clearing leaves: settings, tokens, history, and which orders are not to be named again. */
-const KEPT_BY_CLEARING = ["api_token", "audit_event", "daily_usage", "redacted_order", "shop_directory"];
+const KEPT_BY_CLEARING = [
+  "api_token",
+  "audit_event",
+  "daily_usage",
+  "redacted_order",
+  "shop_directory",
+  "usage_detail",
+];
 
 const eraseTables = command<[shopKey: number], Connection>(
   "erase_workspace",

@@ -1,0 +1,89 @@
+import { ApiError } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/errors.ts";
+import type { Vocabulary } from "../contract/vocabulary.ts";
+
+/** Whose request it is; `day` is the UTC day that its admission counted it on. */
+export type Caller = { shopKey: number; tokenId: string; day: string };
+
+/** How a request ended. */
+export type UsageOutcome = "ok" | ErrorCode;
+
+/** Requests that agree in all of it. `quotaRequests` of them count towards the daily quota. */
+export type UsageCount = Caller & {
+  endpoint: string;
+  surface: Vocabulary["surface"];
+  outcome: UsageOutcome;
+  requests: number;
+  quotaRequests: number;
+};
+
+/** What a request asks for, and through which surface. */
+export type Asked = Pick<UsageCount, "endpoint" | "surface">;
+
+/** What becomes known of a request while it runs: null = not yet whose it is. */
+export type RunningRequest = { caller: Caller | null; isCounted: boolean };
+
+/** Hears of a request that has ended. */
+export type CountUsage = (caller: Caller, asked: Asked, outcome: UsageOutcome, isCounted: boolean) => void;
+
+/** The requests of this process that are in no table yet. */
+export type UsageMemory = {
+  count: CountUsage;
+  /** Hands the counts out and begins anew. */
+  take: () => UsageCount[];
+  /** Adds counts that could not be written. */
+  putBack: (counts: readonly UsageCount[]) => void;
+};
+
+/** Runs a request and counts how it ended; one of which nobody knows whose it is counts nowhere. */
+export async function countEnd<Result>(
+  count: CountUsage,
+  asked: Asked,
+  run: (request: RunningRequest) => Promise<Result>,
+): Promise<Result> {
+  const request: RunningRequest = { caller: null, isCounted: false };
+  const end = (outcome: UsageOutcome): void => {
+    if (request.caller !== null) count(request.caller, asked, outcome, request.isCounted);
+  };
+  try {
+    const result = await run(request);
+    end("ok");
+    return result;
+  } catch (error) {
+    end(error instanceof ApiError ? error.code : "internal_error");
+    throw error;
+  }
+}
+
+/** Counts in a map: nothing else happens while a request is answered. */
+export function createUsageMemory(): UsageMemory {
+  let counts = new Map<string, UsageCount>();
+  const add = (key: string, made: UsageCount): void => {
+    const found = counts.get(key);
+    if (found === undefined) counts.set(key, made);
+    else {
+      found.requests += made.requests;
+      found.quotaRequests += made.quotaRequests;
+    }
+  };
+  return {
+    count: ({ shopKey, tokenId, day }, { endpoint, surface }, outcome, isCounted) => {
+      const one = { requests: 1, quotaRequests: isCounted ? 1 : 0 };
+      const made = { shopKey, tokenId, day, endpoint, surface, outcome, ...one };
+      add(keyOf(made), made);
+    },
+    take: () => {
+      const taken = [...counts.values()];
+      counts = new Map();
+      return taken;
+    },
+    putBack: (back) => {
+      for (const made of back) add(keyOf(made), made);
+    },
+  };
+}
+
+/** A token's id holds its shop. */
+function keyOf({ tokenId, day, endpoint, surface, outcome }: UsageCount): string {
+  return `${tokenId} ${day} ${endpoint} ${surface} ${outcome}`;
+}

@@ -1,0 +1,48 @@
+import type { NewNotice } from "../store/queries/notice.ts";
+import { readableName } from "./wording.ts";
+
+/** A token that has an end and that nothing has replaced. */
+export type EndingToken = { tokenId: string; name: string; createdAt: Date; expiresAt: Date };
+
+/** What is said of a token, whoever reads it; `event` is the same for the same stage of the same token. */
+export type TokenNotice = { event: string } & Pick<
+  NewNotice,
+  "category" | "severity" | "title" | "body" | "linkPath" | "linkLabel"
+>;
+
+const DAY_MS = 86_400_000;
+/** How many days before a token's end its owners and admins are told, the last one first. */
+const STAGES = [
+  { days: 3, severity: "critical" },
+  { days: 14, severity: "warning" },
+] as const;
+/** From the first notice on. */
+export const NOTICE_DAYS = 14;
+
+/**
+ * The notice of a token that ends within 14 or 3 days, told the time: that of the stage it is in. null = it is in none, has
+ * ended, or was made within that stage, so that its maker knows.
+ */
+export function tokenNotice(token: EndingToken, now: Date): TokenNotice | null {
+  const { tokenId, name, createdAt, expiresAt } = token;
+  const leftMs = expiresAt.getTime() - now.getTime();
+  const stage = STAGES.find(({ days }) => leftMs <= days * DAY_MS);
+  if (leftMs <= 0 || stage === undefined) return null;
+  if (expiresAt.getTime() - createdAt.getTime() <= stage.days * DAY_MS) return null;
+  const when = `${expiresAt.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return {
+    event: `token_expiry:${tokenId}:${expiresAt.toISOString()}:${stage.days}`,
+    category: "token_expiry",
+    severity: stage.severity,
+    title: `The token ${readableName(name)} expires ${leftText(leftMs)}`,
+    body: `Requests with it are refused from ${when} on. Rotate it, and give the new token to whatever uses it.`,
+    linkPath: `/settings/tokens/${tokenId}`,
+    linkLabel: "Open the token",
+  };
+}
+
+function leftText(leftMs: number): string {
+  const days = Math.floor(leftMs / DAY_MS);
+  if (days === 0) return "within a day";
+  return `in ${days} ${days === 1 ? "day" : "days"}`;
+}

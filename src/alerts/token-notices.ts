@@ -1,0 +1,31 @@
+import { randomUUIDv7 } from "node:crypto";
+import type { Database } from "../store/database.ts";
+import { listMembersByRole } from "../store/queries/console-member.ts";
+import { insertNotice } from "../store/queries/notice.ts";
+import { listEndingTokens } from "../store/queries/token-list.ts";
+import type { EndingTokenRow } from "../store/queries/token-list.ts";
+import { NOTICE_DAYS, tokenNotice } from "./token-notice.ts";
+
+const TOLD_ROLES = ["owner", "admin"] as const;
+const DAY_MS = 86_400_000;
+
+/** Tells the owners and admins of all workspaces which tokens end soon, each of them once per stage. */
+export async function writeTokenNotices(database: Database, now: Date): Promise<void> {
+  const until = new Date(now.getTime() + NOTICE_DAYS * DAY_MS);
+  for (const row of await listEndingTokens(database, now, until)) await tell(database, row, now);
+}
+
+async function tell(database: Database, row: EndingTokenRow, now: Date): Promise<void> {
+  const { shop_key: shopKey, token_id: tokenId, name, created_at: createdAt, expires_at: expiresAt } = row;
+  const notice = tokenNotice({ tokenId, name, createdAt, expiresAt }, now);
+  if (notice === null) return;
+  const { event, ...said } = notice;
+  for (const userId of await listMembersByRole(database, shopKey, TOLD_ROLES)) {
+    await insertNotice(database, shopKey, {
+      ...said,
+      alertId: randomUUIDv7(),
+      eventKey: `notice:${event}:${userId}`,
+      recipient: `user:${userId}`,
+    });
+  }
+}

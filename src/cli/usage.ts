@@ -1,0 +1,74 @@
+import { OPERATOR } from "../control/actor.ts";
+import { showUsage } from "../control/usage.ts";
+import type { Usage } from "../control/usage.ts";
+import type { CommandSession, CommandSpec } from "./command.ts";
+
+export const USAGE: CommandSpec = {
+  name: "usage",
+  summary: "Show what a workspace asked of the API: today, by day, token, endpoint and surface, refusals.",
+  forWorkspace: true,
+  options: { "--days <number>": "how many UTC days, today included, up to 400 (default: 30)" },
+  examples: ["./returns usage --workspace shop.example --days 7"],
+  run: async ({ database, terminal, workspace }: CommandSession, { days }: { days?: string }) => {
+    const usage = await showUsage(database, OPERATOR, workspace, { days, now: new Date() });
+    terminal.hint(todayText(usage));
+    terminal.printTable(
+      rowsOf(usage),
+      { of: "of", what: "what", requests: "requests", refused: "refused" },
+      usage,
+    );
+    terminal.hint(differenceText(usage));
+  },
+};
+
+type Row = { of: string; what: string; requests: number; refused: number | null };
+
+function rowsOf(usage: Usage): Row[] {
+  const groups = { endpoint: usage.by_endpoint, surface: usage.by_surface };
+  return [
+    ...usage.by_day
+      .filter((day) => day.quota_requests + day.other_requests > 0)
+      .map((day) => ({
+        of: "day",
+        what: day.day,
+        requests: day.quota_requests + day.other_requests,
+        refused: null,
+      })),
+    ...usage.by_token.map((group) => ({
+      of: "token",
+      what: group.name === null ? group.key : `${group.name} (${group.key})`,
+      requests: group.requests,
+      refused: group.refused_requests,
+    })),
+    ...Object.entries(groups).flatMap(([of, own]) =>
+      own.map((group) => ({
+        of,
+        what: group.key,
+        requests: group.requests,
+        refused: group.refused_requests,
+      })),
+    ),
+    ...usage.refusals.map(({ code, requests }) => ({
+      of: "refusal",
+      what: code,
+      requests,
+      refused: requests,
+    })),
+  ];
+}
+
+function todayText({ today, daily_quota: quota }: Usage): string {
+  const { used_requests: used, resets_at: resetsAt, forecast } = today;
+  if (quota === null) return "The plan has no daily quota.";
+  const usedUp = forecast?.used_up_at ?? null;
+  const guess =
+    usedUp === null ? "" : ` At today's pace it is used up at ${usedUp.toISOString()} (forecast).`;
+  return `Today: ${used} of ${quota} requests; the quota resets at ${resetsAt.toISOString()}.${guess}`;
+}
+
+function differenceText({ by_day: days }: Usage): string {
+  const missing = days.reduce((sum, day) => sum + Math.max(0, day.missing_requests), 0);
+  return missing === 0
+    ? "Days are exact; the rest is up to 10 seconds behind."
+    : `The details lack ${missing} requests of the totals: they are up to 10 seconds behind, and a server that is killed loses as much.`;
+}
