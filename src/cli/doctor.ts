@@ -28,11 +28,19 @@ function textOf({ checks, workspaces, connections }: Diagnosis, style: TextStyle
   const problems = [...workspaces, ...connections].flatMap((row) =>
     row.problems.map((problem) => `${row.shop_domain}: ${problem}.\n`),
   );
+  const requests = workspaces.flatMap((row) =>
+    row.requested_plan === null
+      ? []
+      : [
+          `${row.shop_domain}: its owner asks for the plan ${row.requested_plan}: ${row.plan_request_reason}\n`,
+        ],
+  );
   const tables = [
     text,
     workspaceTable(workspaces, style),
     connections.length === 0 ? "" : connectionTable(connections, style),
     problems.join(""),
+    requests.join(""),
   ];
   return tables.filter((table) => table !== "").join("\n");
 }

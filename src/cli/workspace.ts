@@ -35,6 +35,7 @@ export const WORKSPACE: CommandGroup = {
           domain: "shop_domain",
           currency: "currency_code",
           plan: "plan",
+          "asks for": "requested_plan",
           billing: "billing",
           readiness: "readiness",
           "data as of": "data_as_of",
@@ -48,7 +49,8 @@ export const WORKSPACE: CommandGroup = {
     },
     {
       name: "set",
-      summary: "Change a workspace's settings; they apply from the next request.",
+      summary:
+        "Change a workspace's settings; they apply from the next request. A plan answers what its owner asks for.",
       arguments: { "<key=value...>": `settings: ${WORKSPACE_SETTINGS.join(", ")}` },
       forWorkspace: true,
       examples: [

@@ -13,6 +13,7 @@ import { member, memberActions } from "./settings/member.ts";
 import { members, membersActions } from "./settings/members.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
 import { settingsOverview } from "./settings/overview.ts";
+import { plan, planActions } from "./settings/plan.ts";
 import { newToken, tokenCreate } from "./settings/token-new.ts";
 import { tokenActions, tokenPage } from "./settings/token.ts";
 import { tokens } from "./settings/tokens.ts";
@@ -45,7 +46,12 @@ export const SETTINGS_PAGES: readonly Page[] = [
   newToken,
   tokenPage,
   usage,
-  members, member, notices, audit];
+  plan,
+  members,
+  member,
+  notices,
+  audit,
+];
 
 export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 
@@ -58,6 +64,7 @@ export const ACTIONS: readonly Action[] = [
   ...watchlistActions,
   tokenCreate,
   ...tokenActions,
+  ...planActions,
   ...membersActions,
   ...memberActions,
   ...noticesActions,

@@ -45,6 +45,7 @@ export const RIGHTS = {
   "member.set_owner": { least: "owner", needsProof: true },
   "member.leave": { least: "viewer", needsProof: false },
   "plan.ask": { least: "owner", needsProof: true },
+  "plan.withdraw": { least: "owner", needsProof: false },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },
   "workspace.create": { least: "operator", needsProof: false },

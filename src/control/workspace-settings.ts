@@ -1,6 +1,7 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { listConnections } from "../store/queries/data-source.ts";
+import { deletePlanRequest } from "../store/queries/plan-request.ts";
 import { setPrimaryWindow } from "../store/queries/publish.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { updateWorkspace } from "../store/queries/workspace-write.ts";
@@ -41,7 +42,8 @@ export function readMinSoldUnits(value: string): number {
 }
 
 /**
- * Changes settings of a workspace; either all of them or none, effective with the next request. Throws a `Refusal` for an unknown setting, a value that is not allowed, an unknown plan,
+ * Changes settings of a workspace; either all of them or none, effective with the next request. A plan answers what the workspace
+ * asked for, whichever it is. Throws a `Refusal` for an unknown setting, a value that is not allowed, an unknown plan,
  * or a readiness that follows a connected store.
  */
 export async function setWorkspace(
@@ -61,11 +63,13 @@ export async function setWorkspace(
     if (change.readiness !== null) await requireOwnReadiness(connection, workspace);
     if (primaryWindowDays !== null) await setPrimaryWindow(connection, shopKey, primaryWindowDays);
     await updateWorkspace(connection, shopKey, change);
+    const ended = change.planKey === null ? null : await deletePlanRequest(connection, shopKey);
+    const before = Object.fromEntries(Object.entries(workspace).filter(([name]) => settings.has(name)));
     await recordAction(connection, actor, {
       shopKey,
       action,
       detail: Object.fromEntries(settings),
-      before: Object.fromEntries(Object.entries(workspace).filter(([name]) => settings.has(name))),
+      before: ended === null ? before : { ...before, requested_plan: ended.plan },
     });
   });
   if (primaryWindowDays !== null) await evaluateAlerts({ database, shopKey, now: new Date() });

@@ -262,6 +262,9 @@ function controlRows() {
     webhook_delivery: [{ source: "labels", webhook_id: "delivery", topic: "refunds/create" }],
     redacted_order: [{ order_id: "redacted order" }],
     daily_usage: [{ day: "2026-01-01", requests: 0 }],
+    plan_request: [
+      { plan_key: "scale", reason: "We need the CSV.", asked_by: "owner", asked_at: "2026-06-30T12:00:00Z" },
+    ],
     dirty_cohort: [{ cohort_month: "2020-01-01" }],
     watchlist_entry: [{ entity_kind: "sku", entity_key: "JACKET-M" }],
     warning_episode: [

@@ -16,24 +16,29 @@ export type WorkspaceRow = {
   data_version: number;
   data_as_of: Date | null;
   created_at: Date;
+  /** The plan that its owner asks for, and why; null = none. */
+  requested_plan: string | null;
+  plan_request_reason: string | null;
 };
 
 const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.plan_key as plan,
                 w.billing_status as billing, w.readiness, w.primary_window_days, w.min_sold_units,
-                w.visible_card_size, w.data_version, w.data_as_of, w.created_at`;
+                w.visible_card_size, w.data_version, w.data_as_of, w.created_at,
+                r.plan_key as requested_plan, r.reason as plan_request_reason`;
+const WITH_REQUEST = "left join plan_request r on r.shop_key = w.shop_key";
 
-/** The workspace of a domain, by the primary keys of shop_directory and workspace. */
+/** The workspace of a domain, by the primary keys of shop_directory, workspace and plan_request. */
 export const findWorkspace = queryRow<WorkspaceRow, [shopDomain: string]>(
   "find_workspace",
   `select ${COLUMNS}
-           from shop_directory d join workspace w on w.shop_key = d.shop_key
+           from shop_directory d join workspace w on w.shop_key = d.shop_key ${WITH_REQUEST}
           where d.shop_domain = $1`,
 );
 
 /** Every workspace of the installation, by domain: a scan of all of them. */
 export const listWorkspaces = query<WorkspaceRow>(
   "list_workspaces",
-  `select ${COLUMNS} from workspace w order by w.shop_domain`,
+  `select ${COLUMNS} from workspace w ${WITH_REQUEST} order by w.shop_domain`,
 );
 
 /** What the health check adds to a workspace. */
@@ -47,6 +52,8 @@ export type WorkspaceHealthRow = {
   daily_quota: number | null;
   is_plan_known: boolean;
   requests_today: number;
+  requested_plan: string | null;
+  plan_request_reason: string | null;
   last_import_at: Date | null;
   sources: { source: string; kind: string; status: string | null; last_synced_at: string | null }[];
 };
@@ -57,6 +64,7 @@ export const workspaceHealth = query<WorkspaceHealthRow>(
   `select w.shop_domain, w.readiness, w.billing_status as billing, w.data_as_of, w.plan_key as plan,
                 p.daily_quota, p.plan_key is not null as is_plan_known,
                 coalesce(u.requests, 0) as requests_today,
+                r.plan_key as requested_plan, r.reason as plan_request_reason,
                 (select max(a.happened_at) from audit_event a
                   where a.shop_key = w.shop_key and a.action = 'import') as last_import_at,
                 (select coalesce(jsonb_agg(jsonb_build_object(
@@ -65,6 +73,7 @@ export const workspaceHealth = query<WorkspaceHealthRow>(
                    from data_source s where s.shop_key = w.shop_key) as sources
            from workspace w
            left join plan p on p.plan_key = w.plan_key
+           ${WITH_REQUEST}
            left join daily_usage u on u.shop_key = w.shop_key and u.day = (now() at time zone 'UTC')::date
           order by w.shop_domain`,
 );

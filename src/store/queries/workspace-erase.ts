@@ -8,6 +8,7 @@ const KEPT_BY_CLEARING = [
   "api_token",
   "audit_event",
   "daily_usage",
+  "plan_request",
   "redacted_order",
   "shop_directory",
   "usage_detail",

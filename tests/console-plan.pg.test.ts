@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { OPERATOR } from "../src/control/actor.ts";
+import { diagnose } from "../src/control/doctor.ts";
+import { setWorkspace } from "../src/control/workspace-settings.ts";
+import { requireWorkspace, showWorkspaces } from "../src/control/workspace.ts";
+import { actAs, auditOf } from "./support/acting-member.ts";
+import { runCommand } from "./support/command.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { serviceEnvironment, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant, TenantOptions } from "./support/tenants.ts";
+
+/** The plan: shown to every member, asked for by an owner, set by an operator. */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const PATH = "/settings/plan";
+const WHY = "We want the CSV <b>every week</b>.";
+
+async function onPlan(planKey: string, options: TenantOptions = {}): Promise<Tenant> {
+  const tenant = await createTenant(service.database, options);
+  await service.database.query("update workspace set plan_key = $2 where shop_key = $1", [
+    tenant.shopKey,
+    planKey,
+  ]);
+  return tenant;
+}
+
+async function setPlanOf(tenant: Tenant, plan: string): Promise<void> {
+  const { database } = service.installation;
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  await setWorkspace(database, OPERATOR, workspace, new Map([["plan", plan]]));
+}
+
+test("the page says what the plan includes, and what each other one would add", async () => {
+  const tenant = await onPlan("growth");
+  const viewer = await actAs(service, tenant, "viewer");
+  const { status, text } = await viewer.get(PATH);
+  assert.equal(status, 200);
+  const words = text.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
+  assert.match(words, /Plan growth API requests 1,000 a day It includes/u);
+  assert.match(words, /programs and AI agents may ask the API rankings show the first 10 SKUs/u);
+  assert.match(
+    words,
+    /scale 25,000 a day reports can be downloaded as CSV; rankings show every SKU; 24,000 API requests a day more nothing/u,
+  );
+  assert.match(
+    words,
+    /starter none nothing programs and AI agents may ask the API; 1,000 API requests a day more/u,
+  );
+  assert.match(words, /enterprise as many as are asked for .*; API requests without a limit nothing/u);
+  assert.match(words, /An owner of this workspace can ask for another plan\./u);
+  assert.doesNotMatch(text, /action="[^"]*settings/u);
+});
+
+test("an owner asks, asks again, and takes it back; each is in the audit with how it was before", async () => {
+  const tenant = await onPlan("growth");
+  const owner = await actAs(service, tenant);
+  const asked = await owner.post(PATH, { plan: "scale", reason: WHY });
+  assert.deepEqual([asked.status, asked.location], [303, PATH]);
+  assert.match(asked.done ?? "", /^scale is asked for\./u);
+  const page = (await owner.get(PATH)).text;
+  assert.match(page, /We want the CSV &lt;b&gt;every week&lt;\/b&gt;\./u);
+  assert.match((await owner.post(PATH, { plan: "scale", reason: WHY })).done ?? "", /asked for already/u);
+  await owner.post(PATH, { plan: "enterprise", reason: "Without a limit." });
+  const viewer = await actAs(service, tenant, "viewer");
+  assert.match((await viewer.get(PATH)).text, /<strong>enterprise<\/strong> was asked for/u);
+  assert.match((await viewer.get("/settings")).text, /enterprise is asked for/u);
+  assert.match((await owner.post(`${PATH}/withdraw`, {})).done ?? "", /asked for any more/u);
+  assert.match((await owner.post(`${PATH}/withdraw`, {})).done ?? "", /was asked for\./u);
+  assert.doesNotMatch((await owner.get(PATH)).text, /was asked for/u);
+  const [first, second] = [
+    { plan: "scale", reason: WHY },
+    { plan: "enterprise", reason: "Without a limit." },
+  ];
+  assert.deepEqual(await auditOf(service, tenant), [
+    { action: "plan.ask", detail: first, before: null },
+    { action: "plan.ask", detail: second, before: first },
+    { action: "plan.withdraw", detail: {}, before: second },
+  ]);
+});
+
+test("the plan one has, an unknown plan and no reason are refused beside the form, which keeps what was filled in", async () => {
+  const tenant = await onPlan("growth");
+  const owner = await actAs(service, tenant);
+  const own = await owner.post(PATH, { plan: "growth", reason: WHY });
+  assert.equal(own.status, 409);
+  assert.match(own.text, /role="alert"[^>]*>\s*shop-\d+\.example already has the plan growth\./u);
+  assert.match(own.text, /value="We want the CSV &lt;b&gt;/u);
+  assert.equal((await owner.post(PATH, { plan: "golden", reason: WHY })).status, 409);
+  for (const reason of ["", " ", "x".repeat(301), "two\nlines"]) {
+    const { status, text } = await owner.post(PATH, { plan: "scale", reason });
+    assert.equal(status, 400, reason);
+    assert.match(text, /The reason must be text of 1 to 300 characters/u);
+    assert.match(text, /<option value="scale"\s+selected=""/u);
+  }
+  assert.deepEqual(await auditOf(service, tenant), []);
+});
+
+test("only an owner asks, and only after a recent proof of who they are", async () => {
+  const tenant = await onPlan("growth");
+  for (const role of ["viewer", "admin"] as const) {
+    const member = await actAs(service, tenant, role);
+    for (const path of [PATH, `${PATH}/withdraw`]) {
+      const { status, text } = await member.post(path, { plan: "scale", reason: WHY });
+      assert.equal(status, 403);
+      assert.match(text, new RegExp(`This needs the role owner; yours is ${role}\\.`, "u"));
+    }
+  }
+  const owner = await actAs(service, tenant);
+  await service.database.query("update console_session set proved_at = now() - interval '11 minutes'");
+  const { status, text } = await owner.post(PATH, { plan: "scale", reason: WHY });
+  assert.equal(status, 403);
+  assert.match(text, /Confirm that it is you/u);
+  assert.match(text, /value="We want the CSV/u);
+});
+
+test("operators see what is asked for, and the plan that they set ends it", async () => {
+  const tenant = await onPlan("growth");
+  const owner = await actAs(service, tenant);
+  await owner.post(PATH, { plan: "scale", reason: "We want the CSV." });
+  const { database } = service.installation;
+  const shown = (await showWorkspaces(database)).find((each) => each.shop_domain === tenant.shopDomain);
+  assert.deepEqual([shown?.requested_plan, shown?.plan_request_reason], ["scale", "We want the CSV."]);
+  const patient = {
+    database,
+    dataFolder: "/nowhere",
+    isEmbedded: false,
+    tokenPepper: service.installation.keys.tokenPepper,
+  };
+  const diagnosed = (await diagnose(patient)).workspaces.find(
+    (each) => each.shop_domain === tenant.shopDomain,
+  );
+  assert.deepEqual(
+    [diagnosed?.requested_plan, diagnosed?.plan_request_reason],
+    ["scale", "We want the CSV."],
+  );
+  const environment = serviceEnvironment(service.databaseUrl);
+  const doctor = await runCommand(["doctor"], environment);
+  assert.match(
+    doctor.stdout,
+    new RegExp(`${tenant.shopDomain}: its owner asks for the plan scale: We want the CSV\\.\n`, "u"),
+  );
+  const command = ["workspace", "set", "--workspace", tenant.shopDomain, "plan=scale", "--json"];
+  const set = JSON.parse((await runCommand(command, environment)).stdout) as Record<string, unknown>;
+  assert.deepEqual([set["plan"], set["requested_plan"]], ["scale", null]);
+  assert.doesNotMatch((await owner.get(PATH)).text, /was asked for/u);
+  const { rows } = await service.database.query(
+    "select detail, before from audit_event where shop_key = $1 and action = 'workspace.set'",
+    [tenant.shopKey],
+  );
+  assert.deepEqual(rows, [
+    { detail: { plan: "scale" }, before: { plan: "growth", requested_plan: "scale" } },
+  ]);
+});
+
+test("a plan counts on the very next request and page of another server process", async (context) => {
+  const tenant = await onPlan("growth");
+  await seedSmallStore(service.database, tenant.shopKey);
+  const owner = await actAs(service, tenant);
+  const other = await startServerProcess(context, service.databaseUrl);
+  const file = "/export/report.csv?start_month=2025-06&end_month=2025-08";
+  const answered = async (): Promise<number[]> => {
+    const params = { start_month: "2025-06", end_month: "2025-08" };
+    const { status } = await other.call("/api/v1/export/report.csv", { token: tenant.token, params });
+    return [status, (await owner.get(file, other.address)).status];
+  };
+  assert.deepEqual(await answered(), [403, 403]);
+  await setPlanOf(tenant, "scale");
+  assert.deepEqual(await answered(), [200, 200]);
+  assert.match((await owner.get(PATH, other.address)).text, /25,000 a day/u);
+  await setPlanOf(tenant, "growth");
+  assert.deepEqual(await answered(), [403, 403]);
+});
+
+test("a plan that is gone, and billing that is inactive, are said on a page that stays readable", async () => {
+  const tenant = await onPlan("gone", { billingStatus: "inactive" });
+  const { status, text } = await (await actAs(service, tenant)).get(PATH);
+  assert.equal(status, 200);
+  assert.match(text, /The plan gone no longer exists/u);
+});
