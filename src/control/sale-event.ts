@@ -1,4 +1,4 @@
-import type { Database } from "../store/database.ts";
+import type { Connection, Database } from "../store/database.ts";
 import {
   deleteSaleEvent,
   listSaleEvents,
@@ -41,9 +41,15 @@ export async function addSaleEvent(
     if (unknown !== undefined) {
       throw impossible(`The catalogue of ${shopDomain} has no sku ${quoted(unknown)}.`);
     }
+    const earlier = await findSaleEvent(connection, shopKey, event.slug);
     const created = await putSaleEvent(connection, shopKey, event);
     await raiseDataVersion(connection, shopKey);
-    await recordAction(connection, actor, { shopKey, action: "sale_event.add", detail: event });
+    await recordAction(connection, actor, {
+      shopKey,
+      action: "sale_event.add",
+      detail: event,
+      ...(earlier === undefined ? {} : { before: earlier }),
+    });
     return created;
   });
   return { event, isNew };
@@ -59,9 +65,10 @@ export async function removeSaleEvent(
   requireRight(actor, "sale_event.remove");
   const { shop_key: shopKey } = workspace;
   const removed = await database.transaction(async (connection) => {
-    if (!(await deleteSaleEvent(connection, shopKey, slug))) return false;
+    const before = await findSaleEvent(connection, shopKey, slug);
+    if (before === undefined || !(await deleteSaleEvent(connection, shopKey, slug))) return false;
     await raiseDataVersion(connection, shopKey);
-    await recordAction(connection, actor, { shopKey, action: "sale_event.remove", detail: { slug } });
+    await recordAction(connection, actor, { shopKey, action: "sale_event.remove", detail: { slug }, before });
     return true;
   });
   return { slug, removed };
@@ -70,6 +77,14 @@ export async function removeSaleEvent(
 /** The workspace's sale events by first day. */
 export async function showSaleEvents(database: Database, workspace: WorkspaceRow): Promise<SaleEventRow[]> {
   return listSaleEvents(database, workspace.shop_key);
+}
+
+async function findSaleEvent(
+  connection: Connection,
+  shopKey: number,
+  slug: string,
+): Promise<SaleEventRow | undefined> {
+  return (await listSaleEvents(connection, shopKey)).find((event) => event.slug === slug);
 }
 
 function readSaleEvent(request: SaleEventToAdd): SaleEventRow {
