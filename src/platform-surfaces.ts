@@ -6,6 +6,7 @@ import type { Surface } from "./http/server.ts";
 import { createWebhookSurface } from "./http/webhooks.ts";
 import type { Keys } from "./lib/keys.ts";
 import type { Database } from "./store/database.ts";
+import type { App } from "./sync/connectors/shopify/install/token-endpoint.ts";
 import { readDelivery } from "./sync/connectors/shopify/webhooks/delivery.ts";
 import { receiveWebhook } from "./sync/connectors/shopify/webhooks/receive.ts";
 import type { WebhookOptions } from "./sync/connectors/shopify/webhooks/receive.ts";
@@ -25,7 +26,7 @@ export function createPlatformSurfaces(
 ): Surface[] {
   const { publicUrl, shopifyClientId: clientId, shopifyClientSecret: clientSecret } = config;
   const { sealingKey } = keys;
-  const app = clientId === null || clientSecret === null ? null : { clientId, clientSecret };
+  const app = appOf(config);
   const environment = { database, sealingKey, publicUrl, app, now: () => new Date() };
   const receiver = { database, sealingKey, clientId, clientSecret, log };
   return [
@@ -38,4 +39,9 @@ export function createPlatformSurfaces(
       createBrowserCookie(publicUrl?.startsWith("https:") === true),
     ),
   ];
+}
+
+/** The app that shops approve; null = this installation has none. */
+export function appOf({ shopifyClientId: clientId, shopifyClientSecret: clientSecret }: Config): App | null {
+  return clientId === null || clientSecret === null ? null : { clientId, clientSecret };
 }

@@ -170,7 +170,7 @@ test("all of it works without JavaScript, filters and files of the audit include
     await page.getByRole("heading", { name: "A token expires in 14 days" }).waitFor();
     await page.goto(`${place}/settings/audit`);
     await page.getByLabel("What", { exact: true }).selectOption("member.remove");
-    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("button", { name: "Show", exact: true }).click();
     await page.getByRole("cell", { name: "removed member" }).first().waitFor();
     assert.match(page.url(), /action=member\.remove/u);
     const download = page.waitForEvent("download");

@@ -23,6 +23,7 @@ export async function addWorkspace(
     shopDomain: domain,
     currencyCode: CURRENCY,
     planKey,
+    isSetupOpen: false,
   });
   const { token, tokenId, secretHash } = createToken(shopKey, tokenPepper);
   await insertToken(connection, shopKey, {

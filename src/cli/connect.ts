@@ -112,7 +112,7 @@ async function printLink(
   const app = clientId === null || clientSecret === null ? null : { clientId, clientSecret };
   const environment = { ...environmentOf(session), app };
   const { shop, url } = options;
-  const link = createInstallationLink(environment, workspace, { shop, url, settings });
+  const link = await createInstallationLink(environment, OPERATOR, workspace, { shop, url, settings });
   terminal.print({ address: link }, `${link}\n`);
   terminal.hint(
     "The merchant opens it within seven days, signed in to the shop. Anyone who has it and may install apps there can use it.",

@@ -4,7 +4,7 @@ import { rebuildData } from "../control/rebuild.ts";
 import { isAbandoned, showRuns } from "../control/runs.ts";
 import type { RunFilter } from "../control/runs.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
-import { countsText, durationText, stageText } from "./run-text.ts";
+import { countsText, durationText, stageText } from "../lib/run-text.ts";
 
 export const RUNS: CommandSpec = {
   name: "runs",

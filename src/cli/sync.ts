@@ -3,7 +3,7 @@ import { impossible, invalid } from "../control/refusal.ts";
 import { cancelBackfill, findBackfillUnderWay, requestSync, waitForRun } from "../control/sync.ts";
 import type { RequestedSync } from "../control/sync.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
-import { countsText, durationText, retryText, stageText } from "./run-text.ts";
+import { countsText, durationText, retryText, stageText } from "../lib/run-text.ts";
 
 type SyncOptions = { backfill?: boolean; cancelBackfill?: boolean; wait?: boolean };
 

@@ -68,7 +68,7 @@ export const USER: CommandGroup = {
       name: "disable",
       summary: "End every sign-in of a person at once, and let them in no more.",
       arguments: PERSON,
-      examples: ['./returns user disable "Ada Lovelace"'],
+      examples: ["./returns user disable NAME"],
       run: async ({ database, terminal }: CommandSession, name: string) =>
         terminal.printFields(await disableUser(database, OPERATOR, name, new Date())),
     },

@@ -18,6 +18,7 @@ import { createPageLoop } from "./page-loop.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { acceptsGzip } from "./send.ts";
+import { createWelcome } from "./welcome.ts";
 
 export type ConsoleOptions = {
   operations: readonly Operation[];
@@ -61,6 +62,7 @@ export function createConsole(options: ConsoleOptions): Surface[] {
       },
     },
     ...entrance.surfaces,
+    createWelcome({ ...options, entrance, done }),
     ...CONSOLE_ASSETS.all.map(assetSurface),
     pictureSurface(),
   ];

@@ -152,7 +152,7 @@ function loopbackRemedies(port: number): Html {
 }
 
 /** The chooser of a person with several workspaces, or with none. */
-export function chooser(workspaces: readonly Membership[]): StatePage {
+export function chooser(workspaces: readonly Membership[], isOperator: boolean): StatePage {
   return {
     status: 200,
     title: "Workspaces",
@@ -163,7 +163,8 @@ export function chooser(workspaces: readonly Membership[]): StatePage {
           : html`<ul>
               ${workspaces.map(workspaceItem)}
             </ul>`
-      }`,
+      }
+      ${isOperator && html`<p><a href="/welcome">New workspace</a></p>`}`,
   };
 }
 

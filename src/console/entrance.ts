@@ -96,8 +96,9 @@ function homeRoutes({ identity, site, signedIn }: Desk): Routes {
       get: async (request, reply) => {
         const visitor = await signedIn(request);
         if (visitor === null) return showState(reply, site.publicOrigin === null ? SIGN_IN_LOCALLY : SIGN_IN);
-        const { userId, lastShopKey } = visitor.person;
+        const { userId, lastShopKey, isOperator } = visitor.person;
         const workspaces = await identity.workspacesOf(userId);
+        if (workspaces.length === 0 && isOperator) return reply.redirect("/welcome", 303);
         const [only, another] = workspaces;
         const last = workspaces.find((workspace) => workspace.shop_key === lastShopKey);
         const chosen = last ?? (another === undefined ? only : undefined);
@@ -111,8 +112,8 @@ function homeRoutes({ identity, site, signedIn }: Desk): Routes {
       get: async (request, reply) => {
         const visitor = await signedIn(request);
         if (visitor === null) return reply.redirect("/sign-in", 303);
-        const { userId, name } = visitor.person;
-        return showState(reply, chooser(await identity.workspacesOf(userId)), name);
+        const { userId, name, isOperator } = visitor.person;
+        return showState(reply, chooser(await identity.workspacesOf(userId), isOperator), name);
       },
     },
   };

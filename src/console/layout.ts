@@ -19,6 +19,8 @@ export type Frame = {
     /** The overview of settings, and below it their pages while one of them is shown. */
     settings: NavigationLink & { links: readonly NavigationLink[] };
   } | null;
+  /** A job under way is shown. */
+  isRunning?: boolean | undefined;
   /** What the action before this page has done. */
   done?: string | null;
   /** What stands above the page: the as-of line and banners. */
@@ -44,6 +46,7 @@ export function layout(frame: Frame): Html {
         <title>${title} · ${place}</title>
         <link rel="icon" href="${icon.path}" type="image/svg+xml" />
         <link rel="stylesheet" href="${style.path}" />
+        ${frame.isRunning === true && html`<noscript><meta http-equiv="refresh" content="5" /></noscript>`}
         ${scripts.map((script) => html`<script src="${script.path}" type="module"></script>`)}
       </head>
       <body>

@@ -7,6 +7,7 @@ import { addressOf } from "./page-call.ts";
 import { FILES } from "./registry.ts";
 import { NOT_FOUND, badInput, forbidden, notReady, tooMany, unexpected, unproved } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
+import { waysOn } from "./views/ways-on.ts";
 
 /** The page that says what went wrong with a request. */
 export function stateOfError(
@@ -20,10 +21,14 @@ export function stateOfError(
     if (error.code === "forbidden") return forbidden(error.message);
     if (error.code === "rate_limited") return tooMany(error.message, error.retryAfterSeconds ?? 1);
     if (error.code === "not_found") return NOT_FOUND;
-    if (error.code === "not_ready") return notReady(member?.readiness ?? "");
+    if (error.code === "not_ready") return notReadyFor(member);
   }
   request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
   return unexpected(error, request.id);
+}
+
+function notReadyFor(member: MemberAdmission | null): StatePage {
+  return member === null ? notReady("") : notReady(member.readiness, waysOn(member));
 }
 
 function stateOfRefusal({ kind, message }: Refusal, href: string): StatePage {

@@ -8,6 +8,9 @@ import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
 import { isFreshProof } from "../identity/session.ts";
+import { findWatched } from "../control/watchlist.ts";
+import { hasRight } from "../control/rights.ts";
+import { showSetup } from "../control/setup.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { ApiAnswer } from "./figure.ts";
 import type { ConsoleSite } from "./request-rules.ts";
@@ -64,6 +67,11 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     acting: async () => {
       const row = await requireWorkspace(control.database, workspace.shopDomain);
       return { ...control, actor, workspace: row, admitted: workspace, now: now() };
+    },
+    watched: () => findWatched(control.database, workspace),
+    setup: async () => {
+      if (!member.isSetupOpen || !hasRight(role, "setup.close")) return null;
+      return showSetup(control.database, actor, workspace.shopKey);
     },
     href: (path, parameters = {}) => addressOf(workspace.shopDomain, path, parameters),
     requests,

@@ -5,7 +5,9 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
 import type { Acting } from "../control/acting.ts";
 import type { Refusal } from "../control/refusal.ts";
+import type { IsWatched } from "../control/watchlist.ts";
 import type { RightName } from "../control/rights.ts";
+import type { Setup } from "../control/setup.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
 
@@ -55,6 +57,13 @@ export type PageCall = {
   refusedForm: RefusedForm | null;
   /** What the use cases of `control` work with: the workspace and the member as the actor. */
   acting: () => Promise<Acting>;
+  /** What the workspace watches, in one statement. */
+  watched: () => Promise<IsWatched>;
+  /**
+   * What is left to set up, one statement; null = nothing, or the list is hidden, or the member may do none of it: then
+   * nothing is asked.
+   */
+  setup: () => Promise<Setup | null>;
   /** Path of a page of this workspace, with a query: `href("/report", { sku: "A" })`. */
   href: (path: string, parameters?: Parameters) => string;
   /**
@@ -75,6 +84,8 @@ export type View = {
   body: Html;
   /** Shows a secret: not compressed, since the size of what is would say something of it. */
   isSecret?: boolean;
+  /** Shows a job that has not ended: without script the browser loads the page again every 5 s. */
+  isRunning?: boolean;
 };
 
 /** A file under /w/<shop_domain>: the answer of an operation as it is. */

@@ -27,7 +27,9 @@ const callOf = (query: PageCall["query"]): PageCall => ({
   problems: [],
   path: {},
   refusedForm: null,
+  setup: () => Promise.resolve(null),
   acting: () => assert.fail("nothing is done"),
+  watched: () => assert.fail("nothing is read"),
   href: (path, parameters) => addressOf("a.example", path, parameters),
   read: () => assert.fail("nothing is read"),
 });

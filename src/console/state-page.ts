@@ -39,14 +39,29 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
   ],
 };
 
-/** The API withholds figures of a shop that is not ready (409), and so does the console. */
-export function notReady(readiness: string): StatePage {
+/** Its own page says when, and takes it back. */
+export function erasing(dataHref: string): StatePage {
+  return {
+    status: 409,
+    title: "This workspace is going to be erased",
+    body: html`<h1>This workspace is going to be erased</h1>
+      <p>Until then nothing of it is shown or served, and an owner can take it back.</p>
+      <p><a href="${dataHref}">When, and how to take it back</a></p>`,
+  };
+}
+
+/**
+ * The API withholds figures of a shop that is not ready (409), and so does the console; `waysOn` = what the member can do
+ * about it.
+ */
+export function notReady(readiness: string, waysOn: Html | null = null): StatePage {
   const [title, text] = READINESS[readiness] ?? ["Not ready", "Figures appear after the next sync."];
   return {
     status: 409,
     title,
     body: html`<h1>${title}</h1>
       <p>${text}</p>
+      ${waysOn}
       <p>
         <a href="/docs/connect">How to connect a shop</a> ·
         <a href="/docs/your-data">How to import your data</a>

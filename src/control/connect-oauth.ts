@@ -21,7 +21,9 @@ import { connectSource } from "./connect.ts";
 import type { ConnectEnvironment } from "./connect.ts";
 import { readShopPlace } from "./connect-place.ts";
 import type { PlaceRequest } from "./connect-place.ts";
+import { recordAction } from "./audit.ts";
 import { impossible, invalid, Refusal } from "./refusal.ts";
+import { requireRight } from "./rights.ts";
 
 /** An installation by approval needs the service's address and an app; null = it has none. */
 export type OAuthEnvironment = ConnectEnvironment & { app: App | null };
@@ -33,11 +35,12 @@ export type InstallationPage = {
   status: 200 | 400 | 401 | 404 | 409 | 502;
   title: string;
   message: string;
+  /** Where whoever has begun it goes on. */
+  next?: { href: string; text: string };
 };
 
 type Ready = OAuthEnvironment & { app: App; publicUrl: string };
 
-/** Who the history names for an approval in the browser. */
 /** Who may install apps in the shop has approved, and has shown that to the platform. */
 const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isFresh: true };
 
@@ -45,22 +48,29 @@ const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isF
  * The address that an operator passes on to the merchant, good for seven days: whoever may install apps in the shop
  * connects it to this workspace there. Throws a `Refusal` when the service has no app or address.
  */
-export function createInstallationLink(
+export async function createInstallationLink(
   environment: OAuthEnvironment,
+  actor: Actor,
   workspace: WorkspaceRow,
-  request: PlaceRequest & { settings: Readonly<Record<string, unknown>> },
-): string {
-  const { sealingKey, now } = environment;
+  request: PlaceRequest & { settings: Readonly<Record<string, unknown>>; endsInConsole?: boolean },
+): Promise<string> {
+  requireRight(actor, "source.link");
+  const { database, sealingKey, now } = environment;
   const { publicUrl } = requireReady(environment);
   const { account: shop, url } = readShopPlace(request);
   if (shop === null) throw invalid("Name the shop with --shop, such as my-store.myshopify.com.");
   const { shop_key: shopKey, shop_domain: domain } = workspace;
   const choices = { ...request.settings };
+  const { endsInConsole = false } = request;
   const link = sealInstallation(
     sealingKey,
     "link",
-    { shopKey, workspace: domain, shop, url, choices },
+    { shopKey, workspace: domain, shop, url, choices, endsInConsole },
     now(),
+  );
+  const detail = { source: SHOPIFY, shop, url, ...choices };
+  await database.transaction((connection) =>
+    recordAction(connection, actor, { shopKey, action: "source.link", detail }),
   );
   return `${publicUrl}/connect/shopify?link=${link}`;
 }
@@ -202,7 +212,7 @@ function usedLink(): InstallationPage {
 async function connect(
   ready: Ready,
   workspace: WorkspaceRow,
-  { shop, url, choices }: Installation,
+  { shop, url, choices, endsInConsole }: Installation,
   code: string,
 ): Promise<InstallationPage> {
   try {
@@ -214,6 +224,11 @@ async function connect(
     if (error instanceof Refusal) return refused(409, error.message);
     if (error instanceof SourceFailed) return refused(502, error.message);
     throw error;
+  }
+  if (endsInConsole === true) {
+    const message = `${shop} is connected, and its orders are being read.`;
+    const href = `/w/${encodeURIComponent(workspace.shop_domain)}/settings/sources/${SHOPIFY}/progress`;
+    return { status: 200, title: "Connected", message, next: { href, text: "Watch them arrive" } };
   }
   const message = `${shop} is connected, and its orders are being read. This page can be closed.`;
   return { status: 200, title: "Connected", message };

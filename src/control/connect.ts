@@ -72,9 +72,10 @@ export async function connectSource(
     );
   }
   const earlier = await findConnection(database, workspace.shop_key, source.source);
-  if (account !== null) await requireFree(database, workspace, { source, account, earlier });
+  if (account !== null) await requireFree(database, actor, workspace, { source, account, earlier });
   await storeConnection(environment, workspace, source, {
     actor,
+    earlier,
     settings: settingsOf(source, earlier, request, account),
     secrets: { ...keptSecrets(environment, source, earlier), ...secrets },
   });
@@ -97,15 +98,20 @@ export function listSources(): readonly Source[] {
 /** A key or token that is valid in a header: none has blanks; text with blanks is some other file. */
 export function readKey(name: string, value: string): string {
   const key = value.trim();
-  if (KEY.test(key)) return key;
+  if (isKey(key)) return key;
   throw invalid(
     `The ${name} must be one word of letters, digits and signs; its file must contain nothing else.`,
   );
 }
 
+export function isKey(text: string): boolean {
+  return KEY.test(text);
+}
+
 /** Data of two shops in one workspace, or of one shop in two, would be counted twice or lost. */
 async function requireFree(
   database: Database,
+  actor: Actor,
   { shop_domain: domain, shop_key: shopKey }: WorkspaceRow,
   { source, account, earlier }: { source: Source; account: string; earlier: ConnectionRow | null },
 ): Promise<void> {
@@ -118,7 +124,12 @@ async function requireFree(
   const others = await listAccountWorkspaces(database, source.source, account);
   const other = others.find((row) => row.sealed_credentials !== null && row.shop_key !== shopKey);
   if (other === undefined) return;
-  throw impossible(`The shop ${account} is already connected to the workspace ${other.shop_domain}.`);
+  // Members of a workspace learn nothing of others.
+  const which =
+    actor.standing === "operator"
+      ? `the workspace ${other.shop_domain}`
+      : "another workspace of this service";
+  throw impossible(`The shop ${account} is already connected to ${which}.`);
 }
 
 function settingsOf(
@@ -140,14 +151,16 @@ function settingsOf(
 
 function keptSecrets(
   { sealingKey }: ConnectEnvironment,
-  { source, keptSecrets: names }: Source,
+  { source, otherSecrets }: Source,
   earlier: ConnectionRow | null,
 ): Secrets {
   if (earlier === null || earlier.sealed_credentials === null) return {};
   try {
     const place = { sealingKey, shopKey: earlier.shop_key, source };
     const secrets = unsealSecrets(place, earlier.sealed_credentials);
-    return Object.fromEntries(Object.entries(secrets).filter(([name]) => names.includes(name)));
+    return Object.fromEntries(
+      Object.entries(secrets).filter(([name]) => otherSecrets.some(({ secret }) => secret === name)),
+    );
   } catch (error) {
     if (error instanceof SourceRefused) return {};
     throw error;
@@ -159,21 +172,28 @@ async function storeConnection(
   { database, sealingKey, now }: ConnectEnvironment,
   { shop_key: shopKey }: WorkspaceRow,
   { source, kind }: Source,
-  { settings, secrets, actor }: { settings: Record<string, unknown>; secrets: Secrets; actor: Actor },
+  connection: {
+    settings: Record<string, unknown>;
+    secrets: Secrets;
+    actor: Actor;
+    earlier: ConnectionRow | null;
+  },
 ): Promise<void> {
-  await database.transaction(async (connection) => {
-    await putConnection(connection, {
+  const { settings, secrets, actor, earlier } = connection;
+  await database.transaction(async (transaction) => {
+    await putConnection(transaction, {
       shopKey,
       source,
       kind,
       settings: { ...settings, connectedAt: now().toISOString() },
       sealedCredentials: sealSecrets({ sealingKey, shopKey, source }, secrets),
     });
-    await requestRun(connection, { shopKey, source, kind: "backfill", requestedBy: "connect" });
-    await recordAction(connection, actor, {
+    await requestRun(transaction, { shopKey, source, kind: "backfill", requestedBy: "connect" });
+    await recordAction(transaction, actor, {
       shopKey,
       action: "source.connect",
       detail: { source, ...settings },
+      ...(earlier === null ? {} : { before: { source, ...earlier.settings, status: earlier.status } }),
     });
   });
 }

@@ -126,7 +126,7 @@ async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
   const { domain, currency } = DEMO_STORE;
   const found = await findWorkspace(database, domain);
   if (found === null) {
-    await createWorkspace(database, OPERATOR, { domain, currency, plan: DEMO_PLAN });
+    await createWorkspace(database, OPERATOR, { domain, currency, plan: DEMO_PLAN, hasSetupList: false });
   } else if (found.data_version > 0) {
     await database.transaction(async (connection) => {
       await lockShop(connection, found.shop_key);

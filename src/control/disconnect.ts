@@ -40,7 +40,12 @@ export async function disconnectSource(
       await setCredentials(connection, shopKey, source, null);
       await setSourceStatus(connection, shopKey, source, "disconnected", null);
       await dropRequests(connection, shopKey, source, null);
-      await recordAction(connection, actor, { shopKey, action: "source.disconnect", detail: { source } });
+      await recordAction(connection, actor, {
+        shopKey,
+        action: "source.disconnect",
+        detail: { source },
+        before: { source, ...found.settings, status: found.status },
+      });
     }
     return { source, workspace: domain, was_connected: wasConnected, last_synced_at: found.last_synced_at };
   });

@@ -82,6 +82,8 @@ async function audited(): Promise<unknown[]> {
 const isKnown = async (userId: string): Promise<boolean> =>
   (await service.database.query("select from console_user where user_id = $1", [userId])).rowCount === 1;
 
+const NO_BROWSER = { oldSessionHash: null, origin: null };
+
 test("an invitation is a member who has not signed in yet, and its link signs them in once, within 72 hours", async () => {
   const invited = await inviteMember(database, as(admin, "admin"), workspace, {
     ...PLACE,
@@ -107,9 +109,8 @@ test("an invitation is a member who has not signed in yet, and its link signs th
   );
   const secret = invited.link.slice(invited.link.indexOf("#") + 1);
   const identity = createIdentity(database, () => NOW);
-  const request = { secret, oldSessionHash: null, origin: null };
-  assert.equal((await identity.signInByLink(request)).outcome, "signed_in");
-  assert.equal((await identity.signInByLink(request)).outcome, "used");
+  assert.equal((await identity.signInByLink({ secret, ...NO_BROWSER })).outcome, "signed_in");
+  assert.equal((await identity.signInByLink({ secret, ...NO_BROWSER })).outcome, "used");
   assert.deepEqual([(await find())?.is_pending, (await find())?.link_expires_at], [false, null]);
 });
 
@@ -255,13 +256,7 @@ test("an invitation that was lost is made again, and the first link does not wor
   assert.equal(again.purpose, "invite");
   const identity = createIdentity(database, () => NOW);
   const enter = async ({ link }: { link: string }) =>
-    (
-      await identity.signInByLink({
-        secret: link.slice(link.indexOf("#") + 1),
-        oldSessionHash: null,
-        origin: null,
-      })
-    ).outcome;
+    (await identity.signInByLink({ secret: link.slice(link.indexOf("#") + 1), ...NO_BROWSER })).outcome;
   assert.equal(await enter(first), "unknown");
   assert.equal(await enter(again), "signed_in");
   assert.equal((await removeMember(database, byOwner, workspace, first.user_id)).was_invited, false);

@@ -1,13 +1,15 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
-import type { Database } from "../store/database.ts";
+import type { Database, Queryable } from "../store/database.ts";
 import {
   deleteWatched,
   insertWatched,
   isInCatalogue,
   listWatched,
+  listWatchedEntities,
 } from "../store/queries/watchlist-write.ts";
 import type { WatchedKind } from "../store/queries/watchlist-write.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Workspace } from "../store/workspace.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { requireRight } from "./rights.ts";
@@ -78,17 +80,28 @@ export async function unwatch(
   return { type: watchedType, key, changed };
 }
 
-/** What the workspace watches. */
+/** What the workspace watches; `title`: of the product, or of the SKU's; null = none is known, and of groups. */
 export async function showWatched(
-  database: Database,
+  database: Queryable,
   workspace: WorkspaceRow,
-): Promise<{ type: WatchedType; key: string; added_at: Date }[]> {
-  const rows = await listWatched(database, workspace.shop_key);
+): Promise<{ type: WatchedType; key: string; title: string | null; added_at: Date }[]> {
+  const rows = await listWatchedEntities(database, workspace.shop_key);
   return rows.map((row) => ({
     type: typeOfKind(row.entity_kind),
     key: row.entity_key,
+    title: row.title,
     added_at: row.added_at,
   }));
+}
+
+/** Whether the workspace watches something, for many things at once. */
+export type IsWatched = (type: WatchedType, key: string) => boolean;
+
+export async function findWatched(database: Queryable, { shopKey }: Workspace): Promise<IsWatched> {
+  const watched = new Set(
+    (await listWatched(database, shopKey)).map((row) => `${typeOfKind(row.entity_kind)} ${row.entity_key}`),
+  );
+  return (type, key) => watched.has(`${type} ${key}`);
 }
 
 function typeOfKind(kind: WatchedKind): WatchedType {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { domainToASCII } from "node:url";
-import type { Database, Queryable } from "../store/database.ts";
+import type { Connection, Database, Queryable } from "../store/database.ts";
+import { putOwner } from "../store/queries/console-member.ts";
 import { findPlan } from "../store/queries/plan.ts";
 import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
@@ -18,6 +19,10 @@ export type WorkspaceToCreate = {
   plan?: string | undefined;
   /** The organization it belongs to; default: one of its own. */
   organization?: string | undefined;
+  /** The id of the person who becomes its owner; default: nobody yet. */
+  ownerId?: string | undefined;
+  /** Whether its overview lists what is left to set up; default: true. */
+  hasSetupList?: boolean | undefined;
 };
 
 /** A workspace as it is shown: without the key that only the database uses. */
@@ -56,6 +61,7 @@ export async function createWorkspace(
       shopDomain,
       currencyCode,
       planKey,
+      isSetupOpen: request.hasSetupList ?? true,
     });
     await recordAction(connection, actor, {
       shopKey,
@@ -67,8 +73,23 @@ export async function createWorkspace(
         organization_id: organizationId,
       },
     });
+    if (request.ownerId !== undefined) await makeOwner(connection, actor, shopKey, request.ownerId);
   });
   return { organization_id: organizationId, shop_id: shopId, shop_domain: shopDomain };
+}
+
+async function makeOwner(
+  connection: Connection,
+  actor: Actor,
+  shopKey: number,
+  userId: string,
+): Promise<void> {
+  await putOwner(connection, shopKey, userId, new Date());
+  await recordAction(connection, actor, {
+    shopKey,
+    action: "member.set",
+    detail: { user_id: userId, role: "owner" },
+  });
 }
 
 /** The workspace of a domain as the operator wrote it; throws a `Refusal` when there is none. */

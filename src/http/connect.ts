@@ -7,9 +7,15 @@ import type { BrowserCookie } from "./browser-cookie.ts";
 import type { Surface } from "./server.ts";
 
 /** Where the merchant's browser goes next, or one sentence that it shows. */
-export type ConnectReply =
-  | { location: string }
-  | { status: 200 | 400 | 401 | 404 | 409 | 502; title: string; message: string };
+export type ConnectReply = { location: string } | ConnectPage;
+
+type ConnectPage = {
+  status: 200 | 400 | 401 | 404 | 409 | 502;
+  title: string;
+  message: string;
+  /** A page of this service to go on to. */
+  next?: { href: string; text: string };
+};
 
 export type ConnectHandlers = {
   /** The app's address at the store platform, and the links that operators pass on; `browser` is the one that asks. */
@@ -66,14 +72,13 @@ function queryOf(request: FastifyRequest): URLSearchParams {
 function send(reply: FastifyReply, answer: ConnectReply): FastifyReply {
   reply.headers(PAGE_HEADERS);
   if ("location" in answer) return reply.redirect(answer.location, 302);
-  const { status, title, message } = answer;
   return reply
-    .code(status)
+    .code(answer.status)
     .type("text/html; charset=utf-8")
-    .send(renderHtml(pageOf(title, message)));
+    .send(renderHtml(pageOf(answer)));
 }
 
-function pageOf(title: string, message: string): Html {
+function pageOf({ title, message, next }: ConnectPage): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -86,6 +91,7 @@ ${STYLE}
 <main>
 <h1>${title}</h1>
 <p>${message}</p>
+${next !== undefined && html`<p><a href="${next.href}">${next.text}</a></p>`}
 </main>
 </body>
 </html>

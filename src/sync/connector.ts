@@ -25,10 +25,10 @@ export type Source = Pick<Connector, "source" | "kind"> & {
   address: string | null;
   /** The secret that connects it, and what people call that. */
   key: { secret: string; title: string };
-  /** Secrets of an earlier connection that stay when it is connected again. */
-  keptSecrets: readonly string[];
-  /** Settings of a connection that are chosen with options of the command. */
-  options: readonly { setting: string; flags: string; description: string }[];
+  /** Secrets that may come with the key. Those of an earlier connection stay when it is connected again without them. */
+  otherSecrets: readonly { secret: string; title: string; description: string }[];
+  /** Settings of a connection that whoever connects chooses: with options of the command, or in a form. */
+  options: readonly SettingOption[];
   /** Throws `SourceFailed` for settings that no sync could use. */
   checkSettings(settings: Readonly<Record<string, unknown>>): void;
   /**
@@ -38,6 +38,15 @@ export type Source = Pick<Connector, "source" | "kind"> & {
   check(place: SourcePlace): Promise<SourceAccount>;
   /** Has the source send webhooks to the service at `publicUrl`; null = it has none. Throws as `check`. */
   registerWebhooks: ((place: SourcePlace, publicUrl: string) => Promise<unknown>) | null;
+};
+
+/** `flags` and `description` are of the command, `label` is of a form. A list has several values. */
+export type SettingOption = {
+  setting: string;
+  flags: string;
+  description: string;
+  label: string;
+  isList: boolean;
 };
 
 /** A source with an address and the secrets that it is asked with. */

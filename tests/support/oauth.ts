@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
+import { OPERATOR } from "../../src/control/actor.ts";
 import { createInstallationLink } from "../../src/control/connect-oauth.ts";
 import { requireWorkspace } from "../../src/control/workspace.ts";
 import { COMMON_HEADERS } from "../../src/http/headers.ts";
@@ -46,7 +47,7 @@ export async function startOAuthService() {
       const { sealingKey } = keys;
       const environment = { database, sealingKey, publicUrl: PUBLIC_URL, app: APP, now: () => now };
       const settings = { familyTagPrefix: "family:" };
-      return here(createInstallationLink(environment, workspace, { shop, url, settings }));
+      return here(await createInstallationLink(environment, OPERATOR, workspace, { shop, url, settings }));
     },
     /** Where a page sends the browser. */
     next: async (address: string): Promise<string> => {

@@ -1,3 +1,6 @@
+import { closeSetup } from "../../control/setup.ts";
+import type { Setup } from "../../control/setup.ts";
+import type { Action } from "../action.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
 import { html } from "../../lib/html.ts";
@@ -13,6 +16,7 @@ import { alertLine } from "../views/alert.ts";
 import type { Alerts } from "../views/alert.ts";
 import { csvHref } from "../views/csv-link.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
+import { setupList } from "../views/setup-list.ts";
 import { ranking } from "../views/ranking.ts";
 import { summaryFigures } from "../views/report/summary.ts";
 
@@ -29,31 +33,53 @@ type OverviewData = {
   byRate: ApiAnswer<BodyOf<"return-rate-leaderboard">>;
   byCost: ApiAnswer<BodyOf<"return-cost-leaderboard">>;
   alerts: Alerts;
-} | null;
+};
+/** null = no month is complete yet. */
+type PageData = { shown: OverviewData | null; setup: Setup | null };
 
 /** The newest twelve complete months at a glance: how much comes back, what it costs, what is new, and why. */
-export const overview = definePage<OverviewData>({
+export const overview = definePage<PageData>({
   name: "overview",
   path: "",
   right: "figures.read",
   link: "Overview",
   takes: [],
   data: async (call) => {
-    const { range, year } = await newestMonths(call, "worst_by_rate");
-    if (range === null) return null;
-    const [report, trend, byCost, alerts] = await Promise.all([
-      call.read("report", "report", range),
-      call.read("trend", "report", { ...withOpenMonths(range, year), reportSection: "trend" }),
-      call.read("worst_by_cost", "return-cost-leaderboard", { ...range, limit: 5 }),
-      call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: ALERTS_READ }),
-    ]);
-    return { report, trend, byRate: year, byCost, alerts };
+    const [shown, setup] = await Promise.all([readOverview(call), call.setup()]);
+    return { shown, setup };
   },
-  view: (data, call) =>
-    data === null
-      ? { title: "Overview", body: html`<h1>Overview</h1>${noCompleteMonth(call)}` }
-      : fullView(data, call),
+  view: ({ shown, setup }, call) => {
+    const list = setupList(setup, call);
+    if (shown !== null) return fullView(shown, list, call);
+    return { title: "Overview", body: html`<h1>Overview</h1>${noCompleteMonth(call)}${list}` };
+  },
 });
+
+export const setupActions: readonly Action[] = [
+  {
+    name: "setup.close",
+    path: "/setup/close",
+    right: "setup.close",
+    page: overview,
+    perform: async ({ href, acting }) => {
+      const { database, actor, workspace } = await acting();
+      await closeSetup(database, actor, workspace);
+      return { href: href(""), done: "The list is hidden. Each of its steps is in the settings." };
+    },
+  },
+];
+
+async function readOverview(call: PageCall): Promise<OverviewData | null> {
+  const { range, year } = await newestMonths(call, "worst_by_rate");
+  if (range === null) return null;
+  const [report, trend, byCost, alerts] = await Promise.all([
+    call.read("report", "report", range),
+    call.read("trend", "report", { ...withOpenMonths(range, year), reportSection: "trend" }),
+    call.read("worst_by_cost", "return-cost-leaderboard", { ...range, limit: 5 }),
+    call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: ALERTS_READ }),
+  ]);
+  return { report, trend, byRate: year, byCost, alerts };
+}
 
 /** The range up to the month of the data, open months included. */
 function withOpenMonths(range: MonthRange, { body }: Exclude<ShownMonths["year"], null>) {
@@ -63,7 +89,8 @@ function withOpenMonths(range: MonthRange, { body }: Exclude<ShownMonths["year"]
 }
 
 function fullView(
-  { report, trend, byRate, byCost, alerts }: Exclude<OverviewData, null>,
+  { report, trend, byRate, byCost, alerts }: OverviewData,
+  list: Html | null,
   call: PageCall,
 ): View {
   const { start_month, end_month } = report.body.meta;
@@ -80,7 +107,8 @@ ${alertList(alerts, call)}
 <div><h3>Highest return rates</h3>${ranking(rateRows(byRate, call))}<p><a href="${call.href("/leaderboards/return-rate")}">All by return rate</a></p></div>
 <div><h3>Highest returns cost</h3>${ranking(costRows(byCost, call))}<p><a href="${call.href("/leaderboards/return-cost")}">All by returns cost</a></p></div>
 </div></section>
-<section><h2>Why it comes back</h2>${reasonsChart({ answer: report, limit: 6, moreHref: call.href("/report", { reportSection: "reasons" }) })}</section>`,
+<section><h2>Why it comes back</h2>${reasonsChart({ answer: report, limit: 6, moreHref: call.href("/report", { reportSection: "reasons" }) })}</section>
+${list}`,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { IsWatched } from "../../control/watchlist.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
@@ -11,6 +12,7 @@ import { filterForm, textField } from "../views/filters.ts";
 import { pageLinks } from "../views/page-links.ts";
 import { dataTable } from "../views/table.ts";
 import { tabs } from "../views/tabs.ts";
+import { watchableOf, watchColumn } from "../views/watch-mark.ts";
 
 const PATH = "/products";
 const TITLE = "Products";
@@ -19,20 +21,27 @@ const LIMIT = 50;
 const CARRIED = ["start_month", "end_month", "window", "include_incomplete", "include_used_variants"];
 
 type Entities = ApiAnswer<BodyOf<"entities">>;
+type Listed = { answer: Entities; isWatched: IsWatched };
 
 /** The catalogue: what a report can be about. */
-export const products = definePage<Entities>({
+export const products = definePage<Listed>({
   name: "products",
   path: PATH,
   right: "figures.read",
   link: TITLE,
   takes: parameterNames("entities"),
-  data: (call) => call.read("entities", "entities", { limit: LIMIT, ...call.query, type: typeOf(call) }),
-  view: (answer, call) => ({
+  data: async (call) => {
+    const [answer, isWatched] = await Promise.all([
+      call.read("entities", "entities", { limit: LIMIT, ...call.query, type: typeOf(call) }),
+      call.watched(),
+    ]);
+    return { answer, isWatched };
+  },
+  view: (listed, call) => ({
     title: title(call),
     body: html`<h1>${TITLE}</h1>
       <p class="lead">Every product, SKU and group of the store. Each leads to its report.</p>
-      ${form(call)} ${list(answer, call)}`,
+      ${form(call)} ${list(listed, call)}`,
   }),
   refused: (call): View => ({
     title: TITLE,
@@ -82,7 +91,7 @@ const DETAILS: readonly (readonly [text: string, of: (entity: Entity) => string 
   ["Vendor", ({ vendor }) => vendor],
 ];
 
-function list(answer: Entities, call: PageCall): Html {
+function list({ answer, isWatched }: Listed, call: PageCall): Html {
   const { data, meta } = answer.body;
   if (data.length === 0) return nothing(call);
   const carried = pick(call.query, CARRIED);
@@ -90,11 +99,17 @@ function list(answer: Entities, call: PageCall): Html {
   const details = DETAILS.filter(
     ([, of]) => (of !== kindText || isMixed) && data.some((entity) => of(entity) !== null),
   );
-  const rows = data.map((entity) => [
+  const watching = watchColumn(
+    call,
+    isWatched,
+    data.map(({ selector }) => watchableOf(selector)),
+  );
+  const rows = data.map((entity, index) => [
     html`<a href="${call.href("/report", { ...carried, ...entity.selector })}">${entity.label}</a>`,
     ...details.map(([, of]) => html`${of(entity)}`),
+    ...watching.cellsOf(index),
   ]);
-  const columns = [{ text: "Name" }, ...details.map(([text]) => ({ text }))];
+  const columns = [{ text: "Name" }, ...details.map(([text]) => ({ text })), ...watching.columns];
   const isSearch = meta.query !== "";
   return html`${dataTable(isSearch ? `What is called “${meta.query}”` : "The catalogue", columns, rows)}
     <p class="shown">

@@ -5,6 +5,7 @@ import { saleEventChart } from "../charts/sale-event.ts";
 import { timingChart } from "../charts/timing.ts";
 import { trendChart } from "../charts/trend.ts";
 import { BREAKDOWNS, REPORT_SECTIONS } from "../../contract/parameters.ts";
+import type { IsWatched } from "../../control/watchlist.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
@@ -28,6 +29,7 @@ import {
   refundsPart,
 } from "../views/report/parts.ts";
 import { summaryFigures } from "../views/report/summary.ts";
+import { selectionLinks } from "../views/selection-links.ts";
 import { selectionTitle } from "../views/selection-title.ts";
 import { dataTable } from "../views/table.ts";
 import { tabs } from "../views/tabs.ts";
@@ -41,6 +43,8 @@ type ReportPage = {
   curves: Report | null;
   /** Of a selection: its SKUs by cost, the first of which names its product. */
   variants: ApiAnswer<BodyOf<"return-cost-leaderboard">> | null;
+  /** null = the whole store is shown. */
+  isWatched: IsWatched | null;
 };
 
 const STATE_NAMES = ["saleEvent", "saleEventBaseline", "saleEventScope", "reportSection", "breakdownBy"];
@@ -57,7 +61,7 @@ export const report = definePage<ReportPage | null>({
     if (months.range === null) return null;
     const state: Parameters = { ...stateOf(call), ...months.range };
     const isWhole = sectionOf(call) === "overview";
-    const [own, curves, variants] = await Promise.all([
+    const [own, curves, variants, isWatched] = await Promise.all([
       call.read("report", "report", state),
       isWhole ? call.read("curves", "report", { ...state, reportSection: "curves" }) : null,
       hasSelection(call)
@@ -67,8 +71,9 @@ export const report = definePage<ReportPage | null>({
             limit: isWhole && hasVariants(call.query) ? 100 : 1,
           })
         : null,
+      hasSelection(call) ? call.watched() : null,
     ]);
-    return { months, report: own, curves, variants };
+    return { months, report: own, curves, variants, isWatched };
   },
   view: (data, call) =>
     data === null
@@ -97,7 +102,7 @@ function reportView(data: ReportPage, call: PageCall): View {
   return {
     title: `Report: ${selection.title}`,
     body: html`<h1>${selection.title}</h1>
-<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", stateWithoutSelector(call.query))}">choose another product, SKU or group</a></p>
+<p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", stateWithoutSelector(call.query))}">choose another product, SKU or group</a>${selectionLinks(call, own, data.isWatched)}</p>
 ${presets(call, PATH, rolling, shown, months.isPinned)}
 ${form(call, shown)}
 ${tabs("Parts of the report", tabLinks(call, months))}

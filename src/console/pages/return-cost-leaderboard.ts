@@ -1,3 +1,4 @@
+import type { IsWatched } from "../../control/watchlist.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { rateFigure } from "../charts/rates.ts";
@@ -20,6 +21,7 @@ import { noCompleteMonth } from "../views/no-months.ts";
 import { productCell } from "../views/product-cell.ts";
 import { dataTable } from "../views/table.ts";
 import type { Column } from "../views/table.ts";
+import { watchColumn } from "../views/watch-mark.ts";
 
 const PATH = "/leaderboards/return-cost";
 const TITLE = "Highest returns cost";
@@ -31,6 +33,7 @@ type Costs = {
   answer: Leaderboard;
   /** What says from how many sold units a rate is steady. */
   rates: ApiAnswer<BodyOf<"return-rate-leaderboard">>;
+  isWatched: IsWatched;
 } | null;
 
 /** SKUs by returns cost over a range of months. */
@@ -43,15 +46,16 @@ export const returnCostLeaderboard = definePage<Costs>({
   data: async (call) => {
     const months = await monthsOf(call);
     if (months.range === null) return null;
-    const [answer, rates] = await Promise.all([
+    const [answer, rates, isWatched] = await Promise.all([
       call.read("leaderboard", "return-cost-leaderboard", {
         ...call.query,
         ...months.range,
         limit: call.query["limit"] ?? LIMIT,
       }),
       months.year ?? call.read("newest_year", "return-rate-leaderboard", { period: "year", limit: 5 }),
+      call.watched(),
     ]);
-    return { months, answer, rates };
+    return { months, answer, rates, isWatched };
   },
   view: (data, call) => ({
     title: TITLE,
@@ -98,7 +102,7 @@ function labelNote({ body }: Leaderboard): Html | null {
   </p>`;
 }
 
-function ranking({ answer, rates }: Exclude<Costs, null>, call: PageCall): Html {
+function ranking({ answer, rates, isWatched }: Exclude<Costs, null>, call: PageCall): Html {
   const { rows, label_costs_included: hasLabels } = answer.body.data;
   const note = rankedNote(answer, call, PATH, call.query["limit"] ?? LIMIT);
   if (rows.length === 0) return note;
@@ -106,6 +110,11 @@ function ranking({ answer, rates }: Exclude<Costs, null>, call: PageCall): Html 
   const cells = { answer, amount: money(call.currencyCode), hasLabels, hasMargin };
   const longest = Math.max(...rows.map((row) => row.total_cost_amount));
   const fewest = rates.body.data.min_sold_units;
+  const watching = watchColumn(
+    call,
+    isWatched,
+    rows.map(({ sku }) => ({ type: "sku", key: sku })),
+  );
   const body = rows.map((row, index) => [
     productCell(row, {
       rank: index + 1,
@@ -118,14 +127,16 @@ function ranking({ answer, rates }: Exclude<Costs, null>, call: PageCall): Html 
     ]),
     ...units(answer, `rows/${index}`, row.sold_units < fewest),
     ...(hasMargin ? [margin(cells, `rows/${index}`, row.cogs_coverage)] : []),
+    ...watching.cellsOf(index),
   ]);
   const total = [
     html`All that are ranked`,
     ...amounts(cells, "meta/totals", null),
     ...units(answer, "meta/totals", false),
     ...(hasMargin ? [html``] : []),
+    ...watching.none,
   ];
-  return html`${note} ${dataTable(caption(hasLabels), columns(cells), body, total)}
+  return html`${note} ${dataTable(caption(hasLabels), [...columns(cells), ...watching.columns], body, total)}
   ${notes(
     rates,
     rows.some((row) => row.sold_units < fewest),

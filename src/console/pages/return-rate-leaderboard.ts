@@ -1,3 +1,4 @@
+import type { IsWatched } from "../../control/watchlist.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
@@ -15,29 +16,34 @@ import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import { productCell } from "../views/product-cell.ts";
 import { dataTable } from "../views/table.ts";
+import { watchColumn } from "../views/watch-mark.ts";
 
 const PATH = "/leaderboards/return-rate";
 const TITLE = "Highest return rates";
 const LIMIT = "25";
 
 type Leaderboard = ApiAnswer<BodyOf<"return-rate-leaderboard">>;
+type Ranked = { answer: Leaderboard; isWatched: IsWatched };
 
 /** SKUs by return rate over the newest complete month or year. */
-export const returnRateLeaderboard = definePage<Leaderboard>({
+export const returnRateLeaderboard = definePage<Ranked>({
   name: "return-rate-leaderboard",
   path: PATH,
   right: "figures.read",
   link: "Highest rates",
   takes: parameterNames("return-rate-leaderboard"),
-  data: (call) =>
-    call.read("leaderboard", "return-rate-leaderboard", {
-      ...call.query,
-      limit: call.query["limit"] ?? LIMIT,
-    }),
-  view: (answer, call) => ({
+  data: async (call) => {
+    const limit = call.query["limit"] ?? LIMIT;
+    const [answer, isWatched] = await Promise.all([
+      call.read("leaderboard", "return-rate-leaderboard", { ...call.query, limit }),
+      call.watched(),
+    ]);
+    return { answer, isWatched };
+  },
+  view: (data, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
-      ${lead(answer, call)} ${form(call)} ${ranking(answer, call)}`,
+      ${lead(data.answer, call)} ${form(call)} ${ranking(data, call)}`,
   }),
   refused: (call): View => ({
     title: TITLE,
@@ -70,12 +76,17 @@ function form(call: PageCall): Html {
   ]);
 }
 
-function ranking(answer: Leaderboard, call: PageCall): Html | null {
+function ranking({ answer, isWatched }: Ranked, call: PageCall): Html | null {
   const { data, meta } = answer.body;
   if (meta.months_included === 0) return null;
   const note = rankedNote(answer, call, PATH, call.query["limit"] ?? LIMIT);
   if (data.rows.length === 0) return note;
   const longest = Math.max(...data.rows.map((row) => row.return_rate), meta.totals.return_rate);
+  const watching = watchColumn(
+    call,
+    isWatched,
+    data.rows.map(({ sku }) => ({ type: "sku", key: sku })),
+  );
   const rows = data.rows.map((row, index) => {
     const path = `rows/${index}`;
     return [
@@ -88,6 +99,7 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
       bar([row.return_rate / (longest || 1)], meta.totals.return_rate / (longest || 1)),
       figure(answer, `${path}/returned_units`, count),
       figure(answer, `${path}/sold_units`, count),
+      ...watching.cellsOf(index),
     ];
   });
   return html`${note}
@@ -99,6 +111,7 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
       { text: "The line is the rate of all", isDrawing: true },
       { text: "Units returned", isNumber: true },
       { text: "Units sold", isNumber: true },
+      ...watching.columns,
     ],
     rows,
     [
@@ -107,6 +120,7 @@ function ranking(answer: Leaderboard, call: PageCall): Html | null {
       html``,
       figure(answer, "meta/totals/returned_units", count),
       figure(answer, "meta/totals/sold_units", count),
+      ...watching.none,
     ],
   )}
   ${threshold(answer)}`;

@@ -1,3 +1,4 @@
+import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { areFew, differ, intervalFigure, soldFigure } from "../charts/rates.ts";
@@ -123,7 +124,8 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
       <p>
         With the days of a sale known, what was ordered in it can be compared with other days: did the sale
         itself bring more returns?
-      </p>`;
+      </p>
+      ${settingsLink(call)}`;
   }
   const highest = Math.max(...data.compared.flatMap((answer) => sidesOf(answer).map(topOf)));
   const rows = data.places.map((place, index) =>
@@ -138,7 +140,13 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
       rows.length > 0 &&
       dataTable("Sale events, newest first; below each rate its likely range (95 % interval)", COLUMNS, rows)
     }
-    ${morePages(total, call)}`;
+    ${morePages(total, call)} ${settingsLink(call)}`;
+}
+
+/** To where the days and SKUs are entered. */
+function settingsLink(call: PageCall): Html | null {
+  if (!hasRight(call.role, "sale_event.add")) return null;
+  return html`<p><a href="${call.href("/settings/sale-events")}">Add or change sale events</a></p>`;
 }
 
 function sidesOf({ body }: Report): readonly Rate[] {

@@ -36,8 +36,9 @@ export const plan = definePage<Data>({
   takes: [],
   about: async (call) => {
     const { planKey, own, request } = await load(call);
-    const quota = own === undefined ? "it no longer exists" : quotaText(own.daily_quota);
-    return `${planKey}: ${quota}.${request === null ? "" : ` ${request.plan} is asked for.`}`;
+    const quota =
+      own === undefined ? "which no longer exists" : `API requests: ${quotaText(own.daily_quota)}`;
+    return `${planKey}, ${quota}.${request === null ? "" : ` ${request.plan} is asked for.`}`;
   },
   data: load,
   view: (data, call) => ({

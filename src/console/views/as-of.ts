@@ -5,11 +5,13 @@ import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { instant, month } from "../format.ts";
 import { RESOLVING_REQUEST } from "../months.ts";
+import { repairLink } from "./ways-on.ts";
 
 type Source = { source: string; status: string | null; stale: boolean };
 
 /** C4: how new the data is and which months are complete, and a banner for each source that is stale. */
-export function asOf(answers: readonly ApiAnswer[], { workspace }: MemberAdmission): Html | null {
+export function asOf(answers: readonly ApiAnswer[], member: MemberAdmission): Html | null {
+  const { workspace } = member;
   const answer = answers[0];
   if (answer === undefined) return null;
   const counting = mainAnswer(answers);
@@ -19,7 +21,7 @@ export function asOf(answers: readonly ApiAnswer[], { workspace }: MemberAdmissi
         counting !== undefined && completeText(counting, workspace.primaryWindowDays)
       }
     </p>
-    ${staleBanners(answer)}`;
+    ${staleBanners(answer, member)}`;
 }
 
 /**
@@ -74,7 +76,7 @@ function completePath(answer: ApiAnswer): string | null {
   return paths.find((path) => typeof valueAt(answer, path) === "string") ?? null;
 }
 
-function staleBanners(answer: ApiAnswer): Html[] {
+function staleBanners(answer: ApiAnswer, member: MemberAdmission): Html[] {
   const sources = (valueAt(answer, "meta/freshness/sources") ?? []) as readonly Source[];
   return sources.flatMap(({ source, stale }, index) => {
     if (!stale) return [];
@@ -84,6 +86,7 @@ function staleBanners(answer: ApiAnswer): Html[] {
     return [
       html`<p class="banner warn" role="status">
         <strong>${SOURCE_NAMES[source] ?? source} is out of date.</strong> ${status} Last success: ${last}.
+        ${repairLink(source, String(valueAt(answer, `${path}/status`)), member)}
       </p>`,
     ];
   });

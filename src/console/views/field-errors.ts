@@ -3,7 +3,7 @@ import type { Html } from "../../lib/html.ts";
 import type { PageCall } from "../page.ts";
 
 /** The API's sentence about a field; null = it takes the value. */
-export function wrongOf({ problems = [] }: Partial<Pick<PageCall, "problems">>, name: string): string | null {
+export function wrongOf({ problems }: Pick<PageCall, "problems">, name: string): string | null {
   return problems.find((problem) => problem.name === name)?.sentence ?? null;
 }
 

@@ -4,7 +4,7 @@ import type { PageCall, Parameters } from "../page.ts";
 import { wrongOf } from "./field-errors.ts";
 
 /** What a form has to know of the page that it stands on. */
-export type FormPlace = Pick<PageCall, "refusedForm" | "href"> & Partial<Pick<PageCall, "problems">>;
+export type FormPlace = Pick<PageCall, "refusedForm" | "href" | "problems">;
 
 /** What every field has; `value` is what stands in it unless a refused form held another. */
 type Labelled = {
@@ -88,7 +88,7 @@ export function textField(call: FormPlace, action: string, field: Field): Html {
 /** Any other value would be left out of such a field. */
 const SHOWN_BY: Readonly<Record<string, RegExp>> = { number: /^\d+$/u, date: /^\d{4}-\d{2}-\d{2}$/u };
 
-export function selectField(call: PageCall, action: string, field: SelectField): Html {
+export function selectField(call: FormPlace, action: string, field: SelectField): Html {
   const { name, options } = field;
   const id = idOf(action, name);
   const value = filledIn(call, action, name, field.value);
@@ -104,7 +104,7 @@ export function selectField(call: PageCall, action: string, field: SelectField):
   );
 }
 
-export function areaField(call: PageCall, action: string, field: AreaField): Html {
+export function areaField(call: FormPlace, action: string, field: AreaField): Html {
   const { name, isRequired = true } = field;
   const id = idOf(action, name);
   const value = filledIn(call, action, name, field.value);

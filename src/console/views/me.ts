@@ -19,7 +19,7 @@ export type MePage = {
 };
 
 export function meBody(page: MePage): Html {
-  const place: FormPlace = { refusedForm: page.refusedForm, href: () => "/me" };
+  const place: FormPlace = { refusedForm: page.refusedForm, problems: [], href: () => "/me" };
   return html`<h1>Your account</h1>
     ${!page.isFresh && page.refusedForm === null && TO_CHANGE} ${nameForm(page, place)} ${passkeys(page, place)}
     ${sessions(page, place)}`;

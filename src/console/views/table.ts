@@ -1,8 +1,11 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 
-/** `isDrawing`: repeats figures of the row for the eye, and is left out where there is no room. */
-export type Column = { text: string; isNumber?: boolean; isDrawing?: boolean };
+/**
+ * `isDrawing`: repeats figures of the row for the eye, and is left out where there is no room. `isControl`: leads to what
+ * can be done with the row, and is left out on paper.
+ */
+export type Column = { text: string; isNumber?: boolean; isDrawing?: boolean; isControl?: boolean };
 
 /**
  * A table in a region that scrolls by itself and can be reached by keyboard; its first column stays in sight. Cells follow
@@ -50,7 +53,8 @@ function tableCell(cell: Html, index: number, column: Column | undefined): Html 
     : html`<td class="${column === undefined ? "" : lookOf(column)}">${cell}</td>`;
 }
 
-function lookOf({ isNumber = false, isDrawing = false }: Column): string {
+function lookOf({ isNumber = false, isDrawing = false, isControl = false }: Column): string {
   if (isNumber) return "number";
+  if (isControl) return "control";
   return isDrawing ? "drawing" : "text";
 }

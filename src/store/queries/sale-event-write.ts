@@ -1,5 +1,7 @@
-import { query, queryAny, queryColumn, requireValue } from "../query.ts";
+import { query, queryColumn, queryRow, requireValue } from "../query.ts";
 import type { SaleEventRow } from "./report-figures.ts";
+
+const COLUMNS = "slug, label, starts_on, ends_on, skus";
 
 /** Creates or replaces a sale event; true when it is new. */
 export const putSaleEvent = requireValue<boolean, [shopKey: number, event: SaleEventRow]>(
@@ -12,16 +14,28 @@ export const putSaleEvent = requireValue<boolean, [shopKey: number, event: SaleE
   (shopKey, event) => [shopKey, event.slug, event.label, event.starts_on, event.ends_on, event.skus],
 );
 
-/** Removes a sale event; false when there is none of that slug. */
-export const deleteSaleEvent = queryAny<[shopKey: number, slug: string]>(
+/** Removes a sale event and returns it; null when there is none of that slug. */
+export const deleteSaleEvent = queryRow<SaleEventRow, [shopKey: number, slug: string]>(
   "delete_sale_event",
-  "delete from sale_event where shop_key = $1 and slug = $2 returning 1 as gone",
+  `delete from sale_event where shop_key = $1 and slug = $2 returning ${COLUMNS}`,
+);
+
+/** One sale event by its primary key. */
+export const findSaleEvent = queryRow<SaleEventRow, [shopKey: number, slug: string]>(
+  "find_sale_event",
+  `select ${COLUMNS} from sale_event where shop_key = $1 and slug = $2`,
+);
+
+/** The SKUs of a product in new condition: index sku_by_product. */
+export const skusOfProduct = queryColumn<string, [shopKey: number, productGid: string]>(
+  "skus_of_product",
+  `select s.sku from sku s where s.shop_key = $1 and s.product_gid = $2 and not s.used order by s.sku`,
 );
 
 /** The workspace's sale events by first day. */
 export const listSaleEvents = query<SaleEventRow, [shopKey: number]>(
   "list_sale_events",
-  `select slug, label, starts_on, ends_on, skus from sale_event
+  `select ${COLUMNS} from sale_event
           where shop_key = $1 order by starts_on, slug`,
 );
 

@@ -117,9 +117,9 @@ const runColumns = (
                 r.stage, r.done, r.total, r.counts, ${notes} as notes, r.error`;
 
 /** A later run says all that is still so: any of a label source, which looks at all its labels, and a store's backfill. */
-const NOTES_STILL_TRUE = `case when exists (
+const notesStillTrue = (shopKey: string): string => `case when exists (
                   select from sync_run n join data_source s on s.shop_key = n.shop_key and s.source = n.source
-                   where n.shop_key = r.shop_key and n.source = r.source and n.status = 'succeeded'
+                   where n.shop_key = ${shopKey} and n.source = r.source and n.status = 'succeeded'
                      and n.started_at > r.started_at and (n.kind = 'backfill' or s.kind = 'label_cost')
                 ) then '{}' else r.notes end`;
 
@@ -132,11 +132,29 @@ export const listRuns = query<
   [filter: { shopKey: number | null; source: string | null; limit: number }]
 >(
   "list_runs",
-  `select ${runColumns(NOTES_STILL_TRUE)}
+  `select ${runColumns(notesStillTrue("r.shop_key"))}
            from sync_run r join workspace w on w.shop_key = r.shop_key
           where ($1::bigint is null or r.shop_key = $1) and ($2::text is null or r.source = $2)
           order by r.started_at desc, r.run_id desc limit $3`,
   (filter) => [filter.shopKey, filter.source, filter.limit],
+);
+
+/**
+ * A page of the history of one source, the newest runs first; `before` = the id of the run that the page follows on, null =
+ * the first page. Notes that a later run has rechecked are left out. sync_run_by_start.
+ */
+export const listSourceRuns = query<
+  RunRow,
+  [filter: { shopKey: number; source: string; before: string | null; limit: number }]
+>(
+  "list_source_runs",
+  `select ${runColumns(notesStillTrue("$1"))}
+           from sync_run r join workspace w on w.shop_key = r.shop_key
+          where r.shop_key = $1 and r.source = $2
+            and ($3::uuid is null or (r.started_at, r.run_id) < (select b.started_at, b.run_id from sync_run b
+                                                                  where b.shop_key = $1 and b.run_id = $3::uuid))
+          order by r.started_at desc, r.run_id desc limit $4`,
+  (filter) => [filter.shopKey, filter.source, filter.before, filter.limit],
 );
 
 /** The newest run of a kind that began at or after a moment of the database's clock. sync_run_by_start. */

@@ -36,3 +36,17 @@ export const listWatched = query<WatchlistRow, [shopKey: number]>(
   `select entity_kind, entity_key, added_at from watchlist_entry
           where shop_key = $1 order by entity_kind, entity_key`,
 );
+
+/** What the workspace watches, with the title of a product or of a SKU's product where the catalogue has one. */
+export type WatchedEntityRow = WatchlistRow & { title: string | null };
+
+/** A range of the primary key, and for each a look-up in that of sku or product. */
+export const listWatchedEntities = query<WatchedEntityRow, [shopKey: number]>(
+  "list_watched_entities",
+  `select w.entity_kind, w.entity_key, w.added_at,
+                case w.entity_kind
+                  when 'sku' then (select s.product_title from sku s where s.shop_key = $1 and s.sku = w.entity_key)
+                  when 'product' then (select p.title from product p where p.shop_key = $1 and p.product_gid = w.entity_key)
+                end as title
+           from watchlist_entry w where w.shop_key = $1 order by w.entity_kind, w.entity_key`,
+);

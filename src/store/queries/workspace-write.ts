@@ -13,13 +13,15 @@ export type NewWorkspace = {
   shopDomain: string;
   currencyCode: string;
   planKey: string;
+  /** Its overview lists what is left to set up. */
+  isSetupOpen: boolean;
 };
 
 /** A new workspace with the schema's default settings, installing and without data. */
 export const insertWorkspace = command<[shopKey: number, workspace: NewWorkspace]>(
   "insert_workspace",
-  `insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key)
-         values ($1, $2, $3, $4, $5, $6)`,
+  `insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key, is_setup_open)
+         values ($1, $2, $3, $4, $5, $6, $7)`,
   (shopKey, workspace) => [
     shopKey,
     workspace.organizationId,
@@ -27,6 +29,7 @@ export const insertWorkspace = command<[shopKey: number, workspace: NewWorkspace
     workspace.shopDomain,
     workspace.currencyCode,
     workspace.planKey,
+    workspace.isSetupOpen,
   ],
 );
 

@@ -21,7 +21,7 @@ export function entitlementTexts({ entitlements }: Pick<Plan, "entitlements">, c
 
 /** 1000 → "1,000 a day". */
 export function quotaText(dailyQuota: number | null): string {
-  if (dailyQuota === null) return "as many as are asked for";
+  if (dailyQuota === null) return "without a limit";
   return dailyQuota === 0 ? "none" : `${count(dailyQuota) as string} a day`;
 }
 
@@ -35,6 +35,6 @@ export function advantagesOf(plan: Plan | undefined, other: Plan | undefined): s
   if (Number.isNaN(more) || more <= 0) return texts;
   return [
     ...texts,
-    more === Infinity ? "API requests without a limit" : `${count(more) as string} API requests a day more`,
+    more === Infinity ? "API requests without a limit" : `${count(more) as string} API requests a day`,
   ];
 }

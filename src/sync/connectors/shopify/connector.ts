@@ -38,7 +38,13 @@ export const SHOPIFY_SOURCE: Source = {
   address: null,
   key: { secret: "accessToken", title: "token" },
   // The secret of the shop's own app outlives its token.
-  keptSecrets: ["clientSecret"],
+  otherSecrets: [
+    {
+      secret: "clientSecret",
+      title: "client secret",
+      description: "The custom app's API secret key, which signs its webhooks.",
+    },
+  ],
   options: SETTING_OPTIONS,
   checkSettings: readSettings,
   check: async (place) => {

@@ -1,4 +1,5 @@
 import { SourceFailed } from "../../connector.ts";
+import type { SettingOption } from "../../connector.ts";
 import type { MetafieldName } from "./api/documents.ts";
 import { isShopUrl } from "./api/hosts.ts";
 
@@ -21,23 +22,31 @@ export const SETTING_OPTIONS = [
     setting: "familyMetafield",
     flags: "--family-metafield <namespace.key>",
     description: "the products' metafield that names their family",
+    label: "Metafield of the family",
+    isList: false,
   },
   {
     setting: "familyTagPrefix",
     flags: "--family-tag-prefix <prefix>",
     description: "or the beginning of a tag that does (default: their type)",
+    label: "Beginning of the family's tag",
+    isList: false,
   },
   {
     setting: "conditionOption",
     flags: "--condition-option <name>",
     description: "the option that marks used variants (default: Condition)",
+    label: "Option of used variants",
+    isList: false,
   },
   {
     setting: "usedConditions",
     flags: "--used-condition <value...>",
     description: "its values that mean used",
+    label: "Its values that mean used",
+    isList: true,
   },
-] as const;
+] as const satisfies readonly SettingOption[];
 
 const USED_CONDITIONS = ["Used", "Pre-owned", "Refurbished", "Open box"];
 const METAFIELD = /^([\w$:-]+)\.([\w$:-]+)$/;

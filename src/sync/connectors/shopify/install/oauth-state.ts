@@ -12,6 +12,8 @@ export type Installation = {
   url: string;
   /** What the operator chose for the connection. */
   choices: Readonly<Record<string, unknown>>;
+  /** Begun by a member in the console, who goes on there. */
+  endsInConsole?: boolean;
   /** Of a state: the browser in which the approval has begun. */
   browser?: string;
   /** Of a state: the id of the link that it has begun with; absent = with the platform's own installation. */

@@ -1,0 +1,69 @@
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { durationText } from "../../lib/run-text.ts";
+import { count, instant } from "../format.ts";
+
+/** How far a job is: a run of a source, an import. */
+export type Progress = {
+  /** What it does now, in words, such as "Reading orders"; at its end, what came of it. */
+  stage: string;
+  /** What is done of that, and of how much; null = nothing is counted, or nobody knows. */
+  done: number | null;
+  total: number | null;
+  /** null = it waits for its turn. */
+  startedAt: Date | null;
+  /** null = it has not ended. */
+  endedAt: Date | null;
+  /** Where whoever watches is led at its end; null = to this page, shown again as a whole. */
+  nextHref: string | null;
+};
+
+/**
+ * A job's progress. `progress.js` asks for the same page again every 2 s and copies the parts marked `data-live`, so that
+ * focus and place stay; set `isRunning` of the view, too: without script the browser then loads the page every 5 s.
+ */
+export function progress(job: Progress, now: Date): Html {
+  const { stage, startedAt, endedAt, nextHref } = job;
+  const state = endedAt === null ? "running" : "ended";
+  return html`<section
+    class="progress"
+    aria-label="Progress"
+    data-progress="${state}"
+    ${nextHref !== null && html` data-next="${nextHref}"`}
+  >
+    <p class="stage" role="status" data-live="stage">${stage}</p>
+    <div data-live="bar">${endedAt === null && bar(job)}</div>
+    <dl class="facts">
+      ${fact("counts", "Done", html`${doneText(job)}`)}
+      ${fact("started", "Started", startedAt === null ? html`It waits for its turn` : html`${instant(startedAt.toISOString())}`)}
+      ${fact("elapsed", "Elapsed", html`${elapsedText(job, now)}`)}
+    </dl>
+  </section>`;
+}
+
+/** Without a known total the bar only says that something goes on. */
+function bar({ done, total }: Progress): Html {
+  if (done === null || total === null || total <= 0) {
+    return html`<progress aria-label="Progress"></progress>`;
+  }
+  return html`<progress aria-label="Progress" max="${total}" value="${Math.min(done, total)}"></progress>`;
+}
+
+function fact(live: string, name: string, value: Html): Html {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd data-live="${live}">${value}</dd>
+  </div>`;
+}
+
+function doneText({ done, total }: Progress): string {
+  if (done === null) return "Nothing is counted yet";
+  const read = count(done) as string;
+  return total === null ? read : `${read} of ${count(total) as string}`;
+}
+
+function elapsedText({ startedAt, endedAt }: Progress, now: Date): string {
+  if (startedAt === null) return "–";
+  const endMs = (endedAt ?? now).getTime();
+  return durationText(Math.max(0, Math.round((endMs - startedAt.getTime()) / 1000)));
+}

@@ -1,0 +1,48 @@
+import { hasRight } from "../../control/rights.ts";
+import type { IsWatched, WatchedType } from "../../control/watchlist.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { BodyOf, PageCall } from "../page.ts";
+import type { Column } from "./table.ts";
+
+/** What can be watched. */
+export type Watchable = { type: WatchedType; key: string };
+
+/** What something that can be watched is, in a word. */
+export const WATCHED_TEXTS: Readonly<Record<WatchedType, string>> = {
+  sku: "SKU",
+  product_gid: "Product",
+  family: "Family",
+  analytics_category: "Category",
+};
+
+type EntitySelector = BodyOf<"entities">["data"][number]["selector"];
+
+/** A selector of the API as what can be watched. */
+export function watchableOf(selector: EntitySelector): Watchable {
+  if ("sku" in selector) return { type: "sku", key: selector.sku };
+  if ("product_gid" in selector) return { type: "product_gid", key: selector.product_gid };
+  return { type: selector.product_group_type, key: selector.product_group_key };
+}
+
+/** Says that something is watched, or leads to where it can be; null = neither, for who may not watch it. */
+export function watchMark(call: PageCall, isWatched: IsWatched, { type, key }: Watchable): Html | null {
+  if (isWatched(type, key)) return html`<span class="tag">watched</span>`;
+  if (!hasRight(call.role, "watch.add")) return null;
+  return html`<a href="${call.href("/settings/watchlist", { type, key })}" aria-label="Watch ${key}">Watch</a>`;
+}
+
+/** The last column of a table of what can be watched, and its cells; none where it would say nothing. */
+export function watchColumn(
+  call: PageCall,
+  isWatched: IsWatched,
+  rows: readonly Watchable[],
+): { columns: Column[]; cellsOf: (index: number) => Html[]; none: Html[] } {
+  const marks = rows.map((row) => watchMark(call, isWatched, row));
+  if (marks.every((mark) => mark === null)) return { columns: [], cellsOf: () => [], none: [] };
+  return {
+    columns: [{ text: "Watchlist", isControl: true }],
+    cellsOf: (index) => [html`${marks[index]}`],
+    none: [html``],
+  };
+}

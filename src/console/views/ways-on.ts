@@ -1,0 +1,49 @@
+import type { MemberAdmission } from "../../admission/admit-member.ts";
+import { listSources } from "../../control/connect.ts";
+import { hasRight } from "../../control/rights.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { addressOf } from "../page-call.ts";
+import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../settings/source-paths.ts";
+
+/** What a member can do about a workspace that gives no figures yet; without the right to it, who can. */
+export function waysOn(member: MemberAdmission): Html {
+  const { readiness, role, workspace } = member;
+  const href = (path: string): string => addressOf(workspace.shopDomain, path);
+  if (!hasRight(role, "sources.read")) {
+    return html`<p>An admin or an owner of this workspace can see to it.</p>`;
+  }
+  const store = workspace.sources.find(({ kind, source }) => kind === "store" && isConnectable(source));
+  const source = store?.source ?? "shopify";
+  if (readiness === "backfilling") {
+    return html`<p><a href="${href(sourcePath(source, "/progress"))}">See how far it is</a></p>`;
+  }
+  if (readiness === "reconnecting") {
+    return html`<p><a href="${href(sourcePath(source, "/connect"))}">Connect it again</a></p>`;
+  }
+  const isUnderWay = store !== undefined && store.status !== "disconnected";
+  return html`<ul>
+    ${isUnderWay && html`<li><a href="${href(sourcePath(source, "/progress"))}">See how far it is</a></li>`}
+    <li><a href="${href(sourcePath("shopify", "/connect"))}">Connect Shopify</a></li>
+    <li><a href="${href(IMPORTS_PATH)}">Upload CSV files</a></li>
+    <li><a href="${href(SOURCES_PATH)}">All sources</a></li>
+  </ul>`;
+}
+
+/** The link that repairs a source which is out of date, for those who may. */
+export function repairLink(
+  source: string,
+  status: string,
+  { role, workspace }: MemberAdmission,
+): Html | null {
+  if (!hasRight(role, "sources.read")) return null;
+  const href = (path: string): string => addressOf(workspace.shopDomain, path);
+  if (!isConnectable(source)) return html`<a href="${href(IMPORTS_PATH)}">Upload newer files</a>`;
+  return status === "disconnected"
+    ? html`<a href="${href(sourcePath(source, "/connect"))}">Connect it again</a>`
+    : html`<a href="${href(sourcePath(source))}">See why</a>`;
+}
+
+function isConnectable(name: string): boolean {
+  return listSources().some(({ source }) => source === name);
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { startChromium } from "./docs-chromium.ts";
+import { freePort, onboard } from "./support/onboarding.ts";
+import type { Newcomer } from "./support/onboarding.ts";
+
+/** From an empty data folder to the first chart of one's own data, by clicks alone. */
+
+let browser: Browser;
+let simulator: ShopifySimulator;
+let missing: string | undefined;
+
+before(async () => {
+  const found = await startChromium();
+  if ("reason" in found) {
+    missing = found.reason;
+    return;
+  }
+  browser = found;
+  simulator = await startShopifySimulator({ orders: 600, products: 20 });
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (simulator as ShopifySimulator | undefined)?.stop();
+});
+
+/** The link's page, then a workspace of one's own; `way` is the button that says how its data comes. */
+async function makeWorkspace({ page, click }: Newcomer, way: string): Promise<void> {
+  await click(page.getByRole("button", { name: "Sign in" }));
+  await page.getByRole("heading", { name: "Welcome" }).waitFor();
+  await page.getByLabel("The shop’s domain").fill("lamps.example");
+  await page.getByLabel("Its currency").fill("EUR");
+  await click(page.getByRole("button", { name: way }));
+}
+
+/** The run's progress is followed without a click, until the overview has its first chart. */
+async function watchUntilChart({ page }: Newcomer): Promise<void> {
+  await page.getByRole("heading", { name: "Reading Shopify" }).waitFor();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.locator("figure.chart").first().waitFor();
+  const rate = await page.locator(`data[data-from="report/summary/return_rate"]`).getAttribute("value");
+  assert.ok(Number(rate) > 0, `the return rate is ${rate}`);
+}
+
+test("with the token of a Shopify shop", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const { clicks } = await onboard(
+    context,
+    browser,
+    { name: "Shopify by token", environment: {} },
+    async (newcomer) => {
+      const { page, click, logged } = newcomer;
+      await makeWorkspace(newcomer, "Connect Shopify");
+      await page.getByLabel("The shop’s name at Shopify").fill(simulator.options.domain);
+      await page.getByLabel("Another address").fill(simulator.url);
+      await page.getByLabel("Token").fill(simulator.token);
+      await click(page.getByRole("button", { name: "Connect Shopify" }));
+      await page.getByText(`Shopify is connected to ${simulator.options.domain}`).waitFor();
+      await watchUntilChart(newcomer);
+      await page.getByRole("heading", { name: "4 of 5 steps of the setup are left" }).waitFor();
+      assert.ok(!logged().includes(simulator.token));
+    },
+  );
+  assert.equal(clicks, 3);
+});
+
+test("by the approval of a Shopify shop", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const port = await freePort();
+  const { clientId, clientSecret, domain } = simulator.options;
+  const environment = {
+    PORT: String(port),
+    PUBLIC_URL: `http://localhost:${port}`,
+    SHOPIFY_CLIENT_ID: clientId,
+    SHOPIFY_CLIENT_SECRET: clientSecret,
+  };
+  const { clicks } = await onboard(
+    context,
+    browser,
+    { name: "Shopify by approval", environment },
+    async (newcomer) => {
+      const { page, click } = newcomer;
+      await makeWorkspace(newcomer, "Connect Shopify");
+      await page.getByLabel("The shop’s name at Shopify").first().fill(domain);
+      await page.getByLabel("Another address").first().fill(simulator.url);
+      await click(page.getByRole("button", { name: "Make the link" }));
+      await click(page.getByRole("link", { name: "Approve at Shopify" }));
+      await click(page.getByRole("link", { name: "Watch them arrive" }));
+      await watchUntilChart(newcomer);
+    },
+  );
+  assert.equal(clicks, 5);
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { actAs, auditOf } from "./support/acting-member.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant, TenantOptions } from "./support/tenants.ts";
+
+/** Sale events are entered, changed and removed by forms, and reports follow at once. */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const PATH = "/settings/sale-events";
+const MONTHS = { start_month: "2025-06", end_month: "2026-05" };
+const SPRING = {
+  label: "Spring <b>sale</b>",
+  starts_on: "2026-04-01",
+  ends_on: "2026-04-10",
+  skus: "SHIRT-M\r\n\r\n  JACKET-M \nSHIRT-M",
+};
+const STORED = {
+  slug: "spring-b-sale-b",
+  label: SPRING.label,
+  starts_on: SPRING.starts_on,
+  ends_on: SPRING.ends_on,
+  skus: ["SHIRT-M", "JACKET-M"],
+};
+
+async function smallStore(options: TenantOptions = {}): Promise<Tenant> {
+  const tenant = await createTenant(service.database, options);
+  await seedSmallStore(service.database, tenant.shopKey);
+  return tenant;
+}
+
+const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
+
+test("an event is added, changed and removed; the audit has how it was before", async () => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  const added = await owner.post(PATH, { ...SPRING, slug: "" });
+  assert.deepEqual([added.status, added.location], [303, PATH], added.text);
+  assert.match(added.done ?? "", /is saved, and counts from the next page and the next API request on\./u);
+  const page = (await owner.get(PATH)).text;
+  assert.match(page, /Spring &lt;b&gt;sale&lt;\/b&gt;/u);
+  assert.match(wordsOf(page), /1 Apr 2026 to 10 Apr 2026 · 2 SKUs/u);
+  const form = (await owner.get(`${PATH}?slug=${STORED.slug}`)).text;
+  assert.match(form, /value="2026-04-01"/u);
+  assert.match(form, /SHIRT-M\nJACKET-M<\/textarea>/u);
+  const changed = { ...SPRING, slug: STORED.slug, ends_on: "2026-04-12", skus: "" };
+  assert.equal((await owner.post(`${PATH}/change`, changed)).status, 303);
+  assert.match(wordsOf((await owner.get(PATH)).text), /1 Apr 2026 to 12 Apr 2026 · the whole store/u);
+  const removed = await owner.post(`${PATH}/remove`, { slug: STORED.slug });
+  assert.match(removed.done ?? "", /is removed/u);
+  assert.match(
+    (await owner.post(`${PATH}/remove`, { slug: STORED.slug })).done ?? "",
+    /was removed already/u,
+  );
+  const after = { ...STORED, ends_on: "2026-04-12", skus: null };
+  assert.deepEqual(await auditOf(service, tenant), [
+    { action: "sale_event.add", detail: STORED, before: null },
+    { action: "sale_event.add", detail: after, before: STORED },
+    { action: "sale_event.remove", detail: { slug: STORED.slug }, before: after },
+  ]);
+});
+
+test("days in two events are said, in the list and when they are saved", async () => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  await service.database.query("delete from sale_event where shop_key = $1", [tenant.shopKey]);
+  await owner.post(PATH, { ...SPRING, label: "First" });
+  const second = { ...SPRING, label: "Second", starts_on: "2026-04-10", ends_on: "2026-04-20" };
+  const { done } = await owner.post(PATH, second);
+  assert.match(done ?? "", /It overlaps First: 10 Apr 2026 is in both\./u);
+  await owner.post(PATH, { ...SPRING, label: "Apart", starts_on: "2026-05-01", ends_on: "2026-05-02" });
+  const words = wordsOf((await owner.get(PATH)).text);
+  assert.match(
+    words,
+    /First 1 Apr 2026 to 10 Apr 2026 · 2 SKUs It overlaps Second: 10 Apr 2026 is in both\./u,
+  );
+  assert.match(words, /Apart 1 May 2026 to 2 May 2026 · 2 SKUs Change/u);
+  assert.match((await owner.get("/settings")).text, /3 sale events are compared/u);
+});
+
+test("what is refused stands beside the form, which keeps everything that was filled in", async () => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  await owner.post(PATH, SPRING);
+  for (const [change, status, sentence] of [
+    [{ label: " " }, 400, "The label must be text of 1 to 200 characters"],
+    [{ starts_on: "1 April" }, 400, "The first day must be a day written YYYY-MM-DD"],
+    [{ ends_on: "2026-03-31" }, 400, "The last day must not be before the first day."],
+    [{ slug: "two words" }, 400, "The slug must be 1 to 100 letters"],
+    [{ slug: STORED.slug }, 409, `There is already a sale event ${STORED.slug}`],
+    [{ skus: "SHIRT-M\nGONE\n<i>" }, 409, "has no sku &quot;GONE&quot;, &quot;&lt;i&gt;&quot;."],
+  ] as const) {
+    const sent = { ...SPRING, slug: "other", skus: "SHIRT-M", ...change };
+    const refused = await owner.post(PATH, sent);
+    assert.equal(refused.status, status, sentence);
+    assert.ok(refused.text.includes(sentence), sentence);
+    assert.match(refused.text, /role="alert"/u);
+    for (const [name, value] of Object.entries(sent)) {
+      if (name === "skus") assert.match(refused.text, /SHIRT-M(?:\nGONE\n&lt;i&gt;)?<\/textarea>/u);
+      else
+        assert.ok(
+          refused.text.includes(`value="${value.replaceAll("<", "&lt;").replaceAll(">", "&gt;")}"`),
+          `${sentence} ${name}`,
+        );
+    }
+  }
+  const gone = await owner.post(`${PATH}/change`, { ...SPRING, slug: "gone" });
+  assert.equal(gone.status, 409);
+  assert.match(gone.text, /There is no sale event gone any more\./u);
+  const wrong = await owner.post(`${PATH}/change`, { ...SPRING, slug: STORED.slug, ends_on: "2026-03-01" });
+  assert.match(wrong.text, /Change Spring/u);
+  assert.match(wrong.text, /value="2026-03-01"/u);
+  assert.equal((await auditOf(service, tenant)).length, 1);
+});
+
+test("a change is in reports of the very next request and page of another server process", async (context) => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  const other = await startServerProcess(context, service.databaseUrl);
+  const slugs = async (): Promise<string[]> => {
+    const params = { ...MONTHS, reportSection: "refunds" };
+    const answer = await other.call("/api/v1/report", { token: tenant.token, params });
+    return (answer.json().data["sale_events"] as { slug: string }[]).map(({ slug }) => slug);
+  };
+  const before = await slugs();
+  await owner.post(PATH, SPRING);
+  assert.deepEqual((await slugs()).toSorted(), [...before, STORED.slug].toSorted());
+  const page = await owner.get("/sale-events", other.address);
+  assert.match(page.text, /Spring &lt;b&gt;sale/u);
+  assert.match(page.text, /\/settings\/sale-events">Add or change sale events<\/a>/u);
+  await owner.post(`${PATH}/remove`, { slug: STORED.slug });
+  assert.deepEqual(await slugs(), before);
+});
+
+test("a report of a SKU or product leads to the form with its SKUs", async () => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  await owner.post(PATH, { ...SPRING, skus: "JACKET-M" });
+  const query = new URLSearchParams(MONTHS).toString();
+  const shirt = "product_gid=gid%3A%2F%2Fshopify%2FProduct%2F2";
+  for (const [selector, skus] of [
+    ["sku=SHIRT-M", "SHIRT-M"],
+    [shirt, "SHIRT-M\nSHIRT-S"],
+  ] as const) {
+    const report = (await owner.get(`/report?${selector}&${query}`)).text;
+    assert.ok(report.includes(`${PATH}?${selector}">Add to a sale event</a>`), selector);
+    const form = (await owner.get(`${PATH}?${selector}`)).text;
+    assert.ok(form.includes(`\n${skus}</textarea>`), form);
+    assert.match(form, new RegExp(`slug=${STORED.slug}&amp;[^"]*">Add to Spring`, "u"));
+    const changing = (await owner.get(`${PATH}?slug=${STORED.slug}&${selector}`)).text;
+    assert.ok(changing.includes(`\nJACKET-M\n${skus}</textarea>`), changing);
+  }
+  assert.match((await owner.get(`${PATH}?slug=none`)).text, /There is no sale event none\./u);
+});
+
+test("a viewer sees the days without a form, and settings are readable in every state", async () => {
+  for (const options of [{}, { readiness: "backfilling" }, { billingStatus: "inactive" }]) {
+    const tenant = await smallStore(options);
+    const viewer = await actAs(service, tenant, "viewer");
+    const { status, text } = await viewer.get(PATH);
+    assert.equal(status, 200);
+    assert.doesNotMatch(text, /action="[^"]*settings|>Change</u);
+    for (const path of [PATH, `${PATH}/change`, `${PATH}/remove`]) {
+      assert.equal((await viewer.post(path, { ...SPRING, slug: "summer" })).status, 403);
+    }
+  }
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { actAs, auditOf } from "./support/acting-member.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant, TenantOptions } from "./support/tenants.ts";
+
+/** The watchlist: found by search, and led to by rows and reports. */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const PATH = "/settings/watchlist";
+const SHIRT = "gid://shopify/Product/2";
+const MONTHS = "start_month=2025-06&end_month=2026-05";
+
+async function smallStore(options: TenantOptions = {}): Promise<Tenant> {
+  const tenant = await createTenant(service.database, options);
+  await seedSmallStore(service.database, tenant.shopKey);
+  return tenant;
+}
+
+const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
+
+test("what is watched has its title, its kind in words, and a link to its report", async () => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  for (const [type, key] of [
+    ["product_gid", SHIRT],
+    ["family", "Tops"],
+    ["analytics_category", "Hats"],
+  ] as const) {
+    assert.match(
+      (await owner.post(PATH, { type, key })).done ?? "",
+      /is watched from the next evaluation on\./u,
+    );
+  }
+  const { text } = await owner.get(PATH);
+  const words = wordsOf(text);
+  assert.match(words, /Crème Jacket SKU JACKET-M · since/u);
+  assert.match(words, /Plain Shirt Product gid:\/\/shopify\/Product\/2 · since/u);
+  assert.match(words, /Tops Family · since/u);
+  assert.match(words, /Hats Category · since/u);
+  assert.match(text, /\/report\?product_group_type=family&amp;product_group_key=Tops"/u);
+  assert.match((await owner.get("/settings")).text, /4 entries/u);
+});
+
+test("a search shows what can be watched, each with a button, and says what is watched", async () => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  const { status, text } = await owner.get(`${PATH}?q=jacket`);
+  assert.equal(status, 200);
+  assert.match(text, /<button\s+class="quiet">Watch Crème Jacket<\/button>/u);
+  assert.doesNotMatch(text, />Watch JACKET-M</u);
+  assert.match(text, /<span class="tag">watched<\/span>/u);
+  assert.match((await owner.get(`${PATH}?q=zebra`)).text, /Nothing matches “zebra”/u);
+  const tooLong = await owner.get(`${PATH}?q=${"x".repeat(201)}`);
+  assert.equal(tooLong.status, 400);
+  assert.match(tooLong.text, /q must be text of at most 200 characters/u);
+});
+
+test("rows and reports lead to the watchlist for who may add, and say what is watched", async () => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  const viewer = await actAs(service, tenant, "viewer");
+  for (const path of [
+    `/leaderboards/return-rate`,
+    `/leaderboards/return-cost?${MONTHS}`,
+    `/products?type=sku`,
+    `/report?sku=JACKET-M&${MONTHS}`,
+  ]) {
+    const { text } = await owner.get(path);
+    assert.match(text, /<span class="tag">watched<\/span>/u, path);
+    const seen = (await viewer.get(path)).text;
+    assert.match(seen, /<span class="tag">watched<\/span>/u, path);
+    assert.doesNotMatch(seen, /settings\/watchlist|Add to a sale event/u, path);
+    assert.doesNotMatch(text, /<(?:td|th)[^>]*>\s*<(?:form|button)/u, "no row is a button");
+  }
+  for (const [path, link] of [
+    ["/leaderboards/return-rate", "type=sku&amp;key=SHIRT-M"],
+    [`/leaderboards/return-cost?${MONTHS}`, "type=sku&amp;key=SHIRT-M"],
+    ["/products?type=product", "type=product_gid&amp;key=gid%3A%2F%2Fshopify%2FProduct%2F2"],
+    ["/products?type=product_group", "type=family&amp;key=Tops"],
+    [`/report?sku=SHIRT-M&${MONTHS}`, "type=sku&amp;key=SHIRT-M"],
+    [`/report?product_gid=${SHIRT}&${MONTHS}`, "type=product_gid&amp;key=gid%3A%2F%2Fshopify%2FProduct%2F2"],
+    [
+      `/report?product_group_type=analytics_category&product_group_key=Hats&${MONTHS}`,
+      "type=analytics_category&amp;key=Hats",
+    ],
+  ] as const) {
+    const { text } = await owner.get(path);
+    assert.ok(text.includes(`/settings/watchlist?${link}"`), `${path} leads to ${link}`);
+    const asked = await owner.get(`${PATH}?${link.replaceAll("&amp;", "&")}`);
+    assert.match(wordsOf(asked.text), /is not watched yet\. Watch /u, link);
+  }
+  assert.doesNotMatch((await owner.get(`/report?${MONTHS}`)).text, /settings\/watchlist\?/u);
+  assert.match((await owner.get(`${PATH}?type=sku&key=JACKET-M`)).text, /SKU JACKET-M is watched already/u);
+});
+
+test("what is watched is said on the very next page of another server process", async (context) => {
+  const tenant = await smallStore();
+  const owner = await actAs(service, tenant);
+  const other = await startServerProcess(context, service.databaseUrl);
+  const report = `/report?sku=SHIRT-M&${MONTHS}`;
+  assert.match((await owner.get(report, other.address)).text, />Watch<\/a>/u);
+  await owner.post(PATH, { type: "sku", key: "SHIRT-M" });
+  assert.match((await owner.get(report, other.address)).text, /<span class="tag">watched<\/span>/u);
+  assert.match((await owner.post(PATH, { type: "sku", key: "SHIRT-M" })).done ?? "", /watched already/u);
+  await owner.post(`${PATH}/remove`, { type: "sku", key: "SHIRT-M" });
+  assert.match((await owner.get(report, other.address)).text, />Watch<\/a>/u);
+  const detail = { type: "sku", key: "SHIRT-M" };
+  assert.deepEqual(await auditOf(service, tenant), [
+    { action: "watch.add", detail, before: null },
+    { action: "watch.remove", detail, before: null },
+  ]);
+});
+
+test("while figures are withheld the list is shown, without a search; a viewer sees no button", async () => {
+  for (const options of [{ readiness: "reconnecting" }, { billingStatus: "inactive" }]) {
+    const tenant = await smallStore(options);
+    const owner = await actAs(service, tenant);
+    const { status, text } = await owner.get(`${PATH}?q=jacket`);
+    assert.equal(status, 200);
+    assert.match(text, /JACKET-M/u);
+    assert.match(text, /The catalogue cannot be searched while figures are withheld/u);
+    assert.equal((await owner.post(PATH, { type: "sku", key: "SHIRT-M" })).status, 303);
+    const viewer = await actAs(service, tenant, "viewer");
+    const seen = await viewer.get(`${PATH}?type=sku&key=SHIRT-S&q=jacket`);
+    assert.equal(seen.status, 200);
+    assert.doesNotMatch(seen.text, /action="[^"]*settings/u);
+    assert.equal((await viewer.post(PATH, { type: "sku", key: "SHIRT-S" })).status, 403);
+  }
+});

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { DEMO_DOMAIN } from "../src/control/demo-domain.ts";
+import { OPERATOR } from "../src/control/actor.ts";
+import { createWorkspace } from "../src/control/workspace.ts";
+import { recordStatements } from "./support/asked-statements.ts";
+import type { AskedStatements } from "./support/asked-statements.ts";
+import { openPage } from "./support/console-page.ts";
+import { makeUserLink, postForm, signInAs } from "./support/console-person.ts";
+import { unescaped } from "./support/page-figures.ts";
+import { setRole } from "./support/people.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { changeWorkspace, createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
+import type { Tenant, TenantOptions } from "./support/tenants.ts";
+import { connectShop, rowsOf } from "./support/webhooks.ts";
+
+/** What a person is led to who has no figures yet: the ways on, and the list of what is left to set up. */
+
+let statements: AskedStatements;
+let service: TestService;
+/** Of the first person, who operates the installation. */
+let operator: string;
+
+before(async () => {
+  statements = recordStatements();
+  service = await startTestService();
+  operator = await signInAs(service);
+});
+after(async () => {
+  statements.stop();
+  await service.stop();
+});
+
+async function get(path: string, cookie: string) {
+  const response = await fetch(service.address + path, { redirect: "manual", headers: { cookie } });
+  const text = await response.text();
+  return { status: response.status, location: response.headers.get("location"), text };
+}
+
+const wordsOf = (text: string): string =>
+  unescaped(text.replaceAll(/<[^>]+>/gu, " ")).replaceAll(/\s+/gu, " ");
+
+test("an operator without a workspace is led to the ways on, and makes one there", async () => {
+  const home = await get("/", operator);
+  assert.deepEqual([home.status, home.location], [303, "/welcome"]);
+  const { text } = await get("/welcome", operator);
+  assert.match(wordsOf(text), /Connect Shopify Upload CSV files/u);
+  assert.doesNotMatch(text, /demo/u);
+
+  for (const [fields, status, sentence] of [
+    [{ domain: "a <b>", currency: "EUR" }, 400, /The domain must be a host name/u],
+    [{ domain: "one.example", currency: "<b>" }, 400, /The currency must be a code of ISO 4217/u],
+  ] as const) {
+    const refused = await postForm(service, "/welcome", fields, { cookie: operator });
+    assert.equal(refused.status, status);
+    const page = await refused.text();
+    assert.match(wordsOf(page), sentence);
+    assert.ok(!page.includes("<b>"));
+    assert.ok(page.includes(`value="${fields.domain.replace("<b>", "&lt;b&gt;")}"`));
+  }
+  const sent = { domain: "One.example", currency: "eur", way: "shopify" };
+  const made = await postForm(service, "/welcome", sent, { cookie: operator });
+  assert.equal(made.status, 303);
+  assert.equal(made.headers.get("location"), "/w/one.example/settings/sources/shopify/connect");
+  const connect = await get("/w/one.example/settings/sources/shopify/connect", operator);
+  assert.equal(connect.status, 200);
+  const taken = await postForm(service, "/welcome", sent, { cookie: operator });
+  assert.equal(taken.status, 409);
+  const { rows } = await service.database.query(
+    `select a.action, a.actor = 'user:' || u.user_id as is_theirs, a.origin, m.role
+       from audit_event a, console_user u join workspace_member m using (user_id) join shop_directory d using (shop_key)
+      where u.is_operator and d.shop_domain = 'one.example' and a.shop_key = d.shop_key order by a.action`,
+  );
+  const by = { is_theirs: true, origin: "127.0.0.1", role: "owner" };
+  assert.deepEqual(rows, [
+    { action: "member.set", ...by },
+    { action: "workspace.create", ...by },
+  ]);
+});
+
+test("others make no workspace, and are told who does", async () => {
+  const cookie = await signInAs(service, { name: "Nobody" });
+  assert.equal((await get("/", cookie)).location, "/w");
+  assert.doesNotMatch((await get("/w", cookie)).text, /New workspace/u);
+  assert.match((await get("/w", operator)).text, /href="\/welcome"/u);
+  const { text } = await get("/welcome", cookie);
+  assert.match(wordsOf(text), /Whoever runs this installation makes one/u);
+  assert.doesNotMatch(text, /action="\/welcome"/u);
+  const sent = { domain: "two.example", currency: "EUR" };
+  const refused = await postForm(service, "/welcome", sent, { cookie });
+  assert.equal(refused.status, 403);
+  const { rows } = await service.database.query(
+    "select from shop_directory where shop_domain = 'two.example'",
+  );
+  assert.equal(rows.length, 0);
+});
+
+test("nobody's request is led to the sign-in, and another site's form is refused", async () => {
+  assert.equal((await get("/welcome", "")).location, "/sign-in");
+  const sent = { domain: "three.example", currency: "EUR" };
+  assert.equal((await postForm(service, "/welcome", sent, {})).status, 303);
+  const foreign = { cookie: operator, origin: "https://other.example" };
+  assert.equal((await postForm(service, "/welcome", sent, foreign)).status, 403);
+});
+
+test("whoever may see the demo finds it there", async () => {
+  await createWorkspace(service.installation.database, OPERATOR, {
+    domain: DEMO_DOMAIN,
+    currency: "GBP",
+    hasSetupList: false,
+  });
+  const cookie = await signInAs(service, { name: "Visitor", shopDomain: DEMO_DOMAIN });
+  assert.match((await get("/welcome", cookie)).text, /href="\/w\/demo-store\.example">Open the demo/u);
+});
+
+/** A workspace, and what a person of each role is answered. */
+async function workspace(options: TenantOptions = {}) {
+  const tenant = await createTenant(service.database, options);
+  const { shopDomain } = tenant;
+  const cookies: Record<string, string> = {};
+  for (const role of ["viewer", "admin"] as const) {
+    const name = `${role} of ${shopDomain}`;
+    const { user_id: userId } = await makeUserLink(service, { name, shopDomain });
+    await setRole(service.database, tenant, { userId }, role);
+    cookies[role] = await signInAs(service, { name });
+  }
+  const page = (role: "viewer" | "admin", path = "") =>
+    openPage(service, path, { tenant, cookie: cookies[role] ?? "" });
+  return { tenant, page, cookieOf: (role: string) => cookies[role] ?? "" };
+}
+
+test("a workspace that is not ready leads to what makes it so, those who may", async () => {
+  const at = (tenant: Tenant, path: string): string => `href="/w/${tenant.shopDomain}${path}"`;
+  for (const [readiness, ...paths] of [
+    ["installing", "/settings/sources/shopify/connect", "/settings/imports", "/settings/sources"],
+    ["backfilling", "/settings/sources/shopify/progress"],
+    ["reconnecting", "/settings/sources/shopify/connect"],
+  ]) {
+    const { tenant, page } = await workspace({ readiness: readiness ?? "" });
+    if (readiness !== "installing")
+      await connectShop(service, tenant.shopKey, `s-${tenant.shopKey}.myshopify.com`);
+    const { status, text } = await page("admin");
+    assert.equal(status, 409);
+    const article = text.slice(text.indexOf("<article"));
+    for (const path of paths) assert.ok(article.includes(at(tenant, path)), `${readiness}: ${path}`);
+    const viewer = (await page("viewer")).text;
+    assert.match(viewer, /An admin or an owner of this workspace can see to it/u);
+    assert.ok(!viewer.slice(viewer.indexOf("<article")).includes("/settings/"));
+  }
+});
+
+test("the banner of a source that is out of date leads to what repairs it, those who may", async () => {
+  for (const [change, path] of [
+    ["status = 'failed'", "/settings/sources/shopify"],
+    ["status = 'disconnected'", "/settings/sources/shopify/connect"],
+  ] as const) {
+    const { tenant, page } = await workspace();
+    await seedSmallStore(service.database, tenant.shopKey);
+    await connectShop(service, tenant.shopKey, `s-${tenant.shopKey}.myshopify.com`);
+    await service.database.query(
+      `update data_source set ${change} where shop_key = $1 and source = 'shopify'`,
+      [tenant.shopKey],
+    );
+    const link = `href="/w/${tenant.shopDomain}${path}"`;
+    const bannerOf = (text: string): string => /<p class="banner warn".*?<\/p>/su.exec(text)?.[0] ?? "";
+    const banners = (text: string): string =>
+      text
+        .split('<p class="banner warn"')
+        .slice(1)
+        .map((each) => bannerOf(`<p class="banner warn"${each}`))
+        .join("");
+    assert.ok(banners((await page("admin")).text).includes(link), path);
+    assert.ok(!banners((await page("viewer")).text).includes("/settings/"));
+  }
+});
+
+const OWN_STATEMENTS = ["find_member", "load_workspace"];
+
+test("the overview lists what is left to set up until it is done, for one statement more", async () => {
+  const { tenant, page } = await workspace();
+  const { shopKey } = tenant;
+  await seedSmallStore(service.database, shopKey);
+  await changeWorkspace(service.database, tenant, { is_setup_open: "true" });
+  await service.database.query("delete from data_source where kind = 'label_cost' and shop_key = $1", [
+    shopKey,
+  ]);
+  await service.database.query("delete from api_token where shop_key = $1", [shopKey]);
+  await page("admin");
+  statements.forget();
+  const { text } = await page("admin");
+  assert.deepEqual(statements.names(), [...OWN_STATEMENTS, "read_setup"]);
+  assert.match(wordsOf(text), /3 of 5 steps of the setup are left/u);
+  for (const path of ["sources", "windows", "tokens"]) {
+    assert.ok(text.includes(`<a href="/w/${tenant.shopDomain}/settings/${path}">`), path);
+  }
+  statements.forget();
+  assert.doesNotMatch((await page("viewer")).text, /steps of the setup/u);
+  assert.ok(!statements.names().includes("read_setup"));
+
+  await insertRows(service.database, "data_source", [
+    { shop_key: shopKey, source: "csv_labels", kind: "label_cost", last_synced_at: "2026-07-01T06:00:00Z" },
+  ]);
+  await insertRows(service.database, "audit_event", [
+    { shop_key: shopKey, actor: "x", action: "windows.set", detail: {} },
+  ]);
+  assert.match(wordsOf((await page("admin")).text), /1 of 5 steps of the setup are left/u);
+  await createTokenOf(service.database, shopKey);
+  assert.doesNotMatch((await page("admin")).text, /steps of the setup/u);
+  statements.forget();
+  await page("admin");
+  assert.deepEqual(statements.names(), OWN_STATEMENTS);
+});
+
+test("an admin hides the list, for everybody", async () => {
+  const { tenant, page, cookieOf } = await workspace();
+  await changeWorkspace(service.database, tenant, { is_setup_open: "true" });
+  assert.match((await page("admin")).text, /steps of the setup are left/u);
+  const path = `/w/${tenant.shopDomain}/setup/close`;
+  assert.equal((await postForm(service, path, {}, { cookie: cookieOf("viewer") })).status, 403);
+  assert.equal((await postForm(service, path, {}, { cookie: cookieOf("admin") })).status, 303);
+  assert.doesNotMatch((await page("admin")).text, /steps of the setup/u);
+  const events = await rowsOf<{ action: string }>(service, "audit_event", tenant.shopKey, "action, actor");
+  assert.ok(events.some(({ action }) => action === "setup.close"));
+});
