@@ -15,7 +15,6 @@ import { createMetrics, createOperatorRoutes, listenForOperators } from "./opera
 import type { Metrics } from "./operations.ts";
 import { createConnectors } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
-import type { DatabasePool } from "./store/database.ts";
 import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations } from "./request-path.ts";
 import { startWorker } from "./worker/worker.ts";

@@ -61,11 +61,11 @@ test("an event is added, changed and removed; the audit has how it was before", 
     (await owner.post(`${PATH}/remove`, { slug: STORED.slug })).done ?? "",
     /was removed already/u,
   );
-  const after = { ...STORED, ends_on: "2026-04-12", skus: null };
+  const later = { ...STORED, ends_on: "2026-04-12", skus: null };
   assert.deepEqual(await auditOf(service, tenant), [
     { action: "sale_event.add", detail: STORED, before: null },
-    { action: "sale_event.add", detail: after, before: STORED },
-    { action: "sale_event.remove", detail: { slug: STORED.slug }, before: after },
+    { action: "sale_event.add", detail: later, before: STORED },
+    { action: "sale_event.remove", detail: { slug: STORED.slug }, before: later },
   ]);
 });
 
@@ -131,14 +131,14 @@ test("a change is in reports of the very next request and page of another server
     const answer = await other.call("/api/v1/report", { token: tenant.token, params });
     return (answer.json().data["sale_events"] as { slug: string }[]).map(({ slug }) => slug);
   };
-  const before = await slugs();
+  const earlier = await slugs();
   await owner.post(PATH, SPRING);
-  assert.deepEqual((await slugs()).toSorted(), [...before, STORED.slug].toSorted());
+  assert.deepEqual((await slugs()).toSorted(), [...earlier, STORED.slug].toSorted());
   const page = await owner.get("/sale-events", other.address);
   assert.match(page.text, /Spring &lt;b&gt;sale/u);
   assert.match(page.text, /\/settings\/sale-events">Add or change sale events<\/a>/u);
   await owner.post(`${PATH}/remove`, { slug: STORED.slug });
-  assert.deepEqual(await slugs(), before);
+  assert.deepEqual(await slugs(), earlier);
 });
 
 test("a report of a SKU or product leads to the form with its SKUs", async () => {

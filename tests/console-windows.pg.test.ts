@@ -117,7 +117,7 @@ test("what is saved counts on the very next request and page of another server p
   const tenant = await smallStore();
   const member = await actAs(demo.service, tenant);
   const other = await startServerProcess(context, demo.service.databaseUrl);
-  const before = await answered(tenant, { call: other.call });
+  const earlier = await answered(tenant, { call: other.call });
   assert.match((await member.get(PATH, other.address)).text, />30 days</u);
   const wanted = { primary_window_days: 90, min_sold_units: 1 };
   const { done } = await member.post(PATH, fieldsOf(wanted));
@@ -126,7 +126,7 @@ test("what is saved counts on the very next request and page of another server p
     /^Saved\. From the next page and the next API request on, a return counts within 90 days/u,
   );
   const since = await answered(tenant, { call: other.call });
-  assert.notDeepEqual(since, before);
+  assert.notDeepEqual(since, earlier);
   assert.deepEqual(since, await answered(tenant));
   assert.match((await member.get(PATH, other.address)).text, />90 days</u);
   assert.deepEqual(await auditOf(demo.service, tenant), [
@@ -141,9 +141,9 @@ test("what is saved counts on the very next request and page of another server p
 test("a preview changes nothing, and values that are not allowed are shown with their sentences", async () => {
   const tenant = await smallStore();
   const member = await actAs(demo.service, tenant);
-  const before = await answered(tenant);
+  const earlier = await answered(tenant);
   await member.get(queryOf({ primary_window_days: 90, min_sold_units: 1 }));
-  assert.deepEqual(await answered(tenant), before);
+  assert.deepEqual(await answered(tenant), earlier);
   const refused = await member.get(`${PATH}?primary_window_days=400&min_sold_units=%3Cb%3E`);
   assert.equal(refused.status, 400);
   assert.match(refused.text, /primary_window_days must be a whole number from 1 to 365\./u);

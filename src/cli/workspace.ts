@@ -37,8 +37,8 @@ export const WORKSPACE: CommandGroup = {
         terminal.printTable(await showWorkspaces(database), {
           domain: "shop_domain",
           currency: "currency_code",
-          plan: "plan",
-          "asks for": "requested_plan",
+          plan: ({ plan, requested_plan: requested }) =>
+            requested === null ? plan : `${plan}, asks for ${requested}`,
           billing: "billing",
           readiness: "readiness",
           "data as of": "data_as_of",

@@ -38,7 +38,7 @@ export const AUDIT_WORDS: Readonly<Record<string, string>> = {
   "passkey.add": "Added a passkey of their own",
   "passkey.remove": "Removed a passkey of their own",
   "plan.ask": "Asked for a plan",
-  "plan.withdraw": "Took back the wish for a plan",
+  "plan.withdraw": "Took back what plan was asked for",
   "plan.set": "Set a plan",
   "workspace.create": "Made the workspace",
   "workspace.set": "Changed settings of the workspace",

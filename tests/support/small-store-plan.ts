@@ -36,3 +36,18 @@ export const returnedUnits = (skuIndex: number, monthIndex: number): number =>
 export const REFUND_MINOR = 1999;
 export const LABEL_MINOR = 450;
 export const LAG_DAYS = 12;
+
+export const PLAN_REQUEST = {
+  plan_key: "scale",
+  reason: "We need the CSV.",
+  asked_by: "owner",
+  asked_at: "2026-06-30T12:00:00Z",
+};
+
+export const UNMATCHED_LABEL = {
+  source: "labels",
+  label_id: "unmatched",
+  charged_at: "2025-06-17T00:00:00Z",
+  amount_minor: LABEL_MINOR,
+  currency_code: "EUR",
+};

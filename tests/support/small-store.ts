@@ -13,7 +13,10 @@ import {
   REFUND_MINOR,
   LABEL_MINOR,
   LAG_DAYS,
+  PLAN_REQUEST,
+  UNMATCHED_LABEL,
 } from "./small-store-plan.ts";
+import { alertRows } from "./small-store-alerts.ts";
 import { uploadRows } from "./small-store-upload.ts";
 import { insertRows } from "./tenants.ts";
 
@@ -146,14 +149,6 @@ function entity(
   };
 }
 
-const UNMATCHED_LABEL = {
-  source: "labels",
-  label_id: "unmatched",
-  charged_at: "2025-06-17T00:00:00Z",
-  amount_minor: LABEL_MINOR,
-  currency_code: "EUR",
-};
-
 /** One order line per SKU and month; all its returns come on one day, so that every window holds them. */
 function factRows() {
   const lines = SKUS.flatMap((sku, skuIndex) =>
@@ -263,9 +258,7 @@ function controlRows() {
     webhook_delivery: [{ source: "labels", webhook_id: "delivery", topic: "refunds/create" }],
     redacted_order: [{ order_id: "redacted order" }],
     daily_usage: [{ day: "2026-01-01", requests: 0 }],
-    plan_request: [
-      { plan_key: "scale", reason: "We need the CSV.", asked_by: "owner", asked_at: "2026-06-30T12:00:00Z" },
-    ],
+    plan_request: [PLAN_REQUEST],
     dirty_cohort: [{ cohort_month: "2020-01-01" }],
     watchlist_entry: [{ entity_kind: "sku", entity_key: "JACKET-M" }],
     warning_episode: [
@@ -285,21 +278,4 @@ function controlRows() {
     ],
     alert: alertRows(),
   };
-}
-
-function alertRows() {
-  return Array.from({ length: 12 }, (_, index) => ({
-    alert_id: `alert-${String(index).padStart(2, "0")}`,
-    event_key: `event-${index}`,
-    recipient: index % 4 === 3 ? "user-1" : null,
-    category: index % 2 === 0 ? "return_rate_watchlist" : "backfill_completed",
-    severity: "warning",
-    title: `Alert ${index}`,
-    body: "What happened.",
-    link_url: "https://app.example/alerts",
-    link_label: "Open",
-    metadata: { sku: "JACKET-M" },
-    // Three at a time share an instant.
-    created_at: `2026-06-0${1 + Math.floor(index / 3)}T08:00:00.123456Z`,
-  }));
 }

@@ -42,10 +42,11 @@ export function overlapSentences(overlaps: readonly Overlap[]): string[] {
 }
 
 function daysText(first: string, last: string): string {
-  return first === last ? String(day(first)) : `${String(day(first))} to ${String(day(last))}`;
+  const [from, to] = [day(first) as string, day(last) as string];
+  return from === to ? from : `${from} to ${to}`;
 }
 
 function scopeText({ skus }: SaleEvent): string {
   if (skus === null) return "the whole store";
-  return skus.length === 1 ? (skus[0] ?? "") : `${String(count(skus.length))} SKUs`;
+  return skus.length === 1 ? (skus[0] ?? "") : `${count(skus.length) as string} SKUs`;
 }

@@ -8,7 +8,7 @@ import type { PageCall } from "../../page.ts";
 import type { Today } from "../../settings/windows.ts";
 import { dataTable } from "../table.ts";
 
-type Row = { name: string; now: Html; then: (preview: WindowPreview) => Html };
+type Row = { name: string; now: Html; saved: (preview: WindowPreview) => Html };
 
 /** What the settings of today give, and beside it what those of the preview would. */
 export function compared(
@@ -25,30 +25,30 @@ export function compared(
     {
       name: "Return window",
       now: html`${days(primaryWindowDays)}`,
-      then: (then) => previewed("primary_window_days", then.primaryWindowDays, days),
+      saved: (wanted) => previewed("primary_window_days", wanted.primaryWindowDays, days),
     },
     {
       name: "Newest complete month",
       now: figure(ranking, "meta/complete_through", month),
-      then: (then) => previewed("complete_through", then.endMonth, month),
+      saved: (wanted) => previewed("complete_through", wanted.endMonth, month),
     },
     {
       name: "Return rate of the 12 months up to it",
       now: html`<strong>${rate}</strong> <small>${of}</small>`,
-      then: (then) =>
-        html`<strong>${previewed("return_rate", then.returnRate, percent)}</strong>
+      saved: (wanted) =>
+        html`<strong>${previewed("return_rate", wanted.returnRate, percent)}</strong>
           <small
-            >${previewed("returned_units", then.returnedUnits, count)} of
-            ${previewed("sold_units", then.soldUnits, units)}</small
+            >${previewed("returned_units", wanted.returnedUnits, count)} of
+            ${previewed("sold_units", wanted.soldUnits, units)}</small
           >`,
     },
     {
       name: "SKUs that are ranked",
       now: html`${figure(ranking, "total_eligible_count", count)}
         <small>with ${figure(ranking, "min_sold_units", units)} sold or more</small>`,
-      then: (then) =>
-        html`${previewed("total_eligible_count", then.rankedSkus, count)}
-          <small>with ${previewed("min_sold_units", then.minSoldUnits, units)} sold or more</small>`,
+      saved: (wanted) =>
+        html`${previewed("total_eligible_count", wanted.rankedSkus, count)}
+          <small>with ${previewed("min_sold_units", wanted.minSoldUnits, units)} sold or more</small>`,
     },
   ];
   const columns = [
@@ -59,7 +59,7 @@ export function compared(
   return dataTable(
     preview === null ? "What these settings give" : "What these settings give, and what the others would",
     columns,
-    list.map(({ name, now, then }) => [html`${name}`, now, ...(preview === null ? [] : [then(preview)])]),
+    list.map(({ name, now, saved }) => [html`${name}`, now, ...(preview === null ? [] : [saved(preview)])]),
   );
 }
 

@@ -277,6 +277,6 @@ function readList(column: string, text: string): string[] {
     list = null;
   }
   const isList = Array.isArray(list) && list.every((item) => typeof item === "string");
-  if (!isList) throw new CellProblem(column, `is no JSON list of texts, such as ["A;1","B"]`);
+  if (!isList) throw new CellProblem(column, "is no JSON list of texts", `a list such as ["A;1","B"]`);
   return (list as string[]).map((item) => item.toWellFormed().replaceAll(/\p{Cc}+/gu, ""));
 }

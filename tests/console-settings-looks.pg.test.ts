@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { SETTINGS } from "../src/console/registry.ts";
+import { startChromium } from "./docs-chromium.ts";
+import { actAs } from "./support/acting-member.ts";
+import type { ActingMember } from "./support/acting-member.ts";
+import { axeViolations, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant, TenantOptions } from "./support/tenants.ts";
+
+/** The pages of settings as people see them, and what they are without JavaScript. */
+
+let service: TestService;
+let browser: Browser;
+let missing: string | undefined;
+let tenant: Tenant;
+let owner: ActingMember;
+
+before(async () => {
+  const started = await startChromium();
+  if ("reason" in started) {
+    missing = started.reason;
+    return;
+  }
+  browser = started;
+  service = await startTestService();
+  tenant = await smallStore();
+  owner = await actAs(service, tenant);
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (service as TestService | undefined)?.stop();
+});
+
+async function smallStore(options: TenantOptions = {}): Promise<Tenant> {
+  const made = await createTenant(service.database, options);
+  await seedSmallStore(service.database, made.shopKey);
+  return made;
+}
+
+const VIEWS = [
+  ...SETTINGS.map(({ path }) => path).filter((path) => !path.includes(":")),
+  "/settings/windows?primary_window_days=60&min_sold_units=5",
+  "/settings/windows?primary_window_days=500&min_sold_units=x",
+  "/settings/watchlist?q=jacket",
+  "/settings/watchlist?type=sku&key=SHIRT-M",
+  "/settings/sale-events?slug=summer",
+  "/settings/sale-events?product_gid=gid%3A%2F%2Fshopify%2FProduct%2F2",
+];
+const WIDTHS = [360, 768, 1440];
+
+async function withPage(
+  member: ActingMember,
+  options: { width?: number; colorScheme?: "light" | "dark"; javaScriptEnabled?: boolean },
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  const { width = 1440, ...rest } = options;
+  const own = await browser.newContext({ viewport: { width, height: 800 }, ...rest });
+  try {
+    const [name = "", value = ""] = member.cookie.split("=");
+    await own.addCookies([{ name, value, url: service.address }]);
+    await use(await own.newPage());
+  } finally {
+    await own.close();
+  }
+}
+
+/** What is wrong with the looks of a page. */
+async function wrongsOf(page: Page, path: string): Promise<string[]> {
+  const overflow = await sidewaysScroll(page);
+  const found = [...(await paleTexts(page)), ...(await axeViolations(page))];
+  if (overflow > 0) found.push(`scrolls ${overflow} px sideways`);
+  return found.map((each) => `${path}: ${each}`);
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const width of WIDTHS) {
+    test(`every page of settings, ${width} px, ${colorScheme}`, async (context) => {
+      if (missing !== undefined) return context.skip(missing);
+      await withPage(owner, { width, colorScheme }, async (page) => {
+        const found: string[] = [];
+        for (const path of VIEWS) {
+          await page.goto(`${service.address}/w/${tenant.shopDomain}${path}`);
+          found.push(...(await wrongsOf(page, path)));
+        }
+        assert.deepEqual(found, []);
+      });
+    });
+  }
+}
+
+test("the pages of settings of a viewer, and in every state of the data", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  for (const options of [
+    {},
+    { readiness: "installing" },
+    { billingStatus: "inactive" },
+    { dataAsOf: null },
+  ]) {
+    const own = await createTenant(service.database, options);
+    for (const role of ["viewer", "owner"] as const) {
+      const member = await actAs(service, own, role);
+      await withPage(member, { width: 360 }, async (page) => {
+        for (const path of ["", "/windows", "/plan", "/watchlist", "/sale-events"]) {
+          await page.goto(`${service.address}/w/${own.shopDomain}/settings${path}`);
+          assert.deepEqual(await wrongsOf(page, `${role} ${JSON.stringify(options)} ${path}`), []);
+          if (role === "viewer") assert.equal(await page.locator("main form").count(), 0, path);
+        }
+      });
+    }
+  }
+});
+
+test("without JavaScript an owner previews and saves a window, watches a SKU by search, and adds a sale event", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const own = await smallStore();
+  const member = await actAs(service, own);
+  await withPage(member, { javaScriptEnabled: false }, async (page) => {
+    const main = page.locator("main");
+    await page.goto(`${service.address}/w/${own.shopDomain}`);
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await main.getByRole("link", { name: "Return window" }).click();
+    await page.getByLabel("Return window, in days after the order").fill("60");
+    await page.keyboard.press("Enter");
+    await page.getByRole("columnheader", { name: "If saved" }).waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /a return counts within 60 days/u);
+
+    await page.getByRole("link", { name: "Watchlist", exact: true }).click();
+    await page.getByLabel("Search name, SKU or vendor").fill("shirt");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Watch SHIRT-M" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /SHIRT-M is watched/u);
+
+    await page.getByRole("link", { name: "Sale days" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Spring");
+    await page.getByLabel("First day").fill("2026-04-01");
+    await page.getByLabel("Last day").fill("2026-03-01");
+    await page.getByLabel("SKUs in the sale").fill("SHIRT-M\nJACKET-M");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    assert.match(
+      await page.getByRole("alert").innerText(),
+      /The last day must not be before the first day\./u,
+    );
+    assert.equal(await page.getByLabel("SKUs in the sale").inputValue(), "SHIRT-M\nJACKET-M");
+    await page.getByLabel("Last day").fill("2026-04-10");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /Spring is saved/u);
+    await page.getByRole("link", { name: "Change Spring" }).click();
+    await page.getByRole("button", { name: "Remove this sale event" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /spring is removed/u);
+  });
+});
