@@ -6,6 +6,10 @@ import { OPTION_HELP } from "../src/config.ts";
 import { camelCase } from "../src/contract/endpoint.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
+import { ROLES } from "../src/contract/role.ts";
+import { AUDIT_WORDS } from "../src/control/audit-words.ts";
+import { hasRight, RIGHTS } from "../src/control/rights.ts";
+import type { Right, RightName } from "../src/control/rights.ts";
 
 const root = join(import.meta.dirname, "..");
 const endpoints: readonly Endpoint[] = ENDPOINTS;
@@ -34,11 +38,27 @@ const TABLES: readonly { file: string; heading: string; rows: readonly (readonly
     ),
   },
   {
+    file: "docs/guides/console.md",
+    heading: "| What is done | Name | Viewer | Admin | Owner |",
+    rows: rightRows(),
+  },
+  {
     file: "docs/client.md",
     heading: "| Method | Returns | Scope |",
     rows: endpoints.map(({ name, summary, scope }) => [`\`${camelCase(name)}\``, summary, `\`${scope}\``]),
   },
 ];
+
+/** One row for each right that a member can have: which roles have it, "✓ confirmed" = with a proof of the last ten minutes. */
+function rightRows(): string[][] {
+  return Object.entries<Right>(RIGHTS)
+    .filter(([, { least }]) => least !== "operator" && least !== "person")
+    .map(([name, { needsProof }]) => [
+      AUDIT_WORDS[name] ?? name,
+      `\`${name}\``,
+      ...ROLES.map((role) => (hasRight(role, name as RightName) ? (needsProof ? "✓ confirmed" : "✓") : "–")),
+    ]);
+}
 
 function entitlementText({ entitlements }: Endpoint): string {
   const special = entitlements.filter((name) => name !== "api_access");

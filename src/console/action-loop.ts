@@ -14,7 +14,7 @@ import type { OpenCall } from "./page-call.ts";
 import type { LoopOptions } from "./page-loop.ts";
 import { sendState } from "./page-send.ts";
 import { createPartPlaces } from "./part-places.ts";
-import { ACTIONS, PAGES, SETTINGS } from "./registry.ts";
+import { ACTIONS, FILES, PAGES, SETTINGS } from "./registry.ts";
 import { matchPath } from "./route.ts";
 import { NOT_FOUND, ONLY_GET } from "./state-page.ts";
 
@@ -96,7 +96,8 @@ function findAction(path: string): { action: Action; held: Record<string, string
 
 /** A page takes no form. */
 function missing(path: string, reply: FastifyReply) {
-  if (![...PAGES, ...SETTINGS].some((page) => matchPath(page.path, path) !== null)) return NOT_FOUND;
+  if (![...FILES, ...PAGES, ...SETTINGS].some((page) => matchPath(page.path, path) !== null))
+    return NOT_FOUND;
   reply.header("Allow", "GET, HEAD");
   return ONLY_GET;
 }

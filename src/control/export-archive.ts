@@ -5,6 +5,7 @@ import type { ExportedFile } from "../sync/connectors/csv/export-files.ts";
 import { exportWorkspace } from "./export.ts";
 import type { ExportRequest } from "./export.ts";
 import { impossible } from "./refusal.ts";
+import { requireRight } from "./rights.ts";
 import type { Acting } from "./acting.ts";
 
 /** An export as one file; `body` is made while it is read. */
@@ -17,6 +18,7 @@ const FILE_MODE = 0o100600;
 /** The same over the pool of exports. Throws a `Refusal` while all of its connections are in use. */
 export async function exportFromConsole(acting: Acting): Promise<ExportedArchive> {
   const { exporting, database, actor, workspace, now } = acting;
+  requireRight(actor, "workspace.export");
   const { open, idle, most } = exporting.usage();
   if (open - idle >= most) {
     throw impossible("Other workspaces are being exported now. Try again in a few minutes.");

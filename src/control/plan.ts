@@ -28,15 +28,20 @@ export async function setPlan(
   }
   const change = readSettings(settings);
   return database.transaction(async (connection) => {
-    const base =
-      (await findPlan(connection, planKey)) ?? (await findPlan(connection, DEFAULT_PLAN)) ?? NOTHING;
+    const earlier = await findPlan(connection, planKey);
+    const base = earlier ?? (await findPlan(connection, DEFAULT_PLAN)) ?? NOTHING;
     const plan: PlanRow = {
       plan: planKey,
       entitlements: change.entitlements ?? base.entitlements,
       daily_quota: change.dailyQuota === undefined ? base.daily_quota : change.dailyQuota,
     };
     await putPlan(connection, plan);
-    await recordAction(connection, actor, { shopKey: null, action: "plan.set", detail: plan });
+    await recordAction(connection, actor, {
+      shopKey: null,
+      action: "plan.set",
+      detail: plan,
+      ...(earlier === null ? {} : { before: earlier }),
+    });
     return plan;
   });
 }

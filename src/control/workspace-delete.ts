@@ -6,6 +6,7 @@ import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { requireRight } from "./rights.ts";
 import { impossible } from "./refusal.ts";
+import { shownWorkspace } from "./workspace.ts";
 
 /** A workspace that is gone. */
 export type DeletedWorkspace = { shop_domain: string };
@@ -17,9 +18,10 @@ export type DeletedWorkspace = { shop_domain: string };
 export async function deleteWorkspace(
   database: Database,
   actor: Actor,
-  { shop_key: shopKey, shop_domain: shopDomain }: WorkspaceRow,
+  workspace: WorkspaceRow,
 ): Promise<DeletedWorkspace> {
   requireRight(actor, "workspace.delete");
+  const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
   await database.transaction(async (connection) => {
     await lockShop(connection, shopKey).catch((error: unknown) => {
       throw error instanceof WorkspaceGone
@@ -31,6 +33,7 @@ export async function deleteWorkspace(
       shopKey: null,
       action: "workspace.delete",
       detail: { shop_domain: shopDomain },
+      before: shownWorkspace(workspace),
     });
   });
   return { shop_domain: shopDomain };

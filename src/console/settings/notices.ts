@@ -37,6 +37,7 @@ export const notices = definePage<ShownNotice[]>({
         What concerns you alone, such as a token that expires soon or a recovery link that was made. Newest first;
         times are in UTC.
       </p>
+      <h2>Told to you alone</h2>
       ${list.length === 0 ? html`<p class="banner">No notice yet.</p>` : list.map((notice) => item(notice, call))}
       ${rolePart(call)}`,
   }),

@@ -54,17 +54,17 @@ export const lockPerson = requireRow<PersonRow, [userId: string]>(
 export type ListedPerson = PersonRow & {
   created_at: Date;
   passkeys: number;
-  /** Of their newest running session; null = they have none. */
+  /** When they last looked at a page, to five minutes; null = never. */
   last_seen_at: Date | null;
   workspaces: string[];
 };
 
-/** Everybody, by name: a scan, of some dozens of people, and for each the indexes of their passkeys, sessions and memberships. */
+/** Everybody, by name: a scan, of some dozens of people, and for each the indexes of their passkeys and memberships. */
 export const listPeople = query<ListedPerson>(
   "list_people",
   `select ${COLUMNS}, u.created_at,
           (select count(*)::integer from console_passkey p where p.user_id = u.user_id) as passkeys,
-          (select max(s.last_seen_at) from console_session s where s.user_id = u.user_id) as last_seen_at,
+          u.last_seen_at,
           array(select d.shop_domain from workspace_member m join shop_directory d on d.shop_key = m.shop_key
                  where m.user_id = u.user_id order by d.shop_domain) as workspaces
      from console_user u order by u.name`,

@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Action, ActionCall } from "../src/console/action.ts";
+import type { Page, PageFile } from "../src/console/page.ts";
+import { ACTIONS, FILES, PAGES, SETTINGS } from "../src/console/registry.ts";
+import { matchPath } from "../src/console/route.ts";
+import { ROLES } from "../src/contract/role.ts";
+import type { Role } from "../src/contract/role.ts";
+import type { Acting } from "../src/control/acting.ts";
+import { connectByForm, linkByForm } from "../src/control/connect-form.ts";
+import { disconnectSource } from "../src/control/disconnect.ts";
+import { Refusal } from "../src/control/refusal.ts";
+import { hasRight, RIGHTS } from "../src/control/rights.ts";
+import type { Right, RightName } from "../src/control/rights.ts";
+import { requireWorkspace } from "../src/control/workspace.ts";
+import { MONTHS } from "./support/console-pages.ts";
+import { createAskers } from "./support/rights-people.ts";
+import type { Asker } from "./support/rights-people.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/**
+ * Who may do what: everybody who may ask × every page, file and action of the registry. What is expected comes from the
+ * table of rights alone, so that whatever is registered is covered.
+ */
+
+let service: TestService;
+/** Pages of figures are asked for in the one with a store, everything else in the other. */
+let store: Tenant;
+let tenant: Tenant;
+
+before(async () => {
+  service = await startTestService();
+  store = await createTenant(service.database);
+  await seedSmallStore(service.database, store.shopKey);
+  tenant = await createTenant(service.database);
+});
+after(() => service.stop());
+
+type Verdict = "signed_out" | "not_found" | "forbidden" | "unproved" | "allowed";
+
+function verdictOf({ standing, isFresh }: Pick<Asker, "standing" | "isFresh">, right: RightName): Verdict {
+  if (standing === "nobody") return "signed_out";
+  if (standing === "outsider") return "not_found";
+  if (!hasRight(standing, right)) return "forbidden";
+  const { needsProof }: Right = RIGHTS[right];
+  return needsProof && !isFresh ? "unproved" : "allowed";
+}
+
+/** An address that a path with `:names` matches. */
+const filled = (path: string): string => path.replaceAll(/:\w+/gu, "00000000-0000-4000-8000-000000000000");
+const addressOf = (path: string, { shopDomain } = tenant): string =>
+  `${service.address}/w/${shopDomain}${filled(path)}`;
+const isPage = (path: string): boolean =>
+  [...FILES, ...PAGES, ...SETTINGS].some((page) => matchPath(page.path, filled(path)) !== null);
+const isAction = (path: string): boolean =>
+  ACTIONS.some((action) => matchPath(action.path, filled(path)) !== null);
+
+async function verdictOfAnswer(response: Response): Promise<Verdict | number> {
+  const text = await response.text();
+  const { status } = response;
+  if (status === 303 && response.headers.get("location") === "/sign-in") return "signed_out";
+  if (status === 403) return /"\/prove\?next=|"kind":"unproved"/u.test(text) ? "unproved" : "forbidden";
+  if (status === 405 || status >= 500) return status;
+  return status === 404 ? "not_found" : "allowed";
+}
+
+/** What a path names is not there, which only those hear who may see its page. */
+function isMissing(verdict: Verdict | number, expected: Verdict, path: string): boolean {
+  return verdict === "not_found" && (expected === "allowed" || expected === "unproved") && path.includes(":");
+}
+
+const EVERY_PAGE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SETTINGS];
+
+for (const [kind, pages, tenantOf] of [
+  ["page of figures and file", [...FILES, ...PAGES], () => store],
+  ["page of settings", SETTINGS, () => tenant],
+] as const) {
+  test(`every ${kind}, by everybody who may ask`, async () => {
+    const asked = tenantOf();
+    const askers = await createAskers(service.database, asked);
+    const wrong: string[] = [];
+    for (const page of pages) {
+      assert.ok(page.right in RIGHTS, `${page.name} has no row in the table of rights`);
+      for (const asker of askers) {
+        const query = "view" in page ? "" : `?${MONTHS}`;
+        const response = await fetch(addressOf(page.path, asked) + query, {
+          redirect: "manual",
+          headers: { cookie: asker.cookie },
+        });
+        const verdict = await verdictOfAnswer(response);
+        const expected = verdictOf(asker, page.right);
+        if (verdict !== expected && !isMissing(verdict, expected, page.path)) {
+          wrong.push(`${asker.name}, ${page.name}: ${verdict}, ${expected}`);
+        }
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
+}
+
+function post({ takes, path }: Action, cookie: string): Promise<Response> {
+  const type = takes === "bytes" ? "application/octet-stream" : "application/x-www-form-urlencoded";
+  return fetch(addressOf(path), {
+    method: "POST",
+    redirect: "manual",
+    headers: { cookie, origin: service.address, "sec-fetch-site": "same-origin", "content-type": type },
+    body: "",
+  });
+}
+
+for (const action of ACTIONS) {
+  test(`the action ${action.name}, by everybody who may ask`, async () => {
+    assert.ok(action.right in RIGHTS, "it has no row in the table of rights");
+    const wrong: string[] = [];
+    for (const asker of await createAskers(service.database, tenant)) {
+      const verdict = await verdictOfAnswer(await post(action, asker.cookie));
+      const expected = verdictOf(asker, action.right);
+      if (verdict !== expected && !isMissing(verdict, expected, action.path))
+        wrong.push(`${asker.name}: ${verdict}, ${expected}`);
+    }
+    assert.deepEqual(wrong, []);
+  });
+
+  test(`the use case of ${action.name} checks the right itself`, async () => {
+    const wrong: string[] = [];
+    for (const standing of ROLES) {
+      for (const isFresh of [true, false]) {
+        const expected = verdictOf({ standing, isFresh }, action.right);
+        if (expected === "allowed") continue;
+        const kind = await kindOfRefusal(action, standing, isFresh);
+        if (kind !== expected)
+          wrong.push(`${standing}, ${isFresh ? "fresh" : "stale"}: ${kind}, ${expected}`);
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
+}
+
+/** Use cases that an action comes to only when its form or its path names something. */
+const BEHIND_FORMS: Readonly<Record<string, (acting: Acting) => Promise<unknown>>> = {
+  "source.connect": (acting) => connectByForm(acting, NOTHING as never, NOTHING as never),
+  "source.link": (acting) => linkByForm(acting, NOTHING as never, NOTHING as never),
+  "source.disconnect": ({ database, actor, workspace }) =>
+    disconnectSource(database, actor, workspace, "shopify"),
+};
+
+/** Performs an action without HTTP, past the check of the loop. */
+async function kindOfRefusal(action: Action, role: Role, isFresh: boolean): Promise<string> {
+  const call = await callOf(action, role, isFresh);
+  const behind = BEHIND_FORMS[action.name];
+  try {
+    await (behind === undefined ? action.perform(call) : behind(await call.acting()));
+    return "done";
+  } catch (error) {
+    return error instanceof Refusal ? error.kind : String(error);
+  }
+}
+
+async function callOf({ path }: Action, role: Role, isFresh: boolean): Promise<ActionCall> {
+  const { database, keys } = service.installation;
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  const actor = { name: "user:00000000-0000-4000-8000-000000000000", origin: null, standing: role, isFresh };
+  const known: Record<string, unknown> = { database, keys, actor, workspace, now: new Date() };
+  const acting = new Proxy(known, {
+    get: (target, name) =>
+      name in target ? Reflect.get(target, name) : name === "then" ? undefined : NOTHING,
+  });
+  return {
+    form: new URLSearchParams(),
+    bytes: Buffer.alloc(0),
+    path: matchPath(path, filled(path)) ?? {},
+    query: {},
+    role,
+    shopDomain: tenant.shopDomain,
+    origin: service.address,
+    href: (target: string) => target,
+    acting: () => Promise.resolve(acting),
+  } as unknown as ActionCall;
+}
+
+/** Whatever else a use case works with: not to be used before the right is checked. */
+const NOTHING: unknown = new Proxy(() => {}, {
+  get: (_target, name) => (name === "then" ? undefined : NOTHING),
+  apply: () => {
+    throw new Error("it does something before it checks the right");
+  },
+});
+
+test("no action is done by a GET, and no page takes a POST", async () => {
+  const [owner] = (await createAskers(service.database, tenant)).filter(
+    ({ standing }) => standing === "owner",
+  );
+  const cookie = owner?.cookie ?? "";
+  for (const action of ACTIONS.filter(({ path }) => !isPage(path))) {
+    const response = await fetch(addressOf(action.path), { headers: { cookie } });
+    assert.deepEqual([response.status, response.headers.get("allow")], [405, "POST"], action.name);
+  }
+  for (const page of EVERY_PAGE.filter(({ path }) => !isAction(path))) {
+    const headers = { cookie, origin: service.address };
+    const response = await fetch(addressOf(page.path), {
+      method: "POST",
+      headers,
+      body: new URLSearchParams(),
+    });
+    assert.equal(response.status, 405, page.name);
+  }
+});
+
+test("a refused form shows its page only to whoever may see the page", () => {
+  const wrong = ACTIONS.filter(({ page, right }) => {
+    if (page === null) return false;
+    return ROLES.some((role) => hasRight(role, right) && !hasRight(role, page.right));
+  });
+  assert.deepEqual(
+    wrong.map(({ name }) => name),
+    [],
+  );
+});
+
+test("pages, files and actions have names of their own", () => {
+  for (const list of [EVERY_PAGE, ACTIONS]) {
+    const names = list.map(({ name }) => name);
+    assert.deepEqual(names, [...new Set(names)]);
+  }
+});
+
+test("whatever is in the table of rights is asked for somewhere", () => {
+  const root = join(import.meta.dirname, "../src");
+  const sources = globSync("**/*.ts", { cwd: root })
+    .filter((file) => !/(?:rights|audit-words)\.ts$|\.test\.ts$/u.test(file))
+    .map((file) => readFileSync(join(root, file), "utf8"))
+    .join("\n");
+  const unused = Object.keys(RIGHTS).filter((name) => !sources.includes(`"${name}"`));
+  assert.deepEqual(unused, []);
+});
+
+/** What the roles are for: the least role of each kind of action, and whether it takes a recent proof. */
+const DESIGNED: readonly [least: Role | "operator", needsProof: boolean, names: readonly RightName[]][] = [
+  ["viewer", false, ["figures.read", "settings.read", "member.leave"]],
+  ["admin", false, ["windows.set", "watch.add", "sale_event.add", "sync.request", "import"]],
+  ["admin", true, ["source.connect", "source.disconnect", "token.create", "token.rotate", "token.revoke"]],
+  ["admin", false, ["usage.read", "audit.read", "members.read"]],
+  ["admin", true, ["member.invite", "member.set", "member.remove", "member.recover"]],
+  ["owner", true, ["member.set_owner", "plan.ask", "workspace.export", "workspace.erase"]],
+  ["operator", false, ["plan.set", "workspace.create", "workspace.set", "workspace.delete", "user.set"]],
+];
+
+test("roles have the rights that they are meant to have", () => {
+  for (const [least, needsProof, names] of DESIGNED) {
+    for (const name of names) assert.deepEqual(RIGHTS[name], { least, needsProof }, name);
+  }
+});
