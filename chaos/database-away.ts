@@ -142,11 +142,17 @@ function judge(evidence: Evidence): Finding {
     [memory !== null && memory > MEMORY_LIMIT_MB, "memory grew"],
   ];
   const broken = failures.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
-  const failed = asked.filter((request) => request.status !== 200).length;
   const observed =
-    `${asked.length} requests, ${failed} failed, longest ${shownSeconds(longestMs)}, not ready after ${shownSeconds(untoldMs)}, ` +
+    `${asked.length} requests, ${shownAnswers(asked)}, longest ${shownSeconds(longestMs)}, not ready after ${shownSeconds(untoldMs)}, ` +
     `ready again after ${shownSeconds(readyMs)}, memory ${shownGrowth(memory)}`;
   return { name, held: broken.length === 0, observed: [observed, ...broken].join("; ") };
+}
+
+/** How many of each status; 0 = no answer. */
+function shownAnswers(asked: readonly Asked[]): string {
+  const byStatus = Map.groupBy(asked, ({ status }) => status);
+  const statuses = [...byStatus.keys()].toSorted((one, other) => one - other);
+  return statuses.map((status) => `${byStatus.get(status)?.length} × ${status}`).join(", ");
 }
 
 function shownGrowth(megabytes: number | null): string {

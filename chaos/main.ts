@@ -5,6 +5,7 @@
 import { formatTable } from "../src/lib/table.ts";
 import { breakDatabase } from "./database-away.ts";
 import type { Finding } from "./finding.ts";
+import { run as sendLargeUpload } from "./large-upload.ts";
 import { runSuites } from "./suites.ts";
 import { run as takeDatabaseFromWorker } from "./worker-database.ts";
 import { run as killWorkers } from "./worker-sigkill.ts";
@@ -20,12 +21,17 @@ const PARTS: readonly Part[] = [
     run: takeDatabaseFromWorker,
   },
   { name: "worker-kill", does: "kills workers at random points of their runs (SIGKILL)", run: killWorkers },
+  {
+    name: "upload",
+    does: "sends 2 GB by the console and imports it; tells the memory of both",
+    run: sendLargeUpload,
+  },
 ];
 
 const USAGE = `npm run chaos [-- <part>…]
 
   Causes faults on databases of its own and prints what held; exit code 1 when something did not.
-  Without a part all run, about a quarter of an hour:
+  Without a part all run, about twenty minutes:
 ${PARTS.map(({ name, does }) => `  ${name.padEnd(16)} ${does}\n`).join("")}`;
 
 const wanted = process.argv.slice(2);

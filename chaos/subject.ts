@@ -9,7 +9,7 @@ import { migrate } from "../src/store/migrate.ts";
 import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
 import { seedSmallStore } from "../tests/support/small-store.ts";
 import { createTenant } from "../tests/support/tenants.ts";
-import { startFaultProxy } from "./proxy.ts";
+import { startFaultProxy } from "../tests/support/fault-proxy.ts";
 
 /** stop: PostgreSQL is shut down, which cuts its connections off. blackhole: what is sent there and back is lost. */
 export type DatabaseFault = "stop" | "blackhole";

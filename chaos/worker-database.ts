@@ -18,8 +18,8 @@ import type { ServedRows } from "../tests/support/served-rows.ts";
 import { openTestPool, serviceEnvironment, TEST_SECRET } from "../tests/support/service.ts";
 import { connectedShop, eventually, putShopifyConnection } from "../tests/support/worker.ts";
 import type { Finding } from "./finding.ts";
-import { startFaultProxy } from "./proxy.ts";
-import type { FaultProxy, ProxyMode } from "./proxy.ts";
+import { startFaultProxy } from "../tests/support/fault-proxy.ts";
+import type { FaultProxy, ProxyMode } from "../tests/support/fault-proxy.ts";
 import { openConnections } from "../tests/support/database.ts";
 
 const ORDERS = 5000;

@@ -9,13 +9,12 @@ import { createServer } from "./http/server.ts";
 import type { Surface } from "./http/server.ts";
 import { createIdentity } from "./identity/identity.ts";
 import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
-import type { Installation } from "./installation.ts";
+import type { Installation, ServingDatabases } from "./installation.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
 import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
 import type { Metrics } from "./operations.ts";
 import { createConnectors } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
-import type { DatabasePool } from "./store/database.ts";
 import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations } from "./request-path.ts";
 import { startWorker } from "./worker/worker.ts";
@@ -39,7 +38,7 @@ export async function startService(
   const databases = await openServingDatabases(config, installation, logger);
   const metrics = createMetrics(databases.reading);
   for (const warning of config.warnings) logger.warn(warning);
-  for (const name of ["admission", "reading", "taking", "console"] as const)
+  for (const name of ["admission", "reading", "taking", "console", "exporting"] as const)
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
   const usage = startUsageWriter({ database: databases.taking, log: logger });
@@ -53,7 +52,7 @@ export async function startService(
       createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...docs.surfaces,
       ...(config.hasConsole
-        ? await createConsoleSurfaces(config, installation.keys, databases.console, operations)
+        ? await createConsoleSurfaces(config, installation.keys, databases, operations)
         : []),
       ...createPlatformSurfaces(config, installation.keys, databases.taking, {
         log: logger,
@@ -87,7 +86,7 @@ export async function startService(
 async function createConsoleSurfaces(
   config: Config,
   keys: Installation["keys"],
-  database: DatabasePool,
+  { console: database, exporting }: Pick<ServingDatabases, "console" | "exporting">,
   operations: readonly Operation[],
 ): Promise<Surface[]> {
   // Imported here, because it takes memory that a server without the console need not have.
@@ -97,7 +96,7 @@ async function createConsoleSurfaces(
     operations,
     admitMember: createAdmitMember({ database }),
     identity: createIdentity(database, now),
-    control: { database, keys, connecting: { publicUrl: config.publicUrl, app: appOf(config) } },
+    control: { database, keys, exporting, connecting: { publicUrl: config.publicUrl, app: appOf(config) } },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
   });

@@ -19,6 +19,7 @@ export const LONGEST_WAIT_MS = 3000;
 export const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;
+const EXPORT_CONNECTIONS = 2;
 
 /** A database that this process may use, and the keys that go with it. */
 export type Installation = {
@@ -93,6 +94,8 @@ export type ServingDatabases = {
   taking: DatabasePool;
   /** For sessions and settings. */
   console: DatabasePool;
+  /** For exports of whole workspaces. */
+  exporting: DatabasePool;
   /** Whether Citus spreads the shops over nodes. */
   isDistributed: boolean;
   close(): Promise<void>;
@@ -121,14 +124,17 @@ export async function openServingDatabases(
   const reading = open("reading", { readOnly: true });
   const taking = open("taking", { maxConnections: TAKING_CONNECTIONS });
   const ofConsole = open("console", { maxConnections: CONSOLE_CONNECTIONS });
+  const exporting = open("exporting", { maxConnections: EXPORT_CONNECTIONS });
   return {
     admission,
     reading,
     taking,
     console: ofConsole,
+    exporting,
     isDistributed,
     close: async () => {
-      await Promise.all([admission, reading, taking, ofConsole].map((database) => database.close()));
+      const opened = [admission, reading, taking, ofConsole, exporting];
+      await Promise.all(opened.map((database) => database.close()));
     },
   };
 }

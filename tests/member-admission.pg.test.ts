@@ -63,6 +63,7 @@ test("a member is admitted with the workspace, the person and the role", async (
     role: "viewer",
     isBillingActive: true,
     readiness: "ready",
+    eraseAfter: null,
   });
   assert.deepEqual(
     [workspace.shopKey, workspace.shopDomain, workspace.currencyCode, workspace.sources.length],

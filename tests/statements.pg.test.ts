@@ -29,6 +29,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_shops_to_rebuild: "operator: the end of a migration",
   connection_health: "operator: doctor",
   list_connections: "worker: the schedule",
+  list_due_erasures: "worker: upkeep",
   delete_old_runs: "worker: upkeep",
   delete_old_deliveries: "worker: upkeep",
   delete_old_usage: "worker: upkeep",
@@ -36,6 +37,10 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   add_usage: "server: the details of usage of all shops, beside the requests",
   list_account_workspaces: "platform: from the shop that a webhook names to its workspace",
   list_due_sources: "worker: the schedule",
+  list_due_uploads: "worker: the schedule",
+  expire_uploads: "worker: upkeep",
+  delete_old_uploads: "worker: upkeep",
+  list_shops_with_parts: "worker: upkeep",
   sync_metrics: "operator: metrics",
 };
 

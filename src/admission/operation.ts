@@ -99,10 +99,10 @@ export function createOperation<E extends Endpoint>(
       }),
     read: async (admission, request) => {
       checkMember(admission, endpoint);
-      return answer(admission.workspace, request).catch((error: unknown) => {
+      return answer(admission.workspace, request).catch(async (error: unknown) => {
         if (error instanceof WorkspaceGone)
           throw new ApiError("not_found", "This workspace has been deleted.");
-        if (error instanceof ShopBusy) throw shopBusy(null);
+        if (error instanceof ShopBusy) throw shopBusy(await giveBack({ ...admission, quota: null }));
         throw error;
       });
     },

@@ -20,12 +20,14 @@ export function entitlementMissing(entitlement: string): ApiError {
 }
 
 export function notReady(readiness: string, quota: QuotaState | null): ApiError {
-  const message =
-    readiness === "reconnecting"
-      ? "The shop is not ready (reconnecting): the store refuses access until its owner connects it again."
-      : `The shop is not ready (${readiness}); try again after the next sync.`;
-  return new ApiError("not_ready", message, { quota });
+  const reason = NOT_READY[readiness] ?? "; try again after the next sync.";
+  return new ApiError("not_ready", `The shop is not ready (${readiness})${reason}`, { quota });
 }
+
+const NOT_READY: Readonly<Record<string, string>> = {
+  reconnecting: ": the store refuses access until its owner connects it again.",
+  erasing: ": it is going to be erased, unless its owner takes that back.",
+};
 
 const RETRY_BUSY_SECONDS = 1;
 

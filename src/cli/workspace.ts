@@ -1,4 +1,7 @@
+import { resolve } from "node:path";
 import { OPERATOR } from "../control/actor.ts";
+import { askToErase, ERASE_DAYS, takeBackErasure } from "../control/erase.ts";
+import { exportIntoFolder } from "../control/export-folder.ts";
 import { deleteWorkspace } from "../control/workspace-delete.ts";
 import { setWorkspace, WORKSPACE_SETTINGS } from "../control/workspace-settings.ts";
 import { createWorkspace, requireWorkspace, shownWorkspace, showWorkspaces } from "../control/workspace.ts";
@@ -62,6 +65,60 @@ export const WORKSPACE: CommandGroup = {
         const changed = await setWorkspace(database, OPERATOR, workspace, readAssignments(words));
         terminal.printFields(shownWorkspace(changed));
       },
+    },
+    {
+      name: "export",
+      summary: "Export everything of a workspace into a folder; another installation imports its store.",
+      arguments: {
+        "<domain>": "the workspace's domain",
+        "<folder>": "a folder that does not exist yet, or an empty one",
+      },
+      examples: ["./returns workspace export shop.example ./shop.example"],
+      run: async (session: CommandSession, domain: string, folder: string) => {
+        const { database, terminal, interruption } = session;
+        const exported = await exportIntoFolder({
+          database,
+          reading: database,
+          actor: OPERATOR,
+          workspace: await requireWorkspace(database, domain),
+          now: new Date(),
+          signal: interruption.signal,
+          folder: resolve(folder),
+          onFile: (name) => terminal.showStatus(`Writing ${name}…`),
+        });
+        terminal.print(
+          exported,
+          `The workspace ${exported.shop_domain} is exported to ${exported.folder}.\n`,
+        );
+        terminal.hint("Its README.txt says how another installation imports it.");
+      },
+    },
+    {
+      name: "erase",
+      summary: `Stop serving a workspace and erase it in ${ERASE_DAYS} days, until which \`workspace keep\` takes that back.`,
+      arguments: { "<domain>": "the workspace's domain" },
+      confirms: true,
+      examples: ["./returns workspace erase shop.example"],
+      run: async ({ database, terminal, confirm }: CommandSession, domain: string) => {
+        const workspace = await requireWorkspace(database, domain);
+        await confirm(
+          `Nothing of ${workspace.shop_domain} is served from now on. Erase it in ${ERASE_DAYS} days?`,
+        );
+        const typedDomain = workspace.shop_domain;
+        terminal.printFields(
+          await askToErase(database, OPERATOR, workspace, { typedDomain, now: new Date() }),
+        );
+      },
+    },
+    {
+      name: "keep",
+      summary: "Take the erasure of a workspace back: everything is as it was.",
+      arguments: { "<domain>": "the workspace's domain" },
+      examples: ["./returns workspace keep shop.example"],
+      run: async ({ database, terminal }: CommandSession, domain: string) =>
+        terminal.printFields(
+          await takeBackErasure(database, OPERATOR, await requireWorkspace(database, domain)),
+        ),
     },
     {
       name: "delete",

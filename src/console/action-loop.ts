@@ -13,6 +13,7 @@ import { actorOf, openCall } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
 import type { LoopOptions } from "./page-loop.ts";
 import { sendState } from "./page-send.ts";
+import { createPartPlaces } from "./part-places.ts";
 import { ACTIONS, PAGES, SETTINGS } from "./registry.ts";
 import { matchPath } from "./route.ts";
 import { NOT_FOUND, ONLY_GET } from "./state-page.ts";
@@ -31,12 +32,14 @@ const TOO_MANY_FORMS = new ApiError(
  */
 export function createActionLoop({ gate, tools, send, done }: LoopOptions & { done: DoneCookie }) {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
+  const takePlace = createPartPlaces();
   const admitted = new WeakMap<FastifyRequest, MemberRequest>();
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     try {
       const result = await gate(request, reply);
       if ("answered" in result) return await result.answered;
+      takePlace(request, reply);
       admitted.set(request, result);
       return undefined;
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Asset } from "./assets.ts";
 
 const STYLE_FILES = ["tokens.css", "console.css", "forms.css", "pages.css", "charts.css", "print.css"];
 /** Of the pages of workspaces, joined into one module, so that a first visit needs one request less: no name twice. */
-const PAGE_SCRIPT_FILES = ["readout.js", "copy.js", "progress.js"];
+const PAGE_SCRIPT_FILES = ["readout.js", "copy.js", "progress.js", "upload.js"];
 
 /** Of the ways in and of one's own account. */
 const ENTER_SCRIPT_FILES = ["enter.js", "passkey.js"];

@@ -6,14 +6,14 @@ import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { stateOfError } from "./loop-error.ts";
 import type { MemberGate } from "./member-gate.ts";
-import { actorOf, openCall } from "./page-call.ts";
+import { actorOf, addressOf, openCall } from "./page-call.ts";
 import type { CallTools } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
 import type { PageSender } from "./page-send.ts";
 import type { Page, PageFile } from "./page.ts";
 import { ACTIONS, FILES, PAGES, SETTINGS } from "./registry.ts";
 import { matchPath } from "./route.ts";
-import { BILLING_INACTIVE, NOT_FOUND, notReady, ONLY_POST } from "./state-page.ts";
+import { BILLING_INACTIVE, erasing, NOT_FOUND, notReady, ONLY_POST } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { waysOn } from "./views/ways-on.ts";
 
@@ -76,6 +76,7 @@ function missing(path: string, reply: FastifyReply): StatePage {
 function stateOf(member: MemberAdmission, page: Page | PageFile): StatePage | null {
   if (SETTINGS.some((each) => each === page)) return null;
   if (!member.isBillingActive) return BILLING_INACTIVE;
+  if (member.eraseAfter !== null) return erasing(addressOf(member.workspace.shopDomain, "/settings/data"));
   return member.readiness === "ready" || !("view" in page)
     ? null
     : notReady(member.readiness, waysOn(member));

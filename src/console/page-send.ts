@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
+import { html } from "../lib/html.ts";
 import { hasRight } from "../control/rights.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
@@ -12,6 +13,7 @@ import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
 import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.ts";
+import { erasureBanner } from "./settings/data.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -40,7 +42,7 @@ export function createPageSender(done: DoneCookie): PageSender {
       workspace: workspaceOf(member, page),
       isRunning: shown.isRunning,
       done: sentence,
-      above: null,
+      above: erasureBanner(member.eraseAfter, addressOf(member.workspace.shopDomain, "/settings/data")),
       body: shown.body,
       below: null,
     };
@@ -55,9 +57,10 @@ export function createPageSender(done: DoneCookie): PageSender {
       const shown = await viewOf(page, call);
       reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
       const { origin } = call;
+      const frame = framed(exchange, page, member, shown);
       const markup = layout({
-        ...framed(exchange, page, member, shown),
-        above: asOf(call.answers(), member),
+        ...frame,
+        above: html`${frame.above}${asOf(call.answers(), member)}`,
         below: shown.status === 200 && call.requests.length > 0 ? apiBox(call.requests, origin) : null,
         printed: printedFooter(`${origin}${request.raw.url}`, call.answers(), member),
       });

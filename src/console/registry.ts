@@ -9,6 +9,7 @@ import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 import { audit, auditActions } from "./settings/audit.ts";
+import { importActions, importPage, imports } from "./settings/imports.ts";
 import { member, memberActions } from "./settings/member.ts";
 import { members, membersActions } from "./settings/members.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
@@ -23,6 +24,7 @@ import { connectActions, sourceConnect } from "./settings/source-connect.ts";
 import { sourceProgress } from "./settings/source-progress.ts";
 import { source, sourceActions } from "./settings/source.ts";
 import { sources } from "./settings/sources.ts";
+import { data, dataActions } from "./settings/data.ts";
 import { watchlist, watchlistActions } from "./settings/watchlist.ts";
 import { windows, windowsActions } from "./settings/windows.ts";
 
@@ -57,8 +59,11 @@ export const SETTINGS_PAGES: readonly Page[] = [
   source,
   sourceConnect,
   sourceProgress,
+  imports,
+  importPage,
   watchlist,
   saleEventSettings,
+  data,
   notices,
   audit,
 ];
@@ -75,12 +80,14 @@ export const ACTIONS: readonly Action[] = [
   tokenCreate,
   ...tokenActions,
   ...planActions,
+  ...importActions,
   ...membersActions,
   ...memberActions,
   ...sourceActions,
   ...connectActions,
   ...watchlistActions,
   ...saleEventActions,
+  ...dataActions,
   ...noticesActions,
   ...auditActions,
 ];

@@ -39,6 +39,17 @@ const READINESS: Readonly<Record<string, readonly [title: string, text: string]>
   ],
 };
 
+/** Its own page says when, and takes it back. */
+export function erasing(dataHref: string): StatePage {
+  return {
+    status: 409,
+    title: "This workspace is going to be erased",
+    body: html`<h1>This workspace is going to be erased</h1>
+      <p>Until then nothing of it is shown or served, and an owner can take it back.</p>
+      <p><a href="${dataHref}">When, and how to take it back</a></p>`,
+  };
+}
+
 /**
  * The API withholds figures of a shop that is not ready (409), and so does the console; `waysOn` = what the member can do
  * about it.

@@ -6,7 +6,13 @@ import type { Actor } from "./actor.ts";
 import type { Connecting } from "./connect-form.ts";
 
 /** What use cases work with wherever they are called from. */
-export type ControlTools = { database: DatabasePool; keys: Keys; connecting: Connecting };
+export type ControlTools = {
+  database: DatabasePool;
+  keys: Keys;
+  connecting: Connecting;
+  /** For exports, each of which holds a connection for as long as it is downloaded. */
+  exporting: DatabasePool;
+};
 
 /** A member who acts on a workspace; `admitted` is what the statements of requests take. */
 export type Acting = ControlTools & {

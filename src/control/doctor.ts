@@ -104,6 +104,7 @@ function problemsOf(row: WorkspaceHealthRow): string[] {
 /** Until when a workspace that is not ready stays so. */
 function remedyOf({ readiness, sources }: WorkspaceHealthRow): string {
   if (readiness === "reconnecting") return "until its store is connected again (./returns connect)";
+  if (readiness === "erasing") return "until it is erased, or kept after all (./returns workspace keep)";
   const isRead = sources.some(({ kind }) => kind === "store");
   if (isRead) return "until its store has been read (./returns runs shows how far it is)";
   return "until its store is connected (./returns connect) or its data imported (./returns import)";

@@ -1,5 +1,6 @@
 import { evaluateAlerts, replayEarlyWarnings } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
+import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { importFolder } from "../sync/connectors/csv/import-folder.ts";
 import type { ImportResult } from "../sync/connectors/csv/import-folder.ts";
@@ -33,10 +34,17 @@ export type ProgressListener = (label: string, done: number, total: number) => v
 export type ImportSummary = ImportResult;
 
 const STEP_LABELS: Readonly<Record<string, string>> = {
+  parts: "Joining the parts",
+  wait: "Waiting for another run of this workspace",
   orders: "Merging orders",
   labels: "Splitting labels",
   cohorts: "Rolling up",
 };
+
+/** A step of an import for people; what is no step of all folders is the name of a file. */
+export function stepLabel(stage: string): string {
+  return STEP_LABELS[stage] ?? `Reading ${stage}`;
+}
 
 /**
  * Imports a folder of CSV files into a workspace and evaluates its alerts; the first import makes it ready. Throws a
@@ -67,8 +75,7 @@ export async function importIntoWorkspace(
       skipInvalid,
       signal,
       onWait,
-      onProgress: ({ stage, doneBytes, totalBytes }) =>
-        onProgress(STEP_LABELS[stage] ?? `Reading ${stage}`, doneBytes, totalBytes),
+      onProgress: ({ stage, doneBytes, totalBytes }) => onProgress(stepLabel(stage), doneBytes, totalBytes),
     });
     if (result.imported) {
       for (const asOfDay of replayedDays) {
@@ -78,6 +85,9 @@ export async function importIntoWorkspace(
     }
     return result;
   } catch (error) {
+    if (error instanceof WorkspaceErasing) {
+      throw impossible(`${workspace.shop_domain} is going to be erased: take that back first.`);
+    }
     throw error instanceof ImportError ? impossible(`${error.message}.`) : error;
   }
 }

@@ -33,6 +33,11 @@ export const RIGHTS = {
   "source.disconnect": { least: "admin", needsProof: true },
   "setup.close": { least: "admin", needsProof: false },
   import: { least: "admin", needsProof: false },
+  // Of a folder that is sent by browser; its parts are sent, and its import is done, as an import.
+  "import.start": { least: "admin", needsProof: false },
+  "import.replace": { least: "admin", needsProof: false },
+  "import.request": { least: "admin", needsProof: false },
+  "import.cancel": { least: "admin", needsProof: false },
   "tokens.read": { least: "admin", needsProof: false },
   "token.create": { least: "admin", needsProof: true },
   "token.rotate": { least: "admin", needsProof: true },
@@ -51,6 +56,8 @@ export const RIGHTS = {
   "plan.withdraw": { least: "owner", needsProof: false },
   "workspace.export": { least: "owner", needsProof: true },
   "workspace.erase": { least: "owner", needsProof: true },
+  // Takes an erasure back, which destroys nothing.
+  "workspace.keep": { least: "owner", needsProof: false },
   "workspace.create": { least: "operator", needsProof: false },
   "workspace.set": { least: "operator", needsProof: false },
   "workspace.delete": { least: "operator", needsProof: false },

@@ -48,7 +48,8 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     return sendRefusal(reply, error.code, error.message);
   }
   const code = (error as { code?: string }).code ?? "";
-  if (code === "ECONNRESET") {
+  // The database's connections fail with the same code, once the whole request is here.
+  if (code === "ECONNRESET" && !request.raw.complete) {
     request.log.info({ route: request.routeOptions.url }, "upload aborted");
     return sendRefusal(reply, "invalid_request", "The request body ended early.");
   }

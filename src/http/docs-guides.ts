@@ -17,6 +17,7 @@ const FILES: readonly (readonly [slug: string, file: string])[] = [
   ["pages", "docs/guides/pages.md"],
   ["errors", "docs/guides/errors.md"],
   ["export", "docs/guides/export.md"],
+  ["moving", "docs/guides/moving.md"],
   ["alerts", "docs/guides/alerts.md"],
   ["early-warning", "docs/early-warning.md"],
   ["client", "docs/client.md"],

@@ -141,9 +141,16 @@ const YELLOW = 33;
 const COLORS: ReadonlyMap<string, number> = new Map([
   ...["ok", "succeeded", "ready", "active"].map((word) => [word, GREEN] as const),
   ...["PROBLEM", "failed", "disconnected", "revoked", "inactive"].map((word) => [word, RED] as const),
-  ...["running", "syncing", "interrupted", "installing", "backfilling", "reconnecting", "expired"].map(
-    (word) => [word, YELLOW] as const,
-  ),
+  ...[
+    "running",
+    "syncing",
+    "interrupted",
+    "installing",
+    "backfilling",
+    "reconnecting",
+    "erasing",
+    "expired",
+  ].map((word) => [word, YELLOW] as const),
 ]);
 
 function colored(text: string, cell: string, hasColor: boolean): string {

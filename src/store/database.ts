@@ -34,11 +34,16 @@ export type Database = Queryable & {
     work: (connection: Connection) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result>;
+  /** The same on one snapshot, and the database refuses every write: for reading a lot by cursors. */
+  longSnapshot<Result>(
+    work: (connection: Connection) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
   close(): Promise<void>;
 };
 
 /** Connections of a pool now, and since it was opened how often a statement or transaction had to wait for one. */
-export type PoolUsage = { open: number; idle: number; waiting: number; waits: number };
+export type PoolUsage = { open: number; idle: number; most: number; waiting: number; waits: number };
 
 export type DatabasePool = Database & {
   /** Runs `work`, which only reads, on one snapshot: all of its statements see what the first one saw. */
@@ -67,6 +72,7 @@ export type DatabaseOptions = {
 };
 
 const CONNECT_TIMEOUT_MS = 3000;
+const BEGIN_SNAPSHOT = "begin isolation level repeatable read, read only";
 /** Time for the server's own cancellation error to arrive. */
 const SILENCE_GRACE_MS = 1000;
 
@@ -106,13 +112,23 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     },
     transaction: (work, signal) => {
       countWait();
-      return runTransaction({ pool, watch, signal }, work);
+      return runTransaction({ pool, watch, signal, begin: "begin" }, work);
+    },
+    longSnapshot: (work, signal) => {
+      countWait();
+      return runTransaction({ pool, watch, signal, begin: BEGIN_SNAPSHOT }, work);
     },
     snapshot: (work) => {
       countWait();
       return runSnapshot(pool, watch, work);
     },
-    usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, waits }),
+    usage: () => ({
+      open: pool.totalCount,
+      idle: pool.idleCount,
+      most: options.maxConnections,
+      waiting: pool.waitingCount,
+      waits,
+    }),
     close: async () => {
       await pool.end();
       watch.stop();
@@ -127,10 +143,15 @@ function settingsOf({ readOnly, hasCitus = false }: DatabaseOptions): string {
   return ["-c timezone=UTC", "-c jit=off", ...reading, ...planOnce].join(" ");
 }
 
-type TransactionOptions = { pool: pg.Pool; watch: SilenceWatch; signal: AbortSignal | undefined };
+type TransactionOptions = {
+  pool: pg.Pool;
+  watch: SilenceWatch;
+  signal: AbortSignal | undefined;
+  begin: string;
+};
 
 async function runTransaction<Result>(
-  { pool, watch, signal }: TransactionOptions,
+  { pool, watch, signal, begin }: TransactionOptions,
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted();
@@ -148,7 +169,7 @@ async function runTransaction<Result>(
     return ask().finally(() => watch.answered(client));
   };
   try {
-    await watched(() => client.query("begin"));
+    await watched(() => client.query(begin));
     if (signal !== undefined) canceling = await watched(() => cancelOnAbort(pool, client, signal));
     const result = await work({
       client,
@@ -173,8 +194,6 @@ async function runTransaction<Result>(
     client.release(broken);
   }
 }
-
-const BEGIN_SNAPSHOT = "begin isolation level repeatable read, read only";
 
 async function runSnapshot<Result>(
   pool: pg.Pool,

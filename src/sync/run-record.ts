@@ -38,6 +38,8 @@ export async function startDueRun(
       await dropRequests(transaction, shopKey, source, null);
       return null;
     }
+    // What was asked for waits: the erasure may be taken back.
+    if (connection.is_erasing) return null;
     const request = await findDueRequest(transaction, shopKey, source);
     if (request === null) return null;
     const { kind, requested_by: requestedBy, attempt } = request;

@@ -9,11 +9,15 @@ import type { ConnectionRow } from "../store/queries/data-source.ts";
 import { deleteExpiredChallenges } from "../store/queries/console-challenge.ts";
 import { deleteExpiredLinks } from "../store/queries/console-link.ts";
 import { deleteEndedSessions } from "../store/queries/console-session.ts";
+import { listShopsWithParts } from "../store/queries/import-part.ts";
+import { deleteOldUploads, expireUploads } from "../store/queries/import-upload.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
 import { deleteOldUsage } from "../store/queries/usage-write.ts";
 import { listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
+import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import type { RunLog } from "../sync/runs.ts";
+import { eraseDue } from "./erasures.ts";
 
 export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };
 
@@ -25,6 +29,8 @@ const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
   open_returns: 90 * DAY_MS,
   refresh: 7 * DAY_MS,
 };
+/** Their results stay to be read. */
+const KEEP_UPLOADS_MS = 30 * DAY_MS;
 /** No source repeats a delivery for that long. */
 const KEEP_DELIVERIES_MS = 7 * DAY_MS;
 const KEEP_USAGE_MS = 400 * DAY_MS;
@@ -79,6 +85,7 @@ async function requestRuns(
   kindOf: (connection: ConnectionRow) => SyncKind | null,
 ): Promise<void> {
   for (const connection of await listConnections(database)) {
+    if (connection.is_erasing) continue;
     const isConnected = connection.sealed_credentials !== null && connection.status !== "disconnected";
     const kind = isConnected ? kindOf(connection) : null;
     if (kind === null) continue;
@@ -96,7 +103,7 @@ async function keepInOrder(environment: TaskEnvironment): Promise<void> {
   await forgetOld(environment);
 }
 
-async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
+async function forgetOld({ database, now, log }: TaskEnvironment): Promise<void> {
   const before = (keepMs: number): Date => new Date(now().getTime() - keepMs);
   for (const [kind, keepMs] of Object.entries(KEEP_RUNS_MS)) {
     await deleteOldRuns(database, kind as SyncKind, before(keepMs));
@@ -106,10 +113,17 @@ async function forgetOld({ database, now }: TaskEnvironment): Promise<void> {
   await deleteExpiredLinks(database, now());
   await deleteExpiredChallenges(database, now());
   await deleteEndedSessions(database, now());
+  await expireUploads(database, now());
+  for (const { shop_key: shopKey } of await listShopsWithParts(database)) {
+    await removeEndedParts(database, shopKey, now());
+  }
+  await deleteOldUploads(database, before(KEEP_UPLOADS_MS));
+  await eraseDue(database, now(), log);
 }
 
 async function evaluateAll({ database, now, log }: TaskEnvironment): Promise<void> {
-  for (const { shop_key: shopKey, shop_domain: shop } of await listWorkspaces(database)) {
+  for (const { shop_key: shopKey, shop_domain: shop, erase_after } of await listWorkspaces(database)) {
+    if (erase_after !== null) continue;
     try {
       await evaluateAlerts({ database, shopKey, now: now() });
     } catch (error) {

@@ -3,11 +3,14 @@ import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { within } from "../lib/within.ts";
 import type { Database } from "../store/database.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
+import { listDueUploads, updateUploadProgress } from "../store/queries/import-upload.ts";
+import { listErasing } from "../store/queries/erasure.ts";
+import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import { listDueSources } from "../store/queries/sync-request.ts";
 import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
-import type { SyncProgress } from "../sync/connector.ts";
+import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
@@ -52,9 +55,17 @@ type State = {
   task: Promise<void> | null;
 };
 
-type ActiveRun = { done: Promise<void>; shown: ShownProgress | null };
-/** Progress that is not in a run's history yet. */
-type ShownProgress = { runId: string; shopKey: number; progress: SyncProgress };
+type ActiveRun = {
+  place: SourcePlace;
+  done: Promise<void>;
+  /** Writes the progress that is not in the database yet. */
+  show: (() => Promise<void>) | null;
+  /** Ends this run alone. */
+  stopping: AbortController;
+};
+
+/** Under this name a worker claims the uploads of a shop, as it claims one of its sources. */
+const UPLOADS = "csv";
 
 /**
  * Starts a worker: once a second it looks for requests that are due and for tasks of the schedule. Several on one
@@ -114,10 +125,11 @@ async function lookUntilStopped(state: State): Promise<void> {
 async function look(state: State): Promise<void> {
   const { lookDatabase, concurrency, hasSchedule, log } = state.options;
   for (const run of state.runs.values()) {
-    const { shown } = run;
-    run.shown = null;
-    if (shown !== null) await updateRunProgress(lookDatabase, shown.shopKey, shown.runId, shown.progress);
+    const { show } = run;
+    run.show = null;
+    await show?.();
   }
+  await stopRunsOfErasing(state);
   if (hasSchedule && state.task === null && (await takeDueTask(lookDatabase)) !== null) {
     state.task = runDueTask(state.options, state.stopping.signal)
       .catch((error: unknown) =>
@@ -127,7 +139,9 @@ async function look(state: State): Promise<void> {
   }
   const free = concurrency - state.runs.size;
   if (free <= 0) return;
-  const due = (await listDueSources(lookDatabase))
+  // Somebody waits for an upload.
+  const uploads = (await listDueUploads(lookDatabase)).map((row) => ({ ...row, source: UPLOADS }));
+  const due = [...uploads, ...(await listDueSources(lookDatabase))]
     .map((row) => ({ shopKey: row.shop_key, source: row.source, isOpen: row.is_open }))
     .filter((place) => !state.runs.has(keyOf(place)));
   if (due.length === 0 || state.stopping.signal.aborted) return;
@@ -140,11 +154,23 @@ async function look(state: State): Promise<void> {
   }
 }
 
+/** The owner of a workspace has asked for its erasure: what a run has read so far waits with its request. */
+async function stopRunsOfErasing({ options, runs }: State): Promise<void> {
+  const active = [...runs.values()];
+  if (active.length === 0) return;
+  const shopKeys = active.map(({ place }) => place.shopKey);
+  const erasing = new Set((await listErasing(options.lookDatabase, shopKeys)).map((row) => row.shop_key));
+  for (const { place, stopping } of active) {
+    if (erasing.has(place.shopKey)) stopping.abort(new WorkspaceErasing());
+  }
+}
+
 function beginRun(state: State, place: SourcePlace, isOpen: boolean): void {
   const { options, session } = state;
-  const active: ActiveRun = { done: Promise.resolve(), shown: null };
+  const stopping = new AbortController();
+  const active: ActiveRun = { place, done: Promise.resolve(), show: null, stopping };
   state.runs.set(keyOf(place), active);
-  const stop = AbortSignal.any([state.stopping.signal, session.lost]);
+  const stop = AbortSignal.any([state.stopping.signal, session.lost, stopping.signal]);
   const end = async (isDone: boolean): Promise<void> => {
     await session.release(place);
     state.runs.delete(keyOf(place));
@@ -166,22 +192,28 @@ async function runClaimed(
   options: WorkerOptions,
   claim: { place: SourcePlace; isOpen: boolean; stop: AbortSignal; active: ActiveRun },
 ): Promise<void> {
-  const { database, graceMs, log, now } = options;
+  const { database, lookDatabase, graceMs, log, now } = options;
   const { place, isOpen, stop, active } = claim;
   const { shopKey, source } = place;
   if (isOpen) {
     await sleep(graceMs, undefined, { signal: stop }).catch(() => {});
     if (stop.aborted) return;
-    await closeAbandonedRun(database, shopKey, source);
+    if (source !== UPLOADS) await closeAbandonedRun(database, shopKey, source);
     log.warn(place, "run was abandoned; the next one continues it");
   }
-  const run = await startDueRun(database, place);
-  if (run === null) return;
-  const { runId } = run;
-  const { status } = await executeRun(options, run, stop, (progress) => {
-    active.shown = { runId, shopKey, progress };
-  });
-  if (status !== "succeeded") return;
+  if (source === UPLOADS) {
+    const isImported = await importUpload(options, shopKey, stop, (uploadId, progress) => {
+      active.show = () => updateUploadProgress(lookDatabase, shopKey, uploadId, progress);
+    });
+    if (!isImported) return;
+  } else {
+    const run = await startDueRun(database, place);
+    if (run === null) return;
+    const { status } = await executeRun(options, run, stop, (progress) => {
+      active.show = () => updateRunProgress(lookDatabase, shopKey, run.runId, progress);
+    });
+    if (status !== "succeeded") return;
+  }
   await evaluateAlerts({ database, shopKey, now: now() }).catch((error: unknown) =>
     log.error({ source, err: error }, "alerts could not be evaluated"),
   );

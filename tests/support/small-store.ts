@@ -16,6 +16,7 @@ import {
   PLAN_REQUEST,
   UNMATCHED_LABEL,
 } from "./small-store-plan.ts";
+import { uploadRows } from "./small-store-upload.ts";
 import { insertRows } from "./tenants.ts";
 
 /**
@@ -268,6 +269,7 @@ function controlRows() {
         is_announced: true,
       },
     ],
+    ...uploadRows(),
     audit_event: [{ audit_id: crypto.randomUUID(), actor: "owner", action: "import", detail: {} }],
     sale_event: [
       { slug: "summer", label: "Summer sale", starts_on: "2025-06-01", ends_on: "2025-06-10", skus: null },

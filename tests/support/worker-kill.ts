@@ -5,9 +5,11 @@ import type { Change } from "../../simulators/shopify/changes.ts";
 import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
 import { orderName } from "../../simulators/shopify/world/ids.ts";
+import { replayEarlyWarnings } from "../../src/alerts/evaluate-alerts.ts";
 import { createRandom } from "../../src/demo/random.ts";
 import type { Random } from "../../src/demo/random.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
+import { dayOfInstant } from "../../src/lib/month.ts";
 import type { SyncKind } from "../../src/store/queries/sync-request.ts";
 import { requestRun } from "../../src/store/queries/sync-request.ts";
 import { startCommand } from "./command.ts";
@@ -36,9 +38,14 @@ export type KillReport = {
   killsInRun: number;
   disturbed: ServedRows;
   undisturbed: ServedRows;
-  /** Alerts, without what names a moment or a version. */
+  /**
+   * Alerts, without what names a moment or a version. An early warning keeps what was true when it was announced, and the
+   * killed shop was evaluated in states that the other one never had; so both are announced again, of the same last state.
+   */
   disturbedAlerts: string[];
   undisturbedAlerts: string[];
+  /** What is wrong with the early warnings that the killed shop was given, one sentence each. */
+  warningProblems: string[];
   /** Of the killed shop, oldest first. */
   runs: { kind: string; status: string; startedAt: Date; finishedAt: Date | null }[];
 };
@@ -88,6 +95,7 @@ export function killProblems(report: KillReport): string[] {
       `alerts: ${report.disturbedAlerts.join("; ")} instead of ${report.undisturbedAlerts.join("; ")}`,
     );
   }
+  problems.push(...report.warningProblems);
   report.runs.slice(1).forEach((run, index) => {
     const endedAt = report.runs[index]?.finishedAt ?? null;
     if (endedAt === null || endedAt > run.startedAt) problems.push("two runs were active at a time");
@@ -119,6 +127,9 @@ async function play(scene: Scene, kills: number): Promise<KillReport> {
     },
   });
   await undisturbed(scene, calm, ["refresh", "incremental"]);
+  const warningProblems = await warningProblemsOf(scene, killed);
+  const asOfDay = dayOfInstant(Date.now());
+  for (const shop of [calm, killed]) await warnAgain(scene, shop, asOfDay);
   return {
     kills,
     killsInRun: ofBackfill + ofIncremental,
@@ -126,6 +137,7 @@ async function play(scene: Scene, kills: number): Promise<KillReport> {
     undisturbed: await servedRows(scene.pool, calm.shopKey),
     disturbedAlerts: await alertsOf(scene, killed),
     undisturbedAlerts: await alertsOf(scene, calm),
+    warningProblems,
     runs: await runsOf(scene, killed),
   };
 }
@@ -234,6 +246,26 @@ async function alertsOf({ pool }: Scene, { shopKey }: Shop): Promise<string[]> {
     [shopKey],
   );
   return rows.map(({ told }) => told);
+}
+
+/** An entity is warned of once, and its shop is evaluated in its last state. */
+async function warningProblemsOf({ pool }: Scene, { shopKey }: Shop): Promise<string[]> {
+  const { rows } = await pool.query<{ problem: string }>(
+    `select 'more than one ' || left(event_key, -length(':YYYY-MM-DD')) as problem from alert
+      where shop_key = $1 and event_key like 'early_warning:%'
+      group by left(event_key, -length(':YYYY-MM-DD')) having count(*) > 1
+     union all
+     select 'early warnings were not looked for in the last state' from workspace
+      where shop_key = $1 and warned_version is distinct from data_version`,
+    [shopKey],
+  );
+  return rows.map(({ problem }) => problem);
+}
+
+async function warnAgain({ pool, control }: Scene, { shopKey }: Shop, asOfDay: number): Promise<void> {
+  await pool.query("delete from alert where shop_key = $1 and event_key like 'early_warning:%'", [shopKey]);
+  await pool.query("delete from warning_episode where shop_key = $1", [shopKey]);
+  await replayEarlyWarnings(control.database, { shopKey, asOfDay });
 }
 
 /** Something in each round: new orders, a deleted one, a product of another type, and touched orders that stay. */

@@ -17,7 +17,7 @@ export const TEST_SEALING_KEY = Buffer.alloc(32, 7);
 
 /** A worker's options with waits that suit a test; `logs` gets every line. */
 export function workerOptions(
-  control: ControlDatabase,
+  control: Pick<ControlDatabase, "database" | "url">,
   connectors: readonly Connector[],
   logs: string[] = [],
 ): WorkerOptions {

@@ -20,11 +20,14 @@ export type ConnectionRow = {
   shop_domain: string;
   shop_currency_code: string;
   readiness: string;
+  /** Its workspace is going to be erased: no run begins. */
+  is_erasing: boolean;
 };
 
 const COLUMNS = `s.shop_key, s.source, s.kind, s.status, s.currency_code, s.last_synced_at, s.last_error, s.created_at,
                 s.settings, s.cursor, s.sealed_credentials, w.shop_domain,
-                w.currency_code as shop_currency_code, w.readiness`;
+                w.currency_code as shop_currency_code, w.readiness,
+                w.erase_after is not null as is_erasing`;
 
 /** One connection, by primary key; null when the workspace has none to that source. */
 export const findConnection = queryRow<ConnectionRow, [shopKey: number, source: string]>(

@@ -71,6 +71,12 @@ export class WorkspaceGone extends Error {
   override message = "the workspace does not exist";
 }
 
+/** The workspace is going to be erased: nothing is written for it, unless that is taken back. */
+export class WorkspaceErasing extends Error {
+  override name = "WorkspaceErasing";
+  override message = "The workspace is going to be erased.";
+}
+
 const tryLockShop = requireValue<boolean, [shopKey: number]>(
   "try_lock_shop",
   "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked",
@@ -100,6 +106,21 @@ export async function lockShop(
     await waitForShop(connection, shopKey);
   }
   if (!(await isShopThere(connection, shopKey))) throw new WorkspaceGone();
+}
+
+const isShopErasing = queryAny<[shopKey: number]>(
+  "find_erasing_shop",
+  "select 1 as is_erasing from workspace where shop_key = $1 and erase_after is not null",
+);
+
+/** The same for a run that brings data. Throws `WorkspaceErasing`, too. */
+export async function lockShopForRun(
+  connection: Connection,
+  shopKey: number,
+  onWait?: () => void,
+): Promise<void> {
+  await lockShop(connection, shopKey, onWait);
+  if (await isShopErasing(connection, shopKey)) throw new WorkspaceErasing();
 }
 
 /** The staged tables of one row each for a key, and the columns of that. */

@@ -56,13 +56,14 @@ const WITH_SOURCE = "join data_source s on s.shop_key = r.shop_key and s.source 
 /** A source with something to do; `is_open`: a run of it is active, or was abandoned. */
 export type DueSourceRow = { shop_key: number; source: string; is_open: boolean };
 
-/** Sources with a request that is due or an open run: a scan of the open requests of all shops, and sync_run_running. */
+/** Sources with a request that is due, of workspaces that stay, or an open run: a scan of the open requests of all shops, and sync_run_running. */
 export const listDueSources = query<DueSourceRow>(
   "list_due_sources",
   `select due.shop_key, due.source, bool_or(due.is_open) as is_open
            from (select first.shop_key, first.source, first.run_after, false as is_open
                    from (select distinct on (r.shop_key, r.source) r.shop_key, r.source, r.run_after
                            from sync_request r ${WITH_SOURCE}
+                           join workspace w on w.shop_key = r.shop_key and w.erase_after is null
                           order by r.shop_key, r.source, ${FIRST_OF_SOURCE}) first
                   where first.run_after <= clock_timestamp()
                  union all

@@ -8,6 +8,8 @@ export const CLEARED_TABLES = [
   "dirty_cohort",
   "entity",
   "group_day",
+  "import_part",
+  "import_upload",
   "label_share",
   "listing",
   "order_document",

@@ -19,13 +19,18 @@ export type WorkspaceRow = {
   /** The plan that its owner asks for, and why; null = none. */
   requested_plan: string | null;
   plan_request_reason: string | null;
+  /** When it is erased; null = it is not to be. */
+  erase_after: Date | null;
 };
 
 const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.plan_key as plan,
                 w.billing_status as billing, w.readiness, w.primary_window_days, w.min_sold_units,
-                w.visible_card_size, w.data_version, w.data_as_of, w.created_at,
+                w.visible_card_size, w.data_version, w.data_as_of, w.created_at, w.erase_after,
                 r.plan_key as requested_plan, r.reason as plan_request_reason`;
 const WITH_REQUEST = "left join plan_request r on r.shop_key = w.shop_key";
+
+/** As admission sees it: "erasing" while the workspace is going to be erased. */
+export const SERVED_READINESS = "case when w.erase_after is null then w.readiness else 'erasing' end";
 
 /** The workspace of a domain, by the primary keys of shop_directory, workspace and plan_request. */
 export const findWorkspace = queryRow<WorkspaceRow, [shopDomain: string]>(
@@ -61,7 +66,7 @@ export type WorkspaceHealthRow = {
 /** One row per workspace with its plan, today's use of the quota, its sources and its last import. */
 export const workspaceHealth = query<WorkspaceHealthRow>(
   "workspace_health",
-  `select w.shop_domain, w.readiness, w.billing_status as billing, w.data_as_of, w.plan_key as plan,
+  `select w.shop_domain, ${SERVED_READINESS} as readiness, w.billing_status as billing, w.data_as_of, w.plan_key as plan,
                 p.daily_quota, p.plan_key is not null as is_plan_known,
                 coalesce(u.requests, 0) as requests_today,
                 r.plan_key as requested_plan, r.reason as plan_request_reason,

@@ -3,6 +3,7 @@ import type { Queryable } from "../database.ts";
 import { queryRow } from "../query.ts";
 import type { Member, Workspace } from "../workspace.ts";
 import type { AdmitRow } from "./admit.ts";
+import { SERVED_READINESS } from "./workspace-directory.ts";
 
 /** A workspace's settings, plan and sources, as admission reads them too. */
 export type WorkspaceRow = Pick<
@@ -25,16 +26,25 @@ export type WorkspaceRow = Pick<
 export type LoadedWorkspace = {
   workspace: Workspace;
   isBillingActive: boolean;
+  /** "erasing" while it is going to be erased. */
   readiness: string;
   isSetupOpen: boolean;
+  /** When it is erased; null = it is not to be. */
+  eraseAfter: Date | null;
 };
 
-type SettingsRow = WorkspaceRow & { is_billing_active: boolean; readiness: string; is_setup_open: boolean };
+type SettingsRow = WorkspaceRow & {
+  is_billing_active: boolean;
+  readiness: string;
+  is_setup_open: boolean;
+  erase_after: Date | null;
+};
 
 const findSettings = queryRow<SettingsRow, [shopKey: number]>(
   "load_workspace",
   `select w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.currency_code,
-                w.billing_status = 'active' as is_billing_active, w.readiness, w.is_setup_open, w.primary_window_days, w.min_sold_units,
+                w.billing_status = 'active' as is_billing_active, ${SERVED_READINESS} as readiness, w.erase_after,
+                w.is_setup_open, w.primary_window_days, w.min_sold_units,
                 w.visible_card_size, w.data_version, w.data_as_of, coalesce(p.entitlements, '{}') as entitlements,
                 (select coalesce(jsonb_agg(jsonb_build_object(
                           'source', s.source, 'kind', s.kind, 'status', s.status, 'currency_code', s.currency_code,
@@ -54,8 +64,8 @@ export async function loadWorkspace(
 ): Promise<LoadedWorkspace | null> {
   const row = await findSettings(database, shopKey);
   if (row === null) return null;
-  const { is_billing_active: isBillingActive, readiness, is_setup_open: isSetupOpen } = row;
-  return { workspace: workspaceOf(row), isBillingActive, readiness, isSetupOpen };
+  const { is_billing_active: isBillingActive, is_setup_open: isSetupOpen, erase_after: eraseAfter } = row;
+  return { workspace: workspaceOf(row), isBillingActive, readiness: row.readiness, isSetupOpen, eraseAfter };
 }
 
 export function workspaceOf(row: WorkspaceRow): Workspace {

@@ -7,10 +7,13 @@ export type Columns = ReadonlyMap<string, number>;
 /** A cell that cannot be used, or a whole row (column null); caught where rows are read. */
 export class CellProblem extends Error {
   column: string | null;
+  /** What may stand there, as a phrase. */
+  allowed: string;
 
-  constructor(column: string | null, reason: string) {
+  constructor(column: string | null, reason: string, allowed: string) {
     super(reason);
     this.column = column;
+    this.allowed = allowed;
   }
 }
 
@@ -50,7 +53,7 @@ export function openCsvRow(columns: Columns): (cells: readonly string[]) => CsvR
     const clean = withoutControls(cell(column));
     if (clean === "" || clean.trim() === "") return null;
     if (clean.length * 3 > maxBytes && Buffer.byteLength(clean) > maxBytes) {
-      throw new CellProblem(column, `is longer than ${maxBytes} bytes`);
+      throw new CellProblem(column, `is longer than ${maxBytes} bytes`, `text of at most ${maxBytes} bytes`);
     }
     return clean;
   };
@@ -70,7 +73,8 @@ export function openCsvRow(columns: Columns): (cells: readonly string[]) => CsvR
     text,
     label: (column, maxBytes = MAX_LABEL_BYTES) => text(column, maxBytes)?.trim() ?? null,
     need: (column, value) => {
-      if (value === null) throw new CellProblem(column, "is empty, but required");
+      if (value === null)
+        throw new CellProblem(column, "is empty, but required", "a value: the column must not be empty");
       return value;
     },
     units: (column) => readUnits(column, plain(column)),
@@ -96,9 +100,11 @@ function withoutControls(text: string): string {
 
 function readUnits(column: string, text: string | null): number | null {
   if (text === null) return null;
-  if (/^-\d+$/.test(text)) throw new CellProblem(column, `is negative: ${shown(text)}`);
-  if (!/^\d+$/.test(text)) throw new CellProblem(column, `is not a whole number: ${shown(text)}`);
-  if (Number(text) > MAX_UNITS) throw new CellProblem(column, `is more than ${MAX_UNITS}: ${shown(text)}`);
+  const fail = (what: string): CellProblem =>
+    new CellProblem(column, `${what}: ${shown(text)}`, `a whole number from 0 to ${MAX_UNITS}`);
+  if (/^-\d+$/.test(text)) throw fail("is negative");
+  if (!/^\d+$/.test(text)) throw fail("is not a whole number");
+  if (Number(text) > MAX_UNITS) throw fail(`is more than ${MAX_UNITS}`);
   return Number(text);
 }
 
@@ -109,24 +115,29 @@ function readMoney(
   allowNegative: boolean,
 ): number | null {
   if (text === null) return null;
-  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) {
-    throw new CellProblem(column, `is not a plain decimal amount: ${shown(text)}`);
-  }
   const exponent = currencyExponent(currencyCode);
+  const fail = (what: string): CellProblem =>
+    new CellProblem(column, what, allowedMoney(exponent, allowNegative));
+  if (!/^[+-]?\d+(\.\d+)?$/.test(text)) throw fail(`is not a plain decimal amount: ${shown(text)}`);
   const minor = minorFromDecimal(text, exponent);
   if (minor === null && text.replace(/^[+-]/, "").split(".")[0]!.length < 15) {
-    throw new CellProblem(
-      column,
+    throw fail(
       `has more than the ${exponent} decimals of ${currencyCode}: ${shown(text)}; ` +
         `export it as a decimal rounded to ${exponent} places, not as a floating-point number`,
     );
   }
-  if (minor === null || Math.abs(minor) > MAX_MINOR)
-    throw new CellProblem(column, `is too large: ${shown(text)}`);
-  if (minor < 0 && !allowNegative) throw new CellProblem(column, `is negative: ${shown(text)}`);
+  if (minor === null || Math.abs(minor) > MAX_MINOR) throw fail(`is too large: ${shown(text)}`);
+  if (minor < 0 && !allowNegative) throw fail(`is negative: ${shown(text)}`);
   return minor;
 }
 
+function allowedMoney(exponent: number, allowNegative: boolean): string {
+  const example = exponent === 0 ? "1250" : `12.${"5".padEnd(exponent, "0")}`;
+  const decimals = exponent === 0 ? "without decimals" : `with at most ${exponent} decimals`;
+  return `an amount ${allowNegative ? "" : "of at least 0 "}${decimals}, such as ${example}`;
+}
+
+const ALLOWED_TIME = "a time with its offset from UTC, such as 2026-01-31T09:30:00Z";
 /** " UTC" is how BigQuery writes the offset of its timestamps. */
 const INSTANT =
   /^(\d{4}-\d\d-\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:[Zz]| UTC|([+-])(\d\d):?(\d\d)?)$/;
@@ -137,6 +148,7 @@ function readTime(column: string, text: string): string {
     throw new CellProblem(
       column,
       `is not an ISO 8601 time with offset (such as 2026-01-31T09:30:00Z): ${shown(text)}`,
+      ALLOWED_TIME,
     );
   }
   const [, date = "", hour, minute, second = 0, fraction = "", sign, offsetHour = 0, offsetMinute = 0] =
@@ -155,21 +167,25 @@ function readTime(column: string, text: string): string {
   const instant = isReal ? new Date(instantMs).toISOString() : "";
   // Years beyond 0001–9999 are written with a sign or as 0000; an offset can lead there.
   if (!/^\d/.test(instant) || instant.startsWith("0000")) {
-    throw new CellProblem(column, `is no real time: ${shown(text)}`);
+    throw new CellProblem(column, `is no real time: ${shown(text)}`, ALLOWED_TIME);
   }
   return instant;
 }
 
 function readDay(column: string, text: string | null): string | null {
   if (text === null || dayFromText(text) !== null) return text;
-  throw new CellProblem(column, `is no real day of the form YYYY-MM-DD: ${shown(text)}`);
+  const reason = `is no real day of the form YYYY-MM-DD: ${shown(text)}`;
+  throw new CellProblem(column, reason, "a day, such as 2026-01-31");
 }
 
 const FLAGS: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
 
 function readFlag(column: string, text: string | null): boolean {
   const flag = text === null ? false : FLAGS[text.toLowerCase()];
-  if (flag === undefined) throw new CellProblem(column, `is neither true nor false: ${shown(text ?? "")}`);
+  if (flag === undefined) {
+    const reason = `is neither true nor false: ${shown(text ?? "")}`;
+    throw new CellProblem(column, reason, "true, false, 1, 0, or nothing");
+  }
   return flag;
 }
 
@@ -180,7 +196,10 @@ function readChoice<Choice extends string>(
 ): Choice | null {
   if (text === null) return null;
   const choice = choices.find((known) => known === text);
-  if (choice === undefined) throw new CellProblem(column, `is none of ${choices.join(", ")}: ${shown(text)}`);
+  if (choice === undefined) {
+    const allowed = choices.join(", ");
+    throw new CellProblem(column, `is none of ${allowed}: ${shown(text)}`, `one of ${allowed}`);
+  }
   return choice;
 }
 

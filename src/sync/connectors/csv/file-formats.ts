@@ -41,10 +41,13 @@ export type FileFormat = {
 
 /** The column that says so. */
 export const DELETED = "deleted";
+/** The column by which a row is taken as its source states it, where one that is written by hand would be a mistake. */
+const AS_STATED = "as_stated";
 
 const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] as const;
 const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as const;
 const MAX_URL_BYTES = 4096;
+const MAX_LIST_BYTES = 1024 * 1024;
 const ORDER_ROW = "kind, order_id, record";
 
 /** The record of a row of the three order files is JSON, that of a deleted row has its ids alone. */
@@ -112,7 +115,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
   },
   returns: {
     required: ["return_id", "order_id", "line_id", "status", "units"],
-    optional: ["processed_units", "requested_at", "closed_at", "reason"],
+    optional: ["processed_units", "requested_at", "closed_at", "reason", AS_STATED],
     table: "staged_order_row",
     columns: ORDER_ROW,
     read: (row) => orderRow("returns", row, () => thinRow(readReturn(row), USUAL.returns)),
@@ -124,7 +127,7 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
   },
   refunds: {
     required: ["refund_id", "order_id", "line_id", "refunded_at", "units", "subtotal"],
-    optional: ["restock_type", "return_id"],
+    optional: ["restock_type", "return_id", AS_STATED],
     table: "staged_order_row",
     columns: ORDER_ROW,
     read: (row, { currencyCode }) =>
@@ -158,13 +161,14 @@ export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
   },
   sale_events: {
     required: ["slug", "label", "starts_on", "ends_on"],
-    optional: ["skus"],
+    optional: ["skus", "skus_json"],
     table: "staged_sale_event",
     columns: "slug, label, starts_on, ends_on, skus",
     read: (row) => {
       const startsOn = row.need("starts_on", row.day("starts_on"));
       const endsOn = row.need("ends_on", row.day("ends_on"));
-      if (endsOn < startsOn) throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`);
+      if (endsOn < startsOn)
+        throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`, `${startsOn} or a later day`);
       return [
         row.need("slug", row.text("slug")),
         row.need("label", row.label("label")),
@@ -183,6 +187,7 @@ function readLine(row: CsvRow, { currencyCode, latestOrderAt }: RowContext): Doc
     throw new CellProblem(
       "ordered_at",
       `lies in the future: ${orderedAt}; an order may be dated up to a day from now, which is ${latestOrderAt}`,
+      `a time of at most ${latestOrderAt}`,
     );
   }
   return {
@@ -205,8 +210,12 @@ function readLine(row: CsvRow, { currencyCode, latestOrderAt }: RowContext): Doc
 function readReturn(row: CsvRow): DocumentReturn {
   const status = row.need("status", row.oneOf("status", RETURN_STATUSES));
   const closedAt = row.time("closed_at");
-  if (status === "CLOSED" && closedAt === null)
-    throw new CellProblem("closed_at", "is empty, but the status is CLOSED");
+  if (status === "CLOSED" && closedAt === null && !row.flag(AS_STATED))
+    throw new CellProblem(
+      "closed_at",
+      "is empty, but the status is CLOSED",
+      "the time at which it was closed",
+    );
   return {
     returnId: row.need("return_id", row.text("return_id")),
     lineId: row.need("line_id", row.text("line_id")),
@@ -219,32 +228,55 @@ function readReturn(row: CsvRow): DocumentReturn {
   };
 }
 
-function readRefund(row: CsvRow, currencyCode: string): DocumentRefund {
+function readRefund(row: CsvRow, currencyCode: string): StatedRefund {
+  const isAsStated = row.flag(AS_STATED);
   return {
+    ...(isAsStated ? { isAsStated } : {}),
     refundId: row.need("refund_id", row.text("refund_id")),
     lineId: row.need("line_id", row.text("line_id")),
     refundedAt: row.need("refunded_at", row.time("refunded_at")),
     units: row.need("units", row.units("units")),
-    subtotalMinor: row.need("subtotal", row.money("subtotal", currencyCode, false)),
+    subtotalMinor: row.need("subtotal", row.money("subtotal", currencyCode, isAsStated)),
     restockType: row.oneOf("restock_type", RESTOCK_TYPES) ?? "NO_RESTOCK",
     returnId: row.text("return_id"),
   };
 }
+
+/** A refund as it is staged: one that is as its source states it may exceed its line. */
+export type StatedRefund = DocumentRefund & { isAsStated?: true };
 
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
 
 function readCurrency(row: CsvRow): string | null {
   const text = row.label("currency")?.toUpperCase() ?? null;
   if (text !== null && !CURRENCIES.has(text)) {
-    throw new CellProblem("currency", "is no currency code of ISO 4217, such as EUR or USD");
+    const reason = "is no currency code of ISO 4217, such as EUR or USD";
+    throw new CellProblem("currency", reason, "a currency code of three letters, such as EUR");
   }
   return text;
 }
 
 /** As an array literal of PostgreSQL; null = no SKUs of its own. */
 function readSkus(row: CsvRow): string | null {
-  const skus = (row.text("skus", 1024 * 1024) ?? "").split(";").map((sku) => sku.trim());
+  const list = row.text("skus_json", MAX_LIST_BYTES);
+  const skus =
+    list === null
+      ? (row.text("skus", MAX_LIST_BYTES) ?? "").split(";").map((sku) => sku.trim())
+      : readList("skus_json", list);
   const named = [...new Set(skus)].filter((sku) => sku !== "");
   if (named.length === 0) return null;
   return `{${named.map((sku) => `"${sku.replaceAll(/["\\]/g, (found) => `\\${found}`)}"`).join(",")}}`;
+}
+
+/** A list of texts as JSON, without control characters. */
+function readList(column: string, text: string): string[] {
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    list = null;
+  }
+  const isList = Array.isArray(list) && list.every((item) => typeof item === "string");
+  if (!isList) throw new CellProblem(column, "is no JSON list of texts", `a list such as ["A;1","B"]`);
+  return (list as string[]).map((item) => item.toWellFormed().replaceAll(/\p{Cc}+/gu, ""));
 }

@@ -11,7 +11,22 @@ import { ImportError } from "./problems.ts";
 import { folderProblem, KNOWN_FILES, refuseOtherKinds, refuseWorkbook } from "./recognize-files.ts";
 
 /** One file of an import folder; `fileName` is as it stands there, with .csv or .csv.gz. */
-export type FolderFile = { name: FileName; fileName: string; path: string; bytes: number };
+export type FolderFile = {
+  name: FileName;
+  fileName: string;
+  path: string;
+  bytes: number;
+  /** Shared by the files of a folder. */
+  textLimit?: TextLimit;
+};
+
+/** Counts the unpacked bytes of a folder's files; false = they are more than are allowed. */
+export type TextLimit = { most: number; admits: (bytes: number) => boolean };
+
+export function openTextLimit(mostBytes: number): TextLimit {
+  let bytes = 0;
+  return { most: mostBytes, admits: (added) => (bytes += added) <= mostBytes };
+}
 
 /** What a folder may hold beside a connection that provides orders and catalogue. */
 const BESIDE_A_STORE: ReadonlySet<FileName> = new Set(["return_labels", "sale_events"]);
@@ -41,26 +56,35 @@ export async function findFolderFiles(folder: string, connectedStore: string | n
     }
     files.push({ name, fileName, path, bytes: found.size });
   }
-  if (connectedStore === null) {
-    if (files.length > 0) return files;
+  if (connectedStore === null && files.length === 0) {
     throw new ImportError(
       `${folder}: nothing to import, as the folder holds none of ${KNOWN_FILES} (each may end in .csv.gz)`,
     );
   }
-  const overwriting = files.find((file) => !BESIDE_A_STORE.has(file.name));
-  if (overwriting !== undefined || files.length === 0) {
-    const what = overwriting === undefined ? `${folder}: nothing to import` : overwriting.fileName;
-    throw new ImportError(
-      `${what}: this workspace gets its orders and products from ${connectedStore}, ` +
-        "so that a folder may hold return_labels.csv and sale_events.csv only",
-    );
-  }
+  const problem = besideStoreProblem(files, connectedStore, folder);
+  if (problem !== null) throw new ImportError(problem);
   return files;
+}
+
+/** Why files cannot be imported beside the store that a workspace is connected to (null = none); null = they can. */
+export function besideStoreProblem(
+  files: readonly Pick<FolderFile, "name" | "fileName">[],
+  connectedStore: string | null,
+  folder: string,
+): string | null {
+  if (connectedStore === null) return null;
+  const overwriting = files.find((file) => !BESIDE_A_STORE.has(file.name));
+  if (overwriting === undefined && files.length > 0) return null;
+  const what = overwriting === undefined ? `${folder}: nothing to import` : overwriting.fileName;
+  return (
+    `${what}: this workspace gets its orders and products from ${connectedStore}, ` +
+    "so that a folder may hold return_labels.csv and sale_events.csv only"
+  );
 }
 
 /**
  * The text of a file in chunks, without byte order mark. `onBytes` gets the bytes read from disk so far. Throws
- * ImportError for a spreadsheet, a damaged gzip, a wrong encoding or a failing disk.
+ * ImportError for a spreadsheet, a damaged gzip, a wrong encoding, a failing disk or too much text.
  */
 export async function* readText(file: FolderFile, onBytes: (bytes: number) => void): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -69,6 +93,7 @@ export async function* readText(file: FolderFile, onBytes: (bytes: number) => vo
   for await (const { chunk, bytesRead } of readBytes(file)) {
     if (isStart) refuseWorkbook(file.fileName, chunk);
     isStart = false;
+    if (file.textLimit?.admits(chunk.length) === false) throw tooMuchText(file, file.textLimit);
     const text = decodeChunk(decoder, chunk, () => wrongEncoding(file, line + lineOfBadBytes(chunk)));
     line += countLineBreaks(chunk);
     onBytes(bytesRead);
@@ -103,6 +128,11 @@ function decodeChunk(decoder: TextDecoder, chunk: Buffer | null, failure: () => 
   } catch {
     throw failure();
   }
+}
+
+function tooMuchText({ fileName }: FolderFile, { most }: TextLimit): ImportError {
+  const limit = `${most.toLocaleString("en")} bytes`;
+  return new ImportError(`${fileName}: unpacked, the files hold more than ${limit} of text together`);
 }
 
 function wrongEncoding(file: FolderFile, line: number): ImportError {

@@ -2,13 +2,13 @@ import type { AuditActor } from "../../../store/queries/audit.ts";
 import type { Connection, Database } from "../../../store/database.ts";
 import { requireDataVersion } from "../../../store/queries/data-version.ts";
 import { findConnectedStore } from "../../../store/queries/data-source.ts";
-import { createStage, lockShop } from "../../../store/queries/import-stage.ts";
+import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import { analyzeData } from "../../../store/queries/publish.ts";
 import { MANY_ROWS } from "../../apply.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { applyFolder, countsOf } from "./apply-folder.ts";
 import type { AppliedFolder, ImportProgress } from "./apply-folder.ts";
-import { findFolderFiles } from "./folder-files.ts";
+import { findFolderFiles, openTextLimit } from "./folder-files.ts";
 import type { FolderFile } from "./folder-files.ts";
 import { openProblemList } from "./problems.ts";
 import type { RowProblem } from "./problems.ts";
@@ -40,6 +40,10 @@ export type ImportOptions = {
   onProgress?: ((progress: ImportProgress) => void) | undefined;
   /** How many of the rows that cannot be used are listed; 1000 by default. */
   maxReported?: number | undefined;
+  /** The most text that the files may hold together, unpacked; without a limit by default. */
+  mostTextBytes?: number | undefined;
+  /** Called once all is stored, in the transaction of the import; throwing undoes it. */
+  onStored?: ((connection: Connection, result: ImportResult) => Promise<void>) | undefined;
 };
 
 export type ImportResult = AppliedFolder & {
@@ -57,7 +61,9 @@ export type ImportResult = AppliedFolder & {
  */
 export async function importFolder(options: ImportOptions): Promise<ImportResult> {
   const connectedStore = await findConnectedStore(options.database, options.shopKey);
-  const files = await findFolderFiles(options.folder, connectedStore);
+  const found = await findFolderFiles(options.folder, connectedStore);
+  const textLimit = openTextLimit(options.mostTextBytes ?? Infinity);
+  const files = found.map((file) => ({ ...file, textLimit }));
   try {
     const result = await options.database.transaction(
       (connection) => importFiles(options, files, connection),
@@ -89,7 +95,7 @@ async function importFiles(
   connection: Connection,
 ): Promise<ImportResult> {
   const { shopKey, onProgress } = options;
-  await lockShop(connection, shopKey, options.onWait);
+  await lockShopForRun(connection, shopKey, options.onWait);
   await createStage(connection);
   const problems = openProblemList(options.maxReported ?? MAX_REPORTED, files);
   const latestOrderAt = new Date(options.now.getTime() + DAY_MS).toISOString();
@@ -122,7 +128,9 @@ async function importFiles(
     },
   });
   const { counts, ...applied } = await applyFolder({ ...options, connection, files }, staged, orders);
-  return { imported: true, counts, ...invalid(), ...applied };
+  const result = { imported: true, counts, ...invalid(), ...applied };
+  await options.onStored?.(connection, result);
+  return result;
 }
 
 function fileNameOf(files: readonly FolderFile[], kind: RowKind): string {

@@ -1,5 +1,11 @@
-/** A row that cannot be used; `column` null = the row as a whole. */
-export type RowProblem = { file: string; line: number; column: string | null; reason: string };
+/** A row that cannot be used; `column` null = the row as a whole. `allowed`: what may stand there, as a phrase. */
+export type RowProblem = {
+  file: string;
+  line: number;
+  column: string | null;
+  reason: string;
+  allowed: string;
+};
 
 /** Something that did not stop a row from being used, and how often. */
 export type ImportWarning = {

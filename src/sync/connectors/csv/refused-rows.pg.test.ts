@@ -197,6 +197,7 @@ for (const { title, files, at, reason } of REFUSALS) {
     assert.equal(result.invalid_count, 1);
     const [problem] = result.invalid;
     assert.match(problem?.reason ?? "", reason);
+    assert.match(problem?.allowed ?? "", /^[a-z0-9].{2,}[^.]$/u);
     assert.deepEqual([problem?.file, problem?.line, problem?.column], at);
     const dump = await shop.dump(shopKey);
     assert.deepEqual(Object.values(dump).flat(), []);

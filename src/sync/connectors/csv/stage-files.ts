@@ -76,13 +76,15 @@ async function stageFile(
     }
     try {
       if (cells.length !== width) {
-        throw new CellProblem(null, `has ${cells.length} cells where the header has ${width}`);
+        const reason = `has ${cells.length} cells where the header has ${width}`;
+        throw new CellProblem(null, reason, `${width} cells, as in the header`);
       }
       buffer.add([line, ...valuesOf(rowOf(cells), format, options)]);
       stagedRows += 1;
     } catch (error) {
       if (!(error instanceof CellProblem)) throw error;
-      options.problems.add({ file: file.fileName, line, column: error.column, reason: error.message });
+      const { column, message: reason, allowed } = error;
+      options.problems.add({ file: file.fileName, line, column, reason, allowed });
     }
   };
   try {

@@ -6,9 +6,15 @@ import { countUnknown, mergeDocument, ROW_KINDS, rowKey } from "../../document-m
 import type { DocumentPart, RowIds, RowKind } from "../../document-merge.ts";
 import type { SourceOrder, SourceOrders } from "../../documents.ts";
 import { readStored, USUAL } from "../../stored-document.ts";
+import type { RowProblem } from "./problems.ts";
 
 /** A staged row of the three order files; `row` leaves out usual values, and of a deleted row everything but its ids. */
-type StagedRow = [lineNumber: number, kind: RowKind, isDeleted: boolean, row: RowIds & { units?: number }];
+type StagedRow = [
+  lineNumber: number,
+  kind: RowKind,
+  isDeleted: boolean,
+  row: RowIds & { units?: number; isAsStated?: true },
+];
 
 type ByKind<Value> = Record<RowKind, Value>;
 
@@ -29,7 +35,7 @@ export type StagedOrdersOptions = {
   connection: Connection;
   shopKey: number;
   /** Gets each row that does not fit the other rows of its order, which is then left out. */
-  onProblem: (kind: RowKind, problem: { line: number; column: string; reason: string }) => void;
+  onProblem: (kind: RowKind, problem: Omit<RowProblem, "file">) => void;
   /** Gets the number of rows read so far after every portion. */
   onRows: (done: number) => void;
   /** false: the remaining orders are only checked. */
@@ -99,7 +105,7 @@ function usableRows(
 ): StagedRow[] {
   if (rows.every(([, kind]) => kind === "lines")) return rows;
   const unitsByLine = new Map(stored?.lines.map((line) => [line.lineId, line.units]));
-  return rows.filter(([line, kind, isDeleted, { lineId, units = 1 }]) => {
+  return rows.filter(([line, kind, isDeleted, { lineId, units = 1, isAsStated }]) => {
     if (kind === "lines") {
       if (isDeleted) unitsByLine.delete(lineId);
       else unitsByLine.set(lineId, units);
@@ -109,11 +115,14 @@ function usableRows(
     const name = `the line ${JSON.stringify(lineId)} of order ${JSON.stringify(orderId)}`;
     if (kind === "lines" || isDeleted) return true;
     if (lineUnits === undefined) {
-      onProblem(kind, { line, column: "line_id", reason: `names ${name}, which is unknown or deleted` });
+      const reason = `names ${name}, which is unknown or deleted`;
+      const allowed = "a line of order_lines.csv, or of an earlier import";
+      onProblem(kind, { line, column: "line_id", reason, allowed });
       return false;
     }
-    if (kind === "returns" || units <= lineUnits) return true;
-    onProblem(kind, { line, column: "units", reason: `is more than the units of ${name}` });
+    if (kind === "returns" || units <= lineUnits || isAsStated) return true;
+    const reason = `is more than the units of ${name}`;
+    onProblem(kind, { line, column: "units", reason, allowed: `at most ${lineUnits}` });
     return false;
   });
 }
@@ -123,7 +132,7 @@ function partOf(staged: readonly StagedRow[], stored: OrderDocument | null, tall
   const removed: ByKind<RowIds[]> = { lines: [], returns: [], refunds: [] };
   for (const [, kind, isDeleted, row] of staged) {
     if (isDeleted) removed[kind].push(row);
-    else kept[kind].push({ ...USUAL[kind], ...row });
+    else kept[kind].push({ ...USUAL[kind], ...withoutMark(row) });
   }
   tally.orders += 1;
   let deletedRows = 0;
@@ -139,4 +148,11 @@ function partOf(staged: readonly StagedRow[], stored: OrderDocument | null, tall
     refunds: kept.refunds as DocumentRefund[],
   };
   return deletedRows === 0 ? part : { ...part, removed };
+}
+
+/** What is stored of a row does not say how it was checked. */
+function withoutMark(row: StagedRow[3]): RowIds {
+  if (row.isAsStated === undefined) return row;
+  const { isAsStated: _isAsStated, ...stated } = row;
+  return stated;
 }

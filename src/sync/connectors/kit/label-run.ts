@@ -1,7 +1,7 @@
 import { currencyExponent, decimalText } from "../../../metrics/money.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
-import { analyzeStage, createStage, lockShop } from "../../../store/queries/import-stage.ts";
+import { analyzeStage, createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import {
   countLabels,
   findFirstMonth,
@@ -190,7 +190,7 @@ async function applyRecords(
 ): Promise<AppliedLabels> {
   const { shopKey, currencyCode } = context;
   const { source, asOf } = end;
-  await lockShop(connection, shopKey);
+  await lockShopForRun(connection, shopKey);
   const before = await findConnection(connection, shopKey, source);
   await createStage(connection);
   await stageRecords(connection, shopKey, source);

@@ -1,6 +1,6 @@
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
-import { analyzeStage, createStage, lockShop } from "../../../store/queries/import-stage.ts";
+import { analyzeStage, createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import { analyzeData } from "../../../store/queries/publish.ts";
 import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
 import { analyzeRecords, clearRecords } from "../../../store/queries/sync-record.ts";
@@ -42,7 +42,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
   if (backfill !== null) await analyzeRecords(run.database);
   const applied = await run.database.transaction(async (connection) => {
     const { shopKey, currencyCode } = run;
-    await lockShop(connection, shopKey);
+    await lockShopForRun(connection, shopKey);
     await createStage(connection);
     if (backfill !== null) {
       const visibleFrom = backfill.hasAllOrders ? null : surelyVisibleFrom(asOf);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createConnection, createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 
-/** forward: a plain relay. refuse: nothing listens, open connections are cut. blackhole: all is taken, nothing passes. */
+/** forward: a plain relay. refuse: nothing listens, open connections are reset. blackhole: all is taken, nothing passes. */
 export type ProxyMode = "forward" | "refuse" | "blackhole";
 
 export type FaultProxy = {
@@ -27,9 +27,10 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
       });
       from.on("error", () => to.destroy());
       from.on("close", () => {
-        pairs.delete(pair);
         // A black hole does not tell either side that the other one left.
-        if (mode !== "blackhole") to.destroy();
+        if (mode === "blackhole") return;
+        pairs.delete(pair);
+        to.destroy();
       });
     }
   };
@@ -41,7 +42,12 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     const closing = server;
     server = null;
     const closed = closing === null ? null : new Promise((done) => closing.close(done));
-    for (const pair of pairs) for (const socket of pair) socket.destroy();
+    for (const [client, upstream] of pairs) {
+      // One that is being shut down can no longer be reset.
+      if (client.writable) client.resetAndDestroy();
+      else client.destroy();
+      upstream.destroy();
+    }
     await closed;
   };
 

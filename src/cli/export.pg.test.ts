@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runCommand, startCommand } from "../../tests/support/command.ts";
+import type { Outcome } from "../../tests/support/command.ts";
+import { createTestDatabase, execute } from "../../tests/support/database.ts";
+import type { TestDatabase } from "../../tests/support/database.ts";
+import { csv, withFolder } from "../../tests/support/import-shop.ts";
+import { serviceEnvironment } from "../../tests/support/service.ts";
+
+const DOMAIN = "export.example";
+const FILES = {
+  "products.csv": csv("product_id,title,vendor", "p1,Hat,Acme"),
+  "order_lines.csv": csv(
+    "order_id,line_id,ordered_at,product_id,sku,units",
+    "o1,l1,2025-01-05T10:00:00Z,p1,HAT,3",
+  ),
+};
+
+let database: TestDatabase;
+let environment: Record<string, string>;
+let parent: string;
+before(async () => {
+  database = await createTestDatabase();
+  environment = serviceEnvironment(database.url);
+  parent = await mkdtemp(join(tmpdir(), "returns-cli-export-"));
+  await run(["workspace", "create", "--domain", DOMAIN, "--currency", "EUR", "--plan", "scale"]);
+  await run(["workspace", "set", "--workspace", DOMAIN, "primary_window_days=45", "min_sold_units=1"]);
+  await withFolder(FILES, (folder) =>
+    run(["import", folder, "--workspace", DOMAIN, "--as-of", "2026-01-01T06:00:00.123Z"]),
+  );
+});
+after(async () => {
+  await database.drop();
+  await rm(parent, { recursive: true, force: true });
+});
+
+async function run(words: readonly string[], of = environment): Promise<Outcome> {
+  const outcome = await runCommand(words, of);
+  assert.equal(outcome.code, 0, `${words.join(" ")}: ${outcome.stderr}`);
+  return outcome;
+}
+
+async function modesOf(folder: string): Promise<Record<string, string>> {
+  const names = await readdir(folder, { recursive: true });
+  const modes = await Promise.all(
+    ["", ...names].map(async (name) => ((await stat(join(folder, name))).mode & 0o777).toString(8)),
+  );
+  return Object.fromEntries(["", ...names].map((name, index) => [name, modes[index] ?? ""]));
+}
+
+test("a folder that only its owner can read, whose README brings it to another installation", async () => {
+  const folder = join(parent, "whole");
+  const { stdout } = await run(["workspace", "export", DOMAIN, folder]);
+  assert.equal(stdout, `The workspace ${DOMAIN} is exported to ${folder}.\n`);
+  const modes = await modesOf(folder);
+  for (const [name, mode] of Object.entries(modes)) {
+    assert.equal(mode, name === "" || name === "store" ? "700" : "600", name);
+  }
+  const readme = await readFile(join(folder, "README.txt"), "utf8");
+  const lines = readme.split("\n").filter((line) => line.startsWith("./returns "));
+  assert.equal(lines.length, 3);
+  const other = await createTestDatabase();
+  try {
+    const elsewhere = serviceEnvironment(other.url);
+    for (const line of lines) {
+      const words = line.split(" ").slice(1);
+      await run(
+        words.map((word) => (word === "store" ? join(folder, "store") : word)),
+        elsewhere,
+      );
+    }
+    const again = join(parent, "again");
+    await run(["workspace", "export", DOMAIN, again], elsewhere);
+    for (const name of await readdir(join(folder, "store"))) {
+      assert.equal(
+        await readFile(join(again, "store", name), "utf8"),
+        await readFile(join(folder, "store", name), "utf8"),
+        name,
+      );
+    }
+    const settingsOf = async (of: string): Promise<unknown[]> => {
+      const settings = JSON.parse(await readFile(join(of, "settings.json"), "utf8")) as Record<
+        string,
+        unknown
+      >;
+      return [
+        "shop_domain",
+        "currency_code",
+        "plan",
+        "primary_window_days",
+        "min_sold_units",
+        "data_as_of",
+      ].map((name) => settings[name]);
+    };
+    assert.deepEqual(await settingsOf(again), await settingsOf(folder));
+  } finally {
+    await other.drop();
+  }
+});
+
+test("a folder that holds anything, or that cannot be made, is refused with the reason", async () => {
+  const full = join(parent, "full");
+  await mkdir(full);
+  await writeFile(join(full, "mine.txt"), "mine");
+  const onFull = await runCommand(["workspace", "export", DOMAIN, full], environment);
+  assert.deepEqual(
+    [onFull.code, onFull.stderr],
+    [1, `${full} is not empty: name a folder that does not exist yet, or an empty one.\n`],
+  );
+  const nowhere = join(parent, "none", "below");
+  const onNowhere = await runCommand(["workspace", "export", DOMAIN, nowhere], environment);
+  assert.deepEqual(
+    [onNowhere.code, onNowhere.stderr],
+    [1, `${nowhere} cannot be written: the folder above it does not exist.\n`],
+  );
+  const empty = join(parent, "empty");
+  await mkdir(empty);
+  await run(["workspace", "export", DOMAIN, empty]);
+  assert.deepEqual(await readdir(full), ["mine.txt"]);
+});
+
+for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+  test(`${signal} leaves no half folder, and the next export is whole`, async () => {
+    const shop = `${signal.toLowerCase()}.example`;
+    await run(["workspace", "create", "--domain", shop, "--currency", "EUR"]);
+    // Long enough to be found at work.
+    await execute(
+      database.url,
+      `insert into order_document (shop_key, order_id, document)
+       select d.shop_key, 'o' || n, '{"orderedAt": "2025-01-05T10:00:00.000Z", "lines": [{"lineId": "l1"}]}'
+         from shop_directory d, generate_series(1, 60000) n where d.shop_domain = '${shop}'`,
+    );
+    const folder = join(parent, `cut-${signal}`);
+    const running = startCommand(["workspace", "export", shop, folder], environment);
+    const partials = async (): Promise<string[]> =>
+      (await readdir(parent)).filter((name) => name.startsWith(`.cut-${signal}.partial-`));
+    const hasBegun = async (): Promise<boolean> => {
+      const [name = ""] = await partials();
+      const found = await stat(join(parent, name, "store", "order_lines.csv")).catch(() => null);
+      return (found?.size ?? 0) > 0;
+    };
+    while (!(await hasBegun())) {
+      assert.equal(running.child.exitCode, null);
+      await sleep(5);
+    }
+    running.child.kill(signal);
+    await running.outcome;
+    assert.equal((await readdir(parent)).includes(`cut-${signal}`), false);
+    // Nobody is left to remove it after a SIGKILL.
+    assert.equal((await partials()).length, signal === "SIGKILL" ? 1 : 0);
+    await run(["workspace", "export", shop, folder]);
+    const text = await readFile(join(folder, "store", "order_lines.csv"), "utf8");
+    assert.equal(text.split("\r\n").length, 60_002);
+  });
+}
+
+test("erase asks before it stops serving, keep takes it back, and show tells", async () => {
+  const asked = await runCommand(["workspace", "erase", DOMAIN], environment);
+  assert.notEqual(asked.code, 0);
+  await run(["workspace", "erase", DOMAIN, "--yes"]);
+  const shown = JSON.parse(
+    (await run(["workspace", "show", "--workspace", DOMAIN, "--json"])).stdout,
+  ) as Record<string, unknown>;
+  assert.match(String(shown["erase_after"]), /^\d{4}-\d\d-\d\dT/u);
+  await withFolder(FILES, async (folder) => {
+    const { code, stderr } = await runCommand(["import", folder, "--workspace", DOMAIN], environment);
+    assert.deepEqual([code, stderr], [1, `${DOMAIN} is going to be erased: take that back first.\n`]);
+  });
+  await run(["workspace", "keep", DOMAIN]);
+  const again = await runCommand(["workspace", "keep", DOMAIN], environment);
+  assert.equal(again.stderr, `${DOMAIN} is not going to be erased: there is nothing to take back.\n`);
+});

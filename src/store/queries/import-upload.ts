@@ -1,0 +1,226 @@
+import type { Connection } from "../database.ts";
+import { command, query, queryAny, queryRow } from "../query.ts";
+
+/** `refused`: the import has said no, and waits for corrected files or for leave to go on without rows. */
+export type UploadStatus =
+  | "sending"
+  | "waiting"
+  | "importing"
+  | "refused"
+  | "imported"
+  | "canceled"
+  | "expired";
+
+/** A file of an upload, under the name that it has in its folder. */
+export type UploadFile = { name: string; bytes: number };
+
+export type UploadRow = {
+  upload_id: string;
+  status: UploadStatus;
+  /** The name of the person who began it. */
+  created_by: string;
+  created_at: Date;
+  expires_at: Date;
+  files: UploadFile[];
+  as_of: Date;
+  skip_invalid: boolean;
+  stage: string | null;
+  done: number;
+  total: number | null;
+  /** When a worker began the import; null = none has. */
+  started_at: Date | null;
+  /** As the import has left it; null = it has not ended. */
+  result: unknown;
+  error: string | null;
+  finished_at: Date | null;
+};
+
+const OPEN = "('sending', 'waiting', 'importing', 'refused')";
+const COLUMNS = `u.upload_id, u.status, u.created_at, u.expires_at, u.files, u.as_of, u.skip_invalid, u.stage, u.done, u.total, u.started_at,
+                u.result, u.error, u.finished_at,
+                coalesce((select c.name from console_user c where u.created_by = 'user:' || c.user_id), u.created_by)
+                  as created_by`;
+
+/** Begins an upload; false when the workspace has an open one. import_upload_open. */
+export const insertUpload = queryAny<
+  [
+    upload: {
+      shopKey: number;
+      uploadId: string;
+      createdBy: string;
+      now: Date;
+      expiresAt: Date;
+      files: readonly UploadFile[];
+      asOf: Date;
+    },
+  ]
+>(
+  "insert_upload",
+  `insert into import_upload (shop_key, upload_id, status, created_by, created_at, expires_at, files, as_of)
+         values ($1, $2, 'sending', $3, $4, $5, $6, $7)
+         on conflict (shop_key) where status in ${OPEN} do nothing
+         returning 1 as inserted`,
+  ({ shopKey, uploadId, createdBy, now, expiresAt, files, asOf }) => [
+    shopKey,
+    uploadId,
+    createdBy,
+    now,
+    expiresAt,
+    JSON.stringify(files),
+    asOf,
+  ],
+);
+
+/** One upload. Primary key. */
+export const findUpload = queryRow<UploadRow, [shopKey: number, uploadId: string]>(
+  "find_upload",
+  `select ${COLUMNS} from import_upload u where u.shop_key = $1 and u.upload_id = $2`,
+);
+
+/** What has to be known to change an upload. */
+export type LockedUploadRow = Pick<UploadRow, "status" | "expires_at" | "files">;
+
+const lockStatement = (strength: string): string =>
+  `select u.status, u.expires_at, u.files from import_upload u
+          where u.shop_key = $1 and u.upload_id = $2 ${strength}`;
+
+/** Holds an upload as it is to the end of the transaction, beside others that do. Primary key. */
+export const holdUpload = queryRow<LockedUploadRow, [shopKey: number, uploadId: string], Connection>(
+  "hold_upload",
+  lockStatement("for share"),
+);
+
+/** Keeps everybody else from it to the end of the transaction. Primary key. */
+export const lockUpload = queryRow<LockedUploadRow, [shopKey: number, uploadId: string], Connection>(
+  "lock_upload",
+  lockStatement("for update"),
+);
+
+/** The newest uploads of a workspace first, by what its uploads of 30 days hold. Primary key. */
+export const listUploads = query<UploadRow, [shopKey: number, limit: number]>(
+  "list_uploads",
+  `select ${COLUMNS} from import_upload u where u.shop_key = $1 order by u.created_at desc limit $2`,
+);
+
+/** The upload is sent again in part: these are its files now. */
+export const reopenUpload = command<[shopKey: number, uploadId: string, files: readonly UploadFile[]]>(
+  "reopen_upload",
+  `update import_upload set status = 'sending', files = $3, result = null, error = null, finished_at = null
+          where shop_key = $1 and upload_id = $2`,
+  (shopKey, uploadId, files) => [shopKey, uploadId, JSON.stringify(files)],
+);
+
+/** Asks a worker for the import; it takes it up within about a second. */
+export const requestUploadImport = command<
+  [shopKey: number, uploadId: string, request: { by: string; origin: string | null; skipInvalid: boolean }]
+>(
+  "request_upload_import",
+  `update import_upload
+            set status = 'waiting', requested_by = $3, requested_origin = $4, skip_invalid = $5, attempt = 0,
+                started_at = null, stage = null, done = 0, total = null, error = null, finished_at = null
+          where shop_key = $1 and upload_id = $2`,
+  (shopKey, uploadId, { by, origin, skipInvalid }) => [shopKey, uploadId, by, origin, skipInvalid],
+);
+
+/** Gives an upload up. */
+export const cancelUpload = command<[shopKey: number, uploadId: string, now: Date]>(
+  "cancel_upload",
+  `update import_upload set status = 'canceled', finished_at = $3, expires_at = $3
+          where shop_key = $1 and upload_id = $2`,
+);
+
+/** An upload with its import to do; `is_open`: a worker has begun it, and may have been killed. */
+export type DueUploadRow = { shop_key: number; is_open: boolean };
+
+/** Uploads that wait for a worker or are being imported, of all shops. import_upload_due. */
+export const listDueUploads = query<DueUploadRow>(
+  "list_due_uploads",
+  `select u.shop_key, u.status = 'importing' as is_open
+           from import_upload u where u.status in ('waiting', 'importing') order by u.created_at`,
+);
+
+/** An upload that a worker has taken up. */
+export type TakenUploadRow = {
+  upload_id: string;
+  files: UploadFile[];
+  as_of: Date;
+  currency_code: string;
+  requested_by: string;
+  requested_origin: string | null;
+  skip_invalid: boolean;
+  /** 1 for the first worker; the end of the import names it, so that only the last one to begin it can end it. */
+  attempt: number;
+};
+
+/** Takes up the import of a workspace's upload, whose claim the caller has; null = none is due. import_upload_open. */
+export const takeUpload = queryRow<TakenUploadRow, [shopKey: number]>(
+  "take_upload",
+  `update import_upload u set status = 'importing', attempt = u.attempt + 1, started_at = statement_timestamp()
+           from workspace w
+          where u.shop_key = $1 and w.shop_key = u.shop_key and u.status in ('waiting', 'importing')
+         returning u.upload_id, u.files, u.as_of, w.currency_code, u.requested_by, u.requested_origin, u.skip_invalid,
+                   u.attempt`,
+);
+
+/** A worker that stops hands the import on, as if it had not begun it. */
+export const handOnUpload = command<[shopKey: number, uploadId: string, attempt: number]>(
+  "hand_on_upload",
+  `update import_upload set status = 'waiting', attempt = attempt - 1
+          where shop_key = $1 and upload_id = $2 and status = 'importing' and attempt = $3`,
+);
+
+/** `total` null = unknown. */
+export const updateUploadProgress = command<
+  [shopKey: number, uploadId: string, progress: { stage: string; done: number; total: number | null }]
+>(
+  "update_upload_progress",
+  `update import_upload set stage = $3, done = $4, total = $5
+          where shop_key = $1 and upload_id = $2 and status = 'importing'`,
+  (shopKey, uploadId, { stage, done, total }) => [shopKey, uploadId, stage, done, total],
+);
+
+/** How an import has ended. */
+export type UploadEnd = {
+  status: "imported" | "refused";
+  result: unknown;
+  error: string | null;
+  /** Until then it can be corrected, and its refused rows be fetched. */
+  expiresAt: Date;
+};
+
+/** Records the end of an import; false when it is no longer this worker's to end. */
+export const finishUpload = queryAny<[shopKey: number, uploadId: string, attempt: number, end: UploadEnd]>(
+  "finish_upload",
+  `update import_upload set status = $4, result = $5, error = $6, expires_at = $7, finished_at = statement_timestamp()
+          where shop_key = $1 and upload_id = $2 and status = 'importing' and attempt = $3
+         returning 1 as finished`,
+  (shopKey, uploadId, attempt, { status, result, error, expiresAt }) => [
+    shopKey,
+    uploadId,
+    attempt,
+    status,
+    result === null ? null : JSON.stringify(result),
+    error,
+    expiresAt,
+  ],
+);
+
+/** Ends uploads that were not sent, or not corrected, in time, of all shops. import_upload_by_expiry. */
+export const expireUploads = command<[now: Date]>(
+  "expire_uploads",
+  `update import_upload u set status = 'expired', finished_at = $1
+          where u.expires_at < $1 and u.status in ('sending', 'refused')`,
+);
+
+/** The same of one workspace. import_upload_open. */
+export const expireShopUploads = command<[shopKey: number, now: Date], Connection>(
+  "expire_shop_uploads",
+  `update import_upload set status = 'expired', finished_at = $2
+          where shop_key = $1 and expires_at < $2 and status in ('sending', 'refused')`,
+);
+
+/** Forgets uploads that ended before a moment, of all shops. import_upload_by_expiry. */
+export const deleteOldUploads = command<[before: Date]>(
+  "delete_old_uploads",
+  `delete from import_upload u where u.expires_at < $1 and u.status in ('imported', 'canceled', 'expired')`,
+);

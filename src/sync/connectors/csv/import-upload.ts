@@ -1,0 +1,234 @@
+import { createHash } from "node:crypto";
+import { mkdir, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { csvText, guardedText } from "../../../lib/csv-text.ts";
+import { isLostDatabase } from "../../../lib/lost-database.ts";
+import type { Connection, Database } from "../../../store/database.ts";
+import {
+  deleteEndedParts,
+  deleteFileParts,
+  insertPart,
+  readPart,
+} from "../../../store/queries/import-part.ts";
+import { WorkspaceGone } from "../../../store/queries/import-stage.ts";
+import { finishUpload, handOnUpload, takeUpload } from "../../../store/queries/import-upload.ts";
+import type { TakenUploadRow, UploadEnd } from "../../../store/queries/import-upload.ts";
+import type { SyncProgress } from "../../connector.ts";
+import type { RunLog } from "../../runs.ts";
+import { importFolder } from "./import-folder.ts";
+import type { ImportResult } from "./import-folder.ts";
+import { ImportError } from "./problems.ts";
+import type { RowProblem } from "./problems.ts";
+import {
+  MOST_UPLOAD_BYTES,
+  PART_BYTES,
+  partCountOf,
+  REFUSED_ROWS_FILE,
+  UPLOAD_LIFETIME_MS,
+} from "./upload-plan.ts";
+
+/** What imports of uploads need of the process they are in. */
+export type UploadEnvironment = { database: Database; now: () => Date; log: RunLog };
+
+/** What is kept of the end of an import. */
+export type UploadResult = Pick<ImportResult, "counts" | "invalid_count" | "invalid" | "warnings"> & {
+  /** How many of the rows that cannot be used are in the file of them. */
+  listed_count: number;
+};
+
+type Run = UploadEnvironment & { shopKey: number; upload: TakenUploadRow; stop: AbortSignal };
+
+/** Workers that began an import and did not come to its end: the next one is not tried. */
+const MOST_ATTEMPTS = 3;
+const MOST_LISTED = 50_000;
+/** Of these, what a page shows. */
+const MOST_SHOWN = 200;
+/** Some 250 MB. */
+const PARTS_PER_DELETION = 64;
+
+/**
+ * Imports the upload of a workspace that is due, as the command imports a folder, and records its end in the transaction
+ * of the import: a worker that is killed at any point leaves either all of both or nothing, and the next one begins again.
+ * The caller has the claim on the workspace's uploads. Memory stays flat. Returns whether data was imported; throws when
+ * the database does not answer.
+ */
+export async function importUpload(
+  environment: UploadEnvironment,
+  shopKey: number,
+  stop: AbortSignal,
+  show: (uploadId: string, progress: SyncProgress) => void,
+): Promise<boolean> {
+  const { database, log } = environment;
+  const upload = await takeUpload(database, shopKey);
+  if (upload === null) return false;
+  const run: Run = { ...environment, shopKey, upload, stop };
+  const { upload_id: uploadId, attempt } = upload;
+  const fields = { upload_id: uploadId, shop_key: shopKey };
+  log.info({ ...fields, attempt }, "import of an upload started");
+  if (attempt > MOST_ATTEMPTS) {
+    await refuse(run, `The import was begun ${MOST_ATTEMPTS} times, and cut off each time.`);
+    return false;
+  }
+  // Nobody can guess the name; a folder that a killed worker left there goes.
+  const folder = join(tmpdir(), `returns-upload-${uploadId}`);
+  try {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { mode: 0o700 });
+    await writeFiles(run, folder, (progress) => show(uploadId, progress));
+    const result = await importWritten(run, folder, (progress) => show(uploadId, progress));
+    if (!result.imported) await database.transaction((connection) => storeEnd(connection, run, result));
+    log.info({ ...fields, imported: result.imported, counts: result.counts }, "import of an upload ended");
+    if (result.imported) await removeEndedParts(database, shopKey, environment.now()).catch(() => {});
+    return result.imported;
+  } catch (error) {
+    await endFailed(run, error);
+    return false;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Removes the parts of a workspace's uploads that have ended, portion by portion. */
+export async function removeEndedParts(database: Database, shopKey: number, now: Date): Promise<void> {
+  while (await deleteEndedParts(database, shopKey, now, REFUSED_ROWS_FILE, PARTS_PER_DELETION));
+}
+
+/** Removes a file of an upload. */
+export async function removeFile(
+  connection: Connection,
+  { shopKey, uploadId, fileName }: { shopKey: number; uploadId: string; fileName: string },
+): Promise<void> {
+  while (await deleteFileParts(connection, shopKey, uploadId, fileName, PARTS_PER_DELETION));
+}
+
+/** One part at a time is in memory. */
+async function writeFiles(
+  { database, shopKey, upload, stop }: Run,
+  folder: string,
+  show: (progress: SyncProgress) => void,
+): Promise<void> {
+  const total = upload.files.reduce((sum, { bytes }) => sum + bytes, 0);
+  let done = 0;
+  for (const file of upload.files) {
+    const written = await open(join(folder, file.name), "wx", 0o600);
+    try {
+      for (let part = 0; part < partCountOf(file); part += 1) {
+        stop.throwIfAborted();
+        const place = { shopKey, uploadId: upload.upload_id, fileName: file.name, part };
+        const bytes = await readPart(database, place);
+        if (bytes === null) throw new ImportError(`${file.name}: its part ${part + 1} is missing`);
+        await written.writeFile(bytes);
+        show({ stage: "parts", done: (done += bytes.length), total });
+      }
+    } finally {
+      await written.close();
+    }
+  }
+}
+
+async function importWritten(
+  run: Run,
+  folder: string,
+  show: (progress: SyncProgress) => void,
+): Promise<ImportResult> {
+  const { database, shopKey, upload, stop, now } = run;
+  return importFolder({
+    database,
+    actor: { name: upload.requested_by, origin: upload.requested_origin },
+    shopKey,
+    currencyCode: upload.currency_code,
+    folder,
+    asOf: upload.as_of,
+    now: now(),
+    skipInvalid: upload.skip_invalid,
+    signal: stop,
+    maxReported: MOST_LISTED,
+    mostTextBytes: MOST_UPLOAD_BYTES,
+    onWait: () => show({ stage: "wait", done: 0, total: null }),
+    onProgress: ({ stage, doneBytes, totalBytes }) => show({ stage, done: doneBytes, total: totalBytes }),
+    onStored: (connection, result) => storeEnd(connection, run, result),
+  });
+}
+
+/** Another worker has begun the same import meanwhile, or its workspace is gone: what this one did is undone. */
+class NotOurs extends Error {
+  override name = "NotOurs";
+}
+
+async function storeEnd(connection: Connection, run: Run, result: ImportResult): Promise<void> {
+  const { counts, invalid_count, invalid, warnings } = result;
+  const kept: UploadResult = {
+    counts,
+    invalid_count,
+    invalid: invalid.slice(0, MOST_SHOWN),
+    warnings,
+    listed_count: invalid.length,
+  };
+  await storeRefusedRows(connection, run, invalid);
+  const isEmpty = !result.imported && invalid_count === 0;
+  await finish(connection, run, {
+    status: result.imported ? "imported" : "refused",
+    result: kept,
+    error: isEmpty ? "The files hold no rows, only headers." : null,
+  });
+}
+
+const REFUSED_ROW_COLUMNS = ["file", "line", "column", "reason", "allowed"];
+
+/** As a CSV file, in parts as the others. */
+async function storeRefusedRows(
+  connection: Connection,
+  { shopKey, upload: { upload_id: uploadId } }: Run,
+  rows: readonly RowProblem[],
+): Promise<void> {
+  await removeFile(connection, { shopKey, uploadId, fileName: REFUSED_ROWS_FILE });
+  if (rows.length === 0) return;
+  const cells = rows.map(({ file, line, column, reason, allowed }) =>
+    [file, String(line), column ?? "", reason, allowed].map(guardedText),
+  );
+  const csv = Buffer.from(csvText([REFUSED_ROW_COLUMNS, ...cells]));
+  for (let part = 0; part * PART_BYTES < csv.length; part += 1) {
+    const bytes = csv.subarray(part * PART_BYTES, (part + 1) * PART_BYTES);
+    const place = { shopKey, uploadId, fileName: REFUSED_ROWS_FILE, part };
+    await insertPart(connection, place, createHash("sha256").update(bytes).digest(), bytes);
+  }
+}
+
+async function finish(
+  connection: Pick<Database, "rows">,
+  { shopKey, upload, now }: Run,
+  end: Omit<UploadEnd, "expiresAt">,
+): Promise<void> {
+  const expiresAt = new Date(now().getTime() + UPLOAD_LIFETIME_MS);
+  const { upload_id: uploadId, attempt } = upload;
+  if (!(await finishUpload(connection, shopKey, uploadId, attempt, { ...end, expiresAt })))
+    throw new NotOurs();
+}
+
+async function refuse(run: Run, error: string): Promise<void> {
+  await finish(run.database, run, { status: "refused", result: null, error });
+}
+
+/** What nobody can correct by other files is left to the next worker, or told as a fault of ours. */
+async function endFailed(run: Run, error: unknown): Promise<void> {
+  const { database, shopKey, upload, stop, log } = run;
+  const fields = { upload_id: upload.upload_id, shop_key: shopKey };
+  if (stop.aborted) {
+    log.info(fields, "import of an upload handed on");
+    await handOnUpload(database, shopKey, upload.upload_id, upload.attempt);
+  } else if (error instanceof ImportError) {
+    await refuse(run, `${error.message}.`);
+  } else if (isLostDatabase(error)) {
+    throw error;
+  } else if (!(error instanceof NotOurs || error instanceof WorkspaceGone)) {
+    log.error({ ...fields, err: error }, "import of an upload failed unexpectedly");
+    await refuse(run, sentenceOf(error, upload.upload_id));
+  }
+}
+
+function sentenceOf(error: unknown, uploadId: string): string {
+  return (error as NodeJS.ErrnoException).code === "ENOSPC"
+    ? "The service has no room left for these files in its temporary folder. Whoever runs it can make some."
+    : `Something unexpected went wrong in the service: see its log under upload ${uploadId}.`;
+}

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { startChromium } from "./docs-chromium.ts";
+import { makeUserLink } from "./support/console-person.ts";
+import { axeViolations, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+import { readZip } from "./support/zip.ts";
+
+/** The page of data as an owner uses it: in Chromium, without JavaScript, at two widths in two colour schemes. */
+
+let service: TestService;
+let tenant: Tenant;
+let browser: Browser;
+let missing: string | undefined;
+let home: string;
+
+before(async () => {
+  const found = await startChromium();
+  if ("reason" in found) {
+    missing = found.reason;
+    return;
+  }
+  browser = found;
+  service = await startTestService();
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  await service.database.query("update order_document set document = '{\"lines\": []}' where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  home = `http://localhost:${new URL(service.address).port}`;
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (service as TestService | undefined)?.stop();
+});
+
+/** An owner's browser without JavaScript, signed in by a pasted link, on the page of data. */
+async function onDataPage(
+  context: TestContext,
+  look: { width: number; colorScheme: "light" | "dark"; javaScriptEnabled?: boolean },
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  if (missing !== undefined) return context.skip(missing);
+  const { width, colorScheme, javaScriptEnabled = false } = look;
+  const viewport = { width, height: 800 };
+  const own = await browser.newContext({ viewport, colorScheme, javaScriptEnabled });
+  try {
+    const { secret } = await makeUserLink(service, { name: "Owner", shopDomain: tenant.shopDomain });
+    const entered = await own.request.post(`${home}/enter`, {
+      form: { secret },
+      headers: { origin: home },
+      maxRedirects: 0,
+    });
+    assert.equal(entered.status(), 303);
+    const page = await own.newPage();
+    await page.goto(`${home}/w/${tenant.shopDomain}/settings/data`);
+    await use(page);
+  } finally {
+    await own.close();
+  }
+}
+
+const ERASE = { name: "Erase this workspace" };
+
+test("an owner exports everything, has the workspace erased and takes that back, without JavaScript", async (context) => {
+  await onDataPage(context, { width: 1440, colorScheme: "light" }, async (page) => {
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export everything" }).click();
+    const download = await downloading;
+    assert.match(download.suggestedFilename(), /^returns-export_.+\.zip$/u);
+    const files = readZip(await readFile(await download.path()));
+    assert.ok("store/order_lines.csv" in files);
+
+    await page.getByLabel(`Type ${tenant.shopDomain} to confirm`).fill("another.example");
+    await page.getByRole("button", ERASE).click();
+    await page.getByRole("alert").getByText("Type the domain of this workspace").waitFor();
+    assert.equal(await page.getByLabel("Type").inputValue(), "another.example");
+    await page.getByLabel("Type").fill(tenant.shopDomain);
+    await page.getByRole("button", ERASE).click();
+    await page.getByRole("status").getByText("Nothing of this workspace is served any more.").waitFor();
+
+    await page.goto(`${home}/w/${tenant.shopDomain}`);
+    await page.getByRole("heading", { name: "This workspace is going to be erased" }).waitFor();
+    await page.getByRole("link", { name: "When, and how to take it back" }).click();
+    await page.getByRole("button", { name: "Keep this workspace" }).click();
+    await page.getByRole("status").getByText("everything is served as before").waitFor();
+    await page.getByRole("button", ERASE).waitFor();
+  });
+});
+
+for (const width of [360, 1440]) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`it looks right in every state, ${width} px, ${colorScheme}`, async (context) => {
+      const look = { width, colorScheme, javaScriptEnabled: true };
+      await onDataPage(context, look, async (page) => {
+        const found: string[] = [];
+        const check = async (state: string): Promise<void> => {
+          const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
+          const overflow = await sidewaysScroll(page);
+          if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
+          found.push(...wrongs.map((wrong) => `${state}: ${wrong}`));
+        };
+        await check("as it is");
+        await page.getByLabel("Type").fill("another.example");
+        await page.getByRole("button", ERASE).click();
+        await page.getByRole("alert").waitFor();
+        await check("refused");
+        await page.getByLabel("Type").fill(tenant.shopDomain);
+        await page.getByRole("button", ERASE).click();
+        await page.getByRole("status").waitFor();
+        await check("going to be erased");
+        await page.goto(`${home}/w/${tenant.shopDomain}/settings/watchlist`);
+        await check("another page of settings meanwhile");
+        await page.goto(`${home}/w/${tenant.shopDomain}/report`);
+        await check("a page of figures meanwhile");
+        await page.goto(`${home}/w/${tenant.shopDomain}/settings/data`);
+        await page.getByRole("button", { name: "Keep this workspace" }).click();
+        await page.getByRole("status").waitFor();
+        assert.deepEqual(found, []);
+      });
+    });
+  }
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import type pg from "pg";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { startFaultProxy } from "./support/fault-proxy.ts";
+import type { FaultProxy } from "./support/fault-proxy.ts";
+import { post, toolCall } from "./support/mcp.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import type { ServerProcess } from "./support/server-process.ts";
+import { openTestPool } from "./support/service.ts";
+import type { CalledAnswer } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
+
+const CONNECTIONS = 4;
+const REQUESTS_PER_SHOP = 2;
+/** Of each of two shops: more than there are turns and connections. */
+const REQUESTS = 6;
+const SORRY = "Something went wrong on our side. Try again, and quote the X-Request-ID header if it goes on.";
+
+let testDatabase: TestDatabase;
+let database: pg.Pool;
+let limited: Tenant;
+let unlimited: Tenant;
+
+before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openTestPool(testDatabase.url);
+  limited = await createTenant(database);
+  unlimited = await createTenant(database, { dailyQuota: null });
+  for (const { shopKey } of [limited, unlimited]) await seedSmallStore(database, shopKey);
+});
+after(async () => {
+  await database.end();
+  await testDatabase.drop();
+});
+
+type Scene = { server: ServerProcess; proxy: FaultProxy; answers: Promise<CalledAnswer[]> };
+
+/** A server behind a proxy, its turns taken by requests that hang in the database, more of them waiting. */
+async function withWaitingRequests(
+  context: TestContext,
+  work: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  const url = new URL(testDatabase.url);
+  const proxy = await startFaultProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const server = await startServerProcess(context, url.href, {
+    DATABASE_CONNECTIONS: String(CONNECTIONS),
+    REQUESTS_PER_SHOP: String(REQUESTS_PER_SHOP),
+  });
+  const holder = await database.connect();
+  try {
+    await holder.query("begin");
+    await holder.query("lock table alert in access exclusive mode");
+    const asked = [limited, unlimited].flatMap((tenant) => askAll(server, tenant));
+    const answers = Promise.all(asked);
+    await eventually(hasHangingRequests, "requests of both shops hang", 30);
+    await work({ server, proxy, answers });
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+    server.signal("SIGKILL");
+    await server.ended;
+    await proxy.close();
+  }
+}
+
+/** Each `limit` is another answer. */
+function askAll(server: ServerProcess, tenant: Tenant): Promise<CalledAnswer>[] {
+  const isUnlimited = tenant === unlimited;
+  return Array.from({ length: REQUESTS }, (_, index) =>
+    server.call("/api/v1/alerts", { token: tenant.token, isUnlimited, params: { limit: index + 1 } }),
+  );
+}
+
+async function hasHangingRequests(): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `select from pg_stat_activity
+      where datname = current_database() and application_name = 'returns-reading' and wait_event_type = 'Lock'`,
+  );
+  return (rowCount ?? 0) >= REQUESTS_PER_SHOP;
+}
+
+async function assertRecovery(server: ServerProcess, proxy: FaultProxy): Promise<void> {
+  await proxy.set("forward");
+  const params = { start_month: "2025-01", end_month: "2026-05" };
+  const summary = () => server.call("/api/v1/summary", { token: limited.token, params });
+  await eventually(async () => (await summary()).status === 200, "an answer once the database is back", 30);
+}
+
+function assertOwnFault(answer: CalledAnswer): void {
+  assert.deepEqual([answer.status, answer.message()], [500, SORRY]);
+  assert.equal(answer.headers.get("retry-after"), "1");
+}
+
+test("connections that the database resets fail running and waiting requests with 500, never with a 4xx", async (context) => {
+  await withWaitingRequests(context, async ({ server, proxy, answers }) => {
+    await proxy.set("refuse");
+    for (const answer of await answers) assertOwnFault(answer);
+    for (const answer of await Promise.all(askAll(server, limited))) assertOwnFault(answer);
+    await assertRecovery(server, proxy);
+  });
+});
+
+test("a database that falls silent leaves requests without a turn; nobody is told to send fewer", async (context) => {
+  await withWaitingRequests(context, async ({ server, proxy, answers }) => {
+    const tool = post(server.address, toolCall("list_alerts", { limit: 50 }), { token: unlimited.token });
+    await proxy.set("blackhole");
+    for (const answer of await answers) assertOwnFault(answer);
+    const { result, error } = (await tool).message;
+    assert.ok(!JSON.stringify([result, error]).includes("rate_limited"), JSON.stringify([result, error]));
+    await assertRecovery(server, proxy);
+  });
+});

@@ -1,0 +1,285 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import pino from "pino";
+import { OPERATOR } from "../src/control/actor.ts";
+import { askToErase, takeBackErasure } from "../src/control/erase.ts";
+import { requireWorkspace } from "../src/control/workspace.ts";
+import { ENDPOINTS } from "../src/contract/registry.ts";
+import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
+import { startDueRun } from "../src/sync/run-record.ts";
+import { listDueSources, requestRun } from "../src/store/queries/sync-request.ts";
+import { eraseDue } from "../src/worker/erasures.ts";
+import { PAGES, SETTINGS } from "../src/console/registry.ts";
+import { postForm, signInAs } from "./support/console-person.ts";
+import { getPage } from "./support/console-pages.ts";
+import { csv, withFolder } from "./support/import-shop.ts";
+import { countRowsByTable } from "./support/rows-by-table.ts";
+import { leastParameters } from "./support/requests.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { startTestService } from "./support/service.ts";
+import type { Caller, TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** A workspace that is going to be erased: nothing of it is served, all of it can be taken back, then all of it goes. */
+
+const DAY_MS = 86_400_000;
+const silent = pino({ level: "silent" });
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+async function ownedTenant(): Promise<{ tenant: Tenant; cookie: string }> {
+  const tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+  return { tenant, cookie: await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain }) };
+}
+
+const post = (cookie: string, { shopDomain }: Tenant, path: string, fields: Record<string, string> = {}) =>
+  postForm(service, `/w/${shopDomain}${path}`, fields, { cookie });
+
+/** Every endpoint's status, asked of a server. */
+async function statusesOf(call: Caller, { token }: Tenant): Promise<Record<string, number>> {
+  const statuses: Record<string, number> = {};
+  for (const endpoint of ENDPOINTS) {
+    statuses[endpoint.name] = (
+      await call(endpoint.path, { token, params: leastParameters(endpoint) })
+    ).status;
+  }
+  return statuses;
+}
+
+const ALL = (status: number): Record<string, number> =>
+  Object.fromEntries(ENDPOINTS.map(({ name }) => [name, status]));
+
+async function eraseAfter({ shopKey }: Tenant): Promise<Date | null> {
+  const { rows } = await service.database.query<{ erase_after: Date | null }>(
+    "select erase_after from workspace where shop_key = $1",
+    [shopKey],
+  );
+  return rows[0]?.erase_after ?? null;
+}
+
+test("serving stops at once on every server, and taking it back restores everything", async (context: TestContext) => {
+  const { tenant, cookie } = await ownedTenant();
+  const other = await startServerProcess(context, service.databaseUrl);
+  // Answers that both servers remember are no way around it.
+  assert.deepEqual(await statusesOf(service.call, tenant), ALL(200));
+  assert.deepEqual(await statusesOf(other.call, tenant), ALL(200));
+  const rowsBefore = await countRowsByTable(service.database, tenant.shopKey);
+
+  const response = await post(cookie, tenant, "/settings/data/erase", { domain: tenant.shopDomain });
+  assert.deepEqual(
+    [response.status, response.headers.get("location")],
+    [303, `/w/${tenant.shopDomain}/settings/data`],
+  );
+  for (const call of [service.call, other.call]) {
+    assert.deepEqual(await statusesOf(call, tenant), ALL(409));
+    const answer = await call("/api/v1/alerts", { token: tenant.token });
+    assert.equal(
+      answer.message(),
+      "The shop is not ready (erasing): it is going to be erased, unless its owner takes that back.",
+    );
+  }
+  for (const { path } of PAGES) {
+    const page = await getPage(service, cookie, tenant, path);
+    assert.equal(page.status, 409, path);
+    assert.match(page.text, /going to be erased/u);
+    assert.ok(page.text.includes(`href="/w/${tenant.shopDomain}/settings/data"`));
+  }
+  const file = await getPage(
+    service,
+    cookie,
+    tenant,
+    "/export/report.csv?start_month=2025-01&end_month=2026-03",
+  );
+  assert.equal(file.status, 409);
+  for (const { path } of SETTINGS.filter((each) => !each.path.includes(":"))) {
+    const page = await getPage(service, cookie, tenant, path);
+    assert.equal(page.status, 200, path);
+    assert.match(page.text, /class="banner warn">\s*This workspace is erased after/u, path);
+  }
+
+  assert.equal((await post(cookie, tenant, "/settings/data/keep")).status, 303);
+  for (const call of [service.call, other.call]) {
+    assert.deepEqual(await statusesOf(call, tenant), ALL(200));
+  }
+  const since = await countRowsByTable(service.database, tenant.shopKey);
+  assert.deepEqual(since, {
+    ...rowsBefore,
+    audit_event: (rowsBefore["audit_event"] ?? 0) + 2,
+    daily_usage: since["daily_usage"],
+  });
+});
+
+test("the domain has to be typed, and an owner has to have proved who they are", async () => {
+  const { tenant, cookie } = await ownedTenant();
+  const wrong = await post(cookie, tenant, "/settings/data/erase", { domain: "other.<b>example" });
+  assert.equal(wrong.status, 400);
+  const page = await wrong.text();
+  assert.match(page, /Type the domain of this workspace, \S+, to have it erased\./u);
+  assert.match(page, /value="other\.&lt;b&gt;example"/u);
+  await service.database.query("update console_session set proved_at = now() - interval '11 minutes'");
+  for (const path of ["/settings/data/erase", "/settings/data/export"]) {
+    const stale = await post(cookie, tenant, path, { domain: tenant.shopDomain });
+    assert.equal(stale.status, 403, path);
+    assert.match(await stale.text(), /href="\/prove\?next=/u);
+  }
+  assert.equal(await eraseAfter(tenant), null);
+  for (const role of ["admin", "viewer"]) {
+    await service.database.query("update console_session set proved_at = now()");
+    await service.database.query("update workspace_member set role = $2 where shop_key = $1", [
+      tenant.shopKey,
+      role,
+    ]);
+    for (const path of ["erase", "export", "keep"]) {
+      const refused = await post(cookie, tenant, `/settings/data/${path}`, { domain: tenant.shopDomain });
+      assert.equal(refused.status, 403, `${role} ${path}`);
+    }
+    const shown = await getPage(service, cookie, tenant, "/settings/data");
+    assert.equal(shown.status, 200);
+    assert.doesNotMatch(shown.text, /action="[^"]*\/settings\/data/u);
+  }
+  assert.equal(await eraseAfter(tenant), null);
+});
+
+test("asked for twice or taken back twice is refused with one sentence", async () => {
+  const { tenant } = await ownedTenant();
+  const { database } = service.installation;
+  const now = new Date("2026-11-22T12:00:00Z");
+  const request = { typedDomain: ` ${tenant.shopDomain.toUpperCase()} `, now };
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  const { erase_after: moment } = await askToErase(database, OPERATOR, workspace, request);
+  assert.equal(moment.toISOString(), "2026-11-29T12:00:00.000Z");
+  await assert.rejects(
+    askToErase(database, OPERATOR, workspace, request),
+    /is already going to be erased\./u,
+  );
+  const erasing = await requireWorkspace(database, tenant.shopDomain);
+  await takeBackErasure(database, OPERATOR, erasing);
+  await assert.rejects(takeBackErasure(database, OPERATOR, erasing), /there is nothing to take back\./u);
+  const { rows } = await service.database.query(
+    "select shop_key = 0 as is_of_installation, action, before, detail from audit_event where action like 'workspace.%' and detail ->> 'shop_domain' = $1 order by happened_at, shop_key",
+    [tenant.shopDomain],
+  );
+  const asked = { shop_domain: tenant.shopDomain, erase_after: "2026-11-29T12:00:00.000Z" };
+  const kept = { shop_domain: tenant.shopDomain, erase_after: null };
+  assert.deepEqual(
+    rows,
+    [
+      { action: "workspace.erase", before: { erase_after: null }, detail: asked },
+      { action: "workspace.keep", before: { erase_after: "2026-11-29T12:00:00.000Z" }, detail: kept },
+    ].flatMap((event) => [true, false].map((is_of_installation) => ({ is_of_installation, ...event }))),
+  );
+});
+
+test("no run begins and no folder is imported until it is taken back", async () => {
+  const { tenant } = await ownedTenant();
+  const { shopKey } = tenant;
+  const { database } = service.installation;
+  await service.database.query(
+    "update data_source set is_connection = true, sealed_credentials = '\\x00' where shop_key = $1",
+    [shopKey],
+  );
+  const place = { shopKey, source: "csv" };
+  await requestRun(database, { ...place, kind: "incremental", requestedBy: "operator" });
+  await service.database.query("update sync_run set status = 'succeeded'");
+  const isDue = async (): Promise<boolean> =>
+    (await listDueSources(database)).some((row) => row.shop_key === shopKey && row.source === "csv");
+  assert.ok(await isDue());
+  const ask = async (): Promise<void> => {
+    const workspace = await requireWorkspace(database, tenant.shopDomain);
+    await askToErase(database, OPERATOR, workspace, {
+      typedDomain: tenant.shopDomain,
+      now: new Date(),
+    });
+  };
+  await ask();
+  assert.equal(await isDue(), false);
+  assert.equal(await startDueRun(database, place), null);
+  await service.database.query("update data_source set sealed_credentials = null where shop_key = $1", [
+    shopKey,
+  ]);
+  const files = {
+    "order_lines.csv": csv("order_id,line_id,ordered_at,units", "o1,l1,2025-01-05T10:00:00Z,3"),
+  };
+  await withFolder(files, async (folder) => {
+    const importing = importFolder({
+      database,
+      actor: OPERATOR,
+      shopKey,
+      currencyCode: "EUR",
+      folder,
+      asOf: new Date(),
+      now: new Date(),
+      skipInvalid: false,
+    });
+    await assert.rejects(importing, /The workspace is going to be erased\./u);
+  });
+  await takeBackErasure(database, OPERATOR, await requireWorkspace(database, tenant.shopDomain));
+  assert.ok(await isDue(), "what was asked for has waited");
+});
+
+test("upkeep erases it when its time has come, not before, and leaves the installation's record", async () => {
+  const { database } = service.installation;
+  const { tenant } = await ownedTenant();
+  const { tenant: staying } = await ownedTenant();
+  const kept = await countRowsByTable(service.database, staying.shopKey);
+  const now = new Date();
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  await askToErase(database, OPERATOR, workspace, { typedDomain: tenant.shopDomain, now });
+  await eraseDue(database, new Date(now.getTime() + 7 * DAY_MS - 1), silent);
+  assert.equal((await service.call("/api/v1/alerts", { token: tenant.token })).status, 409);
+
+  await eraseDue(database, new Date(now.getTime() + 7 * DAY_MS), silent);
+  const left = await countRowsByTable(service.database, tenant.shopKey);
+  assert.deepEqual(
+    Object.keys(left).filter((table) => left[table] !== 0),
+    [],
+  );
+  assert.deepEqual(await countRowsByTable(service.database, staying.shopKey), kept);
+  assert.equal((await service.call("/api/v1/alerts", { token: tenant.token })).status, 401);
+  const { rows } = await service.database.query(
+    "select actor, action, detail from audit_event where shop_key = 0 and detail ->> 'shop_domain' = $1 order by happened_at",
+    [tenant.shopDomain],
+  );
+  assert.deepEqual(rows.at(-1), {
+    actor: "upkeep",
+    action: "workspace.delete",
+    detail: { shop_domain: tenant.shopDomain },
+  });
+  await assert.rejects(takeBackErasure(database, OPERATOR, workspace), /nothing to take back/u);
+});
+
+test("an erasure that is cut off leaves all of the workspace, and the next upkeep erases it", async () => {
+  const { database } = service.installation;
+  const { tenant } = await ownedTenant();
+  const workspace = await requireWorkspace(database, tenant.shopDomain);
+  await askToErase(database, OPERATOR, workspace, { typedDomain: tenant.shopDomain, now: new Date(0) });
+  const rowsBefore = await countRowsByTable(service.database, tenant.shopKey);
+  // The members go last: whoever holds them keeps the erasure before its commit.
+  const holder = await service.database.connect();
+  await holder.query("begin");
+  await holder.query("select 1 from workspace_member where shop_key = $1 for update", [tenant.shopKey]);
+  const cut = eraseDue(database, new Date(), silent);
+  const waiting =
+    "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%workspace_member%' and datname = current_database()";
+  let pid: number | undefined;
+  while (pid === undefined) {
+    const { rows } = await service.database.query<{ pid: number }>(waiting);
+    pid = rows[0]?.pid;
+  }
+  await service.database.query("select pg_terminate_backend($1)", [pid]);
+  await cut;
+  await holder.query("rollback");
+  holder.release();
+  assert.deepEqual(await countRowsByTable(service.database, tenant.shopKey), rowsBefore);
+  await eraseDue(database, new Date(), silent);
+  const left = await countRowsByTable(service.database, tenant.shopKey);
+  assert.ok(Object.values(left).every((rows) => rows === 0));
+});

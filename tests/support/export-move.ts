@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { OPERATOR } from "../../src/control/actor.ts";
+import { exportIntoFolder } from "../../src/control/export-folder.ts";
+import { requireWorkspace } from "../../src/control/workspace.ts";
+import { takesSelector } from "../../src/contract/endpoint.ts";
+import type { Endpoint } from "../../src/contract/endpoint.ts";
+import { ENDPOINTS } from "../../src/contract/registry.ts";
+import type { Database } from "../../src/store/database.ts";
+import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
+import { importFolder } from "../../src/sync/connectors/csv/import-folder.ts";
+import { parametersOf } from "./requests.ts";
+import type { TestService } from "./service.ts";
+import { changeWorkspace, createTenant } from "./tenants.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** Stores of tests are as old as they are, on whatever day the tests run. */
+const AFTER_EVERY_ORDER = new Date("2100-01-01T00:00:00Z");
+
+/** Exports a workspace into a folder that is removed after `use`. */
+export async function withExport<Result>(
+  database: Database,
+  shopDomain: string,
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const parent = await mkdtemp(join(tmpdir(), "returns-move-"));
+  try {
+    const folder = join(parent, "export");
+    await exportIntoFolder({
+      database,
+      reading: database,
+      actor: OPERATOR,
+      workspace: await requireWorkspace(database, shopDomain),
+      now: new Date(),
+      signal: new AbortController().signal,
+      folder,
+      onFile: () => {},
+    });
+    return await use(folder);
+  } finally {
+    await rm(parent, { recursive: true, force: true });
+  }
+}
+
+/** The files of a folder by name. */
+export async function filesOf(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).toSorted();
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+  return Object.fromEntries(names.map((name, index) => [name, texts[index] ?? ""]));
+}
+
+/** Imports the store of an export into a new workspace with the settings of the exported one. */
+export async function importExport(service: TestService, folder: string): Promise<Tenant> {
+  const settings = JSON.parse(await readFile(join(folder, "settings.json"), "utf8")) as WorkspaceRow;
+  const tenant = await createTenant(service.database, {
+    currencyCode: settings.currency_code,
+    dailyQuota: null,
+    dataAsOf: null,
+    readiness: "installing",
+  });
+  const { primary_window_days, min_sold_units, visible_card_size, plan: plan_key } = settings;
+  const same = { primary_window_days, min_sold_units, visible_card_size, plan_key };
+  await changeWorkspace(service.database, tenant, same);
+  const result = await importFolder({
+    actor: OPERATOR,
+    database: service.installation.database,
+    shopKey: tenant.shopKey,
+    currencyCode: settings.currency_code,
+    folder: join(folder, "store"),
+    asOf: new Date(String(settings.data_as_of)),
+    now: AFTER_EVERY_ORDER,
+    skipInvalid: false,
+  });
+  assert.deepEqual(result.invalid, []);
+  assert.ok(result.imported);
+  return tenant;
+}
+
+const REQUESTS_AT_ONCE = 2;
+
+export type Asked = { path: string; params: Record<string, string> };
+
+/** Every endpoint but the feed of alerts, with each value of each list, and with the entities that the store has most of. */
+export async function requestsOf(service: TestService, tenant: Pick<Tenant, "token">): Promise<Asked[]> {
+  const selectors: Record<string, string>[] = [{}];
+  for (const type of ["sku", "product", "product_group"]) {
+    const answer = await service.call("/api/v1/entities", {
+      token: tenant.token,
+      params: { type, limit: 2 },
+      isUnlimited: true,
+    });
+    for (const row of answer.json().data as unknown as Record<string, string>[]) {
+      if (type === "sku") selectors.push({ sku: String(row["sku"]) });
+      if (type === "product") {
+        selectors.push({ product_gid: String(row["product_gid"]), include_used_variants: "true" });
+      }
+      if (type === "product_group") {
+        selectors.push({
+          product_group_type: String(row["product_group_type"]),
+          product_group_key: String(row["product_group_key"]),
+        });
+      }
+    }
+  }
+  assert.ok(selectors.length > 1, "a store without entities shows nothing");
+  return ENDPOINTS.filter(({ name }) => name !== "alerts").flatMap((endpoint) =>
+    (takesSelector(endpoint) ? selectors : [{}]).flatMap((selector) => variantsOf(endpoint, selector)),
+  );
+}
+
+function variantsOf(endpoint: Endpoint, selector: Record<string, string>): Asked[] {
+  const parameters = parametersOf(endpoint);
+  const limit = parameters.find(([name]) => name === "limit")?.[1].maximum;
+  const widest = {
+    ...("start_month" in endpoint.parameters.properties
+      ? { start_month: "2023-01", end_month: "2026-12", include_incomplete: "true" }
+      : {}),
+    ...(limit === undefined ? {} : { limit: String(limit) }),
+    ...selector,
+  };
+  const listed = parameters
+    .filter(([name, schema]) => schema.enum !== undefined && name !== "product_group_type")
+    .flatMap(([name, schema]) => (schema.enum ?? []).map((value) => ({ [name]: value })));
+  return [{}, ...listed].map((params) => ({ path: endpoint.path, params: { ...widest, ...params } }));
+}
+
+/** Asks both the same; every answer is equal but for what names the workspace and its sources. */
+export async function assertSameAnswers(
+  service: TestService,
+  [one, other]: readonly [Pick<Tenant, "token">, Pick<Tenant, "token">],
+  asked: readonly Asked[],
+): Promise<void> {
+  const textsOf = async ({ path, params }: Asked): Promise<string[]> => {
+    const answers = [one, other].map(({ token }) => service.call(path, { token, params, isUnlimited: true }));
+    return (await Promise.all(answers)).map(({ text }) => comparable(text));
+  };
+  for (let start = 0; start < asked.length; start += REQUESTS_AT_ONCE) {
+    const batch = asked.slice(start, start + REQUESTS_AT_ONCE);
+    for (const [index, texts] of (await Promise.all(batch.map(textsOf))).entries()) {
+      assert.equal(texts[1], texts[0], JSON.stringify(batch[index]));
+    }
+  }
+}
+
+const OF_ITS_WORKSPACE = ["organization_id", "shop_id", "shop_domain", "freshness"];
+
+/** The text without the members of meta that say whose it is, and from which sources; a cursor is sealed for its workspace. */
+function comparable(text: string): string {
+  if (!text.startsWith("{")) return text;
+  const body = JSON.parse(text) as { meta?: Record<string, unknown> };
+  for (const name of OF_ITS_WORKSPACE) if (body.meta !== undefined) delete body.meta[name];
+  if (typeof body.meta?.["next_cursor"] === "string") body.meta["next_cursor"] = "there is more";
+  return JSON.stringify(body);
+}

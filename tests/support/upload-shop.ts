@@ -1,0 +1,126 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { OPERATOR } from "../../src/control/actor.ts";
+import { importIntoWorkspace } from "../../src/control/import.ts";
+import { requireWorkspace } from "../../src/control/workspace.ts";
+import type { UploadStatus } from "../../src/store/queries/import-upload.ts";
+import { signInAs } from "./console-person.ts";
+import { csv } from "./import-shop.ts";
+import type { FolderFiles } from "./import-shop.ts";
+import type { TestService } from "./service.ts";
+import { createTenant } from "./tenants.ts";
+import type { Tenant } from "./tenants.ts";
+import { uploadClient } from "./upload.ts";
+import type { Sender, UploadClient } from "./upload.ts";
+import { eventually, withWorker, workerOptions } from "./worker.ts";
+
+/** A workspace without data, and its owner, who sends uploads. */
+export type UploadShop = { tenant: Tenant; sender: Sender; client: UploadClient };
+
+export async function openUploadShop(service: TestService): Promise<UploadShop> {
+  const tenant = await createTenant(service.database, { readiness: "installing", dataAsOf: null });
+  const { shopDomain } = tenant;
+  const cookie = await signInAs(service, { name: `Owner of ${shopDomain}`, shopDomain });
+  const sender = { address: service.address, cookie, shopDomain };
+  return { tenant, sender, client: uploadClient(sender) };
+}
+
+/** A small store of three orders, two of them returned. */
+export const SMALL_FOLDER: FolderFiles = {
+  "products.csv": csv("product_id,title,vendor", "p1,Lamp,Nord", "p2,Shade,Nord"),
+  "order_lines.csv": csv(
+    "order_id,line_id,ordered_at,product_id,sku,units,unit_price",
+    "o1,l1,2026-01-05T10:00:00Z,p1,LAMP,3,20.00",
+    "o2,l1,2026-02-06T10:00:00Z,p2,SHADE,2,10.00",
+    "o3,l1,2026-03-07T10:00:00Z,p1,LAMP,1,20.00",
+  ),
+  "returns.csv": csv(
+    "return_id,order_id,line_id,status,units,closed_at,reason",
+    "r1,o1,l1,CLOSED,2,2026-01-15T10:00:00Z,too dim",
+    "r2,o2,l1,CLOSED,1,2026-02-16T10:00:00Z,broken",
+  ),
+};
+
+/** Runs a worker until the upload's import has ended; returns how. */
+export async function importedBy(
+  service: TestService,
+  { tenant }: Pick<UploadShop, "tenant">,
+  id: string,
+): Promise<UploadStatus> {
+  const control = { database: service.installation.database, url: service.databaseUrl };
+  let status: UploadStatus = "waiting";
+  await withWorker(workerOptions(control, []), async () => {
+    status = await eventually(async () => endOf(service, tenant, id), "the import of the upload", 60);
+  });
+  return status;
+}
+
+/** How an upload has ended; null = it has not. */
+export async function endOf(
+  service: Pick<TestService, "database">,
+  { shopKey }: Pick<Tenant, "shopKey">,
+  id: string,
+): Promise<UploadStatus | null> {
+  const { rows } = await service.database.query<{ status: UploadStatus }>(
+    "select status from import_upload where shop_key = $1 and upload_id = $2",
+    [shopKey, id],
+  );
+  const status = rows[0]?.status ?? "expired";
+  return status === "waiting" || status === "importing" ? null : status;
+}
+
+/** Imports files as the command does. */
+export async function importByCommand(
+  service: TestService,
+  { tenant }: Pick<UploadShop, "tenant">,
+  files: FolderFiles,
+  asOf: Date,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "returns-upload-test-"));
+  try {
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+    const { database } = service.installation;
+    const workspace = await requireWorkspace(database, tenant.shopDomain);
+    const request = { folder, asOf, now: new Date(), skipInvalid: false, onProgress: () => {} };
+    await importIntoWorkspace(database, OPERATOR, workspace, request);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const DATA_TABLES = [
+  "product",
+  "variant",
+  "sku",
+  "entity",
+  "order_document",
+  "order_line",
+  "return_event",
+  "return_request",
+  "return_label",
+  "label_share",
+  "cohort",
+  "group_day",
+  "sku_quarter",
+  "listing",
+  "sale_event",
+  "dirty_cohort",
+];
+
+/** A checksum of each table of a workspace's data. */
+export async function checksums(
+  { database }: Pick<TestService, "database">,
+  { shopKey }: Pick<Tenant, "shopKey">,
+): Promise<Record<string, string>> {
+  const sums: Record<string, string> = {};
+  for (const table of DATA_TABLES) {
+    const { rows } = await database.query<{ sum: string }>(
+      `select count(*) || ' ' || md5(coalesce(string_agg(t.row, e'\\n' order by t.row), '')) as sum
+         from (select (to_jsonb(x) - 'shop_key')::text as row from ${table} x where x.shop_key = $1) t`,
+      [shopKey],
+    );
+    sums[table] = rows[0]?.sum ?? "";
+  }
+  return sums;
+}

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import { startCommand } from "./support/command.ts";
+import type { RunningCommand } from "./support/command.ts";
+import { csv } from "./support/import-shop.ts";
+import type { FolderFiles } from "./support/import-shop.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { serviceEnvironment, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { expectOk, idOf, PART_BYTES, partsOf, uploadClient } from "./support/upload.ts";
+import {
+  checksums,
+  endOf,
+  importByCommand,
+  importedBy,
+  openUploadShop,
+  SMALL_FOLDER,
+} from "./support/upload-shop.ts";
+import type { UploadShop } from "./support/upload-shop.ts";
+import { eventually } from "./support/worker.ts";
+
+/** SIGKILL of servers and workers at every point of an upload: it continues, and its import is all or nothing, once. */
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const AS_OF = new Date("2026-07-01T00:00:00Z");
+
+/** A folder whose lines take several parts; a long title for each makes few rows of many bytes. */
+function folderOfParts(parts: number): FolderFiles {
+  const filler = "x".repeat(900);
+  const rows = Math.ceil(((parts - 0.5) * PART_BYTES) / 960);
+  const lines = Array.from({ length: rows }, (_, index) => `o${index},l1,2026-01-05T10:00:00Z,1,${filler}`);
+  return { ...SMALL_FOLDER, "order_lines.csv": csv("order_id,line_id,ordered_at,units,title", ...lines) };
+}
+
+test("a server that is killed at each part of an upload leaves it to the next one, which continues it", async (context) => {
+  const shop = await openUploadShop(service);
+  const folder = folderOfParts(2);
+  const bodies = Object.entries(folder).map(([name, body]) => [name, Buffer.from(body)] as const);
+  const parts = bodies.flatMap(([name, body]) =>
+    partsOf(body).map((bytes, number) => ({ name, number, bytes })),
+  );
+  let id = "";
+  let kills = 0;
+  let cutOff: (typeof parts)[number] | undefined;
+  for (;;) {
+    const server = await startServerProcess(context, service.databaseUrl);
+    const client = uploadClient({ ...shop.sender, address: server.address });
+    id ||= await idOf(
+      await client.start(
+        bodies.map(([name, body]) => [name, body.length]),
+        "2026-06-30",
+      ),
+    );
+    if (cutOff !== undefined) await expectOk(client.part(id, cutOff.name, cutOff.number, cutOff.bytes));
+    const missing = await missingParts(client, id);
+    cutOff = parts.find(({ name, number }) => missing.includes(`${name}/${number}`));
+    if (cutOff === undefined) {
+      assert.equal((await client.request(id)).status, 303);
+      server.signal("SIGKILL");
+      break;
+    }
+    // In the middle of taking it in: what is there afterwards is this part, or nothing of it.
+    const sending = client.part(id, cutOff.name, cutOff.number, cutOff.bytes).catch(() => null);
+    await eventually(
+      async () => (await waitingInserts()) > 0 || (await settled(sending)),
+      "the part's arrival",
+    );
+    server.signal("SIGKILL");
+    await Promise.all([server.ended, sending]);
+    kills += 1;
+  }
+  assert.equal(kills, parts.length);
+  assert.equal(await importedBy(service, shop, id), "imported");
+  await assertAsByCommand(shop, folder);
+});
+
+async function missingParts(client: ReturnType<typeof uploadClient>, id: string): Promise<string[]> {
+  const answer = await client.parts(id);
+  const { files } = (await answer.json()) as { files: { name: string; parts: (string | null)[] }[] };
+  return files.flatMap(({ name, parts }) =>
+    parts.flatMap((digest, number) => (digest === null ? [`${name}/${number}`] : [])),
+  );
+}
+
+async function waitingInserts(): Promise<number> {
+  const { rows } = await service.database.query<{ count: number }>(
+    `select count(*)::integer as count from pg_stat_activity
+      where datname = current_database() and query like 'insert into import_part%' and state <> 'idle'`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+async function settled(promise: Promise<unknown>): Promise<boolean> {
+  const pending = {};
+  return (await Promise.race([promise, Promise.resolve(pending)])) !== pending;
+}
+
+async function assertAsByCommand(shop: UploadShop, folder: FolderFiles): Promise<void> {
+  const byCommand = await openUploadShop(service);
+  await importByCommand(service, byCommand, folder, AS_OF);
+  assert.deepEqual(await checksums(service, shop.tenant), await checksums(service, byCommand.tenant));
+  const { rows } = await service.database.query<{ count: number }>(
+    "select count(*)::integer as count from audit_event where shop_key = $1 and action = 'import'",
+    [shop.tenant.shopKey],
+  );
+  assert.deepEqual(rows, [{ count: 1 }], "it was imported once");
+}
+
+async function startedWorker(context: TestContext): Promise<RunningCommand> {
+  const worker = startCommand(["worker"], { ...serviceEnvironment(service.databaseUrl), LOG_LEVEL: "warn" });
+  context.after(() => worker.child.kill("SIGKILL"));
+  await worker.printed(/keeps connected sources/u);
+  return worker;
+}
+
+async function statusOf(id: string): Promise<{ status: string; attempt: number }> {
+  const { rows } = await service.database.query<{ status: string; attempt: number }>(
+    "select status, attempt from import_upload where upload_id = $1",
+    [id],
+  );
+  return rows[0] as { status: string; attempt: number };
+}
+
+/** Stops an import at its end: its last statement waits for a row that this holds. */
+async function holdBeforeEnd(id: string): Promise<() => Promise<void>> {
+  const client = await service.database.connect();
+  await client.query("begin");
+  await client.query("select 1 from import_upload where upload_id = $1 for update", [id]);
+  return async () => {
+    await client.query("rollback");
+    client.release();
+  };
+}
+
+test("a worker that is killed before, within and right before the end of an import leaves it to the next one", async (context) => {
+  const shop = await openUploadShop(service);
+  const folder = folderOfParts(2);
+  const id = await shop.client.send(folder, "2026-06-30");
+  const empty = await checksums(service, (await openUploadShop(service)).tenant);
+
+  const first = await startedWorker(context);
+  await eventually(async () => (await statusOf(id)).status === "importing", "the first worker's import", 30);
+  first.child.kill("SIGKILL");
+  await first.outcome;
+  assert.equal((await statusOf(id)).status, "importing");
+  assert.deepEqual(await checksums(service, shop.tenant), empty);
+
+  // All is stored and only the end is not recorded.
+  const letGo = await takenAndHeld(id);
+  const second = await startedWorker(context);
+  await eventually(() => waitsToFinish(), "the second worker's end", 60);
+  second.child.kill("SIGKILL");
+  await second.outcome;
+  await letGo();
+  assert.deepEqual(
+    await checksums(service, shop.tenant),
+    empty,
+    "the end is in the transaction of the import",
+  );
+
+  const third = await startedWorker(context);
+  await eventually(async () => endOf(service, shop.tenant, id), "the third worker's end", 60);
+  third.child.kill("SIGTERM");
+  await third.outcome;
+  assert.deepEqual(await statusOf(id), { status: "imported", attempt: 3 });
+  await assertAsByCommand(shop, folder);
+  const left = (await readdir(tmpdir())).filter((name) => name.includes(id));
+  assert.deepEqual(left, [], "no file of it is left");
+});
+
+/** The row is held once the next worker has taken it up. */
+async function takenAndHeld(id: string): Promise<() => Promise<void>> {
+  let letGo: (() => Promise<void>) | null = null;
+  const holding = eventually(async () => (await statusOf(id)).attempt === 2, "the second worker", 60).then(
+    async () => (letGo = await holdBeforeEnd(id)),
+  );
+  return async () => {
+    await holding;
+    await letGo?.();
+  };
+}
+
+async function waitsToFinish(): Promise<boolean> {
+  const { rows } = await service.database.query(
+    `select 1 from pg_stat_activity
+      where datname = current_database() and query like 'update import_upload set status = $4%' and wait_event_type = 'Lock'`,
+  );
+  return rows.length > 0;
+}
+
+test("an import that every worker dies of is refused after three, with a sentence", async () => {
+  const shop = await openUploadShop(service);
+  const id = await shop.client.send(SMALL_FOLDER);
+  await service.database.query("update import_upload set attempt = 3 where upload_id = $1", [id]);
+  assert.equal(await importedBy(service, shop, id), "refused");
+  const page = await (await shop.client.page(id)).text();
+  assert.match(page, /The import was begun 3 times, and cut off each time\./u);
+  assert.equal((await shop.client.request(id)).status, 303);
+  assert.equal(await importedBy(service, shop, id), "imported");
+});
+
+test("a worker that stops hands its import on", async (context) => {
+  const shop = await openUploadShop(service);
+  const folder = folderOfParts(2);
+  const id = await shop.client.send(folder, "2026-06-30");
+  const worker = await startedWorker(context);
+  await eventually(async () => (await statusOf(id)).status === "importing", "the import", 30);
+  worker.child.kill("SIGTERM");
+  await worker.outcome;
+  assert.deepEqual(await statusOf(id), { status: "waiting", attempt: 0 });
+  assert.equal(await importedBy(service, shop, id), "imported");
+  await assertAsByCommand(shop, folder);
+});

@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { after, before, test } from "node:test";
+import { csv } from "./support/import-shop.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { idOf, expectOk, PART_BYTES, partsOf, refusalOf, uploadClient } from "./support/upload.ts";
+import {
+  checksums,
+  importByCommand,
+  importedBy,
+  openUploadShop,
+  SMALL_FOLDER,
+} from "./support/upload-shop.ts";
+import type { UploadShop } from "./support/upload-shop.ts";
+
+/** A folder of CSV files sent by browser: its parts, its limits, and the import that a worker makes of it. */
+
+let service: TestService;
+let shop: UploadShop;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+async function fresh(): Promise<UploadShop> {
+  shop = await openUploadShop(service);
+  return shop;
+}
+
+async function refused(answering: Promise<Response>, status: number, sentence: RegExp): Promise<void> {
+  const answer = await answering;
+  assert.equal(answer.status, status);
+  assert.match(await refusalOf(answer), sentence);
+}
+
+async function pageText(id = ""): Promise<string> {
+  const page = await shop.client.page(id);
+  assert.equal(page.status, 200);
+  return (await page.text()).replaceAll(/\s+/gu, " ");
+}
+
+test("an upload gives the same rows as the command, and its person is the actor of the import", async () => {
+  const { client, tenant } = await fresh();
+  const zipped = { ...SMALL_FOLDER, "order_lines.csv.gz": gzipSync(String(SMALL_FOLDER["order_lines.csv"])) };
+  delete (zipped as Record<string, unknown>)["order_lines.csv"];
+  const id = await client.send(zipped, "2026-06-30");
+  assert.equal(await importedBy(service, shop, id), "imported");
+
+  const byCommand = await openUploadShop(service);
+  await importByCommand(service, byCommand, SMALL_FOLDER, new Date("2026-07-01T00:00:00Z"));
+  assert.deepEqual(await checksums(service, tenant), await checksums(service, byCommand.tenant));
+  const { rows } = await service.database.query<{ data_as_of: Date; readiness: string }>(
+    "select data_as_of, readiness from workspace where shop_key = $1",
+    [tenant.shopKey],
+  );
+  assert.deepEqual(rows, [{ data_as_of: new Date("2026-07-01T00:00:00Z"), readiness: "ready" }]);
+
+  const audited = await service.database.query<{ action: string; name: string; origin: string }>(
+    `select a.action, u.name, a.origin from audit_event a join console_user u on a.actor = 'user:' || u.user_id
+      where a.shop_key = $1 order by a.happened_at`,
+    [tenant.shopKey],
+  );
+  const who = { name: `Owner of ${tenant.shopDomain}`, origin: "127.0.0.1" };
+  assert.deepEqual(
+    audited.rows,
+    ["import.start", "import.request", "import"].map((action) => ({ action, ...who })),
+  );
+  const page = await pageText(id);
+  assert.match(page, /The files are imported, complete up to 1 Jul 2026, 00:00 UTC/u);
+  assert.match(page, /<dt>Orders<\/dt> <dd>3<\/dd>/u);
+  const parts = await service.database.query("select 1 from import_part where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  assert.equal(parts.rowCount, 0, "the parts are gone");
+});
+
+test("a part may come twice and in any order; with other bytes, another size or beyond the end it is refused", async () => {
+  const { client } = await fresh();
+  const body = randomBytes(2 * PART_BYTES + 10);
+  const [first, second, third] = partsOf(body) as [Buffer, Buffer, Buffer];
+  const id = await idOf(await client.start([["order_lines.csv", body.length]]));
+  await expectOk(client.part(id, "order_lines.csv", 2, third));
+  await expectOk(client.part(id, "order_lines.csv", 0, first));
+  await expectOk(client.part(id, "order_lines.csv", 0, first));
+  await refused(client.part(id, "order_lines.csv", 0, second), 409, /there with other bytes/u);
+  await refused(client.part(id, "order_lines.csv", 1, third), 400, /has 4194304 bytes; 10 were sent/u);
+  await refused(client.part(id, "order_lines.csv", 3, third), 400, /has the parts 0 to 2; "3" is none/u);
+  for (const number of ["-1", "1.5", "x", "99999999999"]) {
+    await refused(client.part(id, "order_lines.csv", number, first), 400, /is none/u);
+  }
+  const { files } = (await (await client.parts(id)).json()) as { files: { parts: (string | null)[] }[] };
+  assert.deepEqual(
+    files[0]?.parts.map((digest) => digest?.length ?? null),
+    [64, null, 64],
+  );
+  const early = await client.request(id);
+  assert.equal(early.status, 409);
+  assert.match(await early.text(), /order_lines\.csv is not whole: 1 of its parts are missing/u);
+  await expectOk(client.part(id, "order_lines.csv", 1, second));
+  assert.equal((await client.request(id)).status, 303);
+  await refused(client.part(id, "order_lines.csv", 0, first), 409, /waits for its import/u);
+  const tooLong = await client.part(id, "order_lines.csv", 0, randomBytes(PART_BYTES + 1));
+  assert.equal(tooLong.status, 413);
+});
+
+test("names are from a fixed list, wherever they stand", async () => {
+  const { client } = await fresh();
+  for (const name of [
+    "../order_lines.csv",
+    "/etc/passwd",
+    "order_lines.csv/../x.csv",
+    "customers.csv",
+    "ORDER_LINES.csv",
+    "order_lines.csv\u0000",
+    "refused-rows.csv",
+    "",
+  ]) {
+    await refused(
+      client.start([[name, 10]]),
+      400,
+      /is no file of an import: its files are named products\.csv/u,
+    );
+  }
+  const id = await idOf(await client.start([["order_lines.csv", 4]]));
+  const bytes = Buffer.from("abcd");
+  for (const name of [
+    "../order_lines.csv",
+    "returns.csv",
+    "order_lines.csv.gz",
+    "%2e%2e",
+    "refused-rows.csv",
+  ]) {
+    await refused(client.part(id, name, 0, bytes), 400, /is no file of this upload/u);
+  }
+  await refused(client.replace(id, "../x.csv", 4), 400, /is no file of an import/u);
+});
+
+test("no file, an empty one, one twice, too much, a day to come and a size that is none are refused", async () => {
+  const { client } = await fresh();
+  await refused(client.start([]), 400, /Choose at least one file/u);
+  await refused(client.start([["returns.csv", 0]]), 400, /returns\.csv is empty/u);
+  for (const size of ["-5", "1e9", "12.5", ""]) {
+    await refused(client.start([["returns.csv", size]]), 400, /must be a whole number of bytes/u);
+  }
+  const twice = client.start([
+    ["returns.csv", 5],
+    ["returns.csv.gz", 5],
+  ]);
+  await refused(twice, 400, /there must be only one of them/u);
+  const half = 1024 ** 3;
+  const tooLarge = client.start([
+    ["order_lines.csv", half],
+    ["refunds.csv", half],
+    ["returns.csv", 1],
+  ]);
+  await refused(tooLarge, 400, /an upload takes at most 2 GB/u);
+  await refused(
+    client.start([["returns.csv", 5]], "2100-01-01"),
+    400,
+    /The last day, 2100-01-01, is in the future/u,
+  );
+  await refused(client.start([["returns.csv", 5]], "yesterday"), 400, /must be a day written YYYY-MM-DD/u);
+  const id = await idOf(await client.start([["order_lines.csv", 2 * half]]));
+  await refused(client.replace(id, "returns.csv", 1), 400, /an upload takes at most 2 GB/u);
+});
+
+test("of many who begin at once one does; a second one begins when the first is given up", async () => {
+  const { client, tenant } = await fresh();
+  const answers = await Promise.all(Array.from({ length: 8 }, () => client.start([["returns.csv", 5]])));
+  const statuses = answers.map(({ status }) => status).toSorted();
+  assert.deepEqual(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
+  assert.match(await pageText(), /An upload that .* began on .* is under way: being sent/u);
+  const id = await idOf(answers.find(({ status }) => status === 200) as Response);
+  await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
+  const canceled = await client.cancel(id);
+  assert.equal(canceled.status, 303);
+  const parts = await service.database.query("select 1 from import_part where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  assert.equal(parts.rowCount, 0);
+  await refused(client.part(id, "returns.csv", 0, Buffer.from("abcde")), 409, /was given up/u);
+  await idOf(await client.start([["returns.csv", 5]]));
+});
+
+test("after 24 hours an upload takes nothing more, and the next one can begin", async () => {
+  const { client, tenant } = await fresh();
+  const id = await idOf(await client.start([["returns.csv", 5]]));
+  await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
+  await service.database.query(
+    "update import_upload set expires_at = now() - interval '1 second' where shop_key = $1",
+    [tenant.shopKey],
+  );
+  await refused(client.part(id, "returns.csv", 0, Buffer.from("abcde")), 409, /has expired/u);
+  assert.match(await (await client.request(id)).text(), /This upload has expired/u);
+  await idOf(await client.start([["returns.csv", 5]]));
+  assert.match(await pageText(id), /This upload has expired/u);
+});
+
+test("an upload of another workspace and none at all give the same bytes, on the page and for every action", async () => {
+  const other = await fresh();
+  const foreign = await idOf(await other.client.start([["returns.csv", 5]]));
+  const { client } = await fresh();
+  const none = randomUUID();
+  const ask = async (id: string) => {
+    const answers = await Promise.all([
+      client.page(id),
+      client.parts(id),
+      client.part(id, "returns.csv", 0, Buffer.from("abcde")),
+      client.replace(id, "returns.csv", 5),
+      client.request(id),
+      client.cancel(id),
+      client.refusedRows(id),
+    ]);
+    return Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]));
+  };
+  const [missing, malformed, foreignAnswers] = [await ask(none), await ask("'; drop"), await ask(foreign)];
+  assert.deepEqual(new Set(missing.map(([status]) => status)), new Set([404]));
+  assert.deepEqual(foreignAnswers, missing);
+  assert.deepEqual(malformed, missing);
+});
+
+test("other sites, viewers and strangers send nothing", async () => {
+  const { client, sender, tenant } = await fresh();
+  const id = await idOf(await client.start([["returns.csv", 5]]));
+  const bytes = Buffer.from("abcde");
+  for (const headers of [
+    { origin: "https://other.example" },
+    { origin: "null" },
+    { "sec-fetch-site": "cross-site" },
+  ]) {
+    const foreign = uploadClient(sender, headers);
+    assert.equal((await foreign.part(id, "returns.csv", 0, bytes)).status, 403);
+    assert.equal((await foreign.start([["returns.csv", 5]])).status, 403);
+    assert.equal((await foreign.cancel(id)).status, 403);
+  }
+  const stranger = await uploadClient({ ...sender, cookie: "" }).part(id, "returns.csv", 0, bytes);
+  assert.deepEqual([stranger.status, stranger.headers.get("location")], [303, "/sign-in"]);
+  await service.database.query("update workspace_member set role = 'viewer' where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  await refused(client.part(id, "returns.csv", 0, bytes), 403, /This needs the role admin; yours is viewer/u);
+  await refused(client.start([["returns.csv", 5]]), 403, /This needs the role admin/u);
+  for (const answer of [
+    await client.page(),
+    await client.page(id),
+    await client.request(id),
+    await client.refusedRows(id),
+  ]) {
+    assert.equal(answer.status, 403);
+  }
+  const parts = await service.database.query("select 1 from import_part where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  assert.equal(parts.rowCount, 0);
+});
+
+test("a workspace with a connected store is told before anything is sent", async () => {
+  const { client, tenant } = await fresh();
+  await service.database.query(
+    `insert into data_source (shop_key, source, kind, is_connection, sealed_credentials)
+     values ($1, 'shopify', 'store', true, '\\x00')`,
+    [tenant.shopKey],
+  );
+  await refused(client.start([["order_lines.csv", 5]]), 409, /gets its orders and products from shopify/u);
+  assert.match(await pageText(), /only return_labels\.csv and sale_events\.csv can be imported/u);
+  const id = await idOf(await client.start([["sale_events.csv", 5]]));
+  await refused(client.replace(id, "returns.csv", 5), 409, /gets its orders and products from shopify/u);
+});
+
+test("a server takes in six parts at once, and asks for the others again", async () => {
+  const { client } = await fresh();
+  const body = randomBytes(12 * PART_BYTES);
+  const id = await idOf(await client.start([["order_lines.csv", body.length]]));
+  const answers = await Promise.all(
+    partsOf(body).map((bytes, number) => client.part(id, "order_lines.csv", number, bytes)),
+  );
+  const busy = answers.filter(({ status }) => status === 429);
+  assert.ok(busy.length > 0, "some are asked for again");
+  assert.equal(busy[0]?.headers.get("retry-after"), "1");
+  assert.equal(answers.filter(({ status }) => status === 200).length, 12 - busy.length);
+});
+
+test("files that hold no rows are refused", async () => {
+  const { client } = await fresh();
+  const id = await client.send({ "returns.csv": csv("return_id,order_id,line_id,status,units") });
+  assert.equal(await importedBy(service, shop, id), "refused");
+  assert.match(await pageText(id), /The files hold no rows, only headers\./u);
+});

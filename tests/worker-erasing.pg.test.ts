@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { OPERATOR } from "../src/control/actor.ts";
+import { askToErase, takeBackErasure } from "../src/control/erase.ts";
+import { requireWorkspace } from "../src/control/workspace.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
+import type { Connector } from "../src/sync/connector.ts";
+import { runTask } from "../src/worker/tasks.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
+import { connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+
+/** A worker and a workspace that is going to be erased. */
+
+let control: ControlDatabase;
+before(async () => {
+  control = await openControlDatabase();
+});
+after(() => control.stop());
+
+let statements = 0;
+const rows = <Row>(text: string, values: unknown[]): Promise<Row[]> =>
+  control.database.rows<Row>({ name: `worker_erasing_${(statements += 1)}`, text }, values);
+
+const runsOf = (shopKey: number) =>
+  rows<{ status: string; error: string | null }>(
+    "select status, error from sync_run where shop_key = $1 order by started_at",
+    [shopKey],
+  );
+const requestsOf = (shopKey: number) =>
+  rows<{ kind: string; failures: number }>("select kind, failures from sync_request where shop_key = $1", [
+    shopKey,
+  ]);
+
+test("a run under way stops, none begins, and when it is taken back the run continues", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["loop", "label_cost"]]);
+  const { database } = control;
+  let isBlocking = true;
+  let begun = 0;
+  const connector: Connector = {
+    source: "loop",
+    kind: "label_cost",
+    sync: async ({ signal }) => {
+      begun += 1;
+      if (isBlocking) await once(signal, "abort");
+      signal.throwIfAborted();
+      return { counts: { labels: 1 }, notes: [] };
+    },
+  };
+  await requestRun(database, { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" });
+  await withWorker(workerOptions(control, [connector]), async () => {
+    await eventually(async () => begun === 1, "a run has begun");
+    await askToErase(database, OPERATOR, await requireWorkspace(database, domain), {
+      typedDomain: domain,
+      now: new Date(),
+    });
+    await eventually(async () => (await runsOf(shopKey))[0]?.status === "interrupted", "it has stopped", 30);
+    isBlocking = false;
+    await runTask(workerOptions(control, []), "labels");
+    await runTask(workerOptions(control, []), "alerts");
+    assert.deepEqual(await requestsOf(shopKey), [{ kind: "backfill", failures: 0 }]);
+    assert.equal(begun, 1);
+
+    await takeBackErasure(database, OPERATOR, await requireWorkspace(database, domain));
+    await eventually(async () => (await requestsOf(shopKey)).length === 0, "the run was made", 30);
+  });
+  assert.deepEqual(
+    (await runsOf(shopKey)).map(({ status }) => status),
+    ["interrupted", "succeeded"],
+  );
+});
+
+test("upkeep, as the schedule starts it, erases what is due", async () => {
+  const { shopKey, domain } = await connectedShop(control, [["loop", "label_cost"]]);
+  const { database } = control;
+  const workspace = await requireWorkspace(database, domain);
+  await askToErase(database, OPERATOR, workspace, { typedDomain: domain, now: new Date("2026-01-01") });
+  await runTask(workerOptions(control, []), "upkeep");
+  assert.deepEqual(await rows("select 1 from workspace where shop_key = $1", [shopKey]), []);
+  assert.deepEqual(await rows("select 1 from shop_directory where shop_domain = $1", [domain]), []);
+});
