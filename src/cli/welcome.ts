@@ -47,7 +47,14 @@ export async function printWelcome(
     Workspaces: workspaces.length,
     ...(tokenFile === null ? {} : { "Demo token": `in ${tokenFile}` }),
   });
-  const hint = hintText({ address, demo, requests, tokenFile, hasWorkspace: workspaces.length > 0 });
+  const hint = hintText({
+    address,
+    demo,
+    requests,
+    tokenFile,
+    hasWorkspace: workspaces.length > 0,
+    hasLink: link !== null,
+  });
   const text = `${linkText(link)}\n${indent(facts)}${hint}`;
   terminal.print(document, `\nReturns Analytics API ${VERSION}\n${text}\n`);
 }
@@ -75,9 +82,10 @@ type HintFacts = {
   requests: readonly string[];
   tokenFile: string | null;
   hasWorkspace: boolean;
+  hasLink: boolean;
 };
 
-function hintText({ address, demo, requests, tokenFile, hasWorkspace }: HintFacts): string {
+function hintText({ address, demo, requests, tokenFile, hasWorkspace, hasLink }: HintFacts): string {
   if (demo !== null) {
     return (
       `\nFor programs, the token of the demo workspace, shown this once:\n\n  ${demo.token}\n\n` +
@@ -89,7 +97,10 @@ function hintText({ address, demo, requests, tokenFile, hasWorkspace }: HintFact
     return `\nTry:\n\n${curlLine(address, request, `$(cat ${shellQuoted(tokenFile)})`)}\n`;
   }
   if (hasWorkspace) return "";
-  return '\nThere is no workspace yet: "./returns demo" makes one to try, "./returns workspace create" your own.\n';
+  const first = hasLink
+    ? "the link leads to a page that makes one of your own"
+    : '"./returns workspace create" makes one';
+  return `\nThere is no workspace yet: ${first}, "./returns demo" one to try.\n`;
 }
 
 function indent(text: string): string {

@@ -16,6 +16,7 @@ import {
   PLAN_REQUEST,
   UNMATCHED_LABEL,
 } from "./small-store-plan.ts";
+import { alertRows } from "./small-store-alerts.ts";
 import { uploadRows } from "./small-store-upload.ts";
 import { insertRows } from "./tenants.ts";
 
@@ -277,21 +278,4 @@ function controlRows() {
     ],
     alert: alertRows(),
   };
-}
-
-function alertRows() {
-  return Array.from({ length: 12 }, (_, index) => ({
-    alert_id: `alert-${String(index).padStart(2, "0")}`,
-    event_key: `event-${index}`,
-    recipient: index % 4 === 3 ? "user-1" : null,
-    category: index % 2 === 0 ? "return_rate_watchlist" : "backfill_completed",
-    severity: "warning",
-    title: `Alert ${index}`,
-    body: "What happened.",
-    link_url: "https://app.example/alerts",
-    link_label: "Open",
-    metadata: { sku: "JACKET-M" },
-    // Three at a time share an instant.
-    created_at: `2026-06-0${1 + Math.floor(index / 3)}T08:00:00.123456Z`,
-  }));
 }

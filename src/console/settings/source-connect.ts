@@ -114,35 +114,35 @@ function byApproval(data: Data, call: PageCall): Html {
   const { source } = data;
   const action = "source.link";
   if (!data.hasApproval) {
-    return html`<h2>By approval</h2>
+    return html`<section><h2>By approval</h2>
       ${refusal(call, action)}
       <p>
         Not here: it takes an app of ${source.title} and an address of this service, which whoever runs this
         installation sets (<code>PUBLIC_URL</code>, <code>SHOPIFY_CLIENT_ID</code>,
         <code>SHOPIFY_CLIENT_SECRET</code>). <a href="/docs/connect">How to connect</a>.
-      </p>`;
+      </p></section>`;
   }
-  return html`<h2>By approval</h2>
+  return html`<section><h2>By approval</h2>
     <p>You approve it in the admin of the shop, as somebody who may install apps there. No key is copied.</p>
     ${refusal(call, action)}
     ${actionForm(call, { path: sourcePath(source.source, "/link"), button: "Make the link" }, [
       ...placeFields(call, action, data),
       ...presence(optionFields(call, action, data)),
-    ])}`;
+    ])}</section>`;
 }
 
 function withKey(data: Data, call: PageCall): Html {
   const { source } = data;
   const action = "source.connect";
   const { title, address, key } = source;
-  return html`<h2>${address === null ? `With a ${key.title}` : `With its ${key.title}`}</h2>
+  return html`<section><h2>${address === null ? `With a ${key.title}` : `With its ${key.title}`}</h2>
     ${address === null && html`<p>Of a custom app that has the scopes read_orders, read_returns, read_products and, for orders older than 60 days, read_all_orders.</p>`}
     ${refusal(call, action)}
     ${actionForm(call, { path: sourcePath(source.source, "/connect"), button: `Connect ${title}` }, [
       ...placeFields(call, action, data),
       ...secretFields(call, action, data),
       ...presence(optionFields(call, action, data)),
-    ])}`;
+    ])}</section>`;
 }
 
 function presence(part: Html | null): Html[] {

@@ -34,15 +34,18 @@ export const sourceProgress = definePage<Data>({
       body: html`<p><a href="${call.href(sourcePath(shown.source))}">${title}</a></p>
         <h1>Reading ${title}</h1>
         ${workerMissing(hasWorker)} ${job.endedAt !== null && trouble(shown, call)} ${progress(job, now)}
-        ${job.endedAt === null ? LEAVE : ended(shown, call)}`,
+        ${job.endedAt === null ? leave(shown) : ended(shown, call)}`,
     };
   },
 });
 
-const LEAVE = html`<p>
-  You can leave this page; it goes on. Figures appear when all of it has arrived, since a part of it would
-  give wrong rates.
-</p>`;
+function leave({ last_synced_at: lastSyncedAt }: ShownSource): Html {
+  const figures =
+    lastSyncedAt === null
+      ? "Figures appear when all of it has arrived, since a part of it would give wrong rates."
+      : "Figures stay as they are until it has ended.";
+  return html`<p>You can leave this page; it goes on. ${figures}</p>`;
+}
 
 function ended({ last_synced_at: lastSyncedAt }: ShownSource, { href }: PageCall): Html | null {
   if (lastSyncedAt === null) return null;
@@ -56,7 +59,9 @@ function jobOf(shown: ShownSource, { href }: PageCall): Progress {
   const job = { done: null, total: null, startedAt: null, endedAt: null, nextHref: null };
   if (run?.status === "running") {
     const stage =
-      run.stage === null ? "Starting" : `${kindText(run.kind)}: ${run.stage.replaceAll("_", " ")}`;
+      run.stage === null
+        ? "Starting"
+        : `Reading ${kindText(run.kind).toLowerCase()}: ${run.stage.replaceAll("_", " ")}`;
     const { done, total } = run;
     return { ...job, stage, done: run.stage === null ? null : done, total, startedAt };
   }
@@ -82,7 +87,7 @@ function jobOf(shown: ShownSource, { href }: PageCall): Progress {
 type Waiting = ShownSource["waiting"][number];
 
 function waitingText({ last_error: error }: ShownSource, next: Waiting): string {
-  if (next.failures === 0 || next.is_due) return `${kindText(next.kind)}: waiting for its turn`;
+  if (next.failures === 0 || next.is_due) return `Waiting to read ${kindText(next.kind).toLowerCase()}`;
   const at = instant(new Date(next.run_after).toISOString()) as string;
   return `The last try failed: ${error ?? "no reason was given."} The next one begins at ${at}.`;
 }

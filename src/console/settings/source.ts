@@ -108,12 +108,14 @@ function body({ shown, hasWorker, history, now }: Data, call: PageCall): Html {
       { name: "Next run", value: nextRun(shown, hasWorker, now) },
     ])}
     ${state === "new" || state === "disconnected" ? connectLink(shown, call) : doings(shown, call)}
-    <h2>Runs</h2>
-    ${runsTable(title, history)}
-    ${
-      history.next !== null &&
-      html`<p><a href="${call.href(sourcePath(name), { before: history.next })}">Older runs</a></p>`
-    }
+    <section>
+      <h2>Runs</h2>
+      ${runsTable(title, history)}
+      ${
+        history.next !== null &&
+        html`<p><a href="${call.href(sourcePath(name), { before: history.next })}">Older runs</a></p>`
+      }
+    </section>
     ${state !== "new" && state !== "disconnected" && disconnectForm(shown, call)}`;
 }
 
@@ -138,7 +140,7 @@ function doings(shown: ShownSource, call: PageCall): Html {
     </div>
     ${
       state !== "refused" &&
-      html`<h2>Backfill</h2>
+      html`<section><h2>Backfill</h2>
         <p>
           A backfill reads everything that ${title} has, not only what changed. Figures stay as they are until
           it has ended.
@@ -158,18 +160,18 @@ function doings(shown: ShownSource, call: PageCall): Html {
                   kept: { kind: "backfill" },
                 })
           }
-        </div>`
+        </div></section>`
     }`;
 }
 
 function disconnectForm({ source: name, title }: ShownSource, call: PageCall): Html {
   const action = "source.disconnect";
-  return html`<h2>Disconnect ${title}</h2>
+  return html`<section><h2>Disconnect ${title}</h2>
     <p>Its key is deleted and nothing new is read. What was read stays, with its date.</p>
     ${refusal(call, action)}
     ${actionForm(
       call,
       { path: sourcePath(name, "/disconnect"), button: `Disconnect ${title}`, look: "danger" },
       [textField(call, action, { name: "typed", label: `Type ${name} to confirm` })],
-    )}`;
+    )}</section>`;
 }

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startShipStationSimulator } from "../simulators/shipstation/server.ts";
+import type { ShipStationSimulator } from "../simulators/shipstation/server.ts";
+import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { connectByForm } from "../src/control/connect-form.ts";
+import { listSources } from "../src/control/connect.ts";
+import { OPERATOR } from "../src/control/actor.ts";
+import { requireWorkspace } from "../src/control/workspace.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { auditOf, newShop, SOURCES, wordsOf } from "./support/source-pages.ts";
+import type { Tenant } from "./support/tenants.ts";
+import { rowsOf } from "./support/webhooks.ts";
+
+/** Connecting sources by forms of the console: what is refused, what is stored, and what is told to nobody. */
+
+let service: TestService;
+let shop: ShopifySimulator;
+let shipStation: ShipStationSimulator;
+
+before(async () => {
+  service = await startTestService();
+  shop = await startShopifySimulator({ orders: 10, products: 3 });
+  shipStation = await startShipStationSimulator();
+});
+after(async () => {
+  await service.stop();
+  await shop.stop();
+  await shipStation.stop();
+});
+
+const WRONG_TOKEN = "shpat_wrong_token_of_nobody";
+
+const connectionsOf = ({ shopKey }: Tenant) =>
+  rowsOf<{ source: string }>(service, "data_source", shopKey, "source, is_connection");
+
+const shopify = (fields: Record<string, string> = {}) => ({
+  shop: shop.options.domain,
+  address: shop.url,
+  "secret-accessToken": shop.token,
+  ...fields,
+});
+
+test("what a source refuses is said in its words beside the form, which keeps all but the secret", async () => {
+  const { tenant, post } = await newShop(service);
+  const stored = await connectionsOf(tenant);
+  const cases = [
+    [{ "secret-accessToken": WRONG_TOKEN }, 409, /Shopify does not take this access token for/u],
+    [{ address: "http://127.0.0.1:9" }, 409, /did not answer in 3 tries, the last one: no connection\./u],
+    [{ shop: "else.myshopify.com" }, 409, /is the shop simulated-shop\.myshopify\.com, not else\./u],
+    [{ shop: shop.token }, 400, /The shop must be its name at Shopify, such as/u],
+    [{ address: "https://evil.example" }, 400, /The address must be a shop's/u],
+    [
+      { "secret-accessToken": "two words" },
+      400,
+      /The token must be one word of letters, digits and signs\./u,
+    ],
+    [
+      { "option-familyMetafield": "none" },
+      400,
+      /familyMetafield of this Shopify connection is not namespace\.key/u,
+    ],
+  ] as const;
+  for (const [fields, status, sentence] of cases) {
+    const sent = shopify({ "option-usedConditions": "Used\nSo <b>so", ...fields });
+    const response = await post(`${SOURCES}/shopify/connect`, sent);
+    const text = await response.text();
+    assert.equal(response.status, status, text);
+    assert.match(wordsOf(text), sentence);
+    assert.ok(text.includes("Used\nSo &lt;b&gt;so</textarea>"), "the option is kept");
+    assert.ok(!text.includes(sent["secret-accessToken"]) || "shop" in fields, "the secret is not shown");
+  }
+  assert.deepEqual(await connectionsOf(tenant), stored);
+  assert.deepEqual(await auditOf(service, tenant), []);
+});
+
+test("a shop of another currency is not connected", async () => {
+  const { tenant, post } = await newShop(service, { currencyCode: "USD" });
+  const response = await post(`${SOURCES}/shopify/connect`, shopify());
+  assert.equal(response.status, 409);
+  assert.match(await response.text(), /sells in EUR, but the workspace .* counts in USD/u);
+  assert.equal((await connectionsOf(tenant)).length, 1);
+});
+
+test("a token connects the shop, its run is asked for, and the next page says what its webhooks are", async () => {
+  const own = await newShop(service);
+  const { tenant, post, follow, page } = own;
+  const fields = shopify({ "secret-clientSecret": "secret_of_the_app", "option-familyTagPrefix": "family:" });
+  const response = await post(`${SOURCES}/shopify/connect`, fields);
+  assert.equal(response.headers.get("location"), `/w/${tenant.shopDomain}${SOURCES}/shopify/progress`);
+  const words = await follow(response);
+  assert.match(words, /Shopify is connected to simulated-shop\.myshopify\.com, and is read from now on\./u);
+  assert.match(
+    words,
+    /PUBLIC_URL is not set, so the shop sends no webhooks: changes are read every 15 minutes/u,
+  );
+  assert.match(words, /No worker is running, so nothing is read\./u);
+  assert.match(words, /Waiting to read everything/u);
+  const [event, ...more] = await auditOf(service, tenant);
+  assert.equal(event?.action, "source.connect");
+  assert.equal(event.detail["familyTagPrefix"], "family:");
+  assert.equal(event.before, null);
+  assert.equal(more.length, 0);
+
+  const form = (await page(`${SOURCES}/shopify/connect`)).text;
+  assert.match(form, /value="family:"/u);
+  const told = [
+    ...service.logs,
+    form,
+    (await page(SOURCES)).text,
+    (await page(`${SOURCES}/shopify`)).text,
+    JSON.stringify(await auditOf(service, tenant)),
+  ].join("");
+  for (const secret of [shop.token, "secret_of_the_app", WRONG_TOKEN]) {
+    assert.ok(!told.includes(secret), secret);
+  }
+
+  const again = await post(`${SOURCES}/shopify/connect`, shopify());
+  assert.equal(again.status, 303);
+  const [, renewed] = await auditOf(service, tenant);
+  assert.equal(renewed?.before?.["familyTagPrefix"], "family:");
+  assert.equal(renewed?.detail["familyTagPrefix"], null);
+
+  const other = await newShop(service);
+  const taken = await other.post(`${SOURCES}/shopify/connect`, shopify());
+  const sentence = await taken.text();
+  assert.match(sentence, /is already connected to another workspace of this service\./u);
+  assert.ok(!sentence.includes(tenant.shopDomain));
+});
+
+test("a label source is connected by its key", async () => {
+  const { tenant, post, follow, page } = await newShop(service);
+  const path = `${SOURCES}/shipstation/connect`;
+  const refused = await post(path, { address: shipStation.url, "secret-apiKey": "wrong" });
+  assert.match(await refused.text(), /ShipStation does not take this API key \(status 401\)/u);
+  const words = await follow(
+    await post(path, { address: shipStation.url, "secret-apiKey": shipStation.apiKey }),
+  );
+  assert.match(words, /ShipStation is connected, and is read from now on\./u);
+  assert.ok(!(await page(path)).text.includes(shipStation.apiKey));
+  assert.deepEqual(
+    (await connectionsOf(tenant)).map(({ source }) => source),
+    ["csv", "shipstation"],
+  );
+});
+
+test("an approval needs an app, and says what it takes", async () => {
+  const { page, post } = await newShop(service);
+  const { text } = await page(`${SOURCES}/shopify/connect`);
+  assert.match(text, /SHOPIFY_CLIENT_ID/u);
+  const response = await post(`${SOURCES}/shopify/link`, { shop: shop.options.domain, address: shop.url });
+  assert.equal(response.status, 409);
+  assert.match(await response.text(), /Set PUBLIC_URL, SHOPIFY_CLIENT_ID and SHOPIFY_CLIENT_SECRET/u);
+});
+
+test("where others reach the console, nobody sends the service to an address of its own machine", async () => {
+  const { tenant } = await newShop(service);
+  const { database, keys } = service.installation;
+  const acting = {
+    database,
+    keys,
+    connecting: { publicUrl: "https://returns.example", app: null },
+    actor: OPERATOR,
+    workspace: await requireWorkspace(database, tenant.shopDomain),
+    now: new Date(),
+  };
+  for (const source of listSources()) {
+    const form = { shop: shop.options.domain, address: shop.url, secrets: {}, settings: {} };
+    await assert.rejects(connectByForm(acting, source, form), /The address cannot be chosen here/u);
+  }
+});

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import type { ShopifySimulator } from "../simulators/shopify/start.ts";
+import { startChromium } from "./docs-chromium.ts";
+import { makeUserLink, signInAs } from "./support/console-person.ts";
+import { axeViolations, layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { changeWorkspace, createTenant, insertRows } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+import { APP, APP_OPTIONS, connectShop } from "./support/webhooks.ts";
+
+/** The pages of sources, the ways on and the list of the setup in a real browser. */
+
+const LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmütze".repeat(3);
+const HOSTILE = `<img src=x onerror="document.title='taken'">`;
+/** 320 px is a page of 1280 px at 400 %. */
+const WIDTHS = [320, 360, 1440];
+const MOST_SHIFT = 0.02;
+
+let service: TestService;
+let shop: ShopifySimulator;
+let browser: Browser;
+let missing: string | undefined;
+let home: string;
+
+before(async () => {
+  const found = await startChromium();
+  if ("reason" in found) {
+    missing = found.reason;
+    return;
+  }
+  browser = found;
+  service = await startTestService({ ...APP_OPTIONS, PUBLIC_URL: "http://localhost" });
+  shop = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
+  home = `http://localhost:${new URL(service.address).port}`;
+});
+after(async () => {
+  await (browser as Browser | undefined)?.close();
+  await (shop as ShopifySimulator | undefined)?.stop();
+  await (service as TestService | undefined)?.stop();
+});
+
+/** A workspace whose sources are in many states, with texts as long and as hostile as a source may send. */
+async function troubledTenant(): Promise<Tenant> {
+  const { database } = service;
+  const tenant = await createTenant(database);
+  const { shopKey } = tenant;
+  await seedSmallStore(database, shopKey);
+  await changeWorkspace(database, tenant, { is_setup_open: "true" });
+  await connectShop(service, shopKey, `s-${shopKey}.myshopify.com`);
+  await database.query(
+    `update data_source set status = 'failed', last_error = $2 where shop_key = $1 and source = 'shopify'`,
+    [shopKey, `${HOSTILE} ${LONG}`],
+  );
+  await database.query(
+    `insert into data_source (shop_key, source, kind, is_connection, status, last_error, sealed_credentials, settings)
+     values ($1, 'loop', 'label_cost', true, 'disconnected', $2, 'x', '{}')`,
+    [shopKey, HOSTILE],
+  );
+  await insertRows(
+    database,
+    "sync_run",
+    ["succeeded", "failed", "interrupted", "running"].map((status, index) => ({
+      shop_key: shopKey,
+      run_id: `00000000-0000-7000-8000-00000000000${index}`,
+      source: "shopify",
+      kind: "backfill",
+      requested_by: "connect",
+      status,
+      attempt: index + 1,
+      started_at: new Date(Date.UTC(2026, 6, 1, 0, index)),
+      finished_at: status === "running" ? null : new Date(Date.UTC(2026, 6, 1, 1, index)),
+      stage: "orders",
+      done: 1200,
+      total: 5000,
+      counts: { orders: 1200, changed_orders: 3 },
+      notes: [`${LONG} ${HOSTILE}`],
+      error: status === "failed" ? `${HOSTILE} ${LONG}` : null,
+    })),
+  );
+  return tenant;
+}
+
+async function open(cookie: string, options: BrowserContextOptions = {}) {
+  const own = await browser.newContext(options);
+  const [name = "", value = ""] = cookie.split("=");
+  await own.addCookies([{ name, value, url: home }]);
+  const page = await own.newPage();
+  const problems: string[] = [];
+  page.on("console", (message) => problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(error.message));
+  return { own, page, problems };
+}
+
+async function wrongsOf(page: Page, path: string): Promise<string[]> {
+  const found: string[] = [];
+  const shift = await layoutShift(page);
+  if (shift >= MOST_SHIFT) found.push(`shifts by ${shift}`);
+  if ((await page.title()) === "taken") found.push("a text was run");
+  for (const summary of await page.locator("main details > summary").all()) await summary.click();
+  found.push(...(await paleTexts(page)), ...(await axeViolations(page)));
+  const height = 800;
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height });
+    const overflow = await sidewaysScroll(page);
+    if (overflow > 0) found.push(`scrolls ${overflow} px sideways at ${width} px`);
+  }
+  return found.map((each) => `${path}: ${each}`);
+}
+
+for (const width of [360, 1440]) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`every page in every state is fit to be read, ${width} px, ${colorScheme}`, async (context) => {
+      if (missing !== undefined) return context.skip(missing);
+      const tenant = await troubledTenant();
+      const { shopDomain } = tenant;
+      const installing = await createTenant(service.database, { readiness: "installing" });
+      await makeUserLink(service, { shopDomain });
+      const cookie = await signInAs(service, { shopDomain: installing.shopDomain });
+      const { own, page, problems } = await open(cookie, { viewport: { width, height: 800 }, colorScheme });
+      const at = `/w/${shopDomain}/settings/sources`;
+      const found: string[] = [];
+      try {
+        for (const path of [
+          at,
+          `${at}/shopify`,
+          `${at}/shopify/progress`,
+          `${at}/shopify/connect`,
+          `${at}/loop`,
+          `${at}/loop/connect`,
+          `${at}/shipstation`,
+          `/w/${shopDomain}`,
+          `/w/${installing.shopDomain}`,
+          "/welcome",
+        ]) {
+          await page.setViewportSize({ width, height: 800 });
+          await page.goto(home + path);
+          found.push(...(await wrongsOf(page, path)));
+        }
+        await page.goto(`${home}${at}/loop/connect`);
+        await page.getByLabel("API key").fill("two words");
+        await page.getByRole("button", { name: "Connect Loop" }).click();
+        await page.getByText("The API key must be one word").waitFor();
+        assert.equal(await page.evaluate("document.activeElement.role"), "alert");
+        found.push(...(await wrongsOf(page, "a refused key")));
+        await page.goto(`${home}${at}/shopify/connect`);
+        await page.getByLabel("Another address").first().fill(shop.url);
+        await page.getByRole("button", { name: "Make the link" }).click();
+        await page.getByRole("heading", { name: "Approve at Shopify" }).waitFor();
+        found.push(...(await wrongsOf(page, "a link")));
+        const expected = /status of (?:409|400)/u;
+        assert.deepEqual([...found, ...problems.filter((problem) => !expected.test(problem))], []);
+      } finally {
+        await own.close();
+      }
+    });
+  }
+}
+
+test("without JavaScript a source is connected, asked for runs and disconnected", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const { shopDomain, shopKey } = await createTenant(service.database, { readiness: "installing" });
+  const cookie = await signInAs(service, { shopDomain });
+  const { own, page } = await open(cookie, { javaScriptEnabled: false });
+  const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+  try {
+    await page.goto(`${home}/w/${shopDomain}`);
+    await page.getByRole("link", { name: "Connect Shopify" }).click();
+    const form = page.locator("form", { hasText: "Token" });
+    await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
+    await form.getByLabel("Another address").fill(shop.url);
+    await form.getByLabel("Token").fill("shpat_wrong");
+    await press("Connect Shopify");
+    await page.getByText("Shopify does not take this access token").waitFor();
+    assert.equal(await form.getByLabel("Another address").inputValue(), shop.url);
+    assert.equal(await form.getByLabel("Token").inputValue(), "");
+    await form.getByLabel("Token").fill(shop.token);
+    await press("Connect Shopify");
+    await page.getByText("Waiting to read everything").waitFor();
+    await page.getByText("Webhooks are not registered").or(page.getByText("is read from now on")).waitFor();
+
+    await service.database.query(
+      "update data_source set last_synced_at = now(), status = 'ok' where shop_key = $1 and source = 'shopify'",
+      [shopKey],
+    );
+    await page.getByRole("link", { name: "Shopify", exact: true }).click();
+    await press("Take back the backfill");
+    await page.getByText("The backfill is taken back").waitFor();
+    await press("Sync now");
+    await page.getByText("A run was asked for").waitFor();
+    await page.getByRole("link", { name: "Shopify", exact: true }).click();
+    await page.getByLabel("Type shopify to confirm").fill("shopify");
+    await press("Disconnect Shopify");
+    await page.getByText("shopify is disconnected").waitFor();
+    await page.getByRole("link", { name: "Connect Shopify again" }).waitFor();
+  } finally {
+    await own.close();
+  }
+});
+
+test("a link of the console leads through the approval back to the progress of the shop", async (context) => {
+  if (missing !== undefined) return context.skip(missing);
+  const { shopDomain } = await createTenant(service.database);
+  const cookie = await signInAs(service, { shopDomain });
+  const { own, page } = await open(cookie, { javaScriptEnabled: false });
+  try {
+    await page.goto(`${home}/w/${shopDomain}/settings/sources/shopify/connect`);
+    const form = page.locator("form", { hasText: "Make the link" });
+    await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
+    await form.getByLabel("Another address").fill(shop.url);
+    await form.getByRole("button", { name: "Make the link" }).click();
+    const link = await page.getByRole("link", { name: "Approve at Shopify" }).getAttribute("href");
+    assert.match(link ?? "", /^http:\/\/localhost\/connect\/shopify\?link=/u);
+    assert.ok(!service.logs.join("").includes(new URL(link ?? "").searchParams.get("link") ?? ""));
+  } finally {
+    await own.close();
+  }
+});
