@@ -110,6 +110,7 @@ async function open(texts: readonly string[]): Promise<Shop> {
     "alert",
     texts.map((text, index) => alertOf(tenant, text, index)),
   );
+  await watchEverything(tenant, texts[0] ?? "");
   const { shopDomain } = tenant;
   const cookie = await signInAs(service, { name: shopDomain, shopDomain });
   let name = shopDomain;
@@ -118,6 +119,21 @@ async function open(texts: readonly string[]): Promise<Shop> {
     name = to;
   };
   return { tenant, cookie, rename };
+}
+
+/** Everything that can be watched is, and the owner has asked for a plan with these words. */
+async function watchEverything({ shopKey }: Tenant, reason: string): Promise<void> {
+  const { database } = service;
+  await database.query(
+    `insert into watchlist_entry (shop_key, entity_kind, entity_key)
+     select shop_key, 'sku', sku from sku where shop_key = $1
+      union all select shop_key, 'product', product_gid from product where shop_key = $1
+      union all select shop_key, product_group_type, entity_key from entity where shop_key = $1 and type_rank = 3`,
+    [shopKey],
+  );
+  await database.query("update workspace set plan_key = 'enterprise' where shop_key = $1", [shopKey]);
+  const request = { shop_key: shopKey, plan_key: "scale", asked_by: "owner", asked_at: "2026-02-01" };
+  await insertRows(database, "plan_request", [{ ...request, reason }]);
 }
 
 const KINDS = ["early_warning", "month", null];
@@ -187,6 +203,10 @@ function pathsOf(texts: readonly string[]): string[] {
       `/report?${MONTHS}&${selection(text(index), index)}&saleEvent=event-${index}`,
       `/products?q=${text(index)}&vendor=nobody`,
     ]),
+    ...["", "/watchlist", "/sale-events", "/plan", "/windows"].map((path) => `/settings${path}`),
+    `/settings/watchlist?type=sku&key=${text(0)}`,
+    `/settings/sale-events?slug=event-0&sku=${text(1)}`,
+    `/settings/sale-events?sku=${text(2)}`,
     `/cohorts?${MONTHS}&product_group_type=family&product_group_key=${text(0)}`,
     `/leaderboards/return-rate?vendor=${text(1)}`,
     `/report?${MONTHS}&sku=${text(2)}${REFUSED}`,

@@ -16,6 +16,7 @@ export const usage = definePage<Usage>({
   path: "/settings/usage",
   right: "usage.read",
   link: "Usage",
+  about: async () => "API requests of today and of the last 30 days.",
   takes: [],
   about: async (call) => {
     const loaded = await load(call);

@@ -43,7 +43,7 @@ export const watchlist = definePage<Data>({
     const { length } = await showWatched(database, workspace);
     return length === 0
       ? "Nothing is watched yet."
-      : `${length} ${length === 1 ? "entry" : "entries"}: a jump of their return rate raises an alert.`;
+      : `${length} ${length === 1 ? "entry" : "entries"}: an alert says when a return rate jumps.`;
   },
   data: async (call) => {
     const { database, workspace } = await call.acting();
