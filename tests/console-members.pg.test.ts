@@ -35,7 +35,8 @@ async function idOf(name: string): Promise<string> {
   return rows[0]?.user_id ?? "";
 }
 
-const statusOf = async ({ get }: ActingMember, path: string): Promise<number> => (await get(path)).status;
+const statusOf = async (member: ActingMember, path: string): Promise<number> =>
+  (await member.get(path)).status;
 
 test("an owner invites somebody, who signs in by the link, sees the pages and is listed", async () => {
   const sent = await owner.post(MEMBERS, { name: "Ada <b>", role: "viewer" });

@@ -193,9 +193,7 @@ const NOTHING: unknown = new Proxy(() => {}, {
 });
 
 test("no action is done by a GET, and no page takes a POST", async () => {
-  const [owner] = (await createAskers(service.database, tenant)).filter(
-    ({ standing }) => standing === "owner",
-  );
+  const owner = (await createAskers(service.database, tenant)).find(({ standing }) => standing === "owner");
   const cookie = owner?.cookie ?? "";
   for (const action of ACTIONS.filter(({ path }) => !isPage(path))) {
     const response = await fetch(addressOf(action.path), { headers: { cookie } });

@@ -155,7 +155,10 @@ function valueText(value: unknown): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(valueText).join(", ");
   if (typeof value === "object") return JSON.stringify(value);
-  return String(value).replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, "$1 $2 UTC");
+  return String(value as string | number).replace(
+    /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u,
+    "$1 $2 UTC",
+  );
 }
 
 function readFilter({ who = "", action = "", from = "", to = "" }: AuditQuery): AuditFilter {

@@ -108,7 +108,7 @@ function mayChange(shown: ListedMember, role: Role): boolean {
 function facts(shown: ListedMember): Html {
   return rows([
     { name: "Role", value: shown.role, note: ROLE_TEXTS[shown.role] },
-    { name: "Member since", value: day(shown.since.toISOString()) as string },
+    { name: "Member since", value: day(shown.since.toISOString()) },
     { name: "Last seen", value: lastSeen(shown) },
     { name: "State", value: stateText(shown) },
   ]);
