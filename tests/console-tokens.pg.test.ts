@@ -71,9 +71,9 @@ test("a new token is shown once, uncompressed and kept nowhere, with a request a
     "mcp-command": mcpCommandLine(service.address, token),
     "mcp-config": mcpConfigText(service.address, token),
   });
-  const [, path = ""] = /'(http[^']+)'$/u.exec(curl) ?? [];
-  assert.ok(path.startsWith(`${service.address}/api/v1/`), curl);
-  const answer = await fetch(path, { headers: { authorization: `Bearer ${token}` } });
+  const [, url = ""] = /'(http[^']+)'$/u.exec(curl) ?? [];
+  assert.ok(url.startsWith(`${service.address}/api/v1/`), curl);
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
   assert.equal(answer.status, 200, await answer.text());
 
   const { secret } = parseToken(token) ?? { secret: "" };

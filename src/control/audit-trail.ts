@@ -154,11 +154,8 @@ function valueText(value: unknown): string {
   if (value === null || value === undefined) return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(valueText).join(", ");
-  if (typeof value === "object") return JSON.stringify(value);
-  return String(value as string | number).replace(
-    /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u,
-    "$1 $2 UTC",
-  );
+  if (typeof value !== "string") return JSON.stringify(value);
+  return value.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, "$1 $2 UTC");
 }
 
 function readFilter({ who = "", action = "", from = "", to = "" }: AuditQuery): AuditFilter {

@@ -21,7 +21,7 @@ function prepare(form) {
     if (isBusy) return;
     isBusy = true;
     tell(form, "");
-    tell(form, await ask(form));
+    tell(form, await sign(form));
     isBusy = false;
   };
   form.addEventListener("submit", (event) => {
@@ -35,7 +35,7 @@ function prepare(form) {
  *
  * @param {HTMLFormElement} form
  */
-async function ask(form) {
+async function sign(form) {
   const { passkey, options } = form.dataset;
   const field = form.elements.namedItem("credential");
   if (!(field instanceof HTMLInputElement) || options === undefined) return NO_PASSKEYS;

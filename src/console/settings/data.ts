@@ -19,7 +19,6 @@ export const data = definePage<Data>({
   path: PATH,
   right: "settings.read",
   link: "Data",
-  about: async () => "Take everything along to another installation, or have it erased.",
   takes: [],
   about: async (call) => {
     const { workspace } = await call.acting();

@@ -24,7 +24,6 @@ export const tokens = definePage<Data>({
   path: "/settings/tokens",
   right: "tokens.read",
   link: "Tokens",
-  about: async () => "What programs and AI agents read this workspace with.",
   takes: [],
   about: async (call) => aboutText((await load(call)).tokens),
   data: load,

@@ -16,7 +16,6 @@ export const usage = definePage<Usage>({
   path: "/settings/usage",
   right: "usage.read",
   link: "Usage",
-  about: async () => "API requests of today and of the last 30 days.",
   takes: [],
   about: async (call) => {
     const loaded = await load(call);
@@ -56,7 +55,7 @@ function today(data: Usage): Html {
   return facts([
     { name: "Used", value: html`<strong>${count(used)}</strong> of ${count(quota)} requests` },
     { name: "Left", value: html`${count(Math.max(0, quota - used))}` },
-    { name: "The count begins anew at", value: html`${isoInstant(resetsAt)}` },
+    { name: "Starts from zero at", value: html`${isoInstant(resetsAt)}` },
     {
       name: "Forecast",
       value:
