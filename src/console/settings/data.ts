@@ -118,7 +118,7 @@ function eraseForm(call: PageCall): Html {
     </p>
     <form method="post" action="${call.href(`${PATH}/erase`)}">
       ${textField(call, "data.erase", { name: "domain", label: `Type ${call.shopDomain} to confirm` })}
-      <button>Erase this workspace</button>
+      <button class="danger">Erase this workspace</button>
     </form>`;
 }
 

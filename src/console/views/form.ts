@@ -42,7 +42,7 @@ export function refusal({ refusedForm, href }: FormPlace, action: string): Html 
   if (refusedForm?.action !== action) return null;
   const { kind, message } = refusedForm.refusal;
   return html`<p class="banner refused" role="alert" tabindex="-1" autofocus>
-    ${message}${kind === "unproved" && html` <a href="/prove?next=${href("")}" target="_blank">Confirm, then press again</a>.`}
+    ${message}${kind === "unproved" && html` <a href="/prove?next=${encodeURIComponent(href(""))}" target="_blank">Confirm, then press again</a>.`}
   </p>`;
 }
 
