@@ -87,10 +87,11 @@ export function hasRight(standing: Actor["standing"], name: RightName): boolean 
 export function requireRight(actor: Actor, name: RightName): void {
   const { least, needsProof }: Right = RIGHTS[name];
   if (!hasRight(actor.standing, name)) {
-    const whose =
-      least === "operator" ? "Only an operator of the installation" : `This needs the role ${least}`;
-    const yours = least === "operator" ? "may do this" : `yours is ${actor.standing}`;
-    throw new Refusal("forbidden", least === "operator" ? `${whose} ${yours}.` : `${whose}; ${yours}.`);
+    const sentence =
+      least === "operator"
+        ? "Only an operator of the installation may do this."
+        : `This needs the role ${least}; yours is ${actor.standing}.`;
+    throw new Refusal("forbidden", sentence);
   }
   if (needsProof && !actor.isFresh) {
     throw new Refusal(

@@ -55,6 +55,7 @@ export async function signInByEnrolment(
   if ("refused" in checked) return refused(database, { outcome: checked.refused, userId }, request.origin);
   return withLink(database, request, async (connection, used) => {
     const signedIn = await begin(connection, used, request, "passkey");
+    if (signedIn.outcome !== "signed_in") return signedIn;
     if (!(await insertPasskey(connection, userId, FIRST_NAME, checked, request.now))) {
       throw new Undone({ outcome: "second", userId });
     }
