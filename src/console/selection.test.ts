@@ -96,7 +96,12 @@ test("rows of both leaderboards keep the view", () => {
   const query = { vendor: "A", include_used_variants: "true" };
   const ofPeriod = (period: string) =>
     reportLink(
-      renderHtml(returnRateLeaderboard.view(leaderboard({ period }), callOf({ ...query, period })).body),
+      renderHtml(
+        returnRateLeaderboard.view(
+          { answer: leaderboard({ period }), isWatched: () => false },
+          callOf({ ...query, period }),
+        ).body,
+      ),
       "X",
     );
   assert.deepEqual(ofPeriod("year"), { ...query, sku: "X" });
@@ -105,6 +110,7 @@ test("rows of both leaderboards keep the view", () => {
     months: { range: MONTHS, isPinned: true, year: null },
     answer: leaderboard({}),
     rates: leaderboard({}),
+    isWatched: () => false,
   };
   const costs = renderHtml(returnCostLeaderboard.view(data, callOf({ ...STATE, vendor: "A" })).body);
   assert.deepEqual(reportLink(costs, "X"), { ...STATE, vendor: "A", sku: "X" });
