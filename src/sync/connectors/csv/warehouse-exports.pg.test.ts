@@ -44,6 +44,7 @@ test("an amount that went through floating point is refused with the fix; zeros 
       reason:
         'has more than the 2 decimals of EUR: "12.340000000000001"; export it as a decimal rounded to 2 places, ' +
         "not as a floating-point number",
+      allowed: "an amount of at least 0 with at most 2 decimals, such as 12.50",
     },
   ]);
   assert.deepEqual((await shop.import(await shop.open(), refund("12.340000000"))).invalid, []);
@@ -60,6 +61,7 @@ test("an order of more than a day from now is refused with what is allowed, in a
     reason:
       "lies in the future: 2026-07-02T00:00:00.001Z; an order may be dated up to a day from now, which is " +
       "2026-07-02T00:00:00.000Z",
+    allowed: "a time of at most 2026-07-02T00:00:00.000Z",
   };
   for (const way of ["in order", "staged"]) {
     const { imported, invalid } = await shop.import(shopKey, tooLate);
