@@ -115,7 +115,9 @@ test("a database with all migrations of before the first release is adopted with
       `select ctid::text, xmin::text, label_id, order_id, return_id, ${prefix}_order_id as stated_order,
               ${prefix}_return_id as stated_return, ${prefix}_order_name as stated_name, tracking_number,
               charged_at, amount_minor, currency_code, voided_at from return_label order by label_id`;
-    const workspaces = "select ctid::text, xmin::text, w.* from workspace w";
+    // Without the columns of later migrations, whose values are no part of a row until it is written.
+    const workspaces = `select ctid::text, xmin::text, to_jsonb(w) - '{is_setup_open,erase_after}'::text[] as row
+                          from workspace w`;
     await rows(
       database,
       `insert into file_before select oid from pg_class where relnamespace = 'public'::regnamespace`,

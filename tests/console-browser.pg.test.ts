@@ -16,6 +16,8 @@ let home: string;
 const chromium = useChromium(async () => {
   service = await startTestService();
   home = `http://localhost:${new URL(service.address).port}`;
+  // The first person is the operator, who is led to make a workspace.
+  await makeUserLink(service, { name: "Operator" });
   return () => service.stop();
 });
 

@@ -33,7 +33,7 @@ test("the usage page shows today against the quota, 30 days, each way to add the
   const plain = text.replaceAll(/<[^>]+>/gu, " ").replaceAll(/\s+/gu, " ");
   assert.match(plain, /Used 900 of 1,000 requests/u);
   assert.match(plain, /Left 100/u);
-  assert.match(plain, /The count begins anew at \d+ \w{3} \d{4}, 00:00 UTC/u);
+  assert.match(plain, /Starts from zero at \d+ \w{3} \d{4}, 00:00 UTC/u);
   assert.match(plain, /Forecast/u);
   assert.match(
     plain,

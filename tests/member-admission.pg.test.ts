@@ -63,6 +63,7 @@ test("a member is admitted with the workspace, the person and the role", async (
     role: "viewer",
     isBillingActive: true,
     readiness: "ready",
+    isSetupOpen: false,
     eraseAfter: null,
   });
   assert.deepEqual(

@@ -15,6 +15,9 @@ const FRAME = [
   "link Alerts",
   "link Sale events",
   "link Settings",
+  // Orders and labels are out of date, and an owner can repair both.
+  "link Upload newer files",
+  "link Upload newer files",
 ];
 
 /** The stops of the Tab key on pages of the small store, in their order. */

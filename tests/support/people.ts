@@ -23,9 +23,12 @@ export async function createPerson(database: pg.Pool): Promise<Person> {
 export async function createSession(
   database: pg.Pool,
   userId: string,
-  { idleUntil, endsAt }: { idleUntil?: Date; endsAt?: Date } = {},
+  {
+    sessionHash = randomBytes(32),
+    idleUntil,
+    endsAt,
+  }: { sessionHash?: Buffer; idleUntil?: Date; endsAt?: Date } = {},
 ): Promise<Buffer> {
-  const sessionHash = randomBytes(32);
   const now = new Date();
   const inAnHour = new Date(now.getTime() + HOUR_MS);
   await insertRows(database, "console_session", [
