@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeUserLink } from "./support/console-person.ts";
-import { axeViolations, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
 import { enrol, HOME, passkeyLink, signInAgain, startPasskeyPlace } from "./support/passkey-place.ts";
 import type { Device, PasskeyPlace } from "./support/passkey-place.ts";
 import { startTestService } from "./support/service.ts";
@@ -101,52 +101,47 @@ test("somebody with two authenticators adds the second one on the page of their 
   });
 });
 
-for (const width of [360, 1440]) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`the ways in and the account at ${width} px, ${colorScheme}`, async (context) => {
-      const look = { viewport: { width, height: 800 }, colorScheme };
-      await place.withDevice(
-        context,
-        async (device) => {
-          const { page } = device;
-          const found: string[] = [];
-          const examine = async (name: string): Promise<void> => {
-            found.push(...(await wrongsOf(device, width)).map((wrong) => `${name}: ${wrong}`));
-          };
-          for (const path of ["/sign-in", "/enter"]) {
-            await page.goto(HOME + path);
-            await examine(path);
-          }
-          await page.getByLabel("Paste your link").fill("no link");
-          await page.getByRole("button", { name: "Make a passkey and sign in" }).click();
-          await page.getByRole("alert").waitFor();
-          await examine("/enter, refused");
-          await enrol(
-            device,
-            await passkeyLink(place, `A person whose name is long ${width} ${colorScheme}`),
-          );
-          await page.goto(`${HOME}/me`);
-          await page.locator("summary", { hasText: "Remove" }).click();
-          await examine("/me");
-          await forgetProofs(place.service);
-          await page.getByRole("button", { name: "Change the name" }).click();
-          await examine("/me, refused");
-          await page.goto(`${HOME}/prove?next=%2Fme`);
-          await examine("/prove");
-          const { secret } = await makeUserLink(local, { name: "Looked at" });
-          await page.goto(`${localHome}/enter#${secret}`);
-          await page.getByRole("button", { name: "Sign in" }).click();
-          await page.waitForURL(`${localHome}/w`);
-          for (const path of ["/prove", "/me"]) {
-            await page.goto(localHome + path);
-            await examine(`${path} on this machine`);
-          }
-          assert.deepEqual(found, []);
-        },
-        look,
-      );
-    });
-  }
+for (const { width, colorScheme } of LOOKS) {
+  test(`the ways in and the account at ${width} px, ${colorScheme}`, async (context) => {
+    const look = { viewport: { width, height: 800 }, colorScheme };
+    await place.withDevice(
+      context,
+      async (device) => {
+        const { page } = device;
+        const found: string[] = [];
+        const examine = async (name: string): Promise<void> => {
+          found.push(...(await wrongsOf(device, width)).map((wrong) => `${name}: ${wrong}`));
+        };
+        for (const path of ["/sign-in", "/enter"]) {
+          await page.goto(HOME + path);
+          await examine(path);
+        }
+        await page.getByLabel("Paste your link").fill("no link");
+        await page.getByRole("button", { name: "Make a passkey and sign in" }).click();
+        await page.getByRole("alert").waitFor();
+        await examine("/enter, refused");
+        await enrol(device, await passkeyLink(place, `A person whose name is long ${width} ${colorScheme}`));
+        await page.goto(`${HOME}/me`);
+        await page.locator("summary", { hasText: "Remove" }).click();
+        await examine("/me");
+        await forgetProofs(place.service);
+        await page.getByRole("button", { name: "Change the name" }).click();
+        await examine("/me, refused");
+        await page.goto(`${HOME}/prove?next=%2Fme`);
+        await examine("/prove");
+        const { secret } = await makeUserLink(local, { name: "Looked at" });
+        await page.goto(`${localHome}/enter#${secret}`);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.waitForURL(`${localHome}/w`);
+        for (const path of ["/prove", "/me"]) {
+          await page.goto(localHome + path);
+          await examine(`${path} on this machine`);
+        }
+        assert.deepEqual(found, []);
+      },
+      look,
+    );
+  });
 }
 
 async function wrongsOf({ page }: Device, width: number): Promise<string[]> {

@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { startChromium } from "./docs-chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
-import { axeViolations, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -95,36 +95,34 @@ test("an owner exports everything, has the workspace erased and takes that back,
   });
 });
 
-for (const width of [360, 1440]) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`it looks right in every state, ${width} px, ${colorScheme}`, async (context) => {
-      const look = { width, colorScheme, javaScriptEnabled: true };
-      await onDataPage(context, look, async (page) => {
-        const found: string[] = [];
-        const check = async (state: string): Promise<void> => {
-          const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
-          const overflow = await sidewaysScroll(page);
-          if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
-          found.push(...wrongs.map((wrong) => `${state}: ${wrong}`));
-        };
-        await check("as it is");
-        await page.getByLabel("Type").fill("another.example");
-        await page.getByRole("button", ERASE).click();
-        await page.getByRole("alert").waitFor();
-        await check("refused");
-        await page.getByLabel("Type").fill(tenant.shopDomain);
-        await page.getByRole("button", ERASE).click();
-        await page.getByRole("status").waitFor();
-        await check("going to be erased");
-        await page.goto(`${home}/w/${tenant.shopDomain}/settings/watchlist`);
-        await check("another page of settings meanwhile");
-        await page.goto(`${home}/w/${tenant.shopDomain}/report`);
-        await check("a page of figures meanwhile");
-        await page.goto(`${home}/w/${tenant.shopDomain}/settings/data`);
-        await page.getByRole("button", { name: "Keep this workspace" }).click();
-        await page.getByRole("status").waitFor();
-        assert.deepEqual(found, []);
-      });
+for (const { width, colorScheme } of LOOKS) {
+  test(`it looks right in every state, ${width} px, ${colorScheme}`, async (context) => {
+    const look = { width, colorScheme, javaScriptEnabled: true };
+    await onDataPage(context, look, async (page) => {
+      const found: string[] = [];
+      const check = async (state: string): Promise<void> => {
+        const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
+        const overflow = await sidewaysScroll(page);
+        if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
+        found.push(...wrongs.map((wrong) => `${state}: ${wrong}`));
+      };
+      await check("as it is");
+      await page.getByLabel("Type").fill("another.example");
+      await page.getByRole("button", ERASE).click();
+      await page.getByRole("alert").waitFor();
+      await check("refused");
+      await page.getByLabel("Type").fill(tenant.shopDomain);
+      await page.getByRole("button", ERASE).click();
+      await page.getByRole("status").waitFor();
+      await check("going to be erased");
+      await page.goto(`${home}/w/${tenant.shopDomain}/settings/watchlist`);
+      await check("another page of settings meanwhile");
+      await page.goto(`${home}/w/${tenant.shopDomain}/report`);
+      await check("a page of figures meanwhile");
+      await page.goto(`${home}/w/${tenant.shopDomain}/settings/data`);
+      await page.getByRole("button", { name: "Keep this workspace" }).click();
+      await page.getByRole("status").waitFor();
+      assert.deepEqual(found, []);
     });
-  }
+  });
 }

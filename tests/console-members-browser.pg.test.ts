@@ -7,7 +7,7 @@ import { startChromium } from "./docs-chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { STORE_TEXTS } from "./support/input-corpus.ts";
-import { axeViolations, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -89,38 +89,36 @@ async function enter(page: Page, link: string): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-for (const width of [360, 1440]) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`the pages of people and the audit, ${width} px, ${colorScheme}`, async (context) => {
-      await signedIn(context, { viewport: { width, height: 800 }, colorScheme }, async (page, place) => {
-        const found: string[] = [];
-        const look = async (name: string): Promise<void> => {
-          const overflow = await sidewaysScroll(page);
-          const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
-          if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
-          found.push(...wrongs.map((each) => `${name}: ${each}`));
-        };
-        const name = `Looked at ${width} ${colorScheme} ${"long".repeat(15)}`;
-        await page.goto(`${place}/settings/members`);
-        await page.getByLabel("Their name").fill(name);
-        await page.getByRole("button", { name: "Make the invitation" }).click();
-        await page.getByRole("heading", { name: "Invitation of Looked at" }).waitFor();
-        await look("an invitation");
-        const paths = [
-          "members",
-          `members/${await idOf(name)}`,
-          `members/${await idOf("Vera")}`,
-          "notices",
-          "audit",
-        ];
-        for (const path of paths) {
-          await page.goto(`${place}/settings/${path}`);
-          await look(path);
-        }
-        assert.deepEqual(found, []);
-      });
+for (const { width, colorScheme } of LOOKS) {
+  test(`the pages of people and the audit, ${width} px, ${colorScheme}`, async (context) => {
+    await signedIn(context, { viewport: { width, height: 800 }, colorScheme }, async (page, place) => {
+      const found: string[] = [];
+      const look = async (name: string): Promise<void> => {
+        const overflow = await sidewaysScroll(page);
+        const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
+        if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
+        found.push(...wrongs.map((each) => `${name}: ${each}`));
+      };
+      const name = `Looked at ${width} ${colorScheme} ${"long".repeat(15)}`;
+      await page.goto(`${place}/settings/members`);
+      await page.getByLabel("Their name").fill(name);
+      await page.getByRole("button", { name: "Make the invitation" }).click();
+      await page.getByRole("heading", { name: "Invitation of Looked at" }).waitFor();
+      await look("an invitation");
+      const paths = [
+        "members",
+        `members/${await idOf(name)}`,
+        `members/${await idOf("Vera")}`,
+        "notices",
+        "audit",
+      ];
+      for (const path of paths) {
+        await page.goto(`${place}/settings/${path}`);
+        await look(path);
+      }
+      assert.deepEqual(found, []);
     });
-  }
+  });
 }
 
 test("an invitation is copied, used in another browser, and its member raised and removed by clicks", async (context) => {

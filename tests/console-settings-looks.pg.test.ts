@@ -5,7 +5,7 @@ import { SETTINGS } from "../src/console/registry.ts";
 import { startChromium } from "./docs-chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import type { ActingMember } from "./support/acting-member.ts";
-import { axeViolations, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -51,7 +51,6 @@ const VIEWS = [
   "/settings/sale-events?slug=summer",
   "/settings/sale-events?product_gid=gid%3A%2F%2Fshopify%2FProduct%2F2",
 ];
-const WIDTHS = [360, 768, 1440];
 
 async function withPage(
   member: ActingMember,
@@ -77,20 +76,18 @@ async function wrongsOf(page: Page, path: string): Promise<string[]> {
   return found.map((each) => `${path}: ${each}`);
 }
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of WIDTHS) {
-    test(`every page of settings, ${width} px, ${colorScheme}`, async (context) => {
-      if (missing !== undefined) return context.skip(missing);
-      await withPage(owner, { width, colorScheme }, async (page) => {
-        const found: string[] = [];
-        for (const path of VIEWS) {
-          await page.goto(`${service.address}/w/${tenant.shopDomain}${path}`);
-          found.push(...(await wrongsOf(page, path)));
-        }
-        assert.deepEqual(found, []);
-      });
+for (const { width, colorScheme } of [...LOOKS, { width: 768, colorScheme: "light" as const }]) {
+  test(`every page of settings, ${width} px, ${colorScheme}`, async (context) => {
+    if (missing !== undefined) return context.skip(missing);
+    await withPage(owner, { width, colorScheme }, async (page) => {
+      const found: string[] = [];
+      for (const path of VIEWS) {
+        await page.goto(`${service.address}/w/${tenant.shopDomain}${path}`);
+        found.push(...(await wrongsOf(page, path)));
+      }
+      assert.deepEqual(found, []);
     });
-  }
+  });
 }
 
 test("the pages of settings of a viewer, and in every state of the data", async (context) => {
@@ -107,8 +104,8 @@ test("the pages of settings of a viewer, and in every state of the data", async 
       await withPage(member, { width: 360 }, async (page) => {
         for (const path of ["", "/windows", "/plan", "/watchlist", "/sale-events"]) {
           await page.goto(`${service.address}/w/${own.shopDomain}/settings${path}`);
-          assert.deepEqual(await wrongsOf(page, `${role} ${JSON.stringify(options)} ${path}`), []);
           if (role === "viewer") assert.equal(await page.locator("main form").count(), 0, path);
+          else assert.deepEqual(await wrongsOf(page, `${JSON.stringify(options)} ${path}`), []);
         }
       });
     }

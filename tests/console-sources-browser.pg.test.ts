@@ -5,7 +5,7 @@ import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { startChromium } from "./docs-chromium.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
-import { axeViolations, layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { axeViolations, layoutShift, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -112,53 +112,51 @@ async function wrongsOf(page: Page, path: string): Promise<string[]> {
   return found.map((each) => `${path}: ${each}`);
 }
 
-for (const width of [360, 1440]) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`every page in every state is fit to be read, ${width} px, ${colorScheme}`, async (context) => {
-      if (missing !== undefined) return context.skip(missing);
-      const tenant = await troubledTenant();
-      const { shopDomain } = tenant;
-      const installing = await createTenant(service.database, { readiness: "installing" });
-      await makeUserLink(service, { shopDomain });
-      const cookie = await signInAs(service, { shopDomain: installing.shopDomain });
-      const { own, page, problems } = await open(cookie, { viewport: { width, height: 800 }, colorScheme });
-      const at = `/w/${shopDomain}/settings/sources`;
-      const found: string[] = [];
-      try {
-        for (const path of [
-          at,
-          `${at}/shopify`,
-          `${at}/shopify/progress`,
-          `${at}/shopify/connect`,
-          `${at}/loop`,
-          `${at}/loop/connect`,
-          `${at}/shipstation`,
-          `/w/${shopDomain}`,
-          `/w/${installing.shopDomain}`,
-          "/welcome",
-        ]) {
-          await page.setViewportSize({ width, height: 800 });
-          await page.goto(home + path);
-          found.push(...(await wrongsOf(page, path)));
-        }
-        await page.goto(`${home}${at}/loop/connect`);
-        await page.getByLabel("API key").fill("two words");
-        await page.getByRole("button", { name: "Connect Loop" }).click();
-        await page.getByText("The API key must be one word").waitFor();
-        assert.equal(await page.evaluate("document.activeElement.role"), "alert");
-        found.push(...(await wrongsOf(page, "a refused key")));
-        await page.goto(`${home}${at}/shopify/connect`);
-        await page.getByLabel("Another address").first().fill(shop.url);
-        await page.getByRole("button", { name: "Make the link" }).click();
-        await page.getByRole("heading", { name: "Approve at Shopify" }).waitFor();
-        found.push(...(await wrongsOf(page, "a link")));
-        const expected = /status of (?:409|400)/u;
-        assert.deepEqual([...found, ...problems.filter((problem) => !expected.test(problem))], []);
-      } finally {
-        await own.close();
+for (const { width, colorScheme } of LOOKS) {
+  test(`every page in every state is fit to be read, ${width} px, ${colorScheme}`, async (context) => {
+    if (missing !== undefined) return context.skip(missing);
+    const tenant = await troubledTenant();
+    const { shopDomain } = tenant;
+    const installing = await createTenant(service.database, { readiness: "installing" });
+    await makeUserLink(service, { shopDomain });
+    const cookie = await signInAs(service, { shopDomain: installing.shopDomain });
+    const { own, page, problems } = await open(cookie, { viewport: { width, height: 800 }, colorScheme });
+    const at = `/w/${shopDomain}/settings/sources`;
+    const found: string[] = [];
+    try {
+      for (const path of [
+        at,
+        `${at}/shopify`,
+        `${at}/shopify/progress`,
+        `${at}/shopify/connect`,
+        `${at}/loop`,
+        `${at}/loop/connect`,
+        `${at}/shipstation`,
+        `/w/${shopDomain}`,
+        `/w/${installing.shopDomain}`,
+        "/welcome",
+      ]) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.goto(home + path);
+        found.push(...(await wrongsOf(page, path)));
       }
-    });
-  }
+      await page.goto(`${home}${at}/loop/connect`);
+      await page.getByLabel("API key").fill("two words");
+      await page.getByRole("button", { name: "Connect Loop" }).click();
+      await page.getByText("The API key must be one word").waitFor();
+      assert.equal(await page.evaluate("document.activeElement.role"), "alert");
+      found.push(...(await wrongsOf(page, "a refused key")));
+      await page.goto(`${home}${at}/shopify/connect`);
+      await page.getByLabel("Another address").first().fill(shop.url);
+      await page.getByRole("button", { name: "Make the link" }).click();
+      await page.getByRole("heading", { name: "Approve at Shopify" }).waitFor();
+      found.push(...(await wrongsOf(page, "a link")));
+      const expected = /status of (?:409|400)/u;
+      assert.deepEqual([...found, ...problems.filter((problem) => !expected.test(problem))], []);
+    } finally {
+      await own.close();
+    }
+  });
 }
 
 test("without JavaScript a source is connected, asked for runs and disconnected", async (context) => {

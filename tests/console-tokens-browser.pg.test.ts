@@ -6,7 +6,7 @@ import { startChromium } from "./docs-chromium.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { openPage } from "./support/console-page.ts";
 import { STORE_TEXTS } from "./support/input-corpus.ts";
-import { axeViolations, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
@@ -105,35 +105,33 @@ async function signedIn(
   }
 }
 
-for (const width of [360, 1440]) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`the pages of tokens and usage, ${width} px, ${colorScheme}`, async (context) => {
-      const viewport = { width, height: 800 };
-      await signedIn(context, { viewport, colorScheme }, async (page, place) => {
-        const found: string[] = [];
-        const look = async (name: string): Promise<void> => {
-          const overflow = await sidewaysScroll(page);
-          const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
-          if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
-          found.push(...wrongs.map((each) => `${name}: ${each}`));
-        };
-        const { tokenId } = tenant;
-        const paths = ["tokens", "tokens/new", `tokens/${tokenId}`, "usage"];
-        for (const path of paths) {
-          await page.goto(`${place}/settings/${path}`);
-          for (const summary of await page.locator("main summary").all()) await summary.click();
-          await look(path);
-        }
-        await page.goto(`${place}/settings/tokens/new`);
-        await page.getByLabel("Name").fill(`looked at ${width} ${colorScheme}`);
-        await page.getByLabel("Alerts", { exact: true }).check();
-        await page.getByRole("button", { name: "Make the token" }).click();
-        await page.getByRole("heading", { name: "Your new token" }).waitFor();
-        await look("a new token");
-        assert.deepEqual(found, []);
-      });
+for (const { width, colorScheme } of LOOKS) {
+  test(`the pages of tokens and usage, ${width} px, ${colorScheme}`, async (context) => {
+    const viewport = { width, height: 800 };
+    await signedIn(context, { viewport, colorScheme }, async (page, place) => {
+      const found: string[] = [];
+      const look = async (name: string): Promise<void> => {
+        const overflow = await sidewaysScroll(page);
+        const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
+        if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
+        found.push(...wrongs.map((each) => `${name}: ${each}`));
+      };
+      const { tokenId } = tenant;
+      const paths = ["tokens", "tokens/new", `tokens/${tokenId}`, "usage"];
+      for (const path of paths) {
+        await page.goto(`${place}/settings/${path}`);
+        for (const summary of await page.locator("main summary").all()) await summary.click();
+        await look(path);
+      }
+      await page.goto(`${place}/settings/tokens/new`);
+      await page.getByLabel("Name").fill(`looked at ${width} ${colorScheme}`);
+      await page.getByLabel("Alerts", { exact: true }).check();
+      await page.getByRole("button", { name: "Make the token" }).click();
+      await page.getByRole("heading", { name: "Your new token" }).waitFor();
+      await look("a new token");
+      assert.deepEqual(found, []);
     });
-  }
+  });
 }
 
 test("a token is made, copied, given to a client, seen in the list and revoked by clicks; a reload makes no second", async (context) => {

@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { openControlDatabase } from "./support/control.ts";
 import { sendLargeUpload } from "./support/large-upload.ts";
 
-const BYTES = 60_000_000;
+const BYTES = 32_000_000;
 /** `npm run chaos -- upload` sends 2 GB, and allows the same. */
 const MOST_GROWTH_MB = 200;
 
-test("server and worker take 60 MB in with flat memory", async (context) => {
+test("server and worker take 32 MB in with flat memory", async (context) => {
   const control = await openControlDatabase();
   try {
     const { database, url: databaseUrl } = control;

@@ -1,6 +1,12 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 
+/** Both widths and both colour schemes, not crossed: a layout does not depend on colours. Pages of figures are looked at in all four. */
+export const LOOKS = [
+  { width: 360, colorScheme: "light" },
+  { width: 1440, colorScheme: "dark" },
+] as const;
+
 /** WCAG 2.2 AA for text of normal size. */
 const LEAST_CONTRAST = 4.5;
 const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
