@@ -6,7 +6,7 @@ import type { Finding } from "./finding.ts";
 
 const TEST_RUNNER = join(import.meta.dirname, "../scripts/test.ts");
 
-/** Faults that tests cause with every run; here they are told beside the long ones. */
+/** Faults that tests cause, with every run but for uploads; here they are told beside the long ones. */
 const SUITES: readonly { name: string; files: readonly string[] }[] = [
   { name: "quota race: 100 left, 500 at once, 3 servers; midnight", files: ["tests/quota.pg.test.ts"] },
   { name: "connections killed, SIGTERM under load", files: ["tests/faults.pg.test.ts"] },
@@ -19,6 +19,10 @@ const SUITES: readonly { name: string; files: readonly string[] }[] = [
     ],
   },
   { name: "every byte of a cursor flipped", files: ["tests/cursors.pg.test.ts"] },
+  {
+    name: "server and worker killed at each step of an upload",
+    files: ["tests/uploads-killed.pg.test.ts"],
+  },
   { name: "tenants never meet", files: ["tests/tenants.pg.test.ts"] },
   {
     name: "sources: timeouts, 429, 5xx, truncated and duplicated data, changed types",

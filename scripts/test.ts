@@ -21,6 +21,9 @@ const fastSettings = {
   max_connections: "200",
 };
 
+/** Run when they are named; all tests together take a quarter of an hour at most. */
+const LEFT_TO_CHAOS: ReadonlySet<string> = new Set(["tests/uploads-killed.pg.test.ts"]);
+
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals | undefined;
 
@@ -52,7 +55,11 @@ async function main(args: string[]): Promise<number> {
 
 function chooseFiles(patterns: string[]): string[] {
   const all = globSync(["src/**/*.test.ts", "tests/**/*.test.ts"], { cwd: project }).toSorted();
-  if (patterns.length === 0) return all;
+  if (patterns.length === 0) {
+    for (const file of LEFT_TO_CHAOS)
+      console.error(`${file} is left to npm run chaos, since it takes a minute.`);
+    return all.filter((file) => !LEFT_TO_CHAOS.has(file));
+  }
   return all.filter((file) =>
     patterns.some((pattern) => file.includes(pattern.replace(/^\.\//, "")) || matchesGlob(file, pattern)),
   );
@@ -82,7 +89,7 @@ async function runOn(serverUrl: string, files: string[], options: string[]): Pro
 /** Resolves to the exit code of the test run. */
 function run(files: string[], options: string[], serverUrl: string | undefined): Promise<number> {
   if (stopSignal !== undefined) return Promise.resolve(128 + constants.signals[stopSignal]);
-  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=2", ...options, ...files];
+  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=3", ...options, ...files];
   const environment = serverUrl === undefined ? {} : { RETURNS_TEST_DATABASE_URL: serverUrl };
   const started = spawn(process.execPath, runner, {
     cwd: project,

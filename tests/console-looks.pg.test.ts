@@ -10,7 +10,14 @@ import { createPageStates } from "./support/console-states.ts";
 import type { PageState } from "./support/console-states.ts";
 import { execute, urlOfDatabase } from "./support/database.ts";
 import { FOCUS_ORDER } from "./support/focus-order.ts";
-import { axeViolations, focusStops, layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts";
+import {
+  LOOKS,
+  axeViolations,
+  focusStops,
+  layoutShift,
+  paleTexts,
+  sidewaysScroll,
+} from "./support/page-looks.ts";
 
 /** Pages as people see them: each page and each state that occurs, by width, colour scheme, medium and keyboard. */
 
@@ -40,12 +47,13 @@ const chromium = useChromium(async () => {
   return () => demo.stop();
 }, [`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`]);
 
+for (const look of LOOKS) {
+  test(`every page, ${look.width} px, ${look.colorScheme}`, async (context) => {
+    await examine(context, look, () => pages);
+  });
+}
+
 for (const look of [NARROW, WIDE]) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`every page, ${look.width} px, ${colorScheme}`, async (context) => {
-      await examine(context, { ...look, colorScheme }, () => pages);
-    });
-  }
   test(`every state, ${look.width} px`, async (context) => {
     await examine(context, look, () => made.states);
   });

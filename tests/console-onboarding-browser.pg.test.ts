@@ -30,6 +30,9 @@ after(async () => {
   await (simulator as ShopifySimulator | undefined)?.stop();
 });
 
+/** On a busy machine. */
+const LONGEST_BACKFILL_MS = 120_000;
+
 /** The link's page, then a workspace of one's own; `way` is the button that says how its data comes. */
 async function makeWorkspace({ page, click }: Newcomer, way: string): Promise<void> {
   await click(page.getByRole("button", { name: "Sign in" }));
@@ -47,7 +50,7 @@ async function watchUntilChart(newcomer: Newcomer): Promise<void> {
 
 /** The first chart of the overview, with a rate of the shop's own. */
 async function seeChart({ page }: Newcomer): Promise<void> {
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("heading", { name: "Overview" }).waitFor({ timeout: LONGEST_BACKFILL_MS });
   await page.locator("figure.chart").first().waitFor();
   const rate = await page.locator(`data[data-from="report/summary/return_rate"]`).getAttribute("value");
   assert.ok(Number(rate) > 0, `the return rate is ${rate}`);

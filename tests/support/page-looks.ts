@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 
-/** Both widths and both colour schemes, not crossed: a layout does not depend on colours. Pages of figures are looked at in all four. */
+/** Both widths and both colour schemes, not crossed: a layout does not depend on colours. */
 export const LOOKS = [
   { width: 360, colorScheme: "light" },
   { width: 1440, colorScheme: "dark" },
