@@ -6,10 +6,13 @@ import type { Finding } from "./finding.ts";
 
 const TEST_RUNNER = join(import.meta.dirname, "../scripts/test.ts");
 
-/** Faults that tests cause, with every run but for uploads; here they are told beside the long ones. */
+/** Faults that tests cause, and what takes them too long; here they are told beside the long ones. */
 const SUITES: readonly { name: string; files: readonly string[] }[] = [
   { name: "quota race: 100 left, 500 at once, 3 servers; midnight", files: ["tests/quota.pg.test.ts"] },
-  { name: "connections killed, SIGTERM under load", files: ["tests/faults.pg.test.ts"] },
+  {
+    name: "connections killed, reset or silent, SIGTERM under load",
+    files: ["tests/faults.pg.test.ts", "tests/database-away.pg.test.ts"],
+  },
   {
     name: "generated and corpus inputs, over REST and as arguments of tools",
     files: [
@@ -22,6 +25,10 @@ const SUITES: readonly { name: string; files: readonly string[] }[] = [
   {
     name: "server and worker killed at each step of an upload",
     files: ["tests/uploads-killed.pg.test.ts"],
+  },
+  {
+    name: "from an empty folder to the first chart, by clicks",
+    files: ["tests/console-onboarding-browser.pg.test.ts"],
   },
   { name: "tenants never meet", files: ["tests/tenants.pg.test.ts"] },
   {

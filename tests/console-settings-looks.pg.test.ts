@@ -76,7 +76,7 @@ async function wrongsOf(page: Page, path: string): Promise<string[]> {
   return found.map((each) => `${path}: ${each}`);
 }
 
-for (const { width, colorScheme } of [...LOOKS, { width: 768, colorScheme: "light" as const }]) {
+for (const { width, colorScheme } of LOOKS) {
   test(`every page of settings, ${width} px, ${colorScheme}`, async (context) => {
     if (missing !== undefined) return context.skip(missing);
     await withPage(owner, { width, colorScheme }, async (page) => {

@@ -8,10 +8,10 @@ import { layoutShift, paleTexts, sidewaysScroll } from "./support/page-looks.ts"
 
 type Look = { name: string; width: number; height: number; colorScheme: "light" | "dark" };
 
-const LOOKS: readonly Look[] = (["light", "dark"] as const).flatMap((colorScheme) => [
-  { name: `wide and ${colorScheme}`, width: 1440, height: 900, colorScheme },
-  { name: `narrow and ${colorScheme}`, width: 360, height: 740, colorScheme },
-]);
+const LOOKS: readonly Look[] = [
+  { name: "wide and dark", width: 1440, height: 900, colorScheme: "dark" },
+  { name: "narrow and light", width: 360, height: 740, colorScheme: "light" },
+];
 
 let demo: DemoService;
 let paths: string[];

@@ -68,7 +68,7 @@ test("random stores, with what a source may state but a folder written by hand m
       }));
       await assertMoves(tenant, asked);
     }),
-    { seed, numRuns: 4, interruptAfterTimeLimit: 10_000, markInterruptAsFailure: false },
+    { seed, numRuns: 2, interruptAfterTimeLimit: 10_000, markInterruptAsFailure: false },
   );
 });
 
@@ -76,7 +76,7 @@ test("a demo store, all endpoints, lists and entities", async () => {
   const tenant = await createStoreTenant(service, SETTINGS);
   const folder = await mkdtemp(join(tmpdir(), "returns-demo-"));
   try {
-    await writeDemoStore({ folder, today: "2026-11-21", orders: 1500, months: 14 });
+    await writeDemoStore({ folder, today: "2026-11-21", orders: 800, months: 14 });
     await importFolder({
       database: service.installation.database,
       actor: OPERATOR,

@@ -21,7 +21,7 @@ const moreRuns = Number(process.env["RETURNS_TEST_RUNS"] ?? 0);
 const limits = {
   seed,
   numRuns: moreRuns || 25,
-  interruptAfterTimeLimit: moreRuns > 0 ? 3_600_000 : 20_000,
+  interruptAfterTimeLimit: moreRuns > 0 ? 3_600_000 : 15_000,
   markInterruptAsFailure: false,
 } as const;
 const REQUESTS_AT_ONCE = 8;
