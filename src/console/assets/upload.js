@@ -32,8 +32,12 @@ function prepareUpload(area) {
   const showSent = (done, total) => {
     bar.hidden = false;
     Object.assign(bar, { max: total, value: done });
-    say(`${uploadedMegabytes(done)} of ${uploadedMegabytes(total)} MB are sent`);
+    say(`${uploadedMegabytes(done)} of ${uploadedMegabytes(total)} MB are sent.`);
   };
+  const showRetry = () =>
+    say(
+      `${uploadedMegabytes(bar.value)} of ${uploadedMegabytes(bar.max)} MB are sent. Interrupted; trying again.`,
+    );
   /** @param {File[]} files */
   const choose = async (files) => {
     chosen = files.filter(({ name }) => columnsOf(name, rules) !== undefined);
@@ -61,7 +65,7 @@ function prepareUpload(area) {
       const fields = new URLSearchParams(/** @type {any} */ (new FormData(form)));
       if (area.dataset["upload"] === "") area.dataset["upload"] = await startUpload(area, fields, chosen);
       const address = area.dataset["upload"] ?? "";
-      await sendFiles(address, chosen, rules.part_bytes, { say, showSent });
+      await sendFiles(address, chosen, rules.part_bytes, { say, showSent, showRetry });
       isSending = false;
       askForImport(address);
     } catch (error) {
@@ -146,14 +150,14 @@ async function startUpload(area, fields, files) {
 }
 
 /**
- * Sends what is missing; a file that differs from what was sent of it begins anew.
+ * Sends what is missing; a file that differs from what was sent of it is sent again from its start.
  *
  * @param {string} address
  * @param {File[]} files
  * @param {number} partBytes
- * @param {{ say: (text: string) => void, showSent: (done: number, total: number) => void }} show
+ * @param {{ say: (text: string) => void, showSent: (done: number, total: number) => void, showRetry: () => void }} show
  */
-async function sendFiles(address, files, partBytes, { say, showSent }) {
+async function sendFiles(address, files, partBytes, { say, showSent, showRetry }) {
   say("Comparing with what is there");
   /** @type {{ files: SentFile[] }} */
   const sent = await (await postUpload(`${address}/parts`, new URLSearchParams())).json();
@@ -182,7 +186,7 @@ async function sendFiles(address, files, partBytes, { say, showSent }) {
   for (const { place, blob } of waiting) {
     const pause = pauseUpload(waiting.length > MANY_PARTS ? PAUSE_OF_MANY_MS : 0);
     // Fails at once for a file that was changed or moved meanwhile.
-    await postUpload(place, await blob.arrayBuffer(), () => say("Interrupted; trying again"));
+    await postUpload(place, await blob.arrayBuffer(), showRetry);
     showSent((done += blob.size), total);
     await pause;
   }
