@@ -5,6 +5,7 @@ import { insertNotice } from "../store/queries/notice.ts";
 import { listEndingTokens } from "../store/queries/token-list.ts";
 import type { EndingTokenRow } from "../store/queries/token-list.ts";
 import { NOTICE_DAYS, tokenNotice } from "./token-notice.ts";
+import { userName } from "../lib/user-name.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 const DAY_MS = 86_400_000;
@@ -25,7 +26,7 @@ async function tell(database: Database, row: EndingTokenRow, now: Date): Promise
       ...said,
       alertId: randomUUIDv7(),
       eventKey: `notice:${event}:${userId}`,
-      recipient: `user:${userId}`,
+      recipient: userName(userId),
     });
   }
 }

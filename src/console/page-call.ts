@@ -5,7 +5,7 @@ import type { Operation } from "../admission/operation.ts";
 import type { RawInput } from "../contract/input.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
-import type { ControlTools } from "../control/acting.ts";
+import type { Acting, ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
 import { isFreshProof } from "../identity/session.ts";
 import { findWatched } from "../control/watchlist.ts";
@@ -16,6 +16,7 @@ import type { ApiAnswer } from "./figure.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { imageSources } from "./views/picture.ts";
 import type { BodyOf, JsonEndpoint, MadeRequest, PageCall, Parameters } from "./page.ts";
+import { userName } from "../lib/user-name.ts";
 
 export type OperationByName = (name: AnyEndpoint["name"]) => Operation;
 
@@ -39,11 +40,14 @@ export type CallRequest = {
   held: Readonly<Record<string, string>>;
 };
 
-/** A member as the actor of what the request does. */
-export function actorOf(member: MemberAdmission, { ip }: FastifyRequest, now: Date): Actor {
-  const { userId, role, provedAt } = member;
-  const isFresh = isFreshProof(provedAt, now);
-  return { name: `user:${userId}`, origin: ip, standing: role, isFresh };
+/** Somebody who is signed in as the actor of what the request does. */
+export function actorOf(
+  { userId, provedAt }: { userId: string; provedAt: Date },
+  standing: Actor["standing"],
+  { ip }: FastifyRequest,
+  now: Date,
+): Actor {
+  return { name: userName(userId), origin: ip, standing, isFresh: isFreshProof(provedAt, now) };
 }
 
 export function openCall(tools: CallTools, { request, member, actor, raw, held }: CallRequest): OpenCall {
@@ -51,6 +55,12 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
   const { workspace, role } = member;
   const requests: MadeRequest[] = [];
   const answers: (ApiAnswer | null)[] = [];
+  const load = async (): Promise<Acting> => {
+    const row = await requireWorkspace(control.database, workspace.shopDomain);
+    return { ...control, actor, workspace: row, admitted: workspace, now: now() };
+  };
+  // One page asks for it many times.
+  let acting: Promise<Acting> | undefined;
   return {
     shopDomain: workspace.shopDomain,
     origin: site.publicOrigin ?? `http://${request.headers.host}`,
@@ -64,10 +74,7 @@ export function openCall(tools: CallTools, { request, member, actor, raw, held }
     problems: [],
     path: held,
     refusedForm: null,
-    acting: async () => {
-      const row = await requireWorkspace(control.database, workspace.shopDomain);
-      return { ...control, actor, workspace: row, admitted: workspace, now: now() };
-    },
+    acting: () => (acting ??= load()),
     watched: () => findWatched(control.database, workspace),
     setup: async () => {
       if (!member.isSetupOpen || !hasRight(role, "setup.close")) return null;

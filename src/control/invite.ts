@@ -15,9 +15,10 @@ import { setMemberRole } from "./members.ts";
 import type { ChangedMember } from "./members.ts";
 import { changeMembers, readRole, requireMember, requireOwnerFor } from "./membership.ts";
 import type { HeldMembers } from "./membership.ts";
-import { membersOfRole, notify, recipientOf } from "./notice.ts";
+import { membersOfRole, notify } from "./notice.ts";
 import { Refusal, impossible } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
+import { userName } from "../lib/user-name.ts";
 
 /** A link that lets a member in; it is shown this once. */
 export type MemberLink = {
@@ -127,7 +128,7 @@ function requireLinkable({ actor }: HeldMembers, member: WorkspaceMemberRow): vo
   const { name, role } = member;
   if (member.is_disabled) throw impossible(`${quoted(name)} is disabled and cannot sign in.`);
   if (actor.standing === "operator") return;
-  if (recipientOf(member.user_id) === actor.name) {
+  if (userName(member.user_id) === actor.name) {
     throw impossible("You are signed in: add a passkey of your own instead.");
   }
   const isInvitedOwner = role === "owner" && member.is_pending;

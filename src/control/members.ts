@@ -14,9 +14,9 @@ import {
   requireMember,
   requireOwnerFor,
 } from "./membership.ts";
-import { recipientOf } from "./notice.ts";
 import { impossible } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
+import { userName } from "../lib/user-name.ts";
 
 /** A member as lists show them: `link_expires_at` is of an invitation that is still good. */
 export type ListedMember = Omit<WorkspaceMemberRow, "is_elsewhere" | "is_operator">;
@@ -113,7 +113,7 @@ export async function leaveWorkspace(
   workspace: WorkspaceRow,
 ): Promise<{ shop_domain: string }> {
   return changeMembers(database, actor, workspace, "member.leave", async (held) => {
-    const self = held.members.find((each) => recipientOf(each.user_id) === actor.name);
+    const self = held.members.find((each) => userName(each.user_id) === actor.name);
     if (self === undefined) throw impossible(`You are no member of ${workspace.shop_domain}.`);
     keepAnOwner(held, self);
     await endMembership(held, self);

@@ -8,10 +8,10 @@ import { deleteMember, lockMembers } from "../store/queries/workspace-member.ts"
 import type { WorkspaceMemberRow } from "../store/queries/workspace-member.ts";
 import type { Actor } from "./actor.ts";
 import { quoted, readOneOf } from "./input.ts";
-import { recipientOf } from "./notice.ts";
 import { Refusal, impossible } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
 import type { RightName } from "./rights.ts";
+import { userName } from "../lib/user-name.ts";
 
 /** The members of a workspace while they are held, and the actor in the role that they have at that moment. */
 export type HeldMembers = {
@@ -75,7 +75,7 @@ export async function endMembership(
 ): Promise<boolean> {
   await lockPerson(connection, userId);
   await deleteMember(connection, workspace.shop_key, userId);
-  await deleteNotices(connection, workspace.shop_key, recipientOf(userId));
+  await deleteNotices(connection, workspace.shop_key, userName(userId));
   return deleteForeignPerson(connection, userId);
 }
 
@@ -85,7 +85,7 @@ export function readRole(role: string): Role {
 
 function standingAmong(members: readonly WorkspaceMemberRow[], actor: Actor): Actor["standing"] {
   if (actor.standing === "operator") return actor.standing;
-  const self = members.find((each) => recipientOf(each.user_id) === actor.name);
+  const self = members.find((each) => userName(each.user_id) === actor.name);
   if (self !== undefined) return self.role;
   throw new Refusal("forbidden", "You are no member of this workspace any more.");
 }

@@ -7,8 +7,9 @@ import type { Person } from "../../tests/support/people.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
 import type { Tenant } from "../../tests/support/tenants.ts";
 import { listNotices } from "../store/queries/notice.ts";
-import { membersOfRole, notify, operatorsOfInstallation, recipientOf } from "./notice.ts";
+import { membersOfRole, notify, operatorsOfInstallation } from "./notice.ts";
 import type { Notice } from "./notice.ts";
+import { userName } from "../lib/user-name.ts";
 
 const NOTICE: Notice = {
   event: "token:1:14",
@@ -40,7 +41,7 @@ before(async () => {
 after(() => service.stop());
 
 const noticesOf = ({ userId }: Person) =>
-  listNotices(service.installation.database, tenant.shopKey, recipientOf(userId), 10);
+  listNotices(service.installation.database, tenant.shopKey, userName(userId), 10);
 
 test("a notice reaches its recipients alone, once per event, and never the API's alerts", async () => {
   const { database } = service.installation;

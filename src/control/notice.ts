@@ -9,6 +9,7 @@ import type { NoticeRow } from "../store/queries/notice.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { Actor } from "./actor.ts";
 import { requireRight } from "./rights.ts";
+import { userName } from "../lib/user-name.ts";
 
 /** What is told to some members of a workspace, not to all who read its alerts. */
 export type Notice = {
@@ -38,7 +39,7 @@ export async function notify(
       ...notice,
       alertId: randomUUIDv7(),
       eventKey: `notice:${event}:${userId}`,
-      recipient: recipientOf(userId),
+      recipient: userName(userId),
       linkPath: link?.path ?? null,
       linkLabel: link?.text ?? null,
     });
@@ -74,9 +75,4 @@ export async function membersOfRole(database: Queryable, shopKey: number, least:
 /** The operators of the installation who may sign in; one who is a member of the workspace finds the notice there. */
 export async function operatorsOfInstallation(database: Queryable): Promise<string[]> {
   return listOperators(database);
-}
-
-/** A person as the recipient of an alert. */
-export function recipientOf(userId: string): string {
-  return `user:${userId}`;
 }

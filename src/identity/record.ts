@@ -1,5 +1,6 @@
 import type { Connection, Queryable } from "../store/database.ts";
 import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
+import { userName } from "../lib/user-name.ts";
 
 /** Where a request came from, such as an IP address; null = not by HTTP. */
 export type Origin = string | null;
@@ -12,7 +13,7 @@ export async function record(
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   await insertAuditEvent(connection, INSTALLATION_SHOP_KEY, {
-    actor: `user:${userId}`,
+    actor: userName(userId),
     action,
     detail,
     origin,

@@ -16,6 +16,7 @@ import { filterForm, selectField, textField } from "../views/filters.ts";
 import { actionForm, refusal } from "../views/form.ts";
 import { pageLinks } from "../views/page-links.ts";
 import { dataTable } from "../views/table.ts";
+import { userName } from "../../lib/user-name.ts";
 
 const PATH = "/settings/audit";
 const TITLE = "Audit";
@@ -46,7 +47,7 @@ export const audit = definePage<Data>({
       limit: LIMIT,
     });
     const list = await showMembers(database, actor, workspace, now);
-    return { ...page, people: list.map(({ user_id: id, name }) => ({ actor: `user:${id}`, name })) };
+    return { ...page, people: list.map(({ user_id: id, name }) => ({ actor: userName(id), name })) };
   },
   view: (data, call) => ({
     title: TITLE,

@@ -15,6 +15,7 @@ import { actionForm, refusal, selectField } from "../views/form.ts";
 import { memberLink } from "../views/settings/member-link.ts";
 import { ROLE_TEXTS, roleOptions } from "../views/settings/roles.ts";
 import { lastSeen, stateText } from "./members.ts";
+import { userName } from "../../lib/user-name.ts";
 
 const LIST = "/settings/members";
 const PATH = `${LIST}/:id`;
@@ -54,7 +55,7 @@ export const memberActions: readonly Action[] = [
       const request = { userId: idOf(call), role: call.form.get("role") ?? "" };
       const { name, role } = await setMemberRole(database, actor, workspace, request);
       // Who lowered themselves may not read the list any more.
-      const isOwn = actor.name === `user:${idOf(call)}`;
+      const isOwn = actor.name === userName(idOf(call));
       const next = isOwn && !hasRight(role, "members.read") ? "/settings" : pathOf(call);
       return { href: call.href(next), done: `${name} is ${article(role)} ${role} from their next page on.` };
     },
@@ -78,7 +79,7 @@ export const memberActions: readonly Action[] = [
     perform: async (call) => {
       const { database, actor, workspace } = await call.acting();
       const { name, was_invited: wasInvited } = await removeMember(database, actor, workspace, idOf(call));
-      const isOwn = actor.name === `user:${idOf(call)}`;
+      const isOwn = actor.name === userName(idOf(call));
       return {
         href: isOwn ? "/w" : call.href(LIST),
         done: wasInvited
