@@ -3,28 +3,23 @@ import { ApiError } from "../contract/errors.ts";
 import { Refusal } from "../control/refusal.ts";
 import { requireRight } from "../control/rights.ts";
 import { parseQueryString } from "../http/query-string.ts";
-import type { Action, ActionCall } from "./action.ts";
-import { formOf, sendOutcome, sendRefusal } from "./action-outcome.ts";
+import type { ActionCall } from "./action.ts";
+import { sendOutcome, sendRefusal } from "./action-outcome.ts";
 import type { DoneCookie } from "./done-cookie.ts";
+import { formOf } from "./form-scope.ts";
 import { stateOfError } from "./loop-error.ts";
 import type { MemberRequest } from "./member-gate.ts";
-import { createMinuteLimit } from "./minute-limit.ts";
+import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, openCall } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
 import type { LoopOptions } from "./page-loop.ts";
 import { sendState } from "./page-send.ts";
 import { createPartPlaces } from "./part-places.ts";
-import { ACTIONS, FILES, PAGES, SETTINGS } from "./registry.ts";
-import { matchPath } from "./route.ts";
+import { ACTIONS, READABLE } from "./registry.ts";
+import { findByPath } from "./route.ts";
 import { NOT_FOUND, ONLY_GET } from "./state-page.ts";
 
-/** Of one session. */
-const MOST_FORMS_PER_MINUTE = 60;
-const TOO_MANY_FORMS = new ApiError(
-  "rate_limited",
-  `You have sent more than ${MOST_FORMS_PER_MINUTE} forms within a minute. Wait a minute, then go on.`,
-  { retryAfterSeconds: 60 },
-);
+const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSeconds: 60 });
 
 /**
  * The loop over the actions of the registry: member, action, right, use case, outcome. `admit` is for before the body is
@@ -50,12 +45,12 @@ export function createActionLoop({ gate, tools, send, done }: LoopOptions & { do
   async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { member, path } = admitted.get(request) as MemberRequest;
     try {
-      const found = findAction(path);
+      const found = findByPath(ACTIONS, path);
       if (found === null) return await sendState({ request, reply }, missing(path, reply), member);
-      const { action, held } = found;
+      const { place: action, held } = found;
       request.log = request.log.child({ action: action.name });
-      if (action.takes !== "bytes" && !admits(member.userId, tools.now())) throw TOO_MANY_FORMS;
-      const actor = actorOf(member, request, tools.now());
+      if (action.takes !== "bytes" && !admits(member.userId, tools.now())) throw TOO_MANY;
+      const actor = actorOf(member, member.role, request, tools.now());
       const raw = parseQueryString(request.raw.url ?? "");
       const sent = {
         request,
@@ -86,18 +81,9 @@ function actionCall(call: OpenCall, request: FastifyRequest): ActionCall {
   return { ...call, form: formOf(request), bytes };
 }
 
-function findAction(path: string): { action: Action; held: Record<string, string> } | null {
-  for (const action of ACTIONS) {
-    const held = matchPath(action.path, path);
-    if (held !== null) return { action, held };
-  }
-  return null;
-}
-
 /** A page takes no form. */
 function missing(path: string, reply: FastifyReply) {
-  if (![...FILES, ...PAGES, ...SETTINGS].some((page) => matchPath(page.path, path) !== null))
-    return NOT_FOUND;
+  if (findByPath(READABLE, path) === null) return NOT_FOUND;
   reply.header("Allow", "GET, HEAD");
   return ONLY_GET;
 }

@@ -1,9 +1,10 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import type { Refusal } from "../control/refusal.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Action, Outcome } from "./action.ts";
 import type { DoneCookie } from "./done-cookie.ts";
+import { formOf } from "./form-scope.ts";
 import type { OpenCall } from "./page-call.ts";
 import type { Exchange, PageSender } from "./page-send.ts";
 
@@ -45,9 +46,4 @@ export async function sendRefusal(sent: SentAction, refusal: Refusal): Promise<F
   const again = { ...call, refusedForm: { action: action.name, values: formOf(request), refusal } };
   const view = page.view(await page.data(again), again);
   return send.view({ request, reply }, page, member, { status, ...view });
-}
-
-/** The fields of a form; none when the body was none. */
-export function formOf({ body }: FastifyRequest): URLSearchParams {
-  return body instanceof URLSearchParams ? body : new URLSearchParams();
 }

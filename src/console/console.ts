@@ -10,7 +10,6 @@ import type { Asset } from "./assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { createEntrance } from "./entrance.ts";
 import { createActionLoop } from "./action-loop.ts";
-import { createDoneCookie } from "./done-cookie.ts";
 import { formScope } from "./form-scope.ts";
 import { createMemberGate } from "./member-gate.ts";
 import type { OperationByName } from "./page-call.ts";
@@ -18,7 +17,6 @@ import { createPageLoop } from "./page-loop.ts";
 import { createPageSender } from "./page-send.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { acceptsGzip } from "./send.ts";
-import { createWelcome } from "./welcome.ts";
 
 export type ConsoleOptions = {
   operations: readonly Operation[];
@@ -36,7 +34,7 @@ const PART_LIMIT_BYTES = 4_194_304;
 /** The pages of workspaces, and what they load. They neither query nor count: they call the API's operations. */
 export function createConsole(options: ConsoleOptions): Surface[] {
   const entrance = createEntrance(options);
-  const done = createDoneCookie(options.site.publicOrigin !== null);
+  const { done } = entrance;
   const loop = {
     gate: createMemberGate({ ...options, entrance }),
     tools: {
@@ -62,7 +60,6 @@ export function createConsole(options: ConsoleOptions): Surface[] {
       },
     },
     ...entrance.surfaces,
-    createWelcome({ ...options, entrance, done }),
     ...CONSOLE_ASSETS.all.map(assetSurface),
     pictureSurface(),
   ];

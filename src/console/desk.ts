@@ -7,6 +7,7 @@ import { noteRefusal } from "../http/request-log.ts";
 import { renderHtml } from "../lib/html.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import type { DoneCookie } from "./done-cookie.ts";
+import { formOf } from "./form-scope.ts";
 import { layout } from "./layout.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { stateMarkup } from "./send.ts";
@@ -22,7 +23,8 @@ export type EntranceOptions = {
 };
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
-export type Handlers = { get?: Handler; post?: Handler };
+/** `formBytes`: how long its form may be, where that is less than the answer of a browser for a passkey. */
+export type Handlers = { get?: Handler; post?: Handler; formBytes?: number };
 /** By path. */
 export type Routes = Readonly<Record<string, Handlers>>;
 
@@ -84,14 +86,9 @@ export function passkeySiteOf(
   return /^localhost(?::\d+)?$/u.test(host) ? { rpId: "localhost", origin: `http://${host}` } : null;
 }
 
-/** The fields of a form; none when the body was none. */
-export function fieldsOf({ body }: FastifyRequest): URLSearchParams {
-  return body instanceof URLSearchParams ? body : new URLSearchParams();
-}
-
 /** The secret of a link that was sent; what was pasted may be the whole link. */
 export function secretOf(request: FastifyRequest): string {
-  const given = fieldsOf(request).get("secret") ?? "";
+  const given = formOf(request).get("secret") ?? "";
   return given.slice(given.lastIndexOf("#") + 1).trim();
 }
 

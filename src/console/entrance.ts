@@ -16,9 +16,10 @@ import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { createTargetCookie } from "./target-cookie.ts";
+import { welcomeRoutes } from "./welcome.ts";
 
 /** The way into the console, and what its other pages ask of it. */
-export type Entrance = Pick<Desk, "sessionHashOf" | "toSignIn"> & {
+export type Entrance = Pick<Desk, "sessionHashOf" | "toSignIn" | "done"> & {
   surfaces: Surface[];
   /** Sets the headers of every page; answers a request that came by another name or from another site, else null. */
   guard: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null;
@@ -59,6 +60,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     ...signInRoutes(desk, target),
     ...proveRoutes(desk),
     ...meRoutes(desk),
+    ...welcomeRoutes(desk),
     "/sign-out": {
       post: async (request, reply) => {
         const sessionHash = sessionHashOf(request);
@@ -71,7 +73,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
   };
   const guard = createGuard(site);
   const surfaces = Object.entries(routes).map(([path, handlers]) => surface(path, handlers, guard));
-  return { surfaces, guard, sessionHashOf, toSignIn: desk.toSignIn };
+  return { surfaces, guard, sessionHashOf, toSignIn: desk.toSignIn, done: desk.done };
 }
 
 function createGuard(site: ConsoleSite): Entrance["guard"] {
@@ -119,13 +121,17 @@ function homeRoutes({ identity, site, signedIn }: Desk): Routes {
   };
 }
 
-function surface(path: string, { get, post }: Handlers, guard: Entrance["guard"]): Surface {
+function surface(
+  path: string,
+  { get, post, formBytes = FORM_LIMIT_BYTES }: Handlers,
+  guard: Entrance["guard"],
+): Surface {
   const methods = [get && "GET, HEAD", post && "POST"].filter((method) => method !== undefined);
   return {
     path,
     allowedMethods: methods.join(", "),
     register: (server: FastifyInstance): void => {
-      formScope(server, { formBytes: FORM_LIMIT_BYTES, partBytes: null }, (scope) => {
+      formScope(server, { formBytes, partBytes: null }, (scope) => {
         scope.addHook("onRequest", (request, reply, done) => {
           if (guard(request, reply) === null) done();
         });

@@ -34,6 +34,11 @@ export function formScope(
   });
 }
 
+/** The fields of a form; none when the body was none. */
+export function formOf({ body }: FastifyRequest): URLSearchParams {
+  return body instanceof URLSearchParams ? body : new URLSearchParams();
+}
+
 function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
   if ((error.statusCode ?? 500) < 500) return sendError(error, request, reply);
   request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");

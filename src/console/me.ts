@@ -8,18 +8,16 @@ import { noteRefusal } from "../http/request-log.ts";
 import { isFreshProof } from "../identity/session.ts";
 import { STATUS } from "./action-outcome.ts";
 import type { Desk, Handler, Routes, Visitor } from "./desk.ts";
-import { fieldsOf, NO_PASSKEYS_HERE, passkeySiteOf, sendProblem, showOwn } from "./desk.ts";
-import { createMinuteLimit } from "./minute-limit.ts";
+import { NO_PASSKEYS_HERE, passkeySiteOf, sendProblem, showOwn } from "./desk.ts";
+import { formOf } from "./form-scope.ts";
+import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
+import type { MinuteLimit } from "./minute-limit.ts";
+import { actorOf } from "./page-call.ts";
 import type { RefusedForm } from "./page.ts";
 import { tooMany } from "./state-page.ts";
 import { meBody } from "./views/me.ts";
 
-/** Of one person. */
-const MOST_FORMS_PER_MINUTE = 60;
-const TOO_MANY = tooMany(
-  `You have sent more than ${MOST_FORMS_PER_MINUTE} forms within a minute. Wait a minute, then go on.`,
-  60,
-);
+const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
 
 /** A form of one's own account: what it does, and the sentence of what counts since. */
 type OwnAction = (own: Own) => Promise<string>;
@@ -86,26 +84,21 @@ async function endIfAsked({ desk, fields, actor, me, now }: Own): Promise<string
 const ended = (count: number): string =>
   count === 0 ? "There was no other sign-in." : `Your other sign-ins have ended: ${count}.`;
 
-function createPost(
-  desk: Desk,
-  admits: (key: string, now: Date) => boolean,
-  action: string,
-  perform: OwnAction,
-): Handler {
+function createPost(desk: Desk, admits: MinuteLimit, action: string, perform: OwnAction): Handler {
   return async (request, reply) => {
     const visitor = await desk.signedIn(request);
     if (visitor === null) return desk.toSignIn(request, reply);
     const now = desk.now();
     const { userId, name } = visitor.person;
     if (!admits(userId, now)) return showOwn(desk, request, reply, { ...TOO_MANY, userName: name });
-    const fields = fieldsOf(request);
+    const fields = formOf(request);
     const me = { userId, sessionHash: visitor.sessionHash };
     try {
       const sentence = await perform({
         desk,
         request,
         fields,
-        actor: actorOf(visitor, request, now),
+        actor: actorOf(visitor.person, "person", request, now),
         me,
         now,
       });
@@ -126,7 +119,7 @@ function createOptions(desk: Desk): Handler {
     if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
     if (site === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
     try {
-      requireRight(actorOf(visitor, request, desk.now()), "passkey.add");
+      requireRight(actorOf(visitor.person, "person", request, desk.now()), "passkey.add");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return sendProblem(request, reply, STATUS[error.kind], error.message);
@@ -134,11 +127,6 @@ function createOptions(desk: Desk): Handler {
     const { userId, name } = visitor.person;
     return reply.send(await desk.identity.enrolmentOf({ userId, name, site }));
   };
-}
-
-function actorOf({ person }: Visitor, { ip }: FastifyRequest, now: Date): Actor {
-  const { userId, provedAt } = person;
-  return { name: `user:${userId}`, origin: ip, standing: "person", isFresh: isFreshProof(provedAt, now) };
 }
 
 type Shown = { request: FastifyRequest; reply: FastifyReply; visitor: Visitor; refusedForm?: RefusedForm };

@@ -1,3 +1,7 @@
+/** Of one person. */
+export const MOST_FORMS_PER_MINUTE = 60;
+export const TOO_MANY_FORMS = `You have sent more than ${MOST_FORMS_PER_MINUTE} forms within a minute. Wait a minute, then go on.`;
+
 const MINUTE_MS = 60_000;
 
 /** Counts a request under a key, such as an address; false = the key has used up its requests of this minute. */

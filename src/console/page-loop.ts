@@ -11,8 +11,9 @@ import type { CallTools } from "./page-call.ts";
 import { sendState } from "./page-send.ts";
 import type { PageSender } from "./page-send.ts";
 import type { Page, PageFile } from "./page.ts";
-import { ACTIONS, FILES, PAGES, SETTINGS } from "./registry.ts";
-import { matchPath } from "./route.ts";
+import { ACTIONS, READABLE, SETTINGS } from "./registry.ts";
+import { findByPath } from "./route.ts";
+import { DATA_PATH } from "./settings/data.ts";
 import { BILLING_INACTIVE, erasing, NOT_FOUND, notReady, ONLY_POST } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { waysOn } from "./views/ways-on.ts";
@@ -27,11 +28,11 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
       const admitted = await gate(request, reply);
       if ("answered" in admitted) return await admitted.answered;
       member = admitted.member;
-      const found = findPage(admitted.path);
+      const found = findByPath(READABLE, admitted.path);
       if (found === null) return await sendState({ request, reply }, missing(admitted.path, reply), member);
-      const { page, held } = found;
+      const { place: page, held } = found;
       request.log = request.log.child({ page: page.name });
-      const actor = actorOf(member, request, tools.now());
+      const actor = actorOf(member, member.role, request, tools.now());
       const state = stateOf(member, page);
       if (state !== null) return await sendState({ request, reply }, state, member);
       requireRight(actor, page.right);
@@ -53,17 +54,9 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
   };
 }
 
-function findPage(path: string): { page: Page | PageFile; held: Record<string, string> } | null {
-  for (const page of [...FILES, ...PAGES, ...SETTINGS]) {
-    const held = matchPath(page.path, path);
-    if (held !== null) return { page, held };
-  }
-  return null;
-}
-
 /** An action is no page. */
 function missing(path: string, reply: FastifyReply): StatePage {
-  if (!ACTIONS.some((action) => matchPath(action.path, path) !== null)) return NOT_FOUND;
+  if (findByPath(ACTIONS, path) === null) return NOT_FOUND;
   reply.header("Allow", "POST");
   return ONLY_POST;
 }
@@ -76,7 +69,7 @@ function missing(path: string, reply: FastifyReply): StatePage {
 function stateOf(member: MemberAdmission, page: Page | PageFile): StatePage | null {
   if (SETTINGS.some((each) => each === page)) return null;
   if (!member.isBillingActive) return BILLING_INACTIVE;
-  if (member.eraseAfter !== null) return erasing(addressOf(member.workspace.shopDomain, "/settings/data"));
+  if (member.eraseAfter !== null) return erasing(addressOf(member.workspace.shopDomain, DATA_PATH));
   return member.readiness === "ready" || !("view" in page)
     ? null
     : notReady(member.readiness, waysOn(member));

@@ -13,7 +13,7 @@ import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
 import type { Page, View } from "./page.ts";
 import { PAGES, SETTINGS, SETTINGS_OVERVIEW, SETTINGS_PAGES } from "./registry.ts";
-import { erasureBanner } from "./settings/data.ts";
+import { DATA_PATH, erasureBanner } from "./settings/data.ts";
 import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
@@ -42,7 +42,7 @@ export function createPageSender(done: DoneCookie): PageSender {
       workspace: workspaceOf(member, page),
       isRunning: shown.isRunning,
       done: sentence,
-      above: erasureBanner(member.eraseAfter, addressOf(member.workspace.shopDomain, "/settings/data")),
+      above: erasureBanner(member.eraseAfter, addressOf(member.workspace.shopDomain, DATA_PATH)),
       body: shown.body,
       below: null,
     };

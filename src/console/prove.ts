@@ -5,16 +5,9 @@ import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { isConsolePath } from "./console-path.ts";
 import type { Desk, Handler, Routes, Visitor } from "./desk.ts";
-import {
-  fieldsOf,
-  limited,
-  NO_PASSKEYS_HERE,
-  passkeySiteOf,
-  secretOf,
-  sendProblem,
-  showOwn,
-} from "./desk.ts";
+import { limited, NO_PASSKEYS_HERE, passkeySiteOf, secretOf, sendProblem, showOwn } from "./desk.ts";
 import { whyRefused } from "./entrance-page.ts";
+import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
 
@@ -53,7 +46,7 @@ function createProve(desk: Desk): Handler {
   return async (request, reply) => {
     const visitor = await desk.signedIn(request);
     if (visitor === null) return desk.toSignIn(request, reply);
-    const fields = fieldsOf(request);
+    const fields = formOf(request);
     const next = fields.get("next") ?? "";
     const proof = await prove(desk, request, visitor);
     if (proof.outcome === "signed_out") return desk.toSignIn(request, reply);
@@ -77,7 +70,7 @@ async function prove(desk: Desk, request: FastifyRequest, visitor: Visitor): Pro
     return identity.proveByLink({ ...proof, secret: secretOf(request) });
   }
   if (passkeySite === null) return { outcome: "rejected" };
-  const credential = fieldsOf(request).get("credential") ?? "";
+  const credential = formOf(request).get("credential") ?? "";
   return identity.proveByPasskey({ ...proof, credential, site: passkeySite });
 }
 

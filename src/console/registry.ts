@@ -73,6 +73,9 @@ export const SETTINGS_OVERVIEW = settingsOverview(SETTINGS_PAGES);
 /** Every page of settings. They need neither data nor active billing. */
 export const SETTINGS: readonly Page[] = [SETTINGS_OVERVIEW, ...SETTINGS_PAGES];
 
+/** Everything under the address of a workspace that a GET asks for. */
+export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SETTINGS];
+
 /** Every form of the pages of a workspace. */
 export const ACTIONS: readonly Action[] = [
   ...setupActions,

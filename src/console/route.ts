@@ -17,6 +17,18 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   return held;
 }
 
+/** The first of places with a path that a given one matches, and what that holds; null = none. */
+export function findByPath<Place extends { path: string }>(
+  places: readonly Place[],
+  path: string,
+): { place: Place; held: Record<string, string> } | null {
+  for (const place of places) {
+    const held = matchPath(place.path, path);
+    if (held !== null) return { place, held };
+  }
+  return null;
+}
+
 /** What is no percent-encoded UTF-8, or holds a control character, names nothing. */
 export function decodeSegment(text: string): string {
   try {

@@ -2,15 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { noteRefusal } from "../http/request-log.ts";
 import type { SignIn } from "../identity/sign-in.ts";
 import type { Desk, Handler, Routes } from "./desk.ts";
-import {
-  fieldsOf,
-  limited,
-  NO_PASSKEYS_HERE,
-  passkeySiteOf,
-  secretOf,
-  sendProblem,
-  showState,
-} from "./desk.ts";
+import { limited, NO_PASSKEYS_HERE, passkeySiteOf, secretOf, sendProblem, showState } from "./desk.ts";
 import {
   ENROL,
   ENTER,
@@ -20,6 +12,7 @@ import {
   SIGN_IN_LOCALLY,
   whyRefused,
 } from "./entrance-page.ts";
+import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import type { TargetCookie } from "./target-cookie.ts";
 
@@ -47,7 +40,7 @@ export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
     if (!isPublic) {
       return finish(request, reply, await identity.signInByLink({ ...browserOf(request), secret }));
     }
-    const credential = fieldsOf(request).get("credential") ?? "";
+    const credential = formOf(request).get("credential") ?? "";
     const passkeySite = passkeySiteOf(request, site);
     if (passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
     const enrolment = { ...browserOf(request), secret, credential, site: passkeySite };
@@ -56,7 +49,7 @@ export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
   const byPasskey: Handler = async (request, reply) => {
     const passkeySite = passkeySiteOf(request, site);
     if (passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
-    const credential = fieldsOf(request).get("credential") ?? "";
+    const credential = formOf(request).get("credential") ?? "";
     const answer = { ...browserOf(request), credential, site: passkeySite };
     return finish(request, reply, await identity.signInByPasskey(answer));
   };

@@ -11,12 +11,12 @@ import { refusal, textField } from "../views/form.ts";
 
 type Data = { eraseAfter: Date | null };
 
-const PATH = "/settings/data";
+export const DATA_PATH = "/settings/data";
 
 /** Takes everything of the workspace out, and away. */
 export const data = definePage<Data>({
   name: "data",
-  path: PATH,
+  path: DATA_PATH,
   right: "settings.read",
   link: "Data",
   takes: [],
@@ -42,14 +42,14 @@ export const data = definePage<Data>({
 export const dataActions: readonly Action[] = [
   {
     name: "data.export",
-    path: `${PATH}/export`,
+    path: `${DATA_PATH}/export`,
     right: "workspace.export",
     page: data,
     perform: async ({ acting }) => ({ file: await exportFromConsole(await acting()) }),
   },
   {
     name: "data.erase",
-    path: `${PATH}/erase`,
+    path: `${DATA_PATH}/erase`,
     right: "workspace.erase",
     page: data,
     perform: async ({ form, href, acting }) => {
@@ -57,20 +57,20 @@ export const dataActions: readonly Action[] = [
       const typedDomain = form.get("domain") ?? "";
       const erasure = await askToErase(database, actor, workspace, { typedDomain, now });
       return {
-        href: href(PATH),
+        href: href(DATA_PATH),
         done: `Nothing of this workspace is served any more. It is erased after ${timeText(erasure.erase_after)}.`,
       };
     },
   },
   {
     name: "data.keep",
-    path: `${PATH}/keep`,
+    path: `${DATA_PATH}/keep`,
     right: "workspace.keep",
     page: data,
     perform: async ({ href, acting }) => {
       const { database, actor, workspace } = await acting();
       await takeBackErasure(database, actor, workspace);
-      return { href: href(PATH), done: "The workspace stays: everything is served as before." };
+      return { href: href(DATA_PATH), done: "The workspace stays: everything is served as before." };
     },
   },
 ];
@@ -102,7 +102,7 @@ function exportForm(call: PageCall): Html {
       The file names your orders and costs. Keep it where only you can read it. A download that breaks off is not whole:
       start it again.
     </p>
-    <form method="post" action="${call.href(`${PATH}/export`)}">
+    <form method="post" action="${call.href(`${DATA_PATH}/export`)}">
       <button>Export everything</button>
     </form>
     <p><a href="/docs/moving">How to bring it to another installation</a></p>`;
@@ -116,7 +116,7 @@ function eraseForm(call: PageCall): Html {
       back, and everything is as it was. After that all data, tokens, connections, members and the audit are erased for
       good.
     </p>
-    <form method="post" action="${call.href(`${PATH}/erase`)}">
+    <form method="post" action="${call.href(`${DATA_PATH}/erase`)}">
       ${textField(call, "data.erase", { name: "domain", label: `Type ${call.shopDomain} to confirm` })}
       <button class="danger">Erase this workspace</button>
     </form>`;
@@ -126,7 +126,7 @@ function keepForm(call: PageCall, eraseAfter: Date): Html {
   return html`<h2>This workspace is going to be erased</h2>
     ${refusal(call, "data.keep")}
     <p>It is erased after ${timeText(eraseAfter)}. Until then nothing of it is served, and no sync runs.</p>
-    <form method="post" action="${call.href(`${PATH}/keep`)}">
+    <form method="post" action="${call.href(`${DATA_PATH}/keep`)}">
       <button>Keep this workspace</button>
     </form>`;
 }
