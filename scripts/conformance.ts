@@ -7,8 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TOOLS } from "../src/contract/tools.ts";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
+import { createTemplate } from "../tests/support/database.ts";
 import { startTestService } from "../tests/support/service.ts";
 import { seedSmallStore } from "../tests/support/small-store.ts";
 import { createTenant } from "../tests/support/tenants.ts";
@@ -51,8 +50,7 @@ async function main(): Promise<number> {
     const embedded = await joinEmbedded({ dataFolder, log: () => {} });
     try {
       process.env["RETURNS_TEST_DATABASE_URL"] = embedded.url;
-      await execute(embedded.url, `create database ${templateName}`);
-      await migrate({ url: urlOfDatabase(embedded.url, templateName) });
+      await createTemplate(embedded.url);
       const outcomes = await runOnService();
       printTable(outcomes);
       return outcomes.every((outcome) => outcome.passed) ? 0 : 1;

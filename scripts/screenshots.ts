@@ -9,7 +9,7 @@ import type { Browser, Page } from "playwright-core";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { startChromium } from "../tests/docs-chromium.ts";
 import { runCommand, startCommand } from "../tests/support/command.ts";
-import { execute } from "../tests/support/database.ts";
+import { execute } from "../tests/support/server.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
 import { projectRoot } from "./lint/tool.ts";
 

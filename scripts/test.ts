@@ -8,8 +8,7 @@ import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { dirname, join, matchesGlob } from "node:path";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { dropTemplates, execute, templateName, urlOfDatabase } from "../tests/support/database.ts";
+import { createTemplate } from "../tests/support/database.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
 
 const project = dirname(import.meta.dirname);
@@ -85,9 +84,7 @@ async function runOnEmbedded(files: string[], options: string[]): Promise<number
 }
 
 async function runOn(serverUrl: string, files: string[], options: string[]): Promise<number> {
-  await dropTemplates(serverUrl);
-  await execute(serverUrl, `create database ${templateName}`);
-  await migrate({ url: urlOfDatabase(serverUrl, templateName) });
+  await createTemplate(serverUrl);
   return run(files, options, serverUrl);
 }
 

@@ -9,7 +9,7 @@ import type { AskedStatements } from "./support/asked-statements.ts";
 import { signInAs } from "./support/console-person.ts";
 import { ALL_PATHS, ALL_VIEWS, FILE_PATHS, getPage, MONTHS, PAGE_PATHS } from "./support/console-pages.ts";
 import type { ServedPage } from "./support/console-pages.ts";
-import { execute, urlOfDatabase } from "./support/database.ts";
+import { execute, urlOfDatabase } from "./support/server.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";

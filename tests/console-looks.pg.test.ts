@@ -8,7 +8,7 @@ import { startDemoService } from "./docs-demo.ts";
 import type { DemoService } from "./docs-demo.ts";
 import { createPageStates } from "./support/console-states.ts";
 import type { PageState } from "./support/console-states.ts";
-import { execute, urlOfDatabase } from "./support/database.ts";
+import { execute, urlOfDatabase } from "./support/server.ts";
 import { FOCUS_ORDER } from "./support/focus-order.ts";
 import {
   LOOKS,

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { INTERNAL_ERROR_MESSAGE } from "../src/contract/errors.ts";
-import { execute, urlOfDatabase } from "./support/database.ts";
+import { execute, urlOfDatabase } from "./support/server.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createTestDatabase, execute } from "../../tests/support/database.ts";
+import { createTestDatabase } from "../../tests/support/database.ts";
+import { execute } from "../../tests/support/server.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { openDatabase } from "./database.ts";
 import type { DatabasePool, Queryable } from "./database.ts";

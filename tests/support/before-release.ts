@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { runner } from "node-pg-migrate";
-import { execute, urlOfDatabase } from "./database.ts";
+import { execute, urlOfDatabase } from "./server.ts";
 import type { TestDatabase } from "./database.ts";
 
 const FOLDER = fileURLToPath(new URL("../../src/store/migrations/before-release/", import.meta.url));

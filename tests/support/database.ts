@@ -5,6 +5,8 @@ import { distributeInstallation } from "../../src/store/distribute.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { Database, DatabaseOptions } from "../../src/store/database.ts";
+import { freeze, isCitus, joinNodes, listServers } from "./citus.ts";
+import { execute, urlOfDatabase } from "./server.ts";
 
 export type TestDatabase = { url: string; drop(): Promise<void> };
 
@@ -25,24 +27,41 @@ const retryMs = 100;
 
 /**
  * A migrated, empty database of its own for a test file; `drop` cuts off connections that are still open. With
- * RETURNS_TEST_CITUS=1 the server is a Citus, and its tables are distributed over that one node.
+ * RETURNS_TEST_CITUS=1 the server is the coordinator of a Citus, and the tables are distributed over its nodes.
  */
 export async function createTestDatabase(template = templateName): Promise<TestDatabase> {
-  const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"];
-  if (serverUrl === undefined) throw new Error("Tests that need PostgreSQL run through: npm test");
+  const serverUrl = testServerUrl();
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = urlOfDatabase(serverUrl, name);
-  if (process.env["RETURNS_TEST_CITUS"] === "1") await createDistributed(serverUrl, name, url);
-  else await copyTemplate(serverUrl, name, template);
+  await onEachServer(serverUrl, (server) => copyTemplate(server, name, template));
   await execute(url, STOP_SCHEDULE);
   return {
     url,
-    drop: () => execute(serverUrl, `drop database if exists ${name} with (force)`),
+    drop: () =>
+      onEachServer(serverUrl, (server) => execute(server, `drop database if exists ${name} with (force)`)),
   };
 }
 
+/** Creates the database that every test database is a copy of, in place of what an earlier run left. */
+export async function createTemplate(serverUrl: string): Promise<void> {
+  await onEachServer(serverUrl, dropTemplates);
+  const url = urlOfDatabase(serverUrl, templateName);
+  await onEachServer(serverUrl, (server) => execute(server, `create database ${templateName}`));
+  if (isCitus())
+    await joinNodes((await listServers(serverUrl)).map((server) => urlOfDatabase(server, templateName)));
+  await migrate({ url });
+  if (!isCitus()) return;
+  const database = openConnections(url);
+  try {
+    await distributeInstallation(database);
+  } finally {
+    await database.close();
+  }
+  await freeze(serverUrl, templateName);
+}
+
 /** Drops what earlier runs left on a server that outlives them: their schema may be older. */
-export async function dropTemplates(serverUrl: string): Promise<void> {
+async function dropTemplates(serverUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
   try {
@@ -60,21 +79,10 @@ export async function dropTemplates(serverUrl: string): Promise<void> {
 export async function createSeededDatabase<Known>(
   seed: Seed<Known>,
 ): Promise<TestDatabase & { known: Known }> {
-  if (process.env["RETURNS_TEST_CITUS"] === "1") {
-    const created = await createTestDatabase();
-    return { ...created, known: await seed.write(created.url) };
-  }
-  const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"] ?? "";
+  const serverUrl = testServerUrl();
   const template = `${templateName}_${seed.name}`;
   const known = await ensureTemplate(serverUrl, template, seed);
   return { ...(await createTestDatabase(template)), known };
-}
-
-/** The same server and user, another database. */
-export function urlOfDatabase(serverUrl: string, name: string): string {
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  return url.href;
 }
 
 /** Connections as the service opens them: one that may write and wait, unless told otherwise. */
@@ -90,33 +98,16 @@ export function openConnections(url: string, options: Partial<DatabaseOptions> =
   });
 }
 
-/** Runs one statement on a connection of its own. */
-export async function execute(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+function testServerUrl(): string {
+  const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"];
+  if (serverUrl === undefined) throw new Error("Tests that need PostgreSQL run through: npm test");
+  return serverUrl;
 }
 
-/** Not from the template: Citus keeps a connection of its own to each database, and PostgreSQL copies none that has one. */
-async function createDistributed(serverUrl: string, name: string, url: string): Promise<void> {
-  await execute(serverUrl, `create database ${name}`);
-  await execute(serverUrl, `alter database ${name} set citus.shard_count = 2`);
-  await execute(url, "create extension citus");
-  const { hostname, port: given } = new URL(url);
-  const port = given === "" ? 5432 : Number(given);
-  await execute(url, `select citus_set_coordinator_host('${hostname}', ${port})`);
-  await execute(url, `select citus_set_node_property('${hostname}', ${port}, 'shouldhaveshards', true)`);
-  await migrate({ url });
-  const database = openConnections(url);
-  try {
-    await distributeInstallation(database);
-  } finally {
-    await database.close();
-  }
+/** On the one server, or on the coordinator and then each node. */
+async function onEachServer(serverUrl: string, act: (server: string) => Promise<void>): Promise<void> {
+  const servers = isCitus() ? await listServers(serverUrl) : [serverUrl];
+  for (const server of servers) await act(server);
 }
 
 /** PostgreSQL refuses to copy a database while somebody is connected to it (55006). */
@@ -147,9 +138,12 @@ async function ensureTemplate<Known>(
     );
     const [found] = rows;
     if (typeof found?.known === "string") return JSON.parse(found.known) as Known;
-    await client.query(`drop database if exists ${template} with (force)`);
-    await copyTemplate(serverUrl, template, templateName);
+    await onEachServer(serverUrl, async (server) => {
+      await execute(server, `drop database if exists ${template} with (force)`);
+      await copyTemplate(server, template, templateName);
+    });
     const known = await write(urlOfDatabase(serverUrl, template));
+    if (isCitus()) await freeze(serverUrl, template);
     await client.query(`comment on database ${template} is ${client.escapeLiteral(JSON.stringify(known))}`);
     return known;
   } finally {
