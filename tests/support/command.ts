@@ -24,7 +24,7 @@ export function startCommand(
   input?: string,
 ): RunningCommand {
   const child = spawn(process.execPath, [MAIN, ...words], {
-    env: { PATH: process.env["PATH"], ...environment },
+    env: { ...inherited(), ...environment },
     stdio: ["pipe", "pipe", "pipe"],
   });
   // A command that does not read it may have ended.
@@ -48,6 +48,12 @@ export function startCommand(
       look();
     });
   return { child, outcome, printed };
+}
+
+/** Where commands are found, and code that an earlier start compiled. */
+function inherited(): NodeJS.ProcessEnv {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, NODE_COMPILE_CACHE };
 }
 
 /** Runs the real command to its end. */

@@ -1,0 +1,78 @@
+import { Command } from "commander";
+import { OPTION_HELP } from "../config.ts";
+import { PLAIN, formatTable } from "../lib/table.ts";
+import { VERSION } from "../lib/version.ts";
+import { addCommand } from "./command.ts";
+import type { CommandGroup, CommandSpec } from "./command.ts";
+import type { CommandContext } from "./session.ts";
+
+const EXAMPLES = `Examples:
+  ./returns serve
+  ./returns workspace create --domain shop.example --currency EUR --plan scale
+  ./returns import ./folder --workspace shop.example
+  ./returns token create --workspace shop.example --name analyst --scopes read:dashboard,read:reports
+  ./returns doctor
+`;
+
+type AddCommand = (program: Command, context: CommandContext) => Promise<void>;
+
+const added =
+  (load: () => Promise<CommandSpec | CommandGroup>): AddCommand =>
+  async (program, context) =>
+    addCommand(program, context, await load());
+
+/** In the order in which help lists them. A command's own modules are loaded when it is run. */
+export const COMMANDS: Readonly<Record<string, AddCommand>> = {
+  serve: added(async () => (await import("./serve.ts")).SERVE),
+  worker: added(async () => (await import("./worker.ts")).WORKER),
+  migrate: added(async () => (await import("./migrate.ts")).MIGRATE),
+  workspace: added(async () => (await import("./workspace.ts")).WORKSPACE),
+  plan: added(async () => (await import("./plan.ts")).PLAN),
+  token: added(async () => (await import("./token.ts")).TOKEN),
+  usage: added(async () => (await import("./usage.ts")).USAGE),
+  user: added(async () => (await import("./user.ts")).USER),
+  member: added(async () => (await import("./member.ts")).MEMBER),
+  audit: added(async () => (await import("./audit.ts")).AUDIT),
+  import: added(async () => (await import("./import.ts")).IMPORT),
+  connect: added(async () => (await import("./connect.ts")).CONNECT),
+  disconnect: added(async () => (await import("./disconnect.ts")).DISCONNECT),
+  connections: added(async () => (await import("./disconnect.ts")).CONNECTIONS),
+  sync: added(async () => (await import("./sync.ts")).SYNC),
+  runs: added(async () => (await import("./runs.ts")).RUNS),
+  rebuild: added(async () => (await import("./runs.ts")).REBUILD),
+  watch: added(async () => (await import("./watch.ts")).WATCH),
+  "sale-event": added(async () => (await import("./sale-event.ts")).SALE_EVENT),
+  demo: async (program, context) => (await import("./demo.ts")).addDemoCommand(program, context),
+  doctor: added(async () => (await import("./doctor.ts")).DOCTOR),
+  query: async (program, context) => (await import("./query.ts")).addQueryCommands(program, context),
+  completion: async (program) => (await import("./completion.ts")).addCompletionCommand(program),
+};
+
+/** Their texts name every command. */
+const NEEDS_ALL = "completion";
+
+/** The program with the command that the words name, else with all of them. */
+export async function createProgram(context: CommandContext, words: readonly string[]): Promise<Command> {
+  const program = new Command("returns")
+    .description("Runs and manages the Returns Analytics API.")
+    .version(VERSION)
+    .option("--json", "print one JSON document on standard output, errors as JSON on standard error")
+    .configureHelp({ showGlobalOptions: true })
+    // The message is printed once, by main.
+    .configureOutput({ outputError: () => {} })
+    .exitOverride()
+    .addHelpText("before", EXAMPLES)
+    .addHelpText("after", environmentHelp);
+  const name = words.find((word) => !word.startsWith("-")) ?? "";
+  const named = name !== NEEDS_ALL && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  for (const add of named === undefined ? Object.values(COMMANDS) : [named]) await add(program, context);
+  return program;
+}
+
+function environmentHelp(): string {
+  const rows = OPTION_HELP.map(({ name, defaultText, help }) =>
+    [name, defaultText, help].map((cell) => cell.replaceAll("`", "")),
+  );
+  const style = { ...PLAIN, widthCharacters: process.stdout.columns ?? null };
+  return `\nOptions of the environment:\n${formatTable(["name", "default", "meaning"], rows, style)}`;
+}
