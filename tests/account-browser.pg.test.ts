@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { makeUserLink } from "./support/console-person.ts";
-import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
+import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { enrol, HOME, passkeyLink, signInAgain, startPasskeyPlace } from "./support/passkey-place.ts";
 import type { Device, PasskeyPlace } from "./support/passkey-place.ts";
 import { startTestService } from "./support/service.ts";
@@ -110,7 +110,11 @@ for (const { width, colorScheme } of LOOKS) {
         const { page } = device;
         const found: string[] = [];
         const examine = async (name: string): Promise<void> => {
-          found.push(...(await wrongsOf(device, width)).map((wrong) => `${name}: ${wrong}`));
+          found.push(
+            ...(await wrongLooks(device.page, "page", width === 360 ? [360, 320] : [width])).map(
+              (wrong) => `${name}: ${wrong}`,
+            ),
+          );
         };
         for (const path of ["/sign-in", "/enter"]) {
           await page.goto(HOME + path);
@@ -142,15 +146,4 @@ for (const { width, colorScheme } of LOOKS) {
       look,
     );
   });
-}
-
-async function wrongsOf({ page }: Device, width: number): Promise<string[]> {
-  const found: string[] = [];
-  for (const each of width === 360 ? [360, 320] : [width]) {
-    await page.setViewportSize({ width: each, height: 800 });
-    const overflow = await sidewaysScroll(page);
-    if (overflow > 0) found.push(`scrolls ${overflow} px sideways at ${each} px`);
-  }
-  await page.setViewportSize({ width, height: 800 });
-  return [...found, ...(await paleTexts(page)), ...(await axeViolations(page))];
 }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
-import type { Browser, Page } from "playwright-core";
-import { startChromium } from "./docs-chromium.ts";
+import type { Page } from "playwright-core";
+import { useChromium } from "./docs-chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
-import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
+import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -17,17 +17,9 @@ import { readZip } from "./support/zip.ts";
 
 let service: TestService;
 let tenant: Tenant;
-let browser: Browser;
-let missing: string | undefined;
 let home: string;
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   service = await startTestService();
   tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);
@@ -35,10 +27,9 @@ before(async () => {
     tenant.shopKey,
   ]);
   home = `http://localhost:${new URL(service.address).port}`;
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (service as TestService | undefined)?.stop();
+  return async () => {
+    await service.stop();
+  };
 });
 
 /** An owner's browser without JavaScript, signed in by a pasted link, on the page of data. */
@@ -47,10 +38,10 @@ async function onDataPage(
   look: { width: number; colorScheme: "light" | "dark"; javaScriptEnabled?: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const { width, colorScheme, javaScriptEnabled = false } = look;
   const viewport = { width, height: 800 };
-  const own = await browser.newContext({ viewport, colorScheme, javaScriptEnabled });
+  const own = await chromium.browser.newContext({ viewport, colorScheme, javaScriptEnabled });
   try {
     const { secret } = await makeUserLink(service, { name: "Owner", shopDomain: tenant.shopDomain });
     const entered = await own.request.post(`${home}/enter`, {
@@ -100,12 +91,7 @@ for (const { width, colorScheme } of LOOKS) {
     const look = { width, colorScheme, javaScriptEnabled: true };
     await onDataPage(context, look, async (page) => {
       const found: string[] = [];
-      const check = async (state: string): Promise<void> => {
-        const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
-        const overflow = await sidewaysScroll(page);
-        if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
-        found.push(...wrongs.map((wrong) => `${state}: ${wrong}`));
-      };
+      const check = async (state: string) => found.push(...(await wrongLooks(page, state)));
       await check("as it is");
       await page.getByLabel("Type").fill("another.example");
       await page.getByRole("button", ERASE).click();

@@ -10,14 +10,7 @@ import { createPageStates } from "./support/console-states.ts";
 import type { PageState } from "./support/console-states.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { FOCUS_ORDER } from "./support/focus-order.ts";
-import {
-  LOOKS,
-  axeViolations,
-  focusStops,
-  layoutShift,
-  paleTexts,
-  sidewaysScroll,
-} from "./support/page-looks.ts";
+import { LOOKS, focusStops, layoutShift, sidewaysScroll, wrongLooks } from "./support/page-looks.ts";
 
 /** Pages as people see them: each page and each state that occurs, by width, colour scheme, medium and keyboard. */
 
@@ -173,15 +166,10 @@ async function wrongsOf(page: Page, problems: string[], state: PageState): Promi
   if (shift >= MOST_SHIFT) found.push(`shifts by ${shift}`);
   found.push(...problems.splice(0).filter((problem) => !isExpected(problem, state)));
   const width = page.viewportSize()?.width ?? 0;
-  for (const each of width === NARROW.width ? [width, NARROWEST_PX] : [width]) {
-    await page.setViewportSize({ width: each, height: 800 });
-    const overflow = await sidewaysScroll(page);
-    if (overflow > 0) found.push(`scrolls ${overflow} px sideways at ${each} px`);
-  }
-  await page.setViewportSize({ width, height: 800 });
-  found.push(...(await paleTexts(page)), ...(await axeViolations(page)));
+  const widths = width === NARROW.width ? [width, NARROWEST_PX] : [width];
+  const wrongs = await wrongLooks(page, state.name, widths);
   problems.length = 0;
-  return found.map((each) => `${state.name}: ${each}`);
+  return [...found.map((each) => `${state.name}: ${each}`), ...wrongs];
 }
 
 /** Chromium tells of a page's own status, too, and of a header that counts at https and localhost alone. */

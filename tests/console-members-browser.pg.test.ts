@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { notify } from "../src/control/notice.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { STORE_TEXTS } from "./support/input-corpus.ts";
-import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
+import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -16,18 +16,10 @@ import type { Tenant } from "./support/tenants.ts";
 /** The pages of members, of one's own notices and of the audit as people see them. */
 
 let service: TestService;
-let browser: Browser;
-let missing: string | undefined;
 let home: string;
 let tenant: Tenant;
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   service = await startTestService();
   home = `http://localhost:${new URL(service.address).port}`;
   tenant = await createTenant(service.database);
@@ -44,10 +36,9 @@ before(async () => {
       link: { path: "/settings/tokens", text: "See the tokens" },
     }),
   );
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (service as TestService | undefined)?.stop();
+  return async () => {
+    await service.stop();
+  };
 });
 
 async function idOf(name: string): Promise<string> {
@@ -64,8 +55,8 @@ async function signedIn(
   options: BrowserContextOptions,
   use: (page: Page, place: string) => Promise<void>,
 ): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
-  const own = await browser.newContext(options);
+  if (chromium.isMissing(context)) return;
+  const own = await chromium.browser.newContext(options);
   const problems: string[] = [];
   try {
     const page = await own.newPage();
@@ -93,12 +84,7 @@ for (const { width, colorScheme } of LOOKS) {
   test(`the pages of people and the audit, ${width} px, ${colorScheme}`, async (context) => {
     await signedIn(context, { viewport: { width, height: 800 }, colorScheme }, async (page, place) => {
       const found: string[] = [];
-      const look = async (name: string): Promise<void> => {
-        const overflow = await sidewaysScroll(page);
-        const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
-        if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
-        found.push(...wrongs.map((each) => `${name}: ${each}`));
-      };
+      const look = async (name: string) => found.push(...(await wrongLooks(page, name)));
       const name = `Looked at ${width} ${colorScheme} ${"long".repeat(15)}`;
       await page.goto(`${place}/settings/members`);
       await page.getByLabel("Their name").fill(name);
@@ -136,7 +122,7 @@ test("an invitation is copied, used in another browser, and its member raised an
       (await page.getByRole("link", { name: "Write a mail" }).getAttribute("href")) ?? "",
       /^mailto:\?subject=/u,
     );
-    const other = await browser.newContext();
+    const other = await chromium.browser.newContext();
     const invited = await other.newPage();
     await enter(invited, link);
     await invited.waitForURL(place);
@@ -192,8 +178,8 @@ const READ = `(markup) => {
 }`;
 
 test("a person's name stays text on every page, whatever it looks like", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
-  const parser = await browser.newPage();
+  if (chromium.isMissing(context)) return;
+  const parser = await chromium.browser.newPage();
   const own = await createTenant(service.database);
   const owner = await actAs(service, own, "owner", "The owner");
   await actAs(service, own, "viewer", "Harmless words");

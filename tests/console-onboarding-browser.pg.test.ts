@@ -2,32 +2,22 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
+import { test } from "node:test";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { freePort, onboard } from "./support/onboarding.ts";
 import type { Newcomer } from "./support/onboarding.ts";
 
 /** From an empty data folder to the first chart of one's own data, by clicks alone. */
 
-let browser: Browser;
 let simulator: ShopifySimulator;
-let missing: string | undefined;
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   simulator = await startShopifySimulator({ orders: 600, products: 20 });
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (simulator as ShopifySimulator | undefined)?.stop();
+  return async () => {
+    await simulator.stop();
+  };
 });
 
 /** On a busy machine. */
@@ -57,10 +47,10 @@ async function seeChart({ page }: Newcomer): Promise<void> {
 }
 
 test("with the token of a Shopify shop", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const { clicks } = await onboard(
     context,
-    browser,
+    chromium.browser,
     { name: "Shopify by token", environment: {} },
     async (newcomer) => {
       const { page, click, logged } = newcomer;
@@ -79,7 +69,7 @@ test("with the token of a Shopify shop", async (context) => {
 });
 
 test("by the approval of a Shopify shop", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const port = await freePort();
   const { clientId, clientSecret, domain } = simulator.options;
   const environment = {
@@ -90,7 +80,7 @@ test("by the approval of a Shopify shop", async (context) => {
   };
   const { clicks } = await onboard(
     context,
-    browser,
+    chromium.browser,
     { name: "Shopify by approval", environment },
     async (newcomer) => {
       const { page, click } = newcomer;
@@ -107,13 +97,13 @@ test("by the approval of a Shopify shop", async (context) => {
 });
 
 test("with a folder of CSV files", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const folder = await mkdtemp(join(tmpdir(), "returns-folder-"));
   try {
     await simulator.control("export", { folder });
     const { clicks } = await onboard(
       context,
-      browser,
+      chromium.browser,
       { name: "CSV files", environment: {} },
       async (newcomer) => {
         const { page, click } = newcomer;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
 import { SETTINGS } from "../src/console/registry.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { actAs } from "./support/acting-member.ts";
 import type { ActingMember } from "./support/acting-member.ts";
-import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
+import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -15,25 +15,16 @@ import type { Tenant, TenantOptions } from "./support/tenants.ts";
 /** The pages of settings as people see them, and what they are without JavaScript. */
 
 let service: TestService;
-let browser: Browser;
-let missing: string | undefined;
 let tenant: Tenant;
 let owner: ActingMember;
 
-before(async () => {
-  const started = await startChromium();
-  if ("reason" in started) {
-    missing = started.reason;
-    return;
-  }
-  browser = started;
+const chromium = useChromium(async () => {
   service = await startTestService();
   tenant = await smallStore();
   owner = await actAs(service, tenant);
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (service as TestService | undefined)?.stop();
+  return async () => {
+    await service.stop();
+  };
 });
 
 async function smallStore(options: TenantOptions = {}): Promise<Tenant> {
@@ -58,7 +49,7 @@ async function withPage(
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
   const { width = 1440, ...rest } = options;
-  const own = await browser.newContext({ viewport: { width, height: 800 }, ...rest });
+  const own = await chromium.browser.newContext({ viewport: { width, height: 800 }, ...rest });
   try {
     const [name = "", value = ""] = member.cookie.split("=");
     await own.addCookies([{ name, value, url: service.address }]);
@@ -68,22 +59,14 @@ async function withPage(
   }
 }
 
-/** What is wrong with the looks of a page. */
-async function wrongsOf(page: Page, path: string): Promise<string[]> {
-  const overflow = await sidewaysScroll(page);
-  const found = [...(await paleTexts(page)), ...(await axeViolations(page))];
-  if (overflow > 0) found.push(`scrolls ${overflow} px sideways`);
-  return found.map((each) => `${path}: ${each}`);
-}
-
 for (const { width, colorScheme } of LOOKS) {
   test(`every page of settings, ${width} px, ${colorScheme}`, async (context) => {
-    if (missing !== undefined) return context.skip(missing);
+    if (chromium.isMissing(context)) return;
     await withPage(owner, { width, colorScheme }, async (page) => {
       const found: string[] = [];
       for (const path of VIEWS) {
         await page.goto(`${service.address}/w/${tenant.shopDomain}${path}`);
-        found.push(...(await wrongsOf(page, path)));
+        found.push(...(await wrongLooks(page, path)));
       }
       assert.deepEqual(found, []);
     });
@@ -91,7 +74,7 @@ for (const { width, colorScheme } of LOOKS) {
 }
 
 test("the pages of settings of a viewer, and in every state of the data", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   for (const options of [
     {},
     { readiness: "installing" },
@@ -105,7 +88,7 @@ test("the pages of settings of a viewer, and in every state of the data", async 
         for (const path of ["", "/windows", "/plan", "/watchlist", "/sale-events"]) {
           await page.goto(`${service.address}/w/${own.shopDomain}/settings${path}`);
           if (role === "viewer") assert.equal(await page.locator("main form").count(), 0, path);
-          else assert.deepEqual(await wrongsOf(page, `${JSON.stringify(options)} ${path}`), []);
+          else assert.deepEqual(await wrongLooks(page, `${JSON.stringify(options)} ${path}`), []);
         }
       });
     }
@@ -113,7 +96,7 @@ test("the pages of settings of a viewer, and in every state of the data", async 
 });
 
 test("without JavaScript an owner previews and saves a window, watches a SKU by search, and adds a sale event", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const own = await smallStore();
   const member = await actAs(service, own);
   await withPage(member, { javaScriptEnabled: false }, async (page) => {

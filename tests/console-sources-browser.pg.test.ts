@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { test } from "node:test";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
-import { axeViolations, layoutShift, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
+import { layoutShift, wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -23,25 +23,16 @@ const MOST_SHIFT = 0.02;
 
 let service: TestService;
 let shop: ShopifySimulator;
-let browser: Browser;
-let missing: string | undefined;
 let home: string;
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   service = await startTestService({ ...APP_OPTIONS, PUBLIC_URL: "http://localhost" });
   shop = await startShopifySimulator({ ...APP, orders: 10, products: 3 });
   home = `http://localhost:${new URL(service.address).port}`;
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (shop as ShopifySimulator | undefined)?.stop();
-  await (service as TestService | undefined)?.stop();
+  return async () => {
+    await shop.stop();
+    await service.stop();
+  };
 });
 
 /** A workspace whose sources are in many states, with texts as long and as hostile as a source may send. */
@@ -86,7 +77,7 @@ async function troubledTenant(): Promise<Tenant> {
 }
 
 async function open(cookie: string, options: BrowserContextOptions = {}) {
-  const own = await browser.newContext(options);
+  const own = await chromium.browser.newContext(options);
   const [name = "", value = ""] = cookie.split("=");
   await own.addCookies([{ name, value, url: home }]);
   const page = await own.newPage();
@@ -102,19 +93,12 @@ async function wrongsOf(page: Page, path: string): Promise<string[]> {
   if (shift >= MOST_SHIFT) found.push(`shifts by ${shift}`);
   if ((await page.title()) === "taken") found.push("a text was run");
   for (const summary of await page.locator("main details > summary").all()) await summary.click();
-  found.push(...(await paleTexts(page)), ...(await axeViolations(page)));
-  const height = 800;
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height });
-    const overflow = await sidewaysScroll(page);
-    if (overflow > 0) found.push(`scrolls ${overflow} px sideways at ${width} px`);
-  }
-  return found.map((each) => `${path}: ${each}`);
+  return [...found.map((each) => `${path}: ${each}`), ...(await wrongLooks(page, path, WIDTHS))];
 }
 
 for (const { width, colorScheme } of LOOKS) {
   test(`every page in every state is fit to be read, ${width} px, ${colorScheme}`, async (context) => {
-    if (missing !== undefined) return context.skip(missing);
+    if (chromium.isMissing(context)) return;
     const tenant = await troubledTenant();
     const { shopDomain } = tenant;
     const installing = await createTenant(service.database, { readiness: "installing" });
@@ -160,7 +144,7 @@ for (const { width, colorScheme } of LOOKS) {
 }
 
 test("without JavaScript a source is connected, asked for runs and disconnected", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const { shopDomain, shopKey } = await createTenant(service.database, { readiness: "installing" });
   const cookie = await signInAs(service, { shopDomain });
   const { own, page } = await open(cookie, { javaScriptEnabled: false });
@@ -201,7 +185,7 @@ test("without JavaScript a source is connected, asked for runs and disconnected"
 });
 
 test("a link of the console leads through the approval back to the progress of the shop", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const { shopDomain } = await createTenant(service.database);
   const cookie = await signInAs(service, { shopDomain });
   const { own, page } = await open(cookie, { javaScriptEnabled: false });

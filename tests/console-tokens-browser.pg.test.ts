@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { startChromium } from "./docs-chromium.ts";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { useChromium } from "./docs-chromium.ts";
 import { makeUserLink, signInAs } from "./support/console-person.ts";
 import { openPage } from "./support/console-page.ts";
 import { STORE_TEXTS } from "./support/input-corpus.ts";
-import { axeViolations, paleTexts, sidewaysScroll, LOOKS } from "./support/page-looks.ts";
+import { wrongLooks, LOOKS } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
@@ -15,26 +15,17 @@ import type { Tenant } from "./support/tenants.ts";
 /** The pages of tokens and of usage as people see them. */
 
 let service: TestService;
-let browser: Browser;
-let missing: string | undefined;
 let home: string;
 let tenant: Tenant;
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   service = await startTestService();
   home = `http://localhost:${new URL(service.address).port}`;
   tenant = await createTenant(service.database, { dailyQuota: 1000 });
   await seedUsage(tenant);
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (service as TestService | undefined)?.stop();
+  return async () => {
+    await service.stop();
+  };
 });
 
 const dayBefore = (days: number): string =>
@@ -84,8 +75,8 @@ async function signedIn(
   options: BrowserContextOptions,
   use: (page: Page, place: string) => Promise<void>,
 ): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
-  const own = await browser.newContext(options);
+  if (chromium.isMissing(context)) return;
+  const own = await chromium.browser.newContext(options);
   const problems: string[] = [];
   try {
     const page = await own.newPage();
@@ -110,12 +101,7 @@ for (const { width, colorScheme } of LOOKS) {
     const viewport = { width, height: 800 };
     await signedIn(context, { viewport, colorScheme }, async (page, place) => {
       const found: string[] = [];
-      const look = async (name: string): Promise<void> => {
-        const overflow = await sidewaysScroll(page);
-        const wrongs = [...(await axeViolations(page)), ...(await paleTexts(page))];
-        if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways`);
-        found.push(...wrongs.map((each) => `${name}: ${each}`));
-      };
+      const look = async (name: string) => found.push(...(await wrongLooks(page, name)));
       const { tokenId } = tenant;
       const paths = ["tokens", "tokens/new", `tokens/${tokenId}`, "usage"];
       for (const path of paths) {
@@ -194,8 +180,8 @@ const READ = `(markup) => {
 }`;
 
 test("a token's name stays text on every page, whatever it looks like", async (context) => {
-  if (missing !== undefined) return context.skip(missing);
-  const parser = await browser.newPage();
+  if (chromium.isMissing(context)) return;
+  const parser = await chromium.browser.newPage();
   const own = await createTenant(service.database);
   const reader = {
     tenant: own,

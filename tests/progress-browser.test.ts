@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { CONSOLE_ASSETS } from "../src/console/console-assets.ts";
 import { contentSecurityPolicy } from "../src/console/console-headers.ts";
 import { layout } from "../src/console/layout.ts";
 import { progress } from "../src/console/views/progress.ts";
 import type { Progress } from "../src/console/views/progress.ts";
 import { html, renderHtml } from "../src/lib/html.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { axeViolations } from "./support/page-looks.ts";
 
 /** The progress of a job in a real browser, with and without script: each load of the page shows the job's next state. */
@@ -34,20 +34,12 @@ const READING = {
 };
 const ENDED = { ...READING, stage: "Everything is read", done: 5000, endedAt: NOW };
 
-let browser: Browser;
 let server: Server;
-let missing: string | undefined;
 let address: string;
 /** What the next loads show; the last one stays. null = the service is away. */
 let states: (Progress | null)[] = [];
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   server = createServer((request, response) => {
     const asset = CONSOLE_ASSETS.all.find(({ path }) => path === request.url);
     if (asset !== undefined) return response.setHeader("Content-Type", asset.type).end(asset.body);
@@ -61,10 +53,9 @@ before(async () => {
   });
   await new Promise<void>((listening) => server.listen(0, "localhost", listening));
   address = `http://localhost:${(server.address() as AddressInfo).port}/job`;
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  (server as Server | undefined)?.close();
+  return async () => {
+    server.close();
+  };
 });
 
 function pageOf(state: Progress): string {
@@ -89,8 +80,8 @@ async function watch(
   options: { javaScriptEnabled: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
-  const own = await browser.newContext(options);
+  if (chromium.isMissing(context)) return;
+  const own = await chromium.browser.newContext(options);
   try {
     const page = await own.newPage();
     const problems: string[] = [];

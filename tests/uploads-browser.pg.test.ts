@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { TestContext } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { startWorker } from "../src/worker/worker.ts";
 import type { Worker } from "../src/worker/worker.ts";
-import { startChromium } from "./docs-chromium.ts";
+import { useChromium } from "./docs-chromium.ts";
 import { makeUserLink } from "./support/console-person.ts";
 import { csv } from "./support/import-shop.ts";
 import type { FolderFiles } from "./support/import-shop.ts";
@@ -27,27 +27,18 @@ const BAD = "o2,l1,2026-01-05T10:00:00Z,1.5";
 
 let service: TestService;
 let worker: Worker;
-let browser: Browser;
-let missing: string | undefined;
 let home: string;
 
-before(async () => {
-  const found = await startChromium();
-  if ("reason" in found) {
-    missing = found.reason;
-    return;
-  }
-  browser = found;
+const chromium = useChromium(async () => {
   service = await startTestService();
   worker = await startWorker(
     workerOptions({ database: service.installation.database, url: service.databaseUrl }, []),
   );
   home = `http://localhost:${new URL(service.address).port}`;
-});
-after(async () => {
-  await (browser as Browser | undefined)?.close();
-  await (worker as Worker | undefined)?.stop();
-  await (service as TestService | undefined)?.stop();
+  return async () => {
+    await worker.stop();
+    await service.stop();
+  };
 });
 
 /** The page of imports of a workspace without data, opened by its owner. */
@@ -56,9 +47,9 @@ async function asOwner(
   options: { javaScriptEnabled: boolean },
   use: (page: Page) => Promise<void>,
 ): Promise<void> {
-  if (missing !== undefined) return context.skip(missing);
+  if (chromium.isMissing(context)) return;
   const { shopDomain } = await createTenant(service.database, { readiness: "installing", dataAsOf: null });
-  const own = await browser.newContext(options);
+  const own = await chromium.browser.newContext(options);
   const problems: string[] = [];
   const page = await own.newPage();
   page.on("pageerror", (error) => problems.push(error.message));

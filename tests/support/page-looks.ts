@@ -16,6 +16,19 @@ const AXE_OPTIONS = {
   resultTypes: ["violations"],
 };
 
+/** What is wrong with how a page looks, at its width or at others, each beside the name of what is looked at. */
+export async function wrongLooks(page: Page, name: string, widths?: readonly number[]): Promise<string[]> {
+  const wrongs = [...(await paleTexts(page)), ...(await axeViolations(page))];
+  const { width: ownWidth, height } = page.viewportSize() ?? { width: 0, height: 0 };
+  for (const width of widths ?? [ownWidth]) {
+    if (width !== ownWidth) await page.setViewportSize({ width, height });
+    const overflow = await sidewaysScroll(page);
+    if (overflow > 0) wrongs.push(`scrolls ${overflow} px sideways at ${width} px`);
+  }
+  if (widths !== undefined) await page.setViewportSize({ width: ownWidth, height });
+  return wrongs.map((wrong) => `${name}: ${wrong}`);
+}
+
 /** How many pixels a page scrolls sideways. */
 export async function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(
