@@ -11,7 +11,7 @@ import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../sync/connectors/c
 import type { Actor } from "./actor.ts";
 import { stepLabel } from "./import.ts";
 import { requireRight } from "./rights.ts";
-import { isUploadId, noUpload } from "./upload.ts";
+import { requireUpload } from "./upload.ts";
 
 /** An upload as its page shows it. */
 export type UploadView = Omit<UploadRow, "result" | "stage"> & {
@@ -67,8 +67,7 @@ export async function showUpload(
   { shop_key: shopKey }: WorkspaceRow,
   uploadId: string,
 ): Promise<UploadView & { has_worker: boolean }> {
-  const row = isUploadId(uploadId) ? await findUpload(database, shopKey, uploadId) : null;
-  if (row === null) throw noUpload();
+  const row = await requireUpload(database, shopKey, uploadId, findUpload);
   return { ...(await viewOf(database, shopKey, row)), has_worker: await hasWorker(database) };
 }
 
@@ -98,8 +97,7 @@ export async function showParts(
 ): Promise<SentFiles> {
   requireRight(actor, "import");
   const { shop_key: shopKey } = workspace;
-  const row = isUploadId(uploadId) ? await findUpload(database, shopKey, uploadId) : null;
-  if (row === null) throw noUpload();
+  const row = await requireUpload(database, shopKey, uploadId, findUpload);
   const there = new Map(
     (await listParts(database, shopKey, uploadId)).map((part) => [
       `${part.file_name}/${part.part_number}`,

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { ApiError } from "../contract/errors.ts";
-import type { Connection, Database } from "../store/database.ts";
+import type { Connection, Database, Queryable } from "../store/database.ts";
 import { findConnectedStore } from "../store/queries/data-source.ts";
 import { findPartDigest, insertPart, listParts } from "../store/queries/import-part.ts";
 import {
@@ -168,27 +168,16 @@ export async function cancelUpload(
   await removeEndedParts(database, shopKey, now);
 }
 
-type FindUpload<Row> = (connection: Connection, shopKey: number, uploadId: string) => Promise<Row | null>;
-
-/** Throws not_found alike for an upload of another workspace and for none at all. */
-async function requireUpload(
-  connection: Connection,
+/** An upload as `find` reads it. Throws not_found alike for an upload of another workspace and for none at all. */
+export async function requireUpload<Asked extends Queryable, Row>(
+  database: Asked,
   shopKey: number,
   uploadId: string,
-  find: FindUpload<LockedUploadRow>,
-): Promise<LockedUploadRow> {
-  const upload = UUID.test(uploadId) ? await find(connection, shopKey, uploadId) : null;
-  if (upload === null) throw noUpload();
+  find: (database: Asked, shopKey: number, uploadId: string) => Promise<Row | null>,
+): Promise<Row> {
+  const upload = UUID.test(uploadId) ? await find(database, shopKey, uploadId) : null;
+  if (upload === null) throw new ApiError("not_found", "There is no such upload.");
   return upload;
-}
-
-/** Whether a text can be the id of an upload. */
-export function isUploadId(text: string): boolean {
-  return UUID.test(text);
-}
-
-export function noUpload(): ApiError {
-  return new ApiError("not_found", "There is no such upload.");
 }
 
 const STATES: Readonly<Record<UploadStatus, string>> = {

@@ -10,7 +10,7 @@ import type { Action, ActionCall } from "../action.ts";
 import { day } from "../format.ts";
 import { definePage } from "../page.ts";
 import type { PageCall } from "../page.ts";
-import { rows } from "../views/entries.ts";
+import { rows } from "../views/facts.ts";
 import { actionForm, refusal, selectField } from "../views/form.ts";
 import { memberLink } from "../views/settings/member-link.ts";
 import { ROLE_TEXTS, roleOptions } from "../views/settings/roles.ts";

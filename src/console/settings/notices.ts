@@ -8,7 +8,7 @@ import { instant } from "../format.ts";
 import { definePage } from "../page.ts";
 import type { PageCall } from "../page.ts";
 import { alertTabs, severityMark } from "../views/alert.ts";
-import { rows } from "../views/entries.ts";
+import { rows } from "../views/facts.ts";
 import { actionForm, refusal } from "../views/form.ts";
 import { ROLE_TEXTS } from "../views/settings/roles.ts";
 

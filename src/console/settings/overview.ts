@@ -2,7 +2,7 @@ import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import { definePage } from "../page.ts";
 import type { Page } from "../page.ts";
-import { rows } from "../views/entries.ts";
+import { rows } from "../views/facts.ts";
 
 type Line = { page: Page; about: string };
 

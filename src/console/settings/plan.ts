@@ -7,7 +7,7 @@ import type { Action } from "../action.ts";
 import { instant } from "../format.ts";
 import { definePage } from "../page.ts";
 import type { PageCall } from "../page.ts";
-import { rows } from "../views/entries.ts";
+import { rows } from "../views/facts.ts";
 import { actionForm, refusal, selectField, textField } from "../views/form.ts";
 import { advantagesOf, entitlementTexts, quotaText } from "../views/settings/plan.ts";
 import { dataTable } from "../views/table.ts";

@@ -9,7 +9,7 @@ import type { Html } from "../../lib/html.ts";
 import type { Action } from "../action.ts";
 import { definePage } from "../page.ts";
 import type { PageCall } from "../page.ts";
-import { rows } from "../views/entries.ts";
+import { rows } from "../views/facts.ts";
 import { actionForm, refusal, textField } from "../views/form.ts";
 import { runsTable } from "../views/settings/source-runs.ts";
 import { lastSuccess, nextRun, stateText, trouble, workerMissing } from "../views/settings/source-state.ts";

@@ -4,7 +4,8 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { definePage } from "../page.ts";
 import type { PageCall } from "../page.ts";
-import { entries, rows } from "../views/entries.ts";
+import { entries } from "../views/entries.ts";
+import { rows } from "../views/facts.ts";
 import { lastSuccess, nextRun, stateText, trouble, workerMissing } from "../views/settings/source-state.ts";
 import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "./source-paths.ts";
 

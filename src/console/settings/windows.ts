@@ -14,7 +14,7 @@ import type { ApiAnswer } from "../figure.ts";
 import { units } from "../format.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall } from "../page.ts";
-import { rows } from "../views/entries.ts";
+import { rows } from "../views/facts.ts";
 import { refusal, textField } from "../views/form.ts";
 import { compared } from "../views/settings/windows.ts";
 

@@ -19,18 +19,3 @@ export function entries(list: readonly Entry[]): Html {
     )}
   </ul>`;
 }
-
-/** Names with their values, a line each; a note says more about a value. */
-export function rows(
-  list: readonly { name: Html | string; value: Html | string; note?: Html | string | null }[],
-): Html {
-  return html`<dl class="rows">
-    ${list.map(
-      ({ name, value, note }) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd>${value}${note !== undefined && note !== null && html` <small>${note}</small>`}</dd>
-        </div>`,
-    )}
-  </dl>`;
-}
