@@ -115,14 +115,14 @@ describe("a remembered answer", () => {
     const now = new Date("2026-07-01T00:00:00Z");
     const evaluation = { database: writing, shopKey: tenant.shopKey, now };
     assert.notEqual((await evaluateAlerts(evaluation)).written, 0);
-    const anew = await textOf(tenant, "/api/v1/alerts", {});
-    assert.match(anew, /Another/u);
-    assert.ok(anew.length > old.length);
+    const fresh = await textOf(tenant, "/api/v1/alerts", {});
+    assert.match(fresh, /Another/u);
+    assert.ok(fresh.length > old.length);
     assert.equal((await evaluateAlerts(evaluation)).written, 0);
-    assert.equal(await textOf(tenant, "/api/v1/alerts", {}), anew);
+    assert.equal(await textOf(tenant, "/api/v1/alerts", {}), fresh);
   });
 
-  test("tells its freshness anew each time", async () => {
+  test("states its current freshness each time", async () => {
     const tenant = await seededTenant();
     await textOf(tenant, SUMMARY);
     await service.database.query(

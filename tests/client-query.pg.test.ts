@@ -136,7 +136,7 @@ test("report --csv prints the file of the export, and takes a token that may exp
   assert.match(refused.error, /read:exports/u);
 });
 
-test("--all follows the cursors to the last page; without it the next cursor is told", async () => {
+test("--all follows the cursors to the last page; without it the next cursor is printed", async () => {
   const { data } = (await service.call("/api/v1/alerts", { token, params: { limit: 100 } })).json();
   const all = JSON.parse((await query(["alerts", "--all", "--limit", "2", "--json"])).out) as {
     data: unknown[];

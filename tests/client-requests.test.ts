@@ -82,7 +82,7 @@ test("A redirect is not followed", async () => {
   assert.equal(server.requests.length, 1);
 });
 
-test("A token from a function is asked for anew for each try", async () => {
+test("A token from a function is asked for again for each try", async () => {
   let asked = 0;
   server.answerWith(refuse(500, "internal_error"), succeed);
   await clientWith({ token: async () => `token-${++asked}` }).summary(MONTHS);

@@ -184,7 +184,7 @@ test("a shop of another currency or with too few scopes is refused in one senten
   }
 });
 
-test("a platform that does not answer while the code is exchanged is told, and the approval can be begun again", async () => {
+test("a platform that does not answer while the code is exchanged is reported, and the approval can be started again", async () => {
   const { simulator, domain, tenant } = await oauth.newShop();
   const link = await oauth.linkFor(tenant, domain, simulator.url);
   const callback = await oauth.next(await oauth.next(link));

@@ -116,7 +116,7 @@ test("text of the audit is text", async () => {
   assert.match(text, /Olga &lt;i&gt;/u);
 });
 
-test("a day that is none is said beside its field, and a made-up cursor or name is refused", async () => {
+test("an invalid day is refused beside its field, and so is a made-up cursor or name", async () => {
   const { status, text } = await owner.get(`${AUDIT}?from=yesterday`);
   assert.equal(status, 400);
   assert.match(text, /The first day must be a day written YYYY-MM-DD/u);

@@ -159,7 +159,7 @@ async function examine(
   });
 }
 
-/** Which rules the page that is open breaks; `problems` are those that the browser told of. */
+/** Which rules the page that is open breaks; `problems` are those that the browser reported. */
 async function wrongsOf(page: Page, problems: string[], state: PageState): Promise<string[]> {
   const found: string[] = [];
   const shift = await layoutShift(page);
@@ -172,7 +172,7 @@ async function wrongsOf(page: Page, problems: string[], state: PageState): Promi
   return [...found.map((each) => `${state.name}: ${each}`), ...wrongs];
 }
 
-/** Chromium tells of a page's own status, too, and of a header that counts at https and localhost alone. */
+/** Chromium reports a page's own status, too, and of a header that counts at https and localhost alone. */
 function isExpected(problem: string, { status, path }: PageState): boolean {
   return (
     problem.startsWith(`Failed to load resource: the server responded with a status of ${status} `) ||

@@ -99,7 +99,7 @@ test("nothing found says what was looked for, and leads back", async () => {
   assert.match((await open("/alerts?category=connection_stale", of)).text, /No alert is about that/u);
 });
 
-test("a plan without the full ranking or without export acts as in the API, and is told of", async () => {
+test("a plan without the full ranking or without export acts as in the API, and is named", async () => {
   const own = await createTenant(service.database);
   await seedSmallStore(service.database, own.shopKey);
   const of = await readerOf(own);

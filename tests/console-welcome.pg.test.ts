@@ -80,7 +80,7 @@ test("an operator without a workspace is led to the ways on, and makes one there
   ]);
 });
 
-test("others make no workspace, and are told who does", async () => {
+test("others make no workspace, and learn who does", async () => {
   const cookie = await signInAs(service, { name: "Nobody" });
   assert.equal((await get("/", cookie)).location, "/w");
   assert.doesNotMatch((await get("/w", cookie)).text, /New workspace/u);

@@ -107,7 +107,7 @@ test("connections that the database resets fail running and waiting requests wit
   });
 });
 
-test("a database that falls silent leaves requests without a turn; nobody is told to send fewer", async (context) => {
+test("a database that falls silent leaves requests without a turn; nobody is asked to send fewer", async (context) => {
   await withWaitingRequests(context, async ({ server, proxy, answers }) => {
     const tool = post(server.address, toolCall("list_alerts", { limit: 50 }), { token: unlimited.token });
     await proxy.set("blackhole");

@@ -159,7 +159,7 @@ test("a path beside them is nothing, in the API's form", async () => {
   }
 });
 
-test("a browser is told in a page that nothing is there, but for the API's own paths", async () => {
+test("a browser gets a page that says that nothing is there, but for the API's own paths", async () => {
   const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
   const ask = (url: string) => server.inject({ method: "GET", url, headers: { accept } });
   for (const path of ["/nothing", "/docs/nothing", "/apian"]) {

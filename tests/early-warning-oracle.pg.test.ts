@@ -96,7 +96,7 @@ async function compareStore(seed: number, primaryWindowDays: number): Promise<vo
       const id = idOfSelector(metadata);
       const naive = expected.find((one) => `${one.kind} ${one.key}` === id);
       assert.ok(naive !== undefined, `${id} on ${dayToText(day)} ${JSON.stringify(rows)}`);
-      assert.ok(!told.has(id), `${id} is told twice`);
+      assert.ok(!told.has(id), `${id} is reported twice`);
       told.set(id, day);
       assert.equal(metadata["sold_units"], naive.soldUnits);
       assert.equal(metadata["returned_units"], naive.returnedUnits);

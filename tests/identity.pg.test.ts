@@ -223,7 +223,7 @@ test("challenges that nobody answered are forgotten by the upkeep", async () => 
   );
 });
 
-test("at most eight answers of browsers are checked at once; the others are told to come again", async () => {
+test("at most eight answers of browsers are checked at once; the others are asked to come again", async () => {
   const request = {
     credential: "{}",
     site: { rpId: "localhost", origin: "http://localhost" },

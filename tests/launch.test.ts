@@ -109,7 +109,7 @@ if (process.platform === "linux") {
       writeFileSync(checkout.node, program, { mode: 0o755 });
     };
 
-    test("is told the library and the command that installs it", async () => {
+    test("names the library and the command that installs it", async () => {
       await withCheckout({ registry: "open", pinned: "99.0.0" }, async (checkout) => {
         await withoutLibrary(checkout);
         const { code, output } = await checkout.run("npm start --silent");

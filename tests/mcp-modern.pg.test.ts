@@ -104,7 +104,7 @@ describe("results", () => {
     assert.equal(await countedRequests(service.database, limited), 4);
   });
 
-  test("a token without the tool's scope, and one without a plan, are told as before", async () => {
+  test("a token without the tool's scope, and one without a plan, are refused as before", async () => {
     const { token } = await createTokenOf(service.database, tenant.shopKey, { scopes: ["read:alerts"] });
     const body = { ...toolCall("list_entities"), params: { name: "list_entities", _meta: modernMeta() } };
     const headers = modernHeaders("tools/call", "list_entities");

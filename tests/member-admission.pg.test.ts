@@ -119,7 +119,7 @@ test("a foreign workspace, one that is left, and a missing one give the same", a
   assert.equal((await admitted()).role, "viewer");
 });
 
-test("a member of a workspace that is gone is told the same", async () => {
+test("a member of a workspace that is gone gets the same answer", async () => {
   const gone = await createTenant(service.database);
   await setRole(service.database, gone, person, "owner");
   await change("delete from workspace where shop_key = $1", [gone.shopKey]);

@@ -37,7 +37,7 @@ test("the document's examples are what the demo store answers", async () => {
   const examples = { endpoints, mcp: await mcpExample(), errors: await errorExamples() };
   const written = `${JSON.stringify(examples, null, 2)}\n`;
   if (process.env["UPDATE_SNAPSHOT"] === "1") writeFileSync(FILE, written);
-  assert.deepEqual(JSON.parse(readFileSync(FILE, "utf8")), examples, "UPDATE_SNAPSHOT=1 writes them anew");
+  assert.deepEqual(JSON.parse(readFileSync(FILE, "utf8")), examples, "UPDATE_SNAPSHOT=1 rewrites them");
 });
 
 async function mcpExample() {

@@ -43,7 +43,7 @@ test("the document is the one that was last agreed on", () => {
   assert.equal(
     text,
     readFileSync(snapshotFile, "utf8"),
-    "UPDATE_SNAPSHOT=1 writes it anew; CHANGELOG.md needs a line",
+    "UPDATE_SNAPSHOT=1 rewrites it; CHANGELOG.md needs a line",
   );
 });
 

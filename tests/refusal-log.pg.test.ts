@@ -58,7 +58,7 @@ test("a refused request is logged with its reason, its token's id and the remote
   }
 });
 
-test("a token that is none is not logged", async () => {
+test("an invalid token is not logged", async () => {
   const line = await refusalOf("malformed", "rta_live_hunter2");
   assert.match(String(line["reason"]), /^The API token is malformed/u);
   assert.ok(!("token_id" in line));

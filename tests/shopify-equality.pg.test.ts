@@ -55,7 +55,7 @@ for (const { seed, currencyCode } of [
 
       await changeShop(sync);
       await synced.sync("incremental");
-      // A deleted order is told by a webhook only.
+      // Only a webhook reports a deleted order.
       await sync.shop.rows(
         `insert into pending_record (shop_key, source, kind, record_id)
          select $1, 'shopify', 'order', order_id from order_document where shop_key = $1 and document ->> 'orderName' = '#1007'`,

@@ -198,7 +198,7 @@ test("M5: without read_all_orders figures begin with the first whole month, whic
   }
 });
 
-test("days that nobody read while they were shown are told with every run", async () => {
+test("days that nobody read while they were shown are reported with every run", async () => {
   const own = await startShopifySync({ seed: 64, orders: 100, products: 10, scopes: LIMITED });
   try {
     const workspace = await own.connect();
@@ -215,7 +215,7 @@ test("days that nobody read while they were shown are told with every run", asyn
   }
 });
 
-test("a backfill that began under other scopes begins anew", async () => {
+test("a backfill that began under other scopes starts over", async () => {
   await grant(LIMITED);
   const granted = await sync.connect();
   await stopAt(granted, "backfill", "cohorts");
@@ -232,7 +232,7 @@ test("a backfill that began under other scopes begins anew", async () => {
   await grant(ALL);
 });
 
-test("a backfill that began with another metafield begins anew", async () => {
+test("a backfill that began with another metafield starts over", async () => {
   const settings = { familyMetafield: "custom.analytics_family" };
   const expected = await sync.connect();
   await expected.sync("backfill", { settings });

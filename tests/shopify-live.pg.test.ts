@@ -92,7 +92,7 @@ test("a connected shop is read and ready without anybody doing more", async () =
   assert.equal(await valueOf("select count(*) > 40 as value from order_document where shop_key = $1"), true);
 });
 
-test("a refund that a webhook tells of is fetched and counted", async () => {
+test("a refund that a webhook announces is fetched and counted", async () => {
   const refunded = (await valueOf(REFUNDS)) as number;
   const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };
   await simulator.control("change", { do: "refund", order, line: 0, units: 1, restockType: "RETURN" });
@@ -136,7 +136,7 @@ test("billing follows the subscription as it is, not as the last delivery says",
   await until(PENDING, 0);
 });
 
-test("a revoked token is told in one sentence, and connecting again misses nothing", async () => {
+test("a revoked token is reported in one sentence, and connecting again misses nothing", async () => {
   const refunded = (await valueOf(REFUNDS)) as number;
   await simulator.control("revoke-tokens", {});
   const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };

@@ -88,7 +88,7 @@ test("M10: the label of a return under way is tied to it", async () => {
   }
 });
 
-test("the nightly run finds a return that has ended since, of which nothing was told", async () => {
+test("the nightly run finds a return that has ended since, of which no webhook came", async () => {
   const { order } = (await sync.simulator.control("find-order", { with: "returnOpen" })) ?? { order: 0 };
   const { returns } = (await sync.simulator.control("order", { order })) as TrueOrder;
   for (const [index, { status }] of returns.entries()) {

@@ -143,7 +143,7 @@ test("no request outlives a run that another request has ended", async () => {
   }
 });
 
-test("an answer that cannot be read is told with the order that it is about", async () => {
+test("an answer that cannot be read is reported with the order that it is about", async () => {
   const sync = await startShopifySync({ seed: 31, orders: 40, products: 12 });
   const between = await startBetween(sync.simulator.url, {
     answered: async (body, asked) => ({

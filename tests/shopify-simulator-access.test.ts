@@ -240,7 +240,7 @@ suite("the simulated platform's webhooks", () => {
     assert.notEqual(headers["x-shopify-hmac-sha256"], expected);
   });
 
-  test("billing that ends shows in the installation and is told", async () => {
+  test("billing that ends shows in the installation and is reported", async () => {
     await simulator.control("drop-messages", {});
     await simulator.control("billing", { status: null });
     const { currentAppInstallation } = await read<{

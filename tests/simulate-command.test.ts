@@ -9,7 +9,7 @@ import { test } from "node:test";
 
 const ENTRY = join(import.meta.dirname, "../simulators/main.ts");
 
-test("a port that is taken is told in one sentence, whether the shop's or a label source's", async () => {
+test("a port that is taken is reported in one sentence, whether the shop's or a label source's", async () => {
   const { port, lower, upper } = await takeTwoPorts();
   try {
     for (const first of [port, port - 1]) {

@@ -47,7 +47,7 @@ async function tokenEnding(days: number): Promise<string> {
   return (await createTokenOf(service.database, tenant.shopKey, { expiresAt })).tokenId;
 }
 
-/** Who was told of a token, and how. */
+/** Who was notified of a token, and how. */
 async function toldOf(tokenId: string): Promise<string[]> {
   const { rows } = await service.database.query<{ recipient: string; severity: string; link_url: string }>(
     `select recipient, severity, link_url from alert where shop_key = $1 and event_key like $2
@@ -61,7 +61,7 @@ async function toldOf(tokenId: string): Promise<string[]> {
   });
 }
 
-test("owners and admins are told 14 and 3 days before a token's end, once each, and the API's alerts never", async () => {
+test("owners and admins are notified 14 and 3 days before a token's end, once each; the API's alerts have none of it", async () => {
   const tokenId = await tokenEnding(90);
   const told: string[][] = [];
   for (const days of [75.9, 76, 76.04, 80, 87, 87.04, 89.9, 90.1]) {
@@ -77,7 +77,7 @@ test("owners and admins are told 14 and 3 days before a token's end, once each, 
   assert.deepEqual(feed.json().data, []);
 });
 
-test("nobody is told of a token that is revoked, was replaced, or never ends", async () => {
+test("nobody is notified of a token that is revoked, was replaced, or never ends", async () => {
   const [revoked, replaced, endless] = [
     await tokenEnding(200),
     await tokenEnding(200),
@@ -94,7 +94,7 @@ test("nobody is told of a token that is revoked, was replaced, or never ends", a
     assert.deepEqual(await toldOf(tokenId), []);
 });
 
-test("who joins later is told too; who has left is not", async () => {
+test("who joins later is notified too; who has left is not", async () => {
   const tokenId = await tokenEnding(400);
   await removeMember(service.database, tenant, people.admin);
   await upkeepAt(398);

@@ -104,7 +104,7 @@ describe("a misspelt or misplaced parameter", () => {
     );
   });
 
-  test("is told with everything else that is wrong, a sentence each, in the order of the contract", async () => {
+  test("is reported with everything else that is wrong, a sentence each, in the order of the contract", async () => {
     const message = await refusal(
       "leaderboards/return-cost",
       "end_month=2026-13&start=2026-01&limit=0&window=7d&sku=A&product_gid=B&min_cost=%zz",

@@ -25,6 +25,8 @@ const LINES = "order_id,line_id,ordered_at,units";
 const GOOD = "o1,l1,2026-01-05T10:00:00Z,2";
 const BAD = "o2,l1,2026-01-05T10:00:00Z,1.5";
 
+const LONGEST_IMPORT_MS = 120_000;
+
 let service: TestService;
 let worker: Worker;
 let home: string;
@@ -82,7 +84,8 @@ async function withFolder(files: FolderFiles, use: (folder: string) => Promise<v
 
 const choose = (page: Page, folder: string) => page.getByLabel("Folder with the files").setInputFiles(folder);
 const press = (page: Page, name: string) => page.getByRole("button", { name }).click();
-const imported = (page: Page) => page.getByText("The files are imported, complete up to").waitFor();
+const imported = (page: Page) =>
+  page.getByText("The files are imported, complete up to").waitFor({ timeout: LONGEST_IMPORT_MS });
 
 async function looksWell(page: Page): Promise<void> {
   assert.deepEqual(await axeViolations(page), []);
@@ -143,7 +146,7 @@ test("an upload goes on over faults of the network, and after a reload where it 
   });
 });
 
-test("a wrong header line and files of other names are told before anything is sent", async (context) => {
+test("a wrong header line and files of other names are reported before anything is sent", async (context) => {
   await asOwner(context, { javaScriptEnabled: true }, async (page) => {
     const posts: string[] = [];
     page.on("request", (request) => {

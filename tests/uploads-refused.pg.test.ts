@@ -35,7 +35,7 @@ async function refusedRows({ client }: UploadShop, id: string): Promise<Record<s
   return parse(await answer.text(), { columns: true });
 }
 
-test("refused rows are told by file, line, column and what is allowed; nothing is imported until they are left out", async () => {
+test("refused rows are reported by file, line, column and what is allowed; nothing is imported until they are left out", async () => {
   const shop = await openUploadShop(service);
   const id = await shop.client.send({
     "order_lines.csv": csv(LINES, GOOD, BAD),

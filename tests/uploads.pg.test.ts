@@ -138,7 +138,7 @@ test("names are from a fixed list, wherever they stand", async () => {
   await refused(client.replace(id, "../x.csv", 4), 400, /is no file of an import/u);
 });
 
-test("no file, an empty one, one twice, too much, a day to come and a size that is none are refused", async () => {
+test("no file, an empty one, one twice, too much, a day to come and an invalid size are refused", async () => {
   const { client } = await fresh();
   await refused(client.start([]), 400, /Choose at least one file/u);
   await refused(client.start([["returns.csv", 0]]), 400, /returns\.csv is empty/u);
@@ -257,7 +257,7 @@ test("other sites, viewers and strangers send nothing", async () => {
   assert.equal(parts.rowCount, 0);
 });
 
-test("a workspace with a connected store is told before anything is sent", async () => {
+test("a workspace with a connected store is refused before anything is sent", async () => {
   const { client, tenant } = await fresh();
   await service.database.query(
     `insert into data_source (shop_key, source, kind, is_connection, sealed_credentials)

@@ -105,7 +105,7 @@ test("every end of a request is counted that knows its workspace; SIGTERM loses 
   ]);
 });
 
-test("SIGKILL loses at most what was not written yet; the totals stay exact, and the loss is told", async (context) => {
+test("SIGKILL loses at most what was not written yet; the totals stay exact, and the loss is logged", async (context) => {
   const tenant = await createTenant(service.database);
   const server = await startServerProcess(context, service.databaseUrl);
   const ask = async (times: number): Promise<void> => {

@@ -127,7 +127,7 @@ test("uploads of more than a megabyte are refused before they are read", async (
   assert.deepEqual(new Set(statuses), new Set([413]));
 });
 
-test("of uploads that are held open the first few are read, and the others are told to come again", async (context) => {
+test("of uploads that are held open the first few are read, and the others are asked to come again", async (context) => {
   const statuses = await growthUnder(context, {
     head: () => [forgedSignature(), `content-length: ${MEGABYTE}`],
     bytes: MEGABYTE / 8,

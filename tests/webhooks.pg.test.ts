@@ -75,7 +75,7 @@ describe("signature and shop", () => {
     assert.deepEqual(await pendingOf(own.shopKey), ["order gid://shopify/Order/1001"]);
   });
 
-  test("a shop that no workspace is connected to is told so, behind the signature only", async () => {
+  test("a shop that no workspace is connected to learns it, behind the signature only", async () => {
     const delivery = { topic: "orders/updated", shop: "stranger.myshopify.com", payload: ORDER };
     const response = await sendWebhook(service, delivery);
     assert.equal(response.status, 404);
@@ -168,7 +168,7 @@ describe("what is fetched again", () => {
     assert.deepEqual(await rowsOf(service, "sync_request", shopKey, "run_after, kind"), runAfter);
     const request = { shop_key: shopKey, source: "shopify", kind: "refresh", asked: 1 } as const;
     await answerRequest(service.installation.database, request);
-    assert.ok((await waitOf()) > 14, "what was told during a run waits as long again");
+    assert.ok((await waitOf()) > 14, "what arrived during a run waits as long again");
     const { database } = service.installation;
     await requestRun(database, { shopKey, source: "shopify", kind: "refresh", requestedBy: "operator" });
     assert.ok((await waitOf()) < 0.1, "a person does not wait");

@@ -158,7 +158,7 @@ test("a run that fails is tried again after growing waits, and says why until it
   assert.deepEqual([connection?.status, connection?.last_error], ["ok", null]);
 });
 
-test("a refused token disconnects its source alone and is not tried again; connecting anew heals it", async () => {
+test("a refused token disconnects its source alone and is not tried again; connecting again repairs it", async () => {
   const shop = await connectedShop(control, [["shopify", "store"]]);
   const other = await connectedShop(control, [["shopify", "store"]]);
   const { shopKey } = shop;

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => sync.stop());
 
-test("a run that keeps up leaves a backfill that nobody waits for behind, and the next one begins anew", async () => {
+test("a run that keeps up leaves a backfill that nobody waits for behind, and the next one starts over", async () => {
   const { simulator, shop } = sync;
   const workspace = await sync.connect();
   const { shopKey } = workspace;

@@ -26,7 +26,7 @@ function requestOf(shopKey: number) {
   return { shopKey, ...NEED };
 }
 
-/** A database that admits all, each statement when it is told to; `batches` says what came: "shop×requests". */
+/** A database that admits all, each statement on demand; `batches` says what came: "shop×requests". */
 function startable(): { database: Queryable; batches: string[]; end: (batch: string) => Promise<void> } {
   const batches: string[] = [];
   const ends = new Map<string, () => void>();

@@ -3,7 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { mock, test } from "node:test";
 import { ShopBusy, createShopQueue } from "./shop-queue.ts";
 
-/** Work that ends when it is told to, and what has been started so far. */
+/** Work that ends on demand, and what has been started so far. */
 function startable() {
   const started: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<string>>();

@@ -29,7 +29,7 @@ export type CountUsage = (caller: Caller, asked: Asked, outcome: UsageOutcome, i
 /** The requests of this process that are in no table yet. */
 export type UsageMemory = {
   count: CountUsage;
-  /** Hands the counts out and begins anew. */
+  /** Hands the counts out and starts from zero. */
   take: () => UsageCount[];
   /** Adds counts that could not be written. */
   putBack: (counts: readonly UsageCount[]) => void;

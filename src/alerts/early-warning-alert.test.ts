@@ -74,7 +74,7 @@ test("M17: critical from three times the expected lines and ten more on", () => 
   assert.equal(severity(29, 10), "warning");
 });
 
-test("M17: without a stated reason none is told, and groups are named as such", () => {
+test("M17: without a stated reason none is given, and groups are named as such", () => {
   const alert = earlyWarningAlert(
     { ...WARNING, kind: "family", key: "Lighting", parts: [] },
     { ...DETAILS, productTitle: null, reasons: [{ reason: REFUND_ONLY, returnedUnits: 8 }] },

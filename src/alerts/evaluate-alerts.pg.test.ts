@@ -40,7 +40,7 @@ const newTenant = (): Promise<Tenant> => createStoreTenant(service, SETTINGS);
 const evaluate = (tenant: Tenant, now = NOW) =>
   evaluateAlerts({ database: service.installation.database, shopKey: tenant.shopKey, now });
 
-/** What the API tells of one category, oldest first. */
+/** The API's alerts of one category, oldest first. */
 async function told(tenant: Tenant, category: string): Promise<Alert[]> {
   const params = { category, limit: 100 };
   const answer = await service.call("/api/v1/alerts", { token: tenant.token, params, isUnlimited: true });
@@ -181,7 +181,7 @@ test("the first report that is ready is the newest one; then every month that be
   assert.equal((await months()).length, 5);
 });
 
-test("each outage of a connection is told once; an import of long ago is none", async () => {
+test("each outage of a connection is reported once; an import of long ago is none", async () => {
   const tenant = await newTenant();
   await importLamps(tenant, "2020-01-01T00:00:00Z");
   const connection = (source: string, kind: string, lastSyncedAt: string) => ({

@@ -25,7 +25,7 @@ function entity(
   };
 }
 
-test("M16: a spike is told once per entity and month, with its numbers", () => {
+test("M16: a spike is reported once per entity and month, with its numbers", () => {
   assert.deepEqual(spikeAlert(entity([10, 100], [40, 70]), settings), {
     eventKey: "spike:sku:LMP53-BRASS:2026-05",
     category: "return_rate_watchlist",

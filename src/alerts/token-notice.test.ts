@@ -11,7 +11,7 @@ const token = {
   expiresAt: EXPIRES,
 };
 
-test("a token is told of 14 and 3 days before its end, and not before or after", () => {
+test("notices of a token come 14 and 3 days before its end, and not before or after", () => {
   assert.equal(tokenNotice(token, before(14.01)), null);
   const [first, second] = [tokenNotice(token, before(14)), tokenNotice(token, before(3))];
   assert.deepEqual(
@@ -38,7 +38,7 @@ test("each stage is one event, however often it is looked at", () => {
   assert.notEqual(events[0], events[4]);
 });
 
-test("who makes a token for a few days is not told what they know", () => {
+test("who makes a token for a few days gets no notice of what they know", () => {
   assert.equal(tokenNotice({ ...token, createdAt: before(2) }, before(1)), null);
   assert.equal(tokenNotice({ ...token, createdAt: before(10) }, before(9)), null);
   assert.equal(tokenNotice({ ...token, createdAt: before(10) }, before(3))?.severity, "critical");

@@ -4,14 +4,14 @@ import { readableName } from "./wording.ts";
 /** A token that has an end and that nothing has replaced. */
 export type EndingToken = { tokenId: string; name: string; createdAt: Date; expiresAt: Date };
 
-/** What is said of a token, whoever reads it; `event` is the same for the same stage of the same token. */
+/** A notice that a token expires; `event` is the same for the same stage of the same token. */
 export type TokenNotice = { event: string } & Pick<
   NewNotice,
   "category" | "severity" | "title" | "body" | "linkPath" | "linkLabel"
 >;
 
 const DAY_MS = 86_400_000;
-/** How many days before a token's end its owners and admins are told, the last one first. */
+/** How many days before a token's end its owners and admins are notified, the last one first. */
 const STAGES = [
   { days: 3, severity: "critical" },
   { days: 14, severity: "warning" },

@@ -41,7 +41,7 @@ export type CommandSpec = Described & {
 /** Commands under one word. */
 export type CommandGroup = Described & {
   commands: readonly CommandSpec[];
-  /** Throws for a word that is none of the commands. */
+  /** Throws for an unknown command. */
   refuseUnknown?: (word: string) => never;
 };
 

@@ -78,7 +78,7 @@ test("a file in the place of the folder is one sentence with the fix", async () 
   });
 });
 
-test("deleted rows are counted, and those that name nothing are told", async () => {
+test("deleted rows are counted, and those that name nothing are reported", async () => {
   await importFiles(OLD, "--as-of", "2025-01-06");
   const gone = csv("order_id,line_id,deleted", "o1,l1,true", "o2,l1,true");
   const { code, stdout, stderr } = await importFiles({ "order_lines.csv": gone }, "--as-of", "2025-01-06");

@@ -30,7 +30,7 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 /**
  * Asks an endpoint, again if that may help. Throws `ReturnsApiError`, `ReturnsNetworkError`, the reason of the caller's
- * signal, or `TypeError` for a call that is none.
+ * signal, or `TypeError` for an invalid call.
  */
 export async function request(
   connection: Connection,

@@ -30,7 +30,7 @@ export type Action = {
   right: RightName;
   /** The page of its form, which is shown again with a refusal; null = a script asks, and gets it as JSON. */
   page: Page | null;
-  /** What its body is; a form unless it is told otherwise. */
+  /** What its body is; a form unless stated otherwise. */
   takes?: "bytes";
   /** Calls a use case of `control`. Throws its `Refusal`. */
   perform: (call: ActionCall) => Promise<Outcome>;

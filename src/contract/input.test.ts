@@ -51,7 +51,7 @@ describe("integers", () => {
     expectRefused(schema, otherNotations, "p must be a whole number from 1 to 100, in plain decimal digits.");
   });
 
-  test("are refused beyond 2^53, where they could not be told apart", () => {
+  test("are refused beyond 2^53, where they could not be distinguished", () => {
     const open = Type.Integer({ minimum: 0 });
     assert.equal(read(open, "9007199254740991"), Number.MAX_SAFE_INTEGER);
     expectRefused(
@@ -181,7 +181,7 @@ test("an empty value, null and undefined count as not given: the default, or not
   assert.deepEqual(reader(new Map()), {});
 });
 
-test("names that were found unknown are told first, and a name that could not be read is not read", () => {
+test("names that were found unknown are reported first, and a name that could not be read is not read", () => {
   const reader = compileInput(
     Type.Object({ p: Type.Integer({ minimum: 1 }), r: Type.Optional(Type.Boolean()) }),
   );

@@ -22,7 +22,7 @@ after(() => control.stop());
 
 type StoredAlert = { event_key: string; severity: string; title: string };
 
-/** Everything a workspace was told, but that imports completed. */
+/** Every alert of a workspace, but that imports completed. */
 const alertsOf = (workspace: WorkspaceRow): Promise<StoredAlert[]> =>
   control.database.rows(
     {

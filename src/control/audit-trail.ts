@@ -48,7 +48,7 @@ const NAMES: Readonly<Record<string, string>> = {
   shopify: "Shopify",
 };
 
-/** What was done in a workspace, newest first. Throws a `Refusal` for a day or a cursor that is none. */
+/** What was done in a workspace, newest first. Throws a `Refusal` for an invalid day or cursor. */
 export async function showAudit(
   database: Database,
   actor: Actor,

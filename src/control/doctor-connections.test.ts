@@ -20,7 +20,7 @@ const healthy: ConnectionHealthRow = {
 const problemsOf = (change: Partial<ConnectionHealthRow>) =>
   diagnoseConnections([{ ...healthy, ...change }], NOW)[0]?.problems;
 
-test("each thing that is wrong with a connection is told once, and nothing of one that is well", () => {
+test("each problem of a connection is reported once, and none of one that is well", () => {
   assert.deepEqual(problemsOf({}), []);
   assert.deepEqual(problemsOf({ status: "disconnected", last_error: "The token is refused." }), [
     "shopify is disconnected (The token is refused); it waits to be connected again",

@@ -14,7 +14,7 @@ import type { ExportedFile } from "../sync/connectors/csv/export-files.ts";
 /** The folder of an export that an import reads. */
 export const STORE_FOLDER = "store";
 
-/** Of an export: what is told of the workspace beside its store, as texts for people and programs. Nothing secret. */
+/** Of an export: the workspace beside its store, as texts for people and programs. Nothing secret. */
 export function describingFiles(
   connection: Connection,
   workspace: WorkspaceRow,

@@ -206,7 +206,7 @@ test("who leaves their last workspace is forgotten, unless they are an operator"
   assert.deepEqual(detail, ["member.leave", "member.remove", "member.remove"]);
 });
 
-test("a recovery link ends the sessions of a member, and every owner is told", async () => {
+test("a recovery link ends the sessions of a member, and every owner is notified", async () => {
   const second = await member("owner");
   const link = await recoverMember(database, as(admin, "admin"), workspace, {
     ...PLACE,

@@ -66,7 +66,7 @@ export function keepAnOwner({ members, workspace }: HeldMembers, leaving: Worksp
 }
 
 /**
- * Takes a member out of the workspace, with what they alone were told there. Who then sees no workspace any more, and is no
+ * Takes a member out of the workspace, with their own notices there. Who then sees no workspace any more, and is no
  * operator, is forgotten with their name; true = they were.
  */
 export async function endMembership(

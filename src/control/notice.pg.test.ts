@@ -63,7 +63,7 @@ test("a notice reaches its recipients alone, once per event, and never the API's
   assert.deepEqual(alerts.json().data, []);
 });
 
-test("who is disabled is told nothing", async () => {
+test("who is disabled gets no notice", async () => {
   const { database } = service.installation;
   await service.database.query("update console_user set is_operator = true where user_id = any ($1)", [
     [owner.userId, admin.userId],

@@ -11,9 +11,9 @@ import type { Actor } from "./actor.ts";
 import { requireRight } from "./rights.ts";
 import { userName } from "../lib/user-name.ts";
 
-/** What is told to some members of a workspace, not to all who read its alerts. */
+/** A notice to some members of a workspace, not to all who read its alerts. */
 export type Notice = {
-  /** Names the event, the same in every run: nobody is told of an event twice. */
+  /** Names the event, the same in every run: nobody is notified of an event twice. */
   event: string;
   /** What it is about, such as token_expiry. */
   category: string;
@@ -26,7 +26,7 @@ export type Notice = {
 
 /**
  * Tells each of the persons (ids of users) of something, once per event; it stands in their notices of the workspace, never in
- * the API's alerts. Belongs into the transaction of what it tells of.
+ * the API's alerts. Belongs into the transaction of the event.
  */
 export async function notify(
   connection: Connection,

@@ -96,12 +96,12 @@ export async function putPart(
     if (await insertPart(connection, place, sha256, bytes)) return;
     if ((await findPartDigest(connection, place))?.equals(sha256) === true) return;
     throw impossible(
-      `Part ${part} of ${fileName} is there with other bytes: the file has changed. Send it anew.`,
+      `Part ${part} of ${fileName} is there with other bytes: the file has changed. Send it again from the start.`,
     );
   });
 }
 
-/** Sends a file of an upload anew, or one more, such as a corrected one; the other files stay. */
+/** Sends a file of an upload again, or one more, such as a corrected one; the other files stay. */
 export async function replaceFile(
   database: Database,
   actor: Actor,

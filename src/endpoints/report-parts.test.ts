@@ -90,7 +90,7 @@ test("M13: margin impact is null without a unit cost; coverage is whole percent"
   assert.equal(costed.cogs_coverage, 63);
 });
 
-test("M11: label cost is left out of every figure when it cannot be told", () => {
+test("M11: label cost is left out of every figure when it is not known", () => {
   const totals = { refundMinor: 1000, labelMinor: 200, returnedUnits: 8, costedSoldUnits: 8 };
   const costs = presentCosts(basisOf(totals, { labelCostsIncluded: false }));
   assert.deepEqual([costs.return_label_cost, costs.returns_cost, costs.estimated_margin_impact], [0, 10, 10]);

@@ -65,7 +65,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   summary: "The figures of all months together.",
   comparison: "The same figures of as many complete months before.",
   trend: "The figures month by month.",
-  return_reasons: "Returned units by reason, most first; the absence of one is told apart by kind.",
+  return_reasons: "Returned units by reason, most first; kinds of absence are kept apart.",
   refunds: "How refunds and returns overlap.",
   timing_buckets: "Returned units by days from order to return; buckets beyond the window hold zeros.",
   lifecycle_coverage: "Return requests by state, and how much is known of the returned units.",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { relativeTime } from "./relative-time.ts";
 
-test("a moment is told as people say it, and a far one as a day", () => {
+test("a moment is written as people say it, and a far one as a day", () => {
   const now = new Date("2026-07-01T12:00:00Z");
   const cases: [string, string][] = [
     ["2026-07-01T11:59:01Z", "just now"],

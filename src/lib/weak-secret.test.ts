@@ -26,7 +26,7 @@ test("a random secret is not, in whatever alphabet", () => {
   }
 });
 
-test("this machine's own addresses are told from others", () => {
+test("this machine's own addresses are distinguished from others", () => {
   for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])
     assert.ok(isLoopbackHost(host), host);
   for (const host of ["0.0.0.0", "::", "10.0.0.1", "localhost.example", "127.0.0.1.example", "1127.0.0.1"]) {

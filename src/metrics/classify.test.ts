@@ -268,7 +268,7 @@ test("of rows with the same key the last one counts", () => {
   assert.deepEqual(eventsOf(facts), ["01-20 10 SIZE: 1/0/0 0", `01-25 15 ${REFUND_ONLY}: 1/1/0 2`]);
 });
 
-test("rows of lines that the order does not have are told, not counted", () => {
+test("rows of lines that the order does not have are reported, not counted", () => {
   const facts = project([line()], [closedReturn({ lineId: "x" })], [refund({ lineId: "x" })]);
   assert.equal(returnedUnits(facts), 0);
   assert.deepEqual(facts.warnings, [

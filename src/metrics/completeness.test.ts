@@ -85,7 +85,7 @@ const covered = (start: string, end: string, windowDays: number | null, asOf: st
   ];
 };
 
-test("M5: of a range, complete months are included and the others named; the newest complete one is told", () => {
+test("M5: of a range, complete months are included and the others named; the newest complete one is given", () => {
   assert.deepEqual(covered("2024-01", "2024-04", 30, "2024-03-02"), [
     1,
     "2024-02 2024-03 2024-04",

@@ -131,7 +131,7 @@ export function outlookOf(
   const tails = levels
     .flatMap((level) => [(1 - level) / 2, (1 + level) / 2])
     .toSorted((left, right) => left - right);
-  // The rate is as sure either way, chance weighs more where much comes back at once; the wider of the two is told.
+  // The rate is as sure either way, chance weighs more where much comes back at once; the wider of the two is given.
   const countsBy = (dispersion: number) => quantiles(tails, learned, coming / dispersion);
   const expected = (coming * learned.shape) / learned.weight;
   const [byLine, byUnit] = [countsBy(lineDispersion), countsBy(unitDispersion)];

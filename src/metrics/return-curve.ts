@@ -13,7 +13,7 @@ export interface CohortCurve {
   returnedUnits: readonly number[];
 }
 
-/** All null where nothing can be told yet; the interval also when nothing was sold. */
+/** All null where nothing is known yet; the interval also when nothing was sold. */
 export interface CurveFigures {
   returnedUnits: number | null;
   returnRate: number | null;

@@ -51,7 +51,7 @@ test("M7: every figure is added, and no parts sum to zeros", () => {
   assert.ok(Object.values(sumTotals([])).every((value) => value === 0));
 });
 
-test("M11: returns cost holds label costs only where they can be told", () => {
+test("M11: returns cost holds label costs only where they are known", () => {
   assert.equal(returnsCostMinor(totals, true), 4550);
   assert.equal(returnsCostMinor(totals, false), 4000);
 });

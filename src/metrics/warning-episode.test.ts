@@ -35,7 +35,7 @@ test("M17: one warning per episode, which ends after 45 days without", () => {
   assert.deepEqual(replay({ 1: sku, 2: sku, 47: sku, 92: sku, 138: sku }), { 1: ["sku A"], 138: ["sku A"] });
 });
 
-test("M17: the narrowest entity with 80 % of the excess is told", () => {
+test("M17: the narrowest entity with 80 % of the excess is reported", () => {
   const product = (excess: number) => warning("product", "P", excess, [part("sku", "A", 8)]);
   assert.deepEqual(replay({ 1: [warning("sku", "A", 8), product(10)] }), { 1: ["sku A"] });
   assert.deepEqual(replay({ 1: [warning("sku", "A", 8), product(11)] }), { 1: ["product P"] });
@@ -51,7 +51,7 @@ test("M17: what was named as part of a warning is no second one, what was not is
   });
 });
 
-test("M17: a broader entity is told later only for more than the narrower ones explain", () => {
+test("M17: a broader entity is reported later only for more than the narrower ones explain", () => {
   const parts = [part("sku", "A", 8), part("sku", "B", 8)];
   const skus = [warning("sku", "A", 8), warning("sku", "B", 8)];
   assert.deepEqual(replay({ 1: skus, 2: [...skus, warning("product", "P", 20, parts)] }), {
@@ -73,7 +73,7 @@ test("M17: an older as-of day neither ends an episode nor tells it again", () =>
   assert.deepEqual(episodes, known);
 });
 
-test("M17: what a narrower warning explains was told on the day of that one", () => {
+test("M17: what a narrower warning explains counts as reported on the day of that one", () => {
   const parts = [part("sku", "A", 9)];
   const known: WarningEpisode[] = [{ kind: "sku", key: "A", startedDay: 1, latestDay: 6, isAnnounced: true }];
   const day = [warning("sku", "A", 9), warning("product", "P", 10, parts)];

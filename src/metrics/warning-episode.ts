@@ -5,7 +5,7 @@ import type { EarlyWarning, WarnedKind } from "./early-warning.ts";
 export type WarningEpisode = {
   kind: WarnedKind;
   key: string;
-  /** Of an episode that a narrower one explains, the day on which that one began: the day that it was told. */
+  /** Of an episode that a narrower one explains, the day on which that one began: the day of its alert. */
   startedDay: number;
   latestDay: number;
   /** Whether it was announced itself; otherwise it is part of another entity's warning, or explained by a narrower one. */
@@ -18,7 +18,7 @@ export const EPISODE_GAP_DAYS = 45;
 const EXPLAINED = 0.8;
 
 export type WarnedDay = {
-  /** To be told now: one per episode, the narrowest entity that explains it. */
+  /** To be reported now: one per episode, the narrowest entity that explains it. */
   announced: EarlyWarning[];
   /** Every episode that began or went on that day. */
   episodes: WarningEpisode[];

@@ -57,7 +57,7 @@ after(async () => {
 const run = (text: string): Promise<void> =>
   database.transaction(async ({ client }) => void (await client.query(text)));
 
-test("a database without Citus is told what to do, and nothing changes", async () => {
+test("a database without Citus is refused with what to do, and nothing changes", async () => {
   const keys = await listForeignKeys(database);
   await assert.rejects(distributeInstallation(database), CitusMissing);
   assert.deepEqual(await listForeignKeys(database), keys);

@@ -55,7 +55,7 @@ test("M8: the migration turns old rows into those an import gives", async () => 
   assert.deepEqual(await shop.dump(shopKey), imported);
 });
 
-test("M8: a stated refund_only of old data is told apart by the next rebuild", async () => {
+test("M8: a stated refund_only of old data is recognized by the next rebuild", async () => {
   const shopKey = await shop.open();
   const stated = csv(RETURNS_HEADER, "r1,o1,l1,CLOSED,1,2026-01-20T00:00:00Z,refund_only");
   await shop.import(shopKey, { ...STORE, "returns.csv": stated });

@@ -110,7 +110,7 @@ function figuresInside(shopKey: number, days: number | "lifetime"): Promise<Reco
   );
 }
 
-test("months that a migration marked are prepared anew, under a new version; nothing is done where none is", async () => {
+test("months that a migration marked are recomputed, under a new version; nothing is done where none is", async () => {
   const shopKey = await openStore();
   const imported = await shop.dump(shopKey);
   await rebuildMarkedShops(shop.database, assert.fail);

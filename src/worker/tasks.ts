@@ -98,7 +98,7 @@ async function requestRuns(
 async function keepInOrder(environment: TaskEnvironment): Promise<void> {
   const { database, now, log } = environment;
   await writeTokenNotices(database, now()).catch((error: unknown) =>
-    log.error({ err: error }, "nobody could be told of tokens that expire"),
+    log.error({ err: error }, "notices of tokens that expire could not be written"),
   );
   await forgetOld(environment);
 }

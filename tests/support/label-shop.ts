@@ -92,7 +92,7 @@ export async function putOrders(
   });
 }
 
-/** Stores labels that say no more than what is told: 5.00 EUR, charged on 2026-01-10. */
+/** Stores labels that say no more than what is given: 5.00 EUR, charged on 2026-01-10. */
 export async function putSourceLabels(
   shop: Pick<ImportShop, "database">,
   shopKey: number,
@@ -114,7 +114,7 @@ export async function putSourceLabels(
   });
 }
 
-/** An order of one line, its return closed, with what is told of it. */
+/** An order of one line, its return closed, with what is given of it. */
 export function orderWithReturn(
   number: number,
   told: Partial<OrderDocument> & { units?: number; orderedAt?: string } = {},

@@ -8,7 +8,7 @@ import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import type { Connector, SyncContext } from "../../src/sync/connector.ts";
 import { publishLabelRun, publishStoreRun } from "../../src/sync/publish.ts";
 
-/** A source of numbered records over HTTP, one a page, that does as it is told. */
+/** A source of numbered records over HTTP, one a page, that does as a test says. */
 export type PageSource = {
   address: string;
   records: number;
@@ -85,7 +85,7 @@ async function readPages(page: PageSource, source: string, context: SyncContext)
         [shopKey, source, answer.record],
       );
       await setCursor(connection, shopKey, source, { page: answer.isLast ? 0 : next });
-      // A later run begins anew, with records that are not there yet.
+      // A later run starts over, with records that are not there yet.
       if (answer.isLast) {
         await connection.client.query("delete from pending_record where shop_key = $1 and source = $2", [
           shopKey,

@@ -156,7 +156,7 @@ async function ask({ control }: Scene, { shopKey }: Shop, kind: SyncKind): Promi
   await requestRun(control.database, { shopKey, source: "shopify", kind, requestedBy: "operator" });
 }
 
-/** A deleted order is told by a webhook only: what receiving one leaves behind. */
+/** Only a webhook reports a deleted order: what receiving one leaves behind. */
 async function nameDeleted({ pool }: Scene, shops: readonly Shop[], round: number): Promise<void> {
   await pool.query(
     `insert into pending_record (shop_key, source, kind, record_id)

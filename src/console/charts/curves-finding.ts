@@ -7,7 +7,7 @@ import { days as daysText } from "../format.ts";
 import { against, ageFigure, curveName, observed } from "./curve-rows.ts";
 import type { Curve } from "./curve-rows.ts";
 
-/** This many months are named; more are told together. */
+/** This many months are named; more are summed up. */
 const MOST_NAMES = 3;
 
 /** The month whose newest rate is furthest from complete months of the same age, where intervals do not overlap; else the newest. */

@@ -68,7 +68,7 @@ test("few units are what the workspace says", () => {
   }
 });
 
-test("curves: one month is told in the singular", () => {
+test("curves: one month is named in the singular", () => {
   const text = textOf(renderHtml(curvesChart({ answer: chartAnswer(risingStory) })));
   assert.match(text, /in 1 month\)|in 2 months/u);
   assert.doesNotMatch(text, /\b1 months/u);

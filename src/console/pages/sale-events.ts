@@ -76,7 +76,7 @@ function pageOf({ body }: Report, call: PageCall): number[] {
   return newestFirst.slice(from, from + PER_PAGE).map(({ place }) => place);
 }
 
-/** A number that is none means the first page, as the API treats the state of a view. */
+/** An invalid number means the first page, as the API treats the state of a view. */
 function pageNumber({ query }: PageCall): number {
   const number = Number(query["page"] ?? 1);
   return Number.isSafeInteger(number) && number > 0 ? number : 1;

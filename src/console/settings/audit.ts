@@ -86,7 +86,7 @@ function queryOf(query: Query): AuditQuery {
   return pick(query, FILTERS);
 }
 
-/** A day that is none is said beside its field. Throws `ApiError`. */
+/** An invalid day is refused beside its field. Throws `ApiError`. */
 function requireDays(query: Query): void {
   const problems = (["from", "to"] as const).flatMap((name) => {
     try {

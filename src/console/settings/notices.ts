@@ -16,7 +16,7 @@ const PATH = "/settings/notices";
 const TITLE = "Your notices";
 const LEAVE = "member.leave";
 
-/** What the member alone is told, their role, and the way out. */
+/** The member's own notices, their role, and the way out. */
 export const notices = definePage<ShownNotice[]>({
   name: "notices",
   path: PATH,

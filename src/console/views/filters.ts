@@ -89,7 +89,7 @@ export function windowField(query: Query, primaryDays: number | null): Field {
   return selectField("window", "Returned within", query["window"] ?? "primary", [primary, ...WINDOWS]);
 }
 
-/** A value that is none of the options is kept as one of its own, so that the form says what was asked. */
+/** A value that is not among the options is kept as one of its own, so that the form says what was asked. */
 export function selectField(
   name: string,
   label: string,

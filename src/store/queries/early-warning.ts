@@ -84,7 +84,7 @@ export const loadListingLines = query<ListingLinesRow, [shopKey: number, range: 
   (shopKey, range) => [shopKey, range.baseFromDay, range.baseBeforeDay, range.recentAfterDay, range.asOfDay],
 );
 
-/** What a warning tells of its order days (YYYY-MM-DD, both included) up to the as-of day; money in minor units. */
+/** What a warning says of its order days (YYYY-MM-DD, both included) up to the as-of day; money in minor units. */
 export type WarningDetailsRow = {
   /** What a product, or the product of a SKU, is called; null for other kinds. */
   product_title: string | null;

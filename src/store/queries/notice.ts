@@ -1,6 +1,6 @@
 import { command, query } from "../query.ts";
 
-/** What a member is told alone. */
+/** A notice to one member. */
 export type NewNotice = {
   alertId: string;
   eventKey: string;
@@ -15,7 +15,7 @@ export type NewNotice = {
   linkLabel: string | null;
 };
 
-/** Writes a notice whose event this member was never told of; by the unique index of event_key. */
+/** Writes a notice of an event of which this member has none; by the unique index of event_key. */
 export const insertNotice = command<[shopKey: number, notice: NewNotice]>(
   "insert_notice",
   `insert into alert (shop_key, alert_id, event_key, recipient, category, severity, title, body, link_url, link_label,
@@ -56,7 +56,7 @@ export const listNotices = query<NoticeRow, [shopKey: number, recipient: string,
     order by created_at desc, alert_id desc limit $3`,
 );
 
-/** Forgets what a member was told: alert_own. */
+/** Removes a member's notices: alert_own. */
 export const deleteNotices = command<[shopKey: number, recipient: string]>(
   "delete_notices",
   "delete from alert where shop_key = $1 and recipient = $2",

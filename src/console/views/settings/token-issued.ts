@@ -7,7 +7,7 @@ import { endpointsOf } from "./token-words.ts";
 /** A token that was made just now: the only time that it is shown. */
 export type ShownToken = { token: string; name: string; scopes: readonly string[] };
 
-/** The token, a request with it, and what an MCP client is told. */
+/** The token, a request with it, and the configuration of an MCP client. */
 export function issuedView({ origin, href }: PageCall, { token, name, scopes }: ShownToken): View {
   const path = scopes.flatMap(endpointsOf)[0]?.path ?? "/api/v1/entities";
   return {

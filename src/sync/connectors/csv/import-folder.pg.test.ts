@@ -120,7 +120,7 @@ test("M1, M2, M4, M9, M10, M13: the facts add up to the cohort rows of every win
   assert.deepEqual(figures["workspace: lifetime 2026-02"], [5, 1, 1, 0, 0, 1, 1, 1500, 0]);
 });
 
-test("sale events keep their SKUs, each once, told apart by semicolons; none are the whole workspace", async () => {
+test("sale events keep their SKUs, each once, separated by semicolons; none are the whole workspace", async () => {
   const shopKey = await shop.open();
   const events = csv(
     "slug,label,starts_on,ends_on,skus",

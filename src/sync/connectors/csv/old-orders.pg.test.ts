@@ -20,7 +20,7 @@ after(() => shop.stop());
 const oldOrders = (warnings: readonly ImportWarning[]): ImportWarning[] =>
   warnings.filter(({ kind }) => kind === "old_orders");
 
-test("M5: orders that end 8 days before the as-of are told with day, as-of, consequence and option; 7 days are not", async () => {
+test("M5: orders that end 8 days before the as-of are reported with day, as-of, consequence and option; 7 days are not", async () => {
   const shopKey = await shop.open();
   // The first import reads the lines in order, the later ones go through the stage.
   for (const way of ["in order", "staged"]) {

@@ -190,7 +190,7 @@ const REFUSALS: Refusal[] = [
 ];
 
 for (const { title, files, at, reason } of REFUSALS) {
-  test(`${title} is told with file, line, column and reason, and nothing is imported`, async () => {
+  test(`${title} is reported with file, line, column and reason, and nothing is imported`, async () => {
     const shopKey = await shop.open();
     const result = await shop.import(shopKey, files);
     assert.equal(result.imported, false);

@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => shop.stop());
 
-test("M15: SKUs of a sale event that the store does not know are told", async () => {
+test("M15: SKUs of a sale event that the store does not know are reported", async () => {
   const shopKey = await shop.open();
   const files = {
     "order_lines.csv": csv("order_id,line_id,ordered_at,units,sku", "o1,l1,2026-01-05T10:00:00Z,1,A"),

@@ -28,7 +28,7 @@ export type StagedFolder = {
   warnings: ImportWarning[];
 };
 
-/** Stages every file of a folder. Of rows with one key the last stays; those of orders all stay, to be told apart later. */
+/** Stages every file of a folder. Of rows with one key the last stays; those of orders all stay, to be sorted out later. */
 export async function stageFolder(
   files: readonly FolderFile[],
   options: StageOptions,

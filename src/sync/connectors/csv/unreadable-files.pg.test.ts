@@ -123,7 +123,7 @@ const UNREADABLE: { title: string; files: FolderFiles; message: RegExp }[] = [
     message: /^order_lines\.csv\.gz: the gzip is damaged or cut off/,
   },
   {
-    title: "a gzip that is none",
+    title: "a gzip file that is not gzip",
     files: { "order_lines.csv.gz": GOOD },
     message: /^order_lines\.csv\.gz: the gzip is damaged or cut off/,
   },
@@ -166,7 +166,7 @@ test("a folder that is not there is one clear error", async () => {
   );
 });
 
-test("a file in the place of the folder, and a folder in the place of a file, are told with what to give", async () => {
+test("a file in the place of the folder, and a folder in the place of a file, are refused with what to give", async () => {
   const shopKey = await shop.open();
   const refused = (folder: string, message: RegExp): Promise<void> =>
     assert.rejects(shop.import(shopKey, {}, { folder }), (error) => {
@@ -218,7 +218,7 @@ test("quoted commas, quotes and line breaks are read, and control characters are
   );
 });
 
-test("unknown columns are told and ignored, and so are extra files", async () => {
+test("unknown columns are reported and ignored, and so are extra files", async () => {
   const shopKey = await shop.open();
   const files = { "order_lines.csv": csv(`${LINES},colour`, `${ROW},red`), "customers.csv": "not read" };
   const result = await shop.import(shopKey, files, { asOf: new Date("2026-01-06T00:00:00Z") });

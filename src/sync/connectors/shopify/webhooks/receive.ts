@@ -64,7 +64,7 @@ const NOT_SIGNED = {
 
 const ASK_AGAIN = {
   status: 503,
-  message: "Whether the app is still installed cannot be told now: send this delivery again.",
+  message: "Whether the app is still installed is not known now: send this delivery again.",
 } as const;
 
 function notOfTopic({ topic }: Delivery): WebhookAnswer {

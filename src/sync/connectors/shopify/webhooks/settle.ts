@@ -19,7 +19,7 @@ const MOST_NODES = 250;
 
 /**
  * Asks the platform about what webhooks told without telling all: changed returns become orders to fetch again, and a
- * changed subscription becomes the workspace's billing. What is told again meanwhile waits for the next call too, and
+ * changed subscription becomes the workspace's billing. What arrives again meanwhile waits for the next call too, and
  * without anything told nothing is asked. Throws as the client, and then nothing is lost.
  */
 export async function settleWebhooks(database: Database, place: Place, client: ShopifyClient): Promise<void> {
