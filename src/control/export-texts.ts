@@ -3,10 +3,10 @@ import type { NextRows } from "../store/query.ts";
 import {
   listExportedMembers,
   listExportedSources,
-  listExportedTokens,
   openExportedAlerts,
   openExportedAudit,
 } from "../store/queries/export.ts";
+import { listTokens } from "../store/queries/token-write.ts";
 import { listWatched } from "../store/queries/watchlist-write.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { ExportedFile } from "../sync/connectors/csv/export-files.ts";
@@ -42,7 +42,7 @@ async function settings(connection: Connection, workspace: WorkspaceRow, now: Da
     exported_at: now,
     ...shown,
     sources: await listExportedSources(connection, shopKey),
-    tokens: await listExportedTokens(connection, shopKey),
+    tokens: await listTokens(connection, shopKey),
     watchlist: await listWatched(connection, shopKey),
   };
 }

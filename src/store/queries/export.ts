@@ -160,24 +160,6 @@ export const listExportedSources = query<ExportedSourceRow, [shopKey: number]>(
      from data_source s where s.shop_key = $1 order by s.source`,
 );
 
-export type ExportedTokenRow = {
-  token_id: string;
-  name: string;
-  scopes: string[];
-  created_by: string;
-  created_at: Date;
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  last_used_at: Date | null;
-};
-
-/** The tokens without their hashes. Primary key of api_token. */
-export const listExportedTokens = query<ExportedTokenRow, [shopKey: number]>(
-  "list_exported_tokens",
-  `select t.token_id, t.name, t.scopes, t.created_by, t.created_at, t.expires_at, t.revoked_at, t.last_used_at
-     from api_token t where t.shop_key = $1 order by t.created_at, t.token_id`,
-);
-
 /** How many label sources the workspace has. Primary key of data_source. */
 export const countLabelSources = requireValue<number, [shopKey: number], Connection>(
   "count_label_sources",
