@@ -3,8 +3,8 @@ import type { Html } from "../lib/html.ts";
 import type { Asset } from "./assets.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 
-/** A link of the navigation; `isCurrent` = the page that is shown. */
-export type NavigationLink = { href: string; text: string; isCurrent: boolean };
+/** A link of the navigation; `current`: "page" = it is shown, "true" = one that it lists is shown. */
+export type NavigationLink = { href: string; text: string; current: "page" | "true" | null };
 
 export type Frame = {
   title: string;
@@ -84,7 +84,7 @@ type Workspace = Exclude<Frame["workspace"], null>;
 /** On narrow screens the same list is behind a summary; one of the two is shown. */
 function navigation({ links, settings }: Workspace): Html {
   const all = [...links, settings, ...settings.links];
-  const current = all.find(({ isCurrent }) => isCurrent)?.text ?? "Pages";
+  const current = all.find((link) => link.current !== null)?.text ?? "Pages";
   const items = [
     ...links.map((link) => html`<li>${linkTo(link)}</li>`),
     html`<li class="apart">
@@ -110,8 +110,8 @@ function navigation({ links, settings }: Workspace): Html {
   </nav>`;
 }
 
-function linkTo({ href, text, isCurrent }: NavigationLink): Html {
-  return html`<a href="${href}" ${isCurrent && html` aria-current="page"`}>${text}</a>`;
+function linkTo({ href, text, current }: NavigationLink): Html {
+  return html`<a href="${href}" ${current !== null && html` aria-current="${current}"`}>${text}</a>`;
 }
 
 function doneBanner(sentence: string | null | undefined): Html | null {

@@ -7,7 +7,7 @@ import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
 import type { DoneCookie } from "./done-cookie.ts";
 import { layout } from "./layout.ts";
-import type { Frame } from "./layout.ts";
+import type { Frame, NavigationLink } from "./layout.ts";
 import { addressOf } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
 import { createNameCheck } from "./page-names.ts";
@@ -100,7 +100,7 @@ function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null)
   const linkTo = ({ path, link }: Page) => ({
     href: addressOf(shopDomain, path),
     text: link ?? "",
-    isCurrent: path === current?.path,
+    current: placeOf(path, current),
   });
   const listed = (pages: readonly Page[]) =>
     pages.filter(({ link, right }) => link !== null && hasRight(role, right)).map(linkTo);
@@ -111,4 +111,12 @@ function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null)
     links: listed(PAGES),
     settings: { ...linkTo(SETTINGS_OVERVIEW), links: isInSettings ? listed(SETTINGS_PAGES) : [] },
   };
+}
+
+/** Whether a link of the navigation leads to the page that is shown, or to the list that it belongs to. */
+function placeOf(path: string, current: Page | null): NavigationLink["current"] {
+  if (path === current?.path) return "page";
+  const isList =
+    path.startsWith(`${SETTINGS_OVERVIEW.path}/`) && current?.path.startsWith(`${path}/`) === true;
+  return isList ? "true" : null;
 }
