@@ -106,6 +106,22 @@ test("a new link proves on this machine: under a new id, and the old one is dead
   ]);
 });
 
+test("of two people who take one name at the same moment one gets it, and the other is refused in one sentence", async () => {
+  const cookies = [
+    await signInAs(service, { name: "First twin" }),
+    await signInAs(service, { name: "Second twin" }),
+  ];
+  const answers = await Promise.all(
+    cookies.map((cookie) => postForm(service, "/me/name", { name: "Twin" }, { cookie })),
+  );
+  const refused = answers.filter(({ status }) => status !== 303);
+  assert.deepEqual(
+    refused.map(({ status }) => status),
+    [409],
+  );
+  assert.match((await refused[0]?.text()) ?? "", /Somebody here is called &quot;Twin&quot; already\./u);
+});
+
 test("a session ends after seven days also when it was proved again", async () => {
   const cookie = await signInAs(service, { name: "Lasting" });
   const ends = async (): Promise<unknown> =>

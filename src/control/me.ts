@@ -4,10 +4,11 @@ import type { PasskeyRefusal, PasskeySite } from "../identity/passkey.ts";
 import type { Database } from "../store/database.ts";
 import { deletePasskey, insertPasskey, listPasskeys } from "../store/queries/console-passkey.ts";
 import { deleteOtherSessions, deleteSession, listSessions } from "../store/queries/console-session.ts";
-import { findPerson, lockPerson, renamePerson } from "../store/queries/console-user.ts";
+import { lockPerson } from "../store/queries/console-user.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
-import { quoted, readText } from "./input.ts";
+import { readText } from "./input.ts";
+import { giveName, PERSON_NAME_MAX_LENGTH } from "./person-name.ts";
 import { impossible, invalid } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
 
@@ -29,8 +30,6 @@ export type MyPasskey = {
 export type MySession = { id: string; createdAt: Date; lastSeenAt: Date; isThis: boolean };
 
 export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[] };
-
-export const PERSON_NAME_MAX_LENGTH = 100;
 
 const REFUSED_PASSKEYS: Readonly<Record<PasskeyRefusal["refused"], string>> = {
   malformed: "The browser has sent no passkey.",
@@ -75,9 +74,7 @@ export async function renameMe(
   await database.transaction(async (connection) => {
     const before = await lockPerson(connection, userId);
     if (before.name === name) return;
-    if ((await findPerson(connection, name)) !== null)
-      throw impossible(`Somebody here is called ${quoted(name)} already.`);
-    await renamePerson(connection, userId, name);
+    await giveName(connection, userId, name);
     await recordAction(connection, actor, {
       shopKey: null,
       action: "me.rename",

@@ -5,7 +5,6 @@ import {
   listPeople,
   lockOperators,
   lockPerson,
-  renamePerson,
   setDisabled,
   setOperator,
 } from "../store/queries/console-user.ts";
@@ -13,7 +12,7 @@ import type { ListedPerson, PersonRow } from "../store/queries/console-user.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { quoted, readText } from "./input.ts";
-import { PERSON_NAME_MAX_LENGTH } from "./me.ts";
+import { giveName, PERSON_NAME_MAX_LENGTH } from "./person-name.ts";
 import { impossible } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
 
@@ -84,10 +83,7 @@ export async function renameUser(
   const wanted = readText("The new name", newName, PERSON_NAME_MAX_LENGTH);
   return changePerson(database, name, async (connection, person) => {
     if (person.name === wanted) return false;
-    if ((await findPerson(connection, wanted)) !== null) {
-      throw impossible(`Somebody here is called ${quoted(wanted)} already.`);
-    }
-    await renamePerson(connection, person.user_id, wanted);
+    await giveName(connection, person.user_id, wanted);
     await recordAction(connection, actor, {
       shopKey: null,
       action: "user.rename",
