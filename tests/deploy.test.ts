@@ -128,6 +128,7 @@ test("make-secrets.sh writes what the profile postgres needs, and never twice", 
   const folder = mkdtempSync(join(tmpdir(), "returns-secrets-"));
   try {
     const secrets = join(folder, "secrets");
+    const mounted = join(secrets, "files");
     const make = () => spawnSync("sh", [join(root, "deploy/make-secrets.sh"), secrets], { encoding: "utf8" });
     const { status, stdout, stderr } = make();
     assert.equal(status, 0, stderr);
@@ -139,17 +140,25 @@ test("make-secrets.sh writes what the profile postgres needs, and never twice", 
     );
     assert.equal(lines["COMPOSE_PROFILES"], "postgres");
     const files = Object.entries(lines).filter(([name]) => name.endsWith("_FILE"));
-    const here = files.map(([name, path]) => [name, path.replace("/run/secrets", secrets)]);
+    const here = files.map(([name, path]) => [name, path.replace("/run/secrets", mounted)]);
     const config = readConfig({ HOST: "0.0.0.0", ...Object.fromEntries(here) });
-    const password = readFileSync(join(secrets, "postgres-password"), "utf8");
+    const password = readFileSync(join(mounted, "postgres-password"), "utf8");
     assert.equal(config.databaseUrl, `postgres://returns:${password}@postgres:5432/returns`);
     assert.equal(config.secret?.length, 64);
     assert.notEqual(config.secret, password);
-    assert.equal(statSync(secrets).mode & 0o777, 0o700);
-    assert.equal(statSync(join(secrets, "database-url")).mode & 0o777, 0o444);
+    // Containers mount the inner folder, and run as users to whom the outer one is closed.
+    const modes = [secrets, mounted, join(mounted, "database-url")].map(
+      (path) => statSync(path).mode & 0o777,
+    );
+    assert.deepEqual(modes, [0o700, 0o755, 0o444]);
+    for (const [name, mount] of [
+      ["returns", "./secrets/files:/run/secrets:ro"],
+      ["postgres", "./secrets/files/postgres-password:/run/secrets/postgres-password:ro"],
+    ] as const)
+      assert.ok((at(compose, "services", name, "volumes") as string[]).includes(mount), mount);
     const again = make();
     assert.deepEqual([again.status, again.stdout], [1, ""]);
-    assert.equal(readFileSync(join(secrets, "postgres-password"), "utf8"), password);
+    assert.equal(readFileSync(join(mounted, "postgres-password"), "utf8"), password);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
