@@ -3,7 +3,7 @@
  * By docker, podman or buildah, whichever works here; else Debian's buildah is installed. Where no registry can be
  * reached, debootstrap makes the base images. Prints sizes and times; exit code 1 when something did not hold.
  */
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { formatTable } from "../src/lib/table.ts";
@@ -11,6 +11,7 @@ import { makeBases } from "./image/bases.ts";
 import { checkContainer } from "./image/checks.ts";
 import type { Finding } from "./image/checks.ts";
 import { createRunner } from "./image/container.ts";
+import type { Runner } from "./image/container.ts";
 import { buildImage, canPull, chooseEngine } from "./image/engine.ts";
 import type { Engine } from "./image/engine.ts";
 import { attempt, hasProgram } from "./image/shell.ts";
@@ -24,21 +25,23 @@ process.exitCode = await main(process.argv.slice(2));
 async function main(args: readonly string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "returns-image-"));
   const engine = chooseEngine(folder);
+  let runner: Runner | null = null;
   try {
     const bases = await timed("base images", () => findBases(engine, folder));
     console.error(`… built by ${engine.name}, on ${bases.value.RUNTIME}`);
     const built = await timed("build", () => buildImage(engine, project, { tag: TAG, bases: bases.value }));
-    const runner = createRunner(engine, TAG);
+    runner = createRunner(engine, TAG, folder);
     const findings: Finding[] = [
       { name: "base images", held: true, observed: `${bases.seconds} s, ${bases.value.RUNTIME}` },
       { name: "build", held: true, observed: `${built.seconds} s, by ${engine.name}` },
       ...checkCompose(),
-      ...(await checkContainer(runner, (name) => dataFolder(folder, name))),
+      ...(await checkContainer(runner)),
     ];
     const rows = findings.map(({ name, held, observed }) => [held ? "held" : "BROKEN", name, observed]);
     process.stdout.write(formatTable(["outcome", "check", "observed"], rows));
     return findings.every(({ held }) => held) ? 0 : 1;
   } finally {
+    runner?.clean();
     if (!args.includes("--keep")) cleanUp(engine, folder);
     else console.error(`The image is kept as ${TAG}, files in ${folder}.`);
   }
@@ -48,14 +51,6 @@ async function findBases(engine: Engine, folder: string): Promise<typeof OFFICIA
   if (canPull(engine, Object.values(OFFICIAL))) return OFFICIAL;
   console.error("… no registry can be reached: debootstrap makes the base images");
   return makeBases(engine, folder, project);
-}
-
-/** A volume as an engine makes it: the image's user owns it. */
-function dataFolder(folder: string, name: string): string {
-  const path = join(folder, name);
-  mkdirSync(path, { mode: 0o700 });
-  if (process.getuid?.() === 0) chownSync(path, 10_001, 10_001);
-  return path;
 }
 
 /** What `docker compose` itself says of compose.yml, where it is installed. */

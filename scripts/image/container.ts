@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { chownSync, mkdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "./engine.ts";
 import { attempt, demand } from "./shell.ts";
 import type { Ran } from "./shell.ts";
 
-/** A container of the image: uid of the image, read-only root, no capabilities, /data from this machine. */
+/** A container of the image: the image's user, a read-only root, no capabilities, and a volume for /data. */
 export type Container = {
   /** Addresses of the API and of the operations port, as this machine reaches them. */
   api: string;
@@ -32,31 +33,38 @@ export type ImageConfig = {
 export type Runner = {
   config: ImageConfig;
   bytes: number;
-  start(dataFolder: string, environment: Record<string, string>): Promise<Container>;
+  /** A volume is made when it is named first. */
+  start(volume: string, environment: Record<string, string>): Promise<Container>;
   /** A tool of the image, as root in it, without starting the service. */
   look: (script: string) => string;
+  /** Removes the volumes. */
+  clean(): void;
 };
 
 /** Docker and podman run containers; what buildah made is run in namespaces of its own by util-linux. */
-export function createRunner(engine: Engine, tag: string): Runner {
-  return engine.name === "buildah" ? namespaceRunner(engine, tag) : commandRunner(engine.name, tag);
+export function createRunner(engine: Engine, tag: string, folder: string): Runner {
+  return engine.name === "buildah" ? namespaceRunner(engine, tag, folder) : commandRunner(engine.name, tag);
 }
 
 function commandRunner(command: "docker" | "podman", tag: string): Runner {
   const [inspected] = JSON.parse(demand(command, ["image", "inspect", tag])) as [
     { Size: number; Config: DockerConfig },
   ];
+  const volumes = new Set<string>();
   const hardened = ["--read-only", "--tmpfs", "/tmp", "--cap-drop=ALL", "--security-opt=no-new-privileges"];
   return {
     config: readImageConfig(inspected.Config),
     bytes: inspected.Size,
     look: (script) => demand(command, ["run", "--rm", "--user=0", "--entrypoint=/bin/sh", tag, "-c", script]),
-    start: async (dataFolder, environment) => {
+    clean: () => void attempt(command, ["volume", "rm", "-f", ...volumes]),
+    start: async (name, environment) => {
+      const volume = `returns-image-test-${process.pid}-${name}`;
+      volumes.add(volume);
       const [api, operations] = [await freePort(), await freePort()];
       // The host's network, so that a database of this machine is reached, too.
       const own = { PORT: String(api), OPERATIONS_PORT: String(operations), ...environment };
-      const variables = Object.entries(own).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-      const options = [...hardened, "--network=host", "-v", `${dataFolder}:/data`, ...variables];
+      const variables = Object.entries(own).flatMap(([key, value]) => ["-e", `${key}=${value}`]);
+      const options = [...hardened, "--network=host", "-v", `${volume}:/data`, ...variables];
       const id = demand(command, ["run", "-d", ...options, tag]);
       let isGone = false;
       const remove = (): void => {
@@ -83,7 +91,7 @@ function commandRunner(command: "docker" | "podman", tag: string): Runner {
   };
 }
 
-function namespaceRunner(engine: Engine, tag: string): Runner {
+function namespaceRunner(engine: Engine, tag: string, folder: string): Runner {
   const inspected = JSON.parse(demand("buildah", engine.command("inspect", "--type", "image", tag))) as {
     Docker: { config: DockerConfig };
   };
@@ -94,7 +102,13 @@ function namespaceRunner(engine: Engine, tag: string): Runner {
     config,
     bytes: Number(demand("du", ["-sb", "--apparent-size", root], 120).split(/\s/u)[0]),
     look: (script) => demand("chroot", [root, "/bin/sh", "-c", script], 120),
-    start: async (dataFolder, environment) => {
+    clean: () => {},
+    start: async (name, environment) => {
+      const dataFolder = join(folder, name);
+      const [uid, gid] = config.user.split(":").map(Number);
+      // As an engine makes a volume: the image's user owns it.
+      if (mkdirSync(dataFolder, { recursive: true, mode: 0o700 }) !== undefined)
+        chownSync(dataFolder, uid ?? 0, gid ?? 0);
       const [api, operations] = [await freePort(), await freePort()];
       const own = { PORT: String(api), OPERATIONS_PORT: String(operations), ...environment };
       const started = spawnIn(root, config, dataFolder, own);
