@@ -7,6 +7,7 @@ import { makeUserLink } from "./console-person.ts";
 import { startTestService } from "./service.ts";
 import type { TestService } from "./service.ts";
 import { startTlsProxy } from "./tls-proxy.ts";
+import type { TlsProxy } from "./tls-proxy.ts";
 
 /** Where the console of these tests is, and a name below it that is somebody else's. */
 export const HOME = "https://returns.example";
@@ -26,11 +27,13 @@ export type PasskeyPlace = {
 };
 
 /** A service at an https address, behind TLS, and browsers that find it there. */
-export async function startPasskeyPlace(): Promise<PasskeyPlace> {
+export async function startPasskeyPlace(
+  startFront: (address: string) => Promise<TlsProxy> = startTlsProxy,
+): Promise<PasskeyPlace> {
   const service = await startTestService({ PUBLIC_URL: HOME });
   // The first person is an operator, whom / leads elsewhere.
   await makeUserLink(service, { name: "Operator" });
-  const proxy = await startTlsProxy(service.address);
+  const proxy = await startFront(service.address);
   const started = await startChromium([
     `--host-resolver-rules=MAP *.example:443 127.0.0.1:${proxy.port}`,
     "--ignore-certificate-errors",

@@ -1,0 +1,27 @@
+#!/bin/sh
+# sh deploy/make-secrets.sh [FOLDER]: makes random secrets for compose.yml's profile "postgres", in ./secrets by default, and
+# prints the lines for .env. Containers run as other users than the owner of these files, and see the inner folder alone: it
+# and its files are open to all, while the outer one is closed to everybody else on this machine.
+set -eu
+folder=${1:-secrets}
+if [ -e "$folder/files/returns-secret" ]; then
+  echo "$folder holds secrets already: a new one would invalidate every token." >&2
+  exit 1
+fi
+if ! mkdir -p "$folder/files" 2>/dev/null || [ ! -w "$folder/files" ]; then
+  echo "$folder belongs to another user, such as root if containers were started before: run this with sudo." >&2
+  exit 1
+fi
+random() { od -An -tx1 -N32 /dev/urandom | tr -d ' \n'; }
+chmod 0700 "$folder"
+chmod 0755 "$folder/files"
+password=$(random)
+umask 0222
+printf '%s' "$password" > "$folder/files/postgres-password"
+printf 'postgres://returns:%s@postgres:5432/returns' "$password" > "$folder/files/database-url"
+random > "$folder/files/returns-secret"
+cat <<'LINES'
+COMPOSE_PROFILES=postgres
+DATABASE_URL_FILE=/run/secrets/database-url
+RETURNS_SECRET_FILE=/run/secrets/returns-secret
+LINES

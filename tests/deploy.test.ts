@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { OPTION_HELP, readConfig } from "../src/config.ts";
+import { parseCompose } from "./support/compose.ts";
+import type { Yaml } from "./support/compose.ts";
+
+/** What can be said of the image and its units without building or starting them; npm run image:test does that. */
+
+const root = join(import.meta.dirname, "..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+const optionNames = new Set(OPTION_HELP.flatMap(({ name }) => [name, `${name}_FILE`]));
+
+const dockerfile = read("Dockerfile").replaceAll("\\\n", " ").split("\n");
+const instructions = (name: string): string[] =>
+  dockerfile.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1).trim());
+
+/** The paths that COPY takes from the checkout. */
+const copied = instructions("COPY")
+  .filter((line) => !line.startsWith("--from"))
+  .flatMap((line) => line.split(/\s+/u).slice(0, -1));
+
+test("every file that the Dockerfile copies is there, and .dockerignore lets it in", () => {
+  assert.ok(copied.length >= 8, copied.join(" "));
+  const allowed = new Set(
+    read(".dockerignore")
+      .split("\n")
+      .flatMap((line) => (line.startsWith("!") ? [line.slice(1)] : [])),
+  );
+  for (const path of copied) {
+    assert.ok(existsSync(join(root, path)), path);
+    assert.ok(allowed.has(path) || (path === "deploy/" && allowed.has("deploy/trim-packages.sh")), path);
+  }
+  assert.ok(read(".dockerignore").split("\n").includes("**/*.test.ts"), "no tests in the image");
+});
+
+test("everything that the service reads at run time is copied", () => {
+  const files = globSync("src/**/*.ts", { cwd: root, exclude: (path) => path.endsWith(".test.ts") });
+  assert.ok(files.length > 300);
+  for (const needed of ["src", "docs", "package.json", "package-lock.json", "scripts/launch.js", "returns"])
+    assert.ok(copied.includes(needed), needed);
+  const left = read(".dockerignore").split("\n");
+  for (const folder of ["docs/decisions", "docs/images"]) assert.ok(left.includes(folder));
+  const named = files.flatMap((path) =>
+    [...read(path).matchAll(/"(docs\/[\w./-]+\.md)"/gu)].map(([, file]) => file),
+  );
+  assert.ok(named.length >= 5);
+  for (const file of named) assert.doesNotMatch(file ?? "", /^docs\/(?:decisions|images)\//u);
+});
+
+test("the image runs as a user without rights, on bases with a tag, with the options that exist", () => {
+  assert.deepEqual(instructions("USER"), ["10001:10001"]);
+  assert.deepEqual(instructions("VOLUME"), ["/data"]);
+  assert.deepEqual(instructions("EXPOSE"), ["8080"]);
+  for (const base of instructions("ARG")) assert.match(base, /^\w+=[\w.-]+:(?!latest)[\w.-]+$/u);
+  assert.deepEqual(instructions("FROM"), ["${BUILDER} AS builder", "${RUNTIME}"]);
+  assert.ok(!read("Dockerfile").includes("<<"), "buildah 1.28 knows no heredocs");
+  const variables = Object.fromEntries(
+    instructions("ENV").flatMap((line) =>
+      line.split(/\s+/u).map((pair) => pair.split("=") as [string, string]),
+    ),
+  );
+  for (const name of Object.keys(variables)) assert.ok(optionNames.has(name) || name === "TMPDIR", name);
+  const config = readConfig(variables);
+  assert.deepEqual(
+    [config.host, config.port, config.operationsPort, config.dataFolder],
+    ["0.0.0.0", 8080, 9090, "/data"],
+  );
+  assert.match(instructions("HEALTHCHECK")[0] ?? "", /OPERATIONS_PORT\}\/healthz/u);
+});
+
+const compose = parseCompose(read("compose.yml"));
+const at = (value: Yaml | undefined, ...path: string[]): Yaml | undefined =>
+  path.reduce<Yaml | undefined>(
+    (inner, name) => (typeof inner === "object" && !Array.isArray(inner) ? inner[name] : undefined),
+    value,
+  );
+const services = Object.entries(compose["services"] as Record<string, Yaml>);
+
+test("the reader of compose.yml refuses what it does not know", () => {
+  for (const wrong of ["a: b: c", "a:\n  - x\n  y: z", "a: 1\na: 2", "a\n", "a: b\n    c: d", "a: {b: c}"])
+    assert.throws(() => parseCompose(wrong), wrong);
+  assert.deepEqual(parseCompose('a:\n  b:\n    - "x: y"\n  c: [" "]\n'), { a: { b: ["x: y"], c: [" "] } });
+});
+
+test("compose.yml: every service gives up its rights, and has a tag that is not latest", () => {
+  assert.deepEqual(
+    services.map(([name, service]) => [name, at(service, "profiles")]),
+    [
+      ["returns", undefined],
+      ["postgres", ["postgres"]],
+      ["caddy", ["tls"]],
+    ],
+  );
+  for (const [name, service] of services) {
+    assert.equal(at(service, "read_only"), "true", name);
+    assert.deepEqual(at(service, "cap_drop"), ["ALL"], name);
+    assert.deepEqual(at(service, "security_opt"), ["no-new-privileges:true"], name);
+    assert.match(at(service, "image") as string, /^[\w-]+:(?!latest$)[\w.-]+$/u, name);
+  }
+});
+
+test("compose.yml names the port, user and volume of the image, and options that exist", () => {
+  const service = at(compose, "services", "returns");
+  assert.equal(at(service, "user"), instructions("USER")[0]);
+  assert.deepEqual(at(service, "ports"), [`127.0.0.1:\${RETURNS_PORT:-8080}:${instructions("EXPOSE")[0]}`]);
+  assert.ok((at(service, "volumes") as string[]).includes(`data:${instructions("VOLUME")[0]}`));
+  const environment = at(service, "environment") as Record<string, string>;
+  for (const [name, value] of Object.entries(environment)) {
+    assert.ok(optionNames.has(name), name);
+    assert.equal(value, `\${${name}:-}`);
+    assert.ok(!/(?:SECRET|URL)$/u.test(name) || name === "PUBLIC_URL", `${name} comes from a file`);
+  }
+  const unset = Object.fromEntries(Object.keys(environment).map((name) => [name, ""]));
+  assert.equal(readConfig({ ...unset, HOST: "0.0.0.0" }).databaseUrl, null);
+  const mounts = services.flatMap(([, own]) => at(own, "volumes") as string[]);
+  for (const volume of Object.keys(compose["volumes"] as object))
+    assert.ok(
+      mounts.some((mount) => mount.startsWith(`${volume}:`)),
+      volume,
+    );
+});
+
+test("make-secrets.sh writes what the profile postgres needs, and never twice", () => {
+  const folder = mkdtempSync(join(tmpdir(), "returns-secrets-"));
+  try {
+    const secrets = join(folder, "secrets");
+    const mounted = join(secrets, "files");
+    const make = () => spawnSync("sh", [join(root, "deploy/make-secrets.sh"), secrets], { encoding: "utf8" });
+    const { status, stdout, stderr } = make();
+    assert.equal(status, 0, stderr);
+    const lines = Object.fromEntries(
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => line.split("=") as [string, string]),
+    );
+    assert.equal(lines["COMPOSE_PROFILES"], "postgres");
+    const files = Object.entries(lines).filter(([name]) => name.endsWith("_FILE"));
+    const here = files.map(([name, path]) => [name, path.replace("/run/secrets", mounted)]);
+    const config = readConfig({ HOST: "0.0.0.0", ...Object.fromEntries(here) });
+    const password = readFileSync(join(mounted, "postgres-password"), "utf8");
+    assert.equal(config.databaseUrl, `postgres://returns:${password}@postgres:5432/returns`);
+    assert.equal(config.secret?.length, 64);
+    assert.notEqual(config.secret, password);
+    // Containers mount the inner folder, and run as users to whom the outer one is closed.
+    const modes = [secrets, mounted, join(mounted, "database-url")].map(
+      (path) => statSync(path).mode & 0o777,
+    );
+    assert.deepEqual(modes, [0o700, 0o755, 0o444]);
+    for (const [name, mount] of [
+      ["returns", "./secrets/files:/run/secrets:ro"],
+      ["postgres", "./secrets/files/postgres-password:/run/secrets/postgres-password:ro"],
+    ] as const)
+      assert.ok((at(compose, "services", name, "volumes") as string[]).includes(mount), mount);
+    const again = make();
+    assert.deepEqual([again.status, again.stdout], [1, ""]);
+    assert.equal(readFileSync(join(mounted, "postgres-password"), "utf8"), password);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const unit = read("deploy/returns-analytics.service");
+
+test("the systemd unit names options that exist and closes what the service does not need", () => {
+  const both = unit + read("deploy/external-database.conf");
+  const names = [...both.matchAll(/^Environment=(\w+)=/gmu)].map(([, name = ""]) => name);
+  assert.ok(names.length >= 4);
+  for (const name of names) assert.ok(optionNames.has(name) || name === "NODE_COMPILE_CACHE", name);
+  for (const line of [
+    "Type=exec",
+    "User=returns",
+    "ProtectSystem=strict",
+    "CapabilityBoundingSet=",
+    "NoNewPrivileges=yes",
+  ])
+    assert.ok(unit.split("\n").includes(line), line);
+  for (const refused of ["MemoryDenyWriteExecute", "PrivateIPC"])
+    assert.doesNotMatch(unit, new RegExp(`^${refused}=`, "mu"), refused);
+});
+
+test("systemd accepts the unit, with the drop-in too, and finds it well closed", (context) => {
+  if (spawnSync("systemd-analyze", ["--version"]).status !== 0)
+    return context.skip("There is no systemd-analyze on this machine: the unit is not verified.");
+  const folder = mkdtempSync(join(tmpdir(), "returns-unit-"));
+  try {
+    for (const dropIn of ["", read("deploy/external-database.conf")]) {
+      const file = join(folder, "returns-analytics.service");
+      writeFileSync(
+        file,
+        unit.replaceAll("/opt/returns-analytics", root).replace("[Install]", `${dropIn}\n[Install]`),
+      );
+      const { status, stderr } = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
+      assert.deepEqual([status, stderr], [0, ""]);
+      const security = execFileSync("systemd-analyze", ["security", "--offline=true", "--no-pager", file], {
+        encoding: "utf8",
+      });
+      const exposure = Number(
+        /Overall exposure level for \S+: (?<level>[\d.]+)/u.exec(security)?.groups?.["level"],
+      );
+      assert.ok(exposure <= 1.5, `exposure ${exposure}`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("the proxies pass the Host on, set X-Forwarded-For, and take parts of 4 MB", () => {
+  const nginx = read("deploy/nginx.conf");
+  for (const line of [
+    "proxy_set_header Host $http_host;",
+    "proxy_set_header X-Forwarded-For $remote_addr;",
+    "client_max_body_size 5m;",
+    "proxy_max_temp_file_size 0;",
+  ])
+    assert.ok(nginx.includes(`    ${line}\n`), line);
+  // Caddy does all of that without being told.
+  assert.match(read("deploy/Caddyfile"), /^\treverse_proxy \{\$RETURNS_UPSTREAM\}$/mu);
+  const traefik = read("deploy/traefik.yml");
+  assert.match(traefik, /passHostHeader: true/u);
+  assert.doesNotMatch(traefik, /maxRequestBodyBytes/u);
+});
