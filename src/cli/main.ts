@@ -13,6 +13,7 @@ import { describeFailure } from "./failure.ts";
 import { IMPORT } from "./import.ts";
 import { MEMBER } from "./member.ts";
 import { MIGRATE } from "./migrate.ts";
+import { NOTIFY } from "./notify.ts";
 import { PLAN } from "./plan.ts";
 import { addQueryCommands } from "./query.ts";
 import { REBUILD, RUNS } from "./runs.ts";
@@ -56,6 +57,7 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   RUNS,
   REBUILD,
   WATCH,
+  NOTIFY,
   SALE_EVENT,
 ];
 

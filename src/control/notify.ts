@@ -37,6 +37,8 @@ export type NotifyTools = {
   now: Date;
 };
 
+/** An endpoint as its workspace's admins see it. */
+export type ShownEndpoint = EndpointRow;
 /** `secret`: of a webhook, shown this once. */
 export type AddedEndpoint = { endpoint_id: string; name: string; secret: string | null };
 export type RotatedEndpoint = AddedEndpoint & { secret: string; previous_until: Date };
@@ -50,7 +52,7 @@ const TEST_PAUSE_MS = 10_000;
 const ENDPOINT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 
 /** The workspace's endpoints without their secrets, oldest first. */
-export async function showEndpoints({ database, actor, workspace }: NotifyTools): Promise<EndpointRow[]> {
+export async function showEndpoints({ database, actor, workspace }: NotifyTools): Promise<ShownEndpoint[]> {
   requireRight(actor, "notify.read");
   return listEndpoints(database, workspace.shop_key);
 }
