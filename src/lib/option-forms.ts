@@ -66,7 +66,16 @@ export const mailServer: Form<URL> = {
   rule: "be smtp:// or smtps:// with a host, such as smtp://user:password@mail.example.com:587",
   read: (address) => {
     const url = URL.parse(address);
-    const isServer = url !== null && /^smtps?:$/u.test(url.protocol) && url.hostname !== "";
+    if (url === null || !isDecodable(url.username + url.password)) return undefined;
+    const isServer = /^smtps?:$/u.test(url.protocol) && url.hostname !== "";
     return isServer && /^\/?$/u.test(url.pathname) && url.search === "" ? url : undefined;
   },
 };
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -79,7 +79,8 @@ export async function writeAlerts(
   }));
   await installation.database.transaction(async (connection) => {
     await lockShop(connection, shopKey);
-    await insertAlerts(connection, shopKey, rows);
+    // One after the other: those of one statement may have the same moment, and are then in the order of their ids.
+    for (const row of rows) await insertAlerts(connection, shopKey, [row]);
   });
   return rows.map(({ alertId }) => alertId);
 }
