@@ -72,9 +72,9 @@ export const mailServer: Form<URL> = {
   },
 };
 
-function isDecodable(text: string): boolean {
+function isDecodable(encoded: string): boolean {
   try {
-    return decodeURIComponent(text) !== undefined;
+    return decodeURIComponent(encoded) !== undefined;
   } catch {
     return false;
   }
