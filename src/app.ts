@@ -4,6 +4,7 @@ import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
 import { startUsageWriter } from "./admission/usage-writer.ts";
 import { publicConsole } from "./control/console-address.ts";
+import { pushOptions } from "./control/push-options.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import type { Surface } from "./http/server.ts";
@@ -16,7 +17,10 @@ import type { Metrics } from "./operations.ts";
 import { createConnectors } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
-import { createGate, createOperations } from "./request-path.ts";
+import { createGate, createOperations, linkedConsole } from "./request-path.ts";
+import type { Database } from "./store/database.ts";
+import { createDeliveries } from "./worker/deliveries.ts";
+import type { Deliveries } from "./worker/deliveries.ts";
 import { startWorker } from "./worker/worker.ts";
 import type { Worker } from "./worker/worker.ts";
 
@@ -96,7 +100,13 @@ async function createConsoleSurfaces(
     operations,
     admitMember: createAdmitMember({ database }),
     identity: createIdentity(database, now),
-    control: { database, keys, exporting, connecting: { publicUrl: config.publicUrl, app: appOf(config) } },
+    control: {
+      database,
+      keys,
+      exporting,
+      connecting: { publicUrl: config.publicUrl, app: appOf(config) },
+      push: pushOptions(config),
+    },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
   });
@@ -106,6 +116,8 @@ const FIRST_RETRY_MS = 15_000;
 const WORKER_LOOK_MS = 1000;
 const WORKER_GRACE_MS = 2000;
 const LONGEST_WORKER_STOP_MS = 8000;
+/** Pushing waits for receivers, not for the database. */
+const PUSH_CONNECTIONS = 2;
 
 export type InstallationWorker = Worker & {
   /** Where its health, readiness and metrics are, when it has a port for them. */
@@ -128,12 +140,14 @@ export async function startInstallationWorker(
   // A run writes its data, its progress and now and then a refreshed token.
   const database = open(config.syncRuns * 3 + 1, 0);
   const lookDatabase = open(1, SERVING_TIMEOUT_MS);
+  const pushDatabase = open(PUSH_CONNECTIONS, SERVING_TIMEOUT_MS);
   const close = async (): Promise<void> => {
     await operators?.close();
-    await Promise.all([database.close(), lookDatabase.close()]);
+    await Promise.all([database.close(), lookDatabase.close(), pushDatabase.close()]);
   };
   const metrics = metricsOfService ?? createMetrics(lookDatabase);
   metrics.watchPool("sync", database);
+  metrics.watchPool("push", pushDatabase);
   const forOperators = createOperatorRoutes(metrics, lookDatabase);
   let operators: Awaited<ReturnType<typeof listenForOperators>> = null;
   try {
@@ -148,6 +162,7 @@ export async function startInstallationWorker(
       now: () => new Date(),
       log: logger,
       firstRetryMs: FIRST_RETRY_MS,
+      deliveries: deliveriesOf(config, keys, pushDatabase, logger),
       concurrency: config.syncRuns,
       hasSchedule: true,
       lookMs: WORKER_LOOK_MS,
@@ -166,4 +181,21 @@ export async function startInstallationWorker(
     await close();
     throw error;
   }
+}
+
+function deliveriesOf(
+  config: Config,
+  { sealingKey }: Installation["keys"],
+  database: Database,
+  log: FastifyBaseLogger,
+): Deliveries {
+  return createDeliveries({
+    database,
+    sealingKey,
+    push: pushOptions(config),
+    consoleAddress: linkedConsole(config),
+    now: () => new Date(),
+    random: Math.random,
+    log,
+  });
 }

@@ -1,9 +1,18 @@
 import { readFileSync } from "node:fs";
 import { isLoopbackHost } from "./lib/loopback.ts";
+import {
+  flag,
+  integer,
+  mailServer,
+  matching,
+  networks,
+  onOrOff,
+  origins,
+  rootAddress,
+  text,
+} from "./lib/option-forms.ts";
+import type { Form } from "./lib/option-forms.ts";
 import { isWeakSecret } from "./lib/weak-secret.ts";
-
-/** The form of a value: the end of the sentence "NAME must …", and its reader; undefined = not of this form. */
-type Form<Value> = { rule: string; read: (text: string) => Value | undefined };
 
 /** An option of the environment. `help` is Markdown: --help and the table in docs/operating.md are made from it. */
 type Option<Value, Fallback> = OptionDetail & {
@@ -29,49 +38,6 @@ function option<Value, Fallback extends Value | null>(
 ): Option<Value, Fallback> {
   return { name, form, fallback, help, ...detail };
 }
-
-const text: Form<string> = { rule: "be text", read: (value) => value };
-
-const flag: Form<boolean> = {
-  rule: "be true or false",
-  read: (value) => (value === "true" || value === "false" ? value === "true" : undefined),
-};
-
-const onOrOff: Form<boolean> = {
-  rule: "be on or off",
-  read: (value) => (value === "on" || value === "off" ? value === "on" : undefined),
-};
-
-const integer = (minimum: number, maximum: number): Form<number> => ({
-  rule: `be a whole number from ${minimum} to ${maximum}`,
-  read: (value) => {
-    const number = /^\d{1,9}$/u.test(value) ? Number(value) : Number.NaN;
-    return number >= minimum && number <= maximum ? number : undefined;
-  },
-});
-
-const matching = (rule: string, pattern: RegExp): Form<string> => ({
-  rule,
-  read: (value) => (pattern.test(value) ? value : undefined),
-});
-
-const origins: Form<readonly string[]> = {
-  rule: "list origins such as https://app.example",
-  read: (list) => {
-    const listed = list.split(",").flatMap((origin) => origin.trim() || []);
-    return listed.every((origin) => URL.parse(origin)?.origin === origin) ? listed : undefined;
-  },
-};
-
-/** Platforms send browsers and webhooks there, so that it is the root of an origin. */
-const rootAddress: Form<string> = {
-  rule: "be an address without a path, such as https://returns.example.com",
-  read: (address) => {
-    const url = URL.parse(address);
-    const isRoot = url !== null && /^https?:$/u.test(url.protocol) && url.href === `${url.origin}/`;
-    return isRoot ? url.origin : undefined;
-  },
-};
 
 const port = integer(0, 65_535);
 const databaseAddress = matching("start with postgres:// or postgresql://", /^postgres(ql)?:\/\//u);
@@ -168,6 +134,25 @@ const OPTIONS = {
     "The same app's secret; it signs webhooks too.",
     { hasFile: true },
   ),
+  pushNetworks: option(
+    "PUSH_NETWORKS",
+    networks,
+    [],
+    "Networks to which alerts may be pushed besides public addresses, such as `10.0.0.0/8,127.0.0.0/8`; with it, over `http://` too.",
+  ),
+  smtpUrl: option(
+    "SMTP_URL",
+    mailServer,
+    null,
+    "Mail server for alerts: `smtps://user:password@host:465`, or `smtp://…:587`, which must offer STARTTLS unless it is this machine.",
+    { hasFile: true },
+  ),
+  smtpFrom: option(
+    "SMTP_FROM",
+    matching("be an e-mail address", /^[^\s@<>]+@[^\s@<>]+$/u),
+    null,
+    "The sender of mail, such as `alerts@example.com`.",
+  ),
   drainSeconds: option(
     "DRAIN_SECONDS",
     integer(0, 600),
@@ -227,6 +212,8 @@ export function readConfig(environment: Environment): Config {
   ) as Values;
   if (values.shopifyClientId !== null && values.shopifyClientSecret === null)
     problems.push("SHOPIFY_CLIENT_ID needs SHOPIFY_CLIENT_SECRET.");
+  if ((values.smtpUrl === null) !== (values.smtpFrom === null))
+    problems.push("SMTP_URL and SMTP_FROM must be set together.");
   const isExposed = !isLoopbackHost(values.host);
   if (isExposed) problems.push(...problemsOfExposure(values));
   if (problems.length > 0) throw new ConfigError(problems);

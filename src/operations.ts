@@ -8,6 +8,8 @@ import { VERSION } from "./lib/version.ts";
 import { within } from "./lib/within.ts";
 import type { DatabasePool, Queryable } from "./store/database.ts";
 import { knownMigrations } from "./store/migrate.ts";
+import { deliveryMetrics } from "./store/queries/alert-delivery.ts";
+import type { DeliveryMetricsRow } from "./store/queries/alert-delivery.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
 import { checkReadiness } from "./store/readiness.ts";
 import { syncMetrics } from "./store/queries/sync-metrics.ts";
@@ -108,13 +110,16 @@ function createDatabaseGauges(database: Queryable, gauge: MakeGauge): () => Prom
   const failed = gauge("returns_sync_runs_failed", "Runs that failed within the last 24 hours.", [
     "source_kind",
   ]);
+  const deliveries = createDeliveryGauges(gauge);
   return async () => {
     for (const shown of [...levels, age, due, failed]) shown.reset();
+    deliveries.reset();
     try {
-      const [applied, kinds] = await within(
+      const [applied, kinds, ofDeliveries] = await within(
         LOOK_TIMEOUT_MS,
-        Promise.all([appliedMigrations(database), syncMetrics(database)]),
+        Promise.all([appliedMigrations(database), syncMetrics(database), deliveryMetrics(database)]),
       );
+      deliveries.set(ofDeliveries);
       levels[0].set(applied.length);
       levels[1].set((await knownMigrations()).length);
       for (const { kind, age_seconds: ageSeconds, ...runs } of kinds) {
@@ -126,6 +131,40 @@ function createDatabaseGauges(database: Queryable, gauge: MakeGauge): () => Prom
     } catch {
       up.set(0);
     }
+  };
+}
+
+function createDeliveryGauges(gauge: MakeGauge): {
+  reset(): void;
+  set(kinds: readonly DeliveryMetricsRow[]): void;
+} {
+  const labels = ["endpoint_kind"];
+  const pending = gauge(
+    "returns_alert_deliveries_pending",
+    "Alerts that are due and not delivered yet.",
+    labels,
+  );
+  const age = gauge(
+    "returns_alert_delivery_age_seconds",
+    "How long the oldest alert that is due has not been delivered.",
+    labels,
+  );
+  const paused = gauge(
+    "returns_alert_endpoints_paused",
+    "Endpoints that are paused because their deliveries failed.",
+    labels,
+  );
+  return {
+    reset: () => {
+      for (const shown of [pending, age, paused]) shown.reset();
+    },
+    set: (kinds) => {
+      for (const { kind, age_seconds: ageSeconds, ...counts } of kinds) {
+        pending.set({ endpoint_kind: kind }, counts.pending);
+        age.set({ endpoint_kind: kind }, ageSeconds ?? 0);
+        paused.set({ endpoint_kind: kind }, counts.paused);
+      }
+    },
   };
 }
 

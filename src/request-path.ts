@@ -57,10 +57,14 @@ export function createGate(
   };
 }
 
+/** The console that links of alerts lead to; null = there is none that others reach. */
+export function linkedConsole({ hasConsole, publicUrl }: Config): string | null {
+  return hasConsole ? publicUrl : null;
+}
+
 /** Every endpoint of the contract with its handler. */
 export function createOperations(config: Config, gate: Gate, keys: Keys): Operation[] {
-  const consoleAddress = config.hasConsole ? config.publicUrl : null;
-  const handlers = createHandlers(createCursorCodec(keys.cursorKey), consoleAddress);
+  const handlers = createHandlers(createCursorCodec(keys.cursorKey), linkedConsole(config));
   return ENDPOINTS.map((endpoint: Endpoint) =>
     createOperation(endpoint, handlers[endpoint.name as AnyEndpoint["name"]] as Handler<Endpoint>, gate),
   );

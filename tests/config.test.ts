@@ -76,6 +76,29 @@ describe("the options", () => {
     ]);
   });
 
+  test("name networks that alerts may be pushed to, and a mail server with its sender", () => {
+    assert.deepEqual(readConfig({ PUSH_NETWORKS: "10.0.0.0/8, fd00::/8" }).pushNetworks, [
+      ["10.0.0.0", 8],
+      ["fd00::", 8],
+    ]);
+    for (const wrong of ["10.0.0.0", "10.0.0.0/33", "fd00::/129", "localhost/8", "10.0.0.0/8;x"]) {
+      assert.match(problemsOf({ PUSH_NETWORKS: wrong }).join(), /^PUSH_NETWORKS must list networks/u, wrong);
+    }
+    const SMTP_FROM = "alerts@returns.example";
+    const url = "smtps://user:p%40ss@mail.example";
+    assert.equal(readConfig({ SMTP_URL: url, SMTP_FROM }).smtpUrl?.href, url);
+    for (const wrong of [
+      "mail.example:25",
+      "https://mail.example",
+      "smtp://mail.example/x",
+      "smtp://a:%@b",
+    ]) {
+      assert.match(problemsOf({ SMTP_URL: wrong, SMTP_FROM }).join(), /^SMTP_URL must be smtp:/u, wrong);
+    }
+    assert.match(problemsOf({ SMTP_URL: url }).join(), /SMTP_URL and SMTP_FROM must be set together/u);
+    assert.match(problemsOf({ SMTP_URL: url, SMTP_FROM: "x" }).join(), /^SMTP_FROM must be an e-mail/u);
+  });
+
   test("list the web origins that may call the MCP endpoint, each an origin and nothing more", () => {
     const origins = "https://app.example, http://localhost:3000";
     assert.deepEqual(readConfig({ MCP_ALLOWED_ORIGINS: origins }).mcpAllowedOrigins, [

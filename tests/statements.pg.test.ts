@@ -43,6 +43,8 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   delete_old_uploads: "worker: upkeep",
   list_shops_with_parts: "worker: upkeep",
   sync_metrics: "operator: metrics",
+  list_due_endpoints: "worker: the schedule",
+  alert_delivery_metrics: "operator: metrics",
 };
 
 /** The tables that hold nothing of a workspace, and where they lie in a distributed installation. */

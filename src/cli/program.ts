@@ -41,6 +41,7 @@ export const COMMANDS: Readonly<Record<string, AddCommand>> = {
   runs: added(async () => (await import("./runs.ts")).RUNS),
   rebuild: added(async () => (await import("./runs.ts")).REBUILD),
   watch: added(async () => (await import("./watch.ts")).WATCH),
+  notify: added(async () => (await import("./notify.ts")).NOTIFY),
   "sale-event": added(async () => (await import("./sale-event.ts")).SALE_EVENT),
   demo: async (program, context) => (await import("./demo.ts")).addDemoCommand(program, context),
   doctor: added(async () => (await import("./doctor.ts")).DOCTOR),

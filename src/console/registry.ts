@@ -13,6 +13,7 @@ import { importActions, importPage, imports } from "./settings/imports.ts";
 import { member, memberActions } from "./settings/member.ts";
 import { members, membersActions } from "./settings/members.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
+import { notifications, notificationsActions } from "./settings/notifications.ts";
 import { settingsOverview } from "./settings/overview.ts";
 import { newToken, tokenCreate } from "./settings/token-new.ts";
 import { tokenActions, tokenPage } from "./settings/token.ts";
@@ -64,6 +65,7 @@ export const SETTINGS_PAGES: readonly Page[] = [
   watchlist,
   saleEventSettings,
   data,
+  notifications,
   notices,
   audit,
 ];
@@ -91,6 +93,7 @@ export const ACTIONS: readonly Action[] = [
   ...watchlistActions,
   ...saleEventActions,
   ...dataActions,
+  ...notificationsActions,
   ...noticesActions,
   ...auditActions,
 ];

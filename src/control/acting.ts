@@ -2,6 +2,7 @@ import type { DatabasePool } from "../store/database.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
+import type { PushOptions } from "../push/send.ts";
 import type { Actor } from "./actor.ts";
 import type { Connecting } from "./connect-form.ts";
 
@@ -12,6 +13,8 @@ export type ControlTools = {
   connecting: Connecting;
   /** For exports, each of which holds a connection for as long as it is downloaded. */
   exporting: DatabasePool;
+  /** How test messages are sent. */
+  push: PushOptions;
 };
 
 /** A member who acts on a workspace; `admitted` is what the statements of requests take. */

@@ -1,16 +1,12 @@
 import type { alerts as contract } from "../contract/alerts.ts";
 import { listAlerts } from "../store/queries/alerts.ts";
-import type { AlertPosition, AlertRow } from "../store/queries/alerts.ts";
+import type { AlertPosition } from "../store/queries/alerts.ts";
 import type { Answer } from "../contract/call.ts";
-import { alertLink } from "./alert-link.ts";
-import type { AlertLink } from "./alert-link.ts";
 import type { Call } from "./call.ts";
 import type { CursorCodec } from "./cursor.ts";
+import { feedAlert } from "./feed-alert.ts";
 
-/**
- * The workspace's broadcasts, newest first; those to one user are never read. An alert that was stored without a link gets
- * that of the console's page, when there is a console that others reach.
- */
+/** The workspace's broadcasts, newest first; those to one user are never read. */
 export async function alerts(
   { cursors, consoleAddress }: { cursors: CursorCodec; consoleAddress: string | null },
   call: Call<typeof contract>,
@@ -27,7 +23,7 @@ export async function alerts(
   return {
     kind: "json",
     body: {
-      data: rows.map((row) => presentAlert(row, linkOf(row, consoleAddress, workspace.shopDomain))),
+      data: rows.map((row) => feedAlert(row, { consoleAddress, shopDomain: workspace.shopDomain })),
       meta: {
         since,
         category,
@@ -36,25 +32,5 @@ export async function alerts(
         next_cursor: last === undefined ? null : cursors.encode(binding, [last.position, last.alert_id]),
       },
     },
-  };
-}
-
-function linkOf(row: AlertRow, consoleAddress: string | null, shopDomain: string): AlertLink | null {
-  const { link_url: url, link_label: label } = row;
-  if (url !== null || consoleAddress === null) return { url, label };
-  return alertLink(row, { consoleAddress, shopDomain });
-}
-
-function presentAlert(row: AlertRow, link: AlertLink | null) {
-  return {
-    id: row.alert_id,
-    category: row.category,
-    severity: row.severity,
-    title: row.title,
-    body: row.body,
-    link_url: link?.url ?? null,
-    link_label: link?.label ?? null,
-    metadata: row.metadata,
-    created_at: row.created_at.toISOString(),
   };
 }

@@ -14,6 +14,7 @@ import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
+import type { Deliveries } from "./deliveries.ts";
 import { runDueTask } from "./tasks.ts";
 
 export type WorkerOptions = RunEnvironment & {
@@ -21,6 +22,8 @@ export type WorkerOptions = RunEnvironment & {
   databaseUrl: string;
   /** For looking what is due: its statements are short, and have to end in time when the database is out of reach. */
   lookDatabase: Database;
+  /** Pushes alerts; null = others do. */
+  deliveries: Deliveries | null;
   /** Runs at a time in this process. */
   concurrency: number;
   /** false: it does nothing by the clock, and only what others ask for. */
@@ -89,7 +92,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       state.stopping.abort(new WorkerStopping("The worker stops."));
       state.waking.abort();
       const settled = looking.then(() =>
-        Promise.all([state.task, ...[...state.runs.values()].map(({ done }) => done)]),
+        Promise.all([
+          state.task,
+          options.deliveries?.stop(),
+          ...[...state.runs.values()].map(({ done }) => done),
+        ]),
       );
       // Runs that do not stop in time are found abandoned by the next worker.
       await within(longestStopMs, settled).catch(() => {});
@@ -112,6 +119,7 @@ async function lookUntilStopped(state: State): Promise<void> {
         state.session = next;
       }
       await look(state);
+      await state.options.deliveries?.look(state.session);
       if (isAway) log.info({}, "the database answers again");
       isAway = false;
     } catch (error) {

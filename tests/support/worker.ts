@@ -31,6 +31,7 @@ export function workerOptions(
     now: () => new Date(),
     log: pino({ level: "trace" }, { write: (line: string) => void logs.push(line) }),
     firstRetryMs: 200,
+    deliveries: null,
     concurrency: 3,
     hasSchedule: false,
     lookMs: 100,

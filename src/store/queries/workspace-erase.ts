@@ -5,6 +5,7 @@ import { CLEARED_TABLES } from "./workspace-clear.ts";
 
 /** What clearing leaves: settings, tokens, history, and which orders are not to be named again. */
 const KEPT_BY_CLEARING = [
+  "alert_endpoint",
   "api_token",
   "audit_event",
   "daily_usage",

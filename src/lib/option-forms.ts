@@ -1,0 +1,81 @@
+import { isIP } from "node:net";
+
+/** The form of a value: the end of the sentence "NAME must …", and its reader; undefined = not of this form. */
+export type Form<Value> = { rule: string; read: (text: string) => Value | undefined };
+
+/** A network as options name it, such as 10.0.0.0/8. */
+export type Network = readonly [address: string, prefix: number];
+
+export const text: Form<string> = { rule: "be text", read: (value) => value };
+
+export const flag: Form<boolean> = {
+  rule: "be true or false",
+  read: (value) => (value === "true" || value === "false" ? value === "true" : undefined),
+};
+
+export const onOrOff: Form<boolean> = {
+  rule: "be on or off",
+  read: (value) => (value === "on" || value === "off" ? value === "on" : undefined),
+};
+
+export const integer = (minimum: number, maximum: number): Form<number> => ({
+  rule: `be a whole number from ${minimum} to ${maximum}`,
+  read: (value) => {
+    const number = /^\d{1,9}$/u.test(value) ? Number(value) : Number.NaN;
+    return number >= minimum && number <= maximum ? number : undefined;
+  },
+});
+
+export const matching = (rule: string, pattern: RegExp): Form<string> => ({
+  rule,
+  read: (value) => (pattern.test(value) ? value : undefined),
+});
+
+export const origins: Form<readonly string[]> = {
+  rule: "list origins such as https://app.example",
+  read: (list) => {
+    const listed = list.split(",").flatMap((origin) => origin.trim() || []);
+    return listed.every((origin) => URL.parse(origin)?.origin === origin) ? listed : undefined;
+  },
+};
+
+export const networks: Form<readonly Network[]> = {
+  rule: "list networks such as 10.0.0.0/8,fd00::/8",
+  read: (list) => {
+    const listed = list.split(",").flatMap((network) => network.trim() || []);
+    const read = listed.map((network): Network | undefined => {
+      const [, address = "", bits = ""] = /^([0-9a-f.:]+)\/(\d{1,3})$/iu.exec(network) ?? [];
+      const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+      return Number(bits) <= longest ? [address, Number(bits)] : undefined;
+    });
+    return read.includes(undefined) ? undefined : (read as Network[]);
+  },
+};
+
+/** Platforms send browsers and webhooks there, so that it is the root of an origin. */
+export const rootAddress: Form<string> = {
+  rule: "be an address without a path, such as https://returns.example.com",
+  read: (address) => {
+    const url = URL.parse(address);
+    const isRoot = url !== null && /^https?:$/u.test(url.protocol) && url.href === `${url.origin}/`;
+    return isRoot ? url.origin : undefined;
+  },
+};
+
+export const mailServer: Form<URL> = {
+  rule: "be smtp:// or smtps:// with a host, such as smtp://user:password@mail.example.com:587",
+  read: (address) => {
+    const url = URL.parse(address);
+    if (url === null || !isDecodable(url.username + url.password)) return undefined;
+    const isServer = /^smtps?:$/u.test(url.protocol) && url.hostname !== "";
+    return isServer && /^\/?$/u.test(url.pathname) && url.search === "" ? url : undefined;
+  },
+};
+
+function isDecodable(encoded: string): boolean {
+  try {
+    return decodeURIComponent(encoded) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+import { failed } from "./outcome.ts";
+import type { SendOutcome } from "./outcome.ts";
+
+/** The server that mail is handed to. */
+export type SmtpOptions = {
+  host: string;
+  port: number;
+  /** "implicit" from the first byte, "starttls" before anything is sent, "none" for a server on this machine. */
+  tls: "implicit" | "starttls" | "none";
+  user: string | null;
+  password: string | null;
+  /** The sender of every message. */
+  from: string;
+  /** A certificate authority besides those of Node.js. */
+  ca?: string;
+};
+
+export type MailMessage = { messageId: string; to: string; subject: string; text: string };
+
+const TIMEOUT_MS = 15_000;
+
+type SmtpError = Error & { code?: string; responseCode?: number; command?: string };
+
+/** Hands one message to the server. Its refusal of the recipient or of the message with a 5xx is final. Never throws. */
+export async function sendMail(message: MailMessage, smtp: SmtpOptions): Promise<SendOutcome> {
+  // Imported here, because it takes memory that an installation without mail need not have.
+  const { createTransport } = await import("nodemailer");
+  const { host, port, tls, user, password, from, ca } = smtp;
+  const transport = createTransport({
+    host,
+    port,
+    secure: tls === "implicit",
+    requireTLS: tls === "starttls",
+    ignoreTLS: tls === "none",
+    ...(ca === undefined ? {} : { tls: { ca } }),
+    ...(user === null ? {} : { auth: { user, pass: password ?? "" } }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  try {
+    await transport.sendMail({
+      messageId: `<${message.messageId}@${from.split("@").at(-1)}>`,
+      from,
+      to: { name: "", address: message.to },
+      subject: message.subject,
+      text: message.text,
+      headers: { "Auto-Submitted": "auto-generated" },
+    });
+    return { status: "delivered", answer: "The mail server has taken the message." };
+  } catch (error) {
+    return outcomeOf(error as SmtpError, smtp);
+  } finally {
+    transport.close();
+  }
+}
+
+function outcomeOf(
+  { code = "", responseCode = 0, command = "" }: SmtpError,
+  { host, port }: SmtpOptions,
+): SendOutcome {
+  const isOfMessage = command.startsWith("RCPT") || command === "DATA";
+  if (isOfMessage && responseCode >= 500)
+    return {
+      status: "refused",
+      problem: `The mail server refused the recipient or the message (${responseCode}).`,
+    };
+  if (responseCode > 0)
+    return failed(
+      `The mail server answered ${responseCode}${command === "" ? "" : ` to ${command.split(" ")[0]}`}.`,
+    );
+  return failed(`The mail server ${host}:${port} could not be used${code === "" ? "" : ` (${code})`}.`);
+}

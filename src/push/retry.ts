@@ -1,0 +1,45 @@
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Before each further try: nine tries over 24 hours. */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  2 * HOUR_MS,
+  4 * HOUR_MS,
+  8 * HOUR_MS,
+  8.5 * HOUR_MS,
+];
+const MOST_ASKED_MS = 12 * HOUR_MS;
+/** So much of a delay is added at random, that many receivers of one host are not tried at once. */
+const JITTER = 0.1;
+
+/**
+ * When a message is tried again after so many failed tries in a row; null = no more. `random` is from 0 to 1. A receiver may
+ * ask for a longer pause.
+ */
+export function nextTryAt(
+  failures: number,
+  { now, retryAfterMs, random }: { now: Date; retryAfterMs: number | null; random: number },
+): Date | null {
+  const delayMs = RETRY_DELAYS_MS[failures - 1];
+  if (delayMs === undefined) return null;
+  const askedMs = Math.min(retryAfterMs ?? 0, MOST_ASKED_MS);
+  return new Date(now.getTime() + Math.max(delayMs * (1 + JITTER * random), askedMs));
+}
+
+const DAY_MS = 24 * HOUR_MS;
+
+/** The last time at which it was this hour of the day in UTC. */
+export function lastHour(digestHour: number, now: Date): Date {
+  const offsetMs = digestHour * HOUR_MS;
+  return new Date(Math.floor((now.getTime() - offsetMs) / DAY_MS) * DAY_MS + offsetMs);
+}
+
+/** The next time at which it will be this hour of the day in UTC. */
+export function nextHour(digestHour: number, now: Date): Date {
+  return new Date(lastHour(digestHour, now).getTime() + DAY_MS);
+}

@@ -1,0 +1,38 @@
+import { createHmac, randomBytes } from "node:crypto";
+
+const SECRET_PREFIX = "whsec_";
+/** The specification asks for 24 to 64 bytes. */
+const SECRET_BYTES = 32;
+
+/** A signing secret as the Standard Webhooks specification writes it: whsec_ and base64. */
+export function newSigningSecret(): string {
+  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString("base64");
+}
+
+export type SignedMessage = {
+  /** The same in every try. */
+  messageId: string;
+  /** Of this try. */
+  sentAt: Date;
+  body: string;
+};
+
+/**
+ * The headers of a message by the Standard Webhooks specification 1.0.0: HMAC-SHA-256 over id, timestamp in seconds and body,
+ * with each of the secrets, so that a receiver who knows one of them can check it.
+ */
+export function signatureHeaders(
+  { messageId, sentAt, body }: SignedMessage,
+  secrets: readonly string[],
+): Record<string, string> {
+  const timestamp = String(Math.floor(sentAt.getTime() / 1000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(SECRET_PREFIX.length), "base64");
+    return `v1,${createHmac("sha256", key).update(`${messageId}.${timestamp}.${body}`).digest("base64")}`;
+  });
+  return {
+    "webhook-id": messageId,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": signatures.join(" "),
+  };
+}

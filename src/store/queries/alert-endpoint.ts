@@ -1,0 +1,136 @@
+import type { Connection } from "../database.ts";
+import { command, query, queryAny, queryRow, requireValue } from "../query.ts";
+
+export const ENDPOINT_KINDS = ["webhook", "slack", "email"] as const;
+export type EndpointKind = (typeof ENDPOINT_KINDS)[number];
+
+/** "person": somebody paused it. "failing": no try succeeded for a day. "gone": it said so. "refused": its recipient was. */
+export type PauseReason = "person" | "failing" | "gone" | "refused";
+
+/** One endpoint without its secrets. */
+export type EndpointRow = {
+  endpoint_id: string;
+  kind: EndpointKind;
+  name: string;
+  shown_address: string;
+  previous_until: Date | null;
+  severities: string[];
+  /** null = every category. */
+  categories: string[] | null;
+  /** In UTC; null = at once. */
+  digest_hour: number | null;
+  created_at: Date;
+  created_by: string;
+  due_at: Date | null;
+  failures: number;
+  last_tried_at: Date | null;
+  last_delivered_at: Date | null;
+  last_problem: string | null;
+  paused_at: Date | null;
+  pause_reason: PauseReason | null;
+};
+
+const SHOWN = `e.endpoint_id, e.kind, e.name, e.shown_address, e.previous_until, e.severities, e.categories, e.digest_hour,
+                e.created_at, e.created_by, e.due_at, e.failures, e.last_tried_at, e.last_delivered_at,
+                e.last_problem, e.paused_at, e.pause_reason`;
+
+/** The endpoints of a workspace, oldest first: a range of the primary key. */
+export const listEndpoints = query<EndpointRow, [shopKey: number]>(
+  "list_alert_endpoints",
+  `select ${SHOWN} from alert_endpoint e where e.shop_key = $1 order by e.created_at, e.endpoint_id`,
+);
+
+/** An endpoint with its secrets, locked to the end of the transaction; null = there is none. Primary key. */
+export const lockEndpoint = queryRow<
+  EndpointRow & { sealed_secrets: Buffer },
+  [shopKey: number, endpointId: string],
+  Connection
+>(
+  "lock_alert_endpoint",
+  `select ${SHOWN}, e.sealed_secrets from alert_endpoint e where e.shop_key = $1 and e.endpoint_id = $2 for update`,
+);
+
+/** How many endpoints a workspace has: a range of the primary key. */
+export const countEndpoints = requireValue<number, [shopKey: number]>(
+  "count_alert_endpoints",
+  "select count(*) as endpoints from alert_endpoint e where e.shop_key = $1",
+);
+
+export type NewEndpoint = {
+  endpointId: string;
+  kind: EndpointKind;
+  name: string;
+  shownAddress: string;
+  sealedSecrets: Buffer;
+  severities: readonly string[];
+  categories: readonly string[] | null;
+  digestHour: number | null;
+  createdBy: string;
+};
+
+/**
+ * Adds an endpoint that receives every alert from now on; false = there is one with this id. Its cursor is the newest
+ * alert: alert_feed.
+ */
+export const insertEndpoint = queryAny<[shopKey: number, endpoint: NewEndpoint], Connection>(
+  "insert_alert_endpoint",
+  `insert into alert_endpoint (shop_key, endpoint_id, kind, name, shown_address, sealed_secrets, severities, categories,
+                               digest_hour, created_by, cursor_at, cursor_id)
+   select w.shop_key, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce(newest.created_at, '-infinity'),
+          coalesce(newest.alert_id, '')
+     from workspace w
+     left join lateral (
+       select a.created_at, a.alert_id from alert a where a.shop_key = $1 and a.recipient is null
+        order by a.created_at desc, a.alert_id desc limit 1) newest on true
+    where w.shop_key = $1
+   on conflict (shop_key, endpoint_id) do nothing returning 1 as added`,
+  (shopKey, endpoint) => [
+    shopKey,
+    endpoint.endpointId,
+    endpoint.kind,
+    endpoint.name,
+    endpoint.shownAddress,
+    endpoint.sealedSecrets,
+    endpoint.severities,
+    endpoint.categories,
+    endpoint.digestHour,
+    endpoint.createdBy,
+  ],
+);
+
+/** Replaces the secrets; the one before counts until then. Primary key. */
+export const setEndpointSecrets = command<
+  [shopKey: number, endpointId: string, sealedSecrets: Buffer, previousUntil: Date | null],
+  Connection
+>(
+  "set_alert_endpoint_secrets",
+  `update alert_endpoint e set sealed_secrets = $3, previous_until = $4 where e.shop_key = $1 and e.endpoint_id = $2`,
+);
+
+/** Notes a test message; false = there was another one after `since`. Primary key. */
+export const noteTest = queryAny<[shopKey: number, endpointId: string, now: Date, since: Date], Connection>(
+  "note_alert_endpoint_test",
+  `update alert_endpoint e set tested_at = $3
+    where e.shop_key = $1 and e.endpoint_id = $2 and (e.tested_at is null or e.tested_at <= $4) returning 1 as noted`,
+);
+
+/** Nothing is sent to it any more; what comes waits behind its cursor. One that is paused stays as it is. Primary key. */
+export const pauseEndpoint = command<[shopKey: number, endpointId: string, reason: PauseReason, now: Date]>(
+  "pause_alert_endpoint",
+  `update alert_endpoint e set paused_at = $4, pause_reason = $3
+    where e.shop_key = $1 and e.endpoint_id = $2 and e.paused_at is null`,
+);
+
+/** It is sent what it missed, in order, as if no try had failed. Primary key. */
+export const resumeEndpoint = command<[shopKey: number, endpointId: string, now: Date]>(
+  "resume_alert_endpoint",
+  `update alert_endpoint e
+      set paused_at = null, pause_reason = null, failures = 0, failing_since = null, last_problem = null, due_at = $3
+    where e.shop_key = $1 and e.endpoint_id = $2`,
+);
+
+/** Removes it with its secrets. Primary key. */
+export const deleteEndpoint = command<[shopKey: number, endpointId: string]>(
+  "delete_alert_endpoint",
+  "delete from alert_endpoint e where e.shop_key = $1 and e.endpoint_id = $2",
+);

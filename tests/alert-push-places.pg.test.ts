@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { showEndpoints, testEndpoint } from "../src/control/notify.ts";
+import { Refusal } from "../src/control/refusal.ts";
+import { networks } from "../src/push/networks.ts";
+import type { Resolve } from "../src/push/networks.ts";
+import type { PushOptions } from "../src/push/send.ts";
+import {
+  addTestEndpoint,
+  createClock,
+  deliverAll,
+  deliveryEnvironment,
+  LOCAL_PUSH,
+  notifyTools,
+  writeAlerts,
+} from "./support/push.ts";
+import type { TestAlert, TestClock } from "./support/push.ts";
+import { startReceiver } from "./support/receiver.ts";
+import type { Receiver } from "./support/receiver.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** Where alerts may be pushed to, chat addresses, digests and test messages. */
+
+let service: TestService;
+let receiver: Receiver;
+let tenant: Tenant;
+let clock: TestClock;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+beforeEach(async () => {
+  await service.database.query("delete from alert_endpoint");
+  receiver = await startReceiver();
+  tenant = await createTenant(service.database);
+  clock = createClock();
+});
+afterEach(() => receiver.stop());
+
+const deliver = (push: PushOptions): Promise<void> =>
+  deliverAll(deliveryEnvironment(service, clock.now, push));
+const endpoints = async () => showEndpoints(await notifyTools(service, tenant));
+const isInvalid = (message: RegExp) => (error: unknown) =>
+  error instanceof Refusal && error.kind === "invalid" && message.test(error.message);
+
+const STRICT: PushOptions = { ...LOCAL_PUSH, allowedNetworks: networks([]) };
+const PUBLIC_ADDRESS = { address: "203.0.114.7", family: 4 };
+
+test("an address of this machine or of a private network cannot be added, nor one without https", async () => {
+  for (const address of [
+    "https://127.0.0.1/x",
+    "https://localhost/x",
+    "https://[::1]/x",
+    "https://2130706433/x",
+    "https://169.254.169.254/latest/meta-data",
+    "https://10.0.0.1:8443/",
+    "https://[::ffff:192.168.0.1]/",
+  ]) {
+    await assert.rejects(
+      addTestEndpoint(service, tenant, { address }, STRICT),
+      isInvalid(/public one/u),
+      address,
+    );
+  }
+  for (const address of [
+    "http://shop.example/x",
+    "ftp://shop.example",
+    "https://user:word@shop.example",
+    "x",
+  ]) {
+    await assert.rejects(
+      addTestEndpoint(service, tenant, { address }, STRICT),
+      isInvalid(/https:\/\//u),
+      address,
+    );
+  }
+});
+
+test("a name that leads to this machine is refused at the connection, also when it led elsewhere a moment before", async () => {
+  const { port } = new URL(receiver.url);
+  const address = `https://receiver.example:${port}/hook`;
+  await addTestEndpoint(service, tenant, { address }, STRICT);
+  await writeAlerts(service, tenant, [{}]);
+  let lookups = 0;
+  const rebinding: Resolve = (_name, done) => {
+    lookups += 1;
+    done(
+      null,
+      lookups === 1 ? [PUBLIC_ADDRESS, { address: "127.0.0.1", family: 4 }] : [{ address: "::1", family: 6 }],
+    );
+  };
+  const push = { ...STRICT, resolve: rebinding };
+  for (let tries = 1; tries <= 2; tries++) {
+    await deliver(push);
+    assert.equal(lookups, tries, "one look-up, whose addresses are those of the connection");
+    const [endpoint] = await endpoints();
+    assert.match(endpoint?.last_problem ?? "", /receiver\.example is not a public address/u);
+    clock.forward(60);
+  }
+  assert.equal(receiver.received.length, 0);
+});
+
+test("an allowed network is reached by name over http, and no public address is", async () => {
+  const { port } = new URL(receiver.url);
+  await addTestEndpoint(service, tenant, { address: `http://receiver.example:${port}/hook` });
+  await writeAlerts(service, tenant, [{}]);
+  await deliver({ ...LOCAL_PUSH, resolve: (_name, done) => done(null, [PUBLIC_ADDRESS]) });
+  const [endpoint] = await endpoints();
+  assert.match(endpoint?.last_problem ?? "", /not a public address that is asked over https/u);
+  clock.forward(1);
+  await deliver({
+    ...LOCAL_PUSH,
+    resolve: (_name, done) => done(null, [{ address: "127.0.0.1", family: 4 }]),
+  });
+  assert.equal(receiver.received.length, 1);
+});
+
+/** Delivers what is due at a fixed time. */
+const deliverAt = (time: string): Promise<void> =>
+  deliverAll(deliveryEnvironment(service, () => new Date(time), LOCAL_PUSH));
+
+/** An alert of a fixed time; the database's own clock is not moved. */
+async function writeAlertAt(time: string, alert: TestAlert): Promise<void> {
+  const [alertId] = await writeAlerts(service, tenant, [alert]);
+  await service.database.query("update alert set created_at = $3 where shop_key = $1 and alert_id = $2", [
+    tenant.shopKey,
+    alertId,
+    time,
+  ]);
+}
+
+test("a chat receives a text, and a digest at its hour is one message, the same in every try", async () => {
+  await addTestEndpoint(service, tenant, { kind: "slack", address: receiver.url, digestHour: "7" });
+  await writeAlertAt("2040-01-01T06:00:00Z", { title: "First <one>" });
+  await writeAlertAt("2040-01-01T06:30:00Z", { title: "Second", severity: "critical" });
+  await deliverAt("2040-01-01T06:59:00Z");
+  assert.equal(receiver.received.length, 0, "its hour has not come");
+  const [waiting] = await endpoints();
+  assert.equal(waiting?.due_at?.toISOString(), "2040-01-01T07:00:00.000Z");
+  await deliverAt("2040-01-01T07:00:30Z");
+  const [message] = receiver.received;
+  const text = JSON.parse(message?.body ?? "") as Record<string, string>;
+  assert.deepEqual(Object.keys(text), ["text"]);
+  assert.match(text["text"] ?? "", /^2 alerts of [^]*\*info\* First &lt;one&gt;[^]*\*critical\* Second/u);
+  assert.equal(message?.headers["webhook-signature"], undefined);
+
+  await writeAlertAt("2040-01-01T08:00:00Z", { title: "Third" });
+  receiver.answer(500);
+  await deliverAt("2040-01-02T07:00:30Z");
+  await writeAlertAt("2040-01-02T09:00:00Z", { title: "Fourth" });
+  receiver.answer(200);
+  await deliverAt("2040-01-03T07:00:30Z");
+  const [, failed, repeated, next, ...others] = receiver.received.map(({ body }) => body);
+  assert.match(failed ?? "", /^[^]*1 alert of [^]*Third/u);
+  assert.equal(repeated, failed);
+  assert.match(next ?? "", /1 alert of [^]*Fourth/u);
+  assert.deepEqual(others, []);
+});
+
+test("a webhook of a daily hour receives each alert by itself", async () => {
+  await addTestEndpoint(service, tenant, { address: receiver.url, digestHour: "0" });
+  await writeAlertAt("2040-01-01T06:00:00Z", { title: "First" });
+  await writeAlertAt("2040-01-01T07:00:00Z", { title: "Second" });
+  await deliverAt("2040-01-01T23:59:59Z");
+  assert.equal(receiver.received.length, 0);
+  await deliverAt("2040-01-02T00:00:01Z");
+  const titles = receiver.received.map(({ body }) => (JSON.parse(body) as { title: string }).title);
+  assert.deepEqual(titles, ["First", "Second"]);
+});
+
+test("a test message is sent at once and says what became of it, every ten seconds at most", async () => {
+  const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
+  const tools = await notifyTools(service, tenant);
+  assert.equal((await testEndpoint(tools, endpointId)).answer, "The receiver answered 204.");
+  const [message] = receiver.received;
+  assert.match(message?.id ?? "", /^msg_test-/u);
+  assert.equal((JSON.parse(message?.body ?? "") as { category: string }).category, "test");
+  await assert.rejects(testEndpoint(tools, endpointId), /wait 10 seconds/u);
+  receiver.answer(404);
+  const later = { ...tools, now: new Date(tools.now.getTime() + 11_000) };
+  await assert.rejects(testEndpoint(later, endpointId), /was not delivered\. The receiver answered 404\./u);
+  const [endpoint] = await endpoints();
+  assert.deepEqual([endpoint?.failures, endpoint?.last_delivered_at], [0, null]);
+});
+
+test("an address that was sealed with another secret is not guessed, and says so", async () => {
+  await addTestEndpoint(service, tenant, { address: receiver.url });
+  await writeAlerts(service, tenant, [{}]);
+  const environment = deliveryEnvironment(service, clock.now);
+  await deliverAll({ ...environment, sealingKey: Buffer.alloc(32, 9) });
+  const [endpoint] = await endpoints();
+  assert.match(endpoint?.last_problem ?? "", /another RETURNS_SECRET/u);
+  assert.equal(receiver.received.length, 0);
+});

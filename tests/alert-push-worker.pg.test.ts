@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { showEndpoints } from "../src/control/notify.ts";
+import { openWorkerSession } from "../src/store/worker-session.ts";
+import { createDeliveries } from "../src/worker/deliveries.ts";
+import { startCommand } from "./support/command.ts";
+import type { RunningCommand } from "./support/command.ts";
+import { addTestEndpoint, deliveryEnvironment, notifyTools, writeAlerts } from "./support/push.ts";
+import { startReceiver } from "./support/receiver.ts";
+import type { Receiver } from "./support/receiver.ts";
+import { serviceEnvironment, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
+
+/** Workers that push: killed between sending and recording, several at once, and with a receiver that hangs. */
+
+let service: TestService;
+const receivers: Receiver[] = [];
+before(async () => {
+  service = await startTestService();
+});
+after(async () => {
+  await service.stop();
+  for (const receiver of receivers) await receiver.stop();
+});
+
+async function newReceiver(): Promise<Receiver> {
+  const receiver = await startReceiver();
+  receivers.push(receiver);
+  return receiver;
+}
+
+async function startedWorker(): Promise<RunningCommand> {
+  const environment = { ...serviceEnvironment(service.databaseUrl), PUSH_NETWORKS: "127.0.0.0/8" };
+  const worker = startCommand(["worker"], environment);
+  await worker.printed(/keeps connected sources/u);
+  return worker;
+}
+
+async function stopped(worker: RunningCommand, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  worker.child.kill(signal);
+  await worker.outcome;
+}
+
+const idOf = ({ body }: { body: string }): unknown => (JSON.parse(body) as { id: string }).id;
+
+test("a worker that is killed after a message was sent and before that is recorded: the next one sends it again, with the same id", async () => {
+  const tenant = await createTenant(service.database);
+  const receiver = await newReceiver();
+  receiver.answer("hang");
+  await addTestEndpoint(service, tenant, { address: receiver.url });
+  const killed = await startedWorker();
+  const ids = await writeAlerts(service, tenant, [{}, {}, {}]);
+  await receiver.arrived(1);
+  await stopped(killed, "SIGKILL");
+  receiver.answer(204);
+  const next = await startedWorker();
+  await receiver.arrived(4);
+  await eventually(async () => {
+    const [endpoint] = await showEndpoints(await notifyTools(service, tenant));
+    return endpoint?.due_at === null;
+  }, "the last delivery is recorded");
+  await stopped(next, "SIGTERM");
+  assert.deepEqual(receiver.received.map(idOf), [ids[0], ...ids]);
+  assert.equal(receiver.received[0]?.id, receiver.received[1]?.id);
+  assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
+});
+
+test("a receiver that hangs keeps no other one waiting, and two workers never deliver to one endpoint at once", async () => {
+  const tenant = await createTenant(service.database);
+  const [slow, quick] = [await newReceiver(), await newReceiver()];
+  slow.answer("hang");
+  await addTestEndpoint(service, tenant, { address: slow.url, name: "slow" });
+  await addTestEndpoint(service, tenant, { address: quick.url, name: "quick" });
+  const problems: unknown[] = [];
+  const log = { info: () => {}, warn: (problem: unknown) => problems.push(problem), error: () => {} };
+  const sessions = [
+    await openWorkerSession(service.databaseUrl),
+    await openWorkerSession(service.databaseUrl),
+  ];
+  const workers = sessions.map((session) => ({
+    session,
+    deliveries: createDeliveries({ ...deliveryEnvironment(service, () => new Date()), log }),
+  }));
+  const ids = await writeAlerts(service, tenant, [{}, {}, {}]);
+  for (const { session, deliveries } of workers) await deliveries.look(session);
+  await slow.arrived(1);
+  await quick.arrived(3);
+  for (const { session, deliveries } of workers) await deliveries.look(session);
+  await Promise.all(workers.map(({ deliveries }) => deliveries.stop()));
+  for (const session of sessions) await session.close();
+  assert.deepEqual(quick.received.map(idOf), ids);
+  assert.equal(slow.received.length, 1);
+  assert.deepEqual(problems, []);
+  const states = await showEndpoints(await notifyTools(service, tenant));
+  assert.deepEqual(
+    states.map(({ name, failures }) => [name, failures]),
+    [
+      ["slow", 1],
+      ["quick", 0],
+    ],
+  );
+});

@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { pauseNow, removeEndpoint, resumeNow, rotateEndpoint, showEndpoints } from "../src/control/notify.ts";
+import { showNotices } from "../src/control/notice.ts";
+import { requireWorkspace } from "../src/control/workspace.ts";
+import { RETRY_DELAYS_MS } from "../src/push/retry.ts";
+import { createPerson, setRole } from "./support/people.ts";
+import {
+  addTestEndpoint,
+  createClock,
+  deliverAll,
+  deliveryEnvironment,
+  LOCAL_PUSH,
+  notifyTools,
+  writeAlerts,
+} from "./support/push.ts";
+import type { TestClock } from "./support/push.ts";
+import { startReceiver } from "./support/receiver.ts";
+import type { Received, Receiver } from "./support/receiver.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+/** Alerts that are pushed: to a receiver that fails, hangs, redirects, says that it is gone, and comes back. */
+
+let service: TestService;
+let receiver: Receiver;
+let tenant: Tenant;
+let clock: TestClock;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+beforeEach(async () => {
+  // Endpoints of other tests wait for receivers that are gone.
+  await service.database.query("delete from alert_endpoint");
+  receiver = await startReceiver();
+  tenant = await createTenant(service.database);
+  clock = createClock();
+});
+afterEach(() => receiver.stop());
+
+const deliver = (): Promise<void> => deliverAll(deliveryEnvironment(service, clock.now));
+const endpoints = async () => showEndpoints(await notifyTools(service, tenant));
+const alertIdsOf = (received: readonly Received[]): unknown[] =>
+  received.map(({ body }) => (JSON.parse(body) as { id: string }).id);
+
+function assertSigned({ id, headers, body }: Received, secret: string, which = 0): void {
+  const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+  const timestamp = String(headers["webhook-timestamp"]);
+  const expected = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+  assert.equal(String(headers["webhook-signature"]).split(" ")[which], `v1,${expected}`);
+}
+
+test("a webhook receives each alert in order, signed, with the bytes of the feed", async () => {
+  await writeAlerts(service, tenant, [{ title: "before the endpoint" }]);
+  const { endpoint_id: endpointId, secret } = await addTestEndpoint(service, tenant, {
+    address: receiver.url,
+  });
+  await deliver();
+  assert.equal(receiver.received.length, 0, "alerts of before are not sent");
+  const ids = [
+    ...(await writeAlerts(service, tenant, [{ title: "<b>Ünï & “quotes”</b>" }])),
+    ...(await writeAlerts(service, tenant, [{ severity: "critical" }, { category: "connection_stale" }])),
+  ];
+  await deliver();
+  assert.deepEqual(alertIdsOf(receiver.received), ids);
+  assert.deepEqual(
+    receiver.received.map(({ id }) => id),
+    ids.map((id) => `msg_${id}_${endpointId}`),
+  );
+  const feed = await service.call("/api/v1/alerts", { token: tenant.token, params: { limit: 3 } });
+  const bodies = receiver.received.map(({ body }) => body).toReversed();
+  assert.ok(feed.text.includes(`"data":[${bodies.join(",")}]`), feed.text);
+  for (const message of receiver.received) {
+    assert.equal(message.headers["content-type"], "application/json");
+    assertSigned(message, secret ?? "");
+    assert.ok(Math.abs(Number(message.headers["webhook-timestamp"]) * 1000 - Date.now()) < 60_000);
+  }
+  await deliver();
+  assert.equal(receiver.received.length, 3);
+});
+
+test("a receiver that fails, hangs and redirects, and comes back: nothing is lost, and repetitions have the same id", async () => {
+  await addTestEndpoint(service, tenant, { address: receiver.url });
+  const ids = await writeAlerts(service, tenant, [{}, {}]);
+  const problems: (string | null)[] = [];
+  const push = { ...LOCAL_PUSH, timeoutMs: 200 };
+  const redirect = { status: 302, headers: { location: `${receiver.url}/elsewhere` } };
+  for (const behaviour of [500, "hang", redirect] as const) {
+    receiver.answer(behaviour);
+    await deliverAll(deliveryEnvironment(service, clock.now, push));
+    problems.push((await endpoints())[0]?.last_problem ?? null);
+    clock.forward(60);
+  }
+  assert.match(
+    problems.join("\n"),
+    /answered 500\.\n.*did not answer within 0\.2 s\.\n.*302: redirects are not followed/u,
+  );
+  ids.push(...(await writeAlerts(service, tenant, [{}])));
+  receiver.answer(200);
+  await deliver();
+  const [first = ""] = ids;
+  assert.deepEqual(alertIdsOf(receiver.received), [first, first, first, ...ids]);
+  assert.equal(new Set(receiver.received.slice(0, 4).map(({ id }) => id)).size, 1);
+  assert.ok(receiver.received.every(({ path }) => path === "/hook"));
+  const [endpoint] = await endpoints();
+  assert.deepEqual([endpoint?.failures, endpoint?.last_problem, endpoint?.due_at], [0, null, null]);
+});
+
+test("nothing is sent before its retry is due, and after a day of retries the endpoint is paused and its owners are told", async () => {
+  const owner = await createPerson(service.database);
+  await setRole(service.database, tenant, owner, "owner");
+  const viewer = await createPerson(service.database);
+  await setRole(service.database, tenant, viewer, "viewer");
+  await addTestEndpoint(service, tenant, { address: receiver.url, name: "ticket system" });
+  const ids = await writeAlerts(service, tenant, [{}, {}]);
+  receiver.answer(503);
+  await deliver();
+  for (const [index, delayMs] of RETRY_DELAYS_MS.entries()) {
+    const minutes = delayMs / 60_000;
+    clock.forward(minutes - 0.05);
+    await deliver();
+    assert.equal(receiver.received.length, index + 1, "too early");
+    clock.forward(0.06);
+    await deliver();
+    assert.equal(receiver.received.length, index + 2);
+  }
+  const [endpoint] = await endpoints();
+  assert.deepEqual([endpoint?.pause_reason, endpoint?.failures], ["failing", RETRY_DELAYS_MS.length + 1]);
+  clock.forward(60 * 24);
+  await deliver();
+  assert.equal(receiver.received.length, RETRY_DELAYS_MS.length + 1, "nothing is sent while it is paused");
+  const told = async (userId: string) => {
+    const workspace = await requireWorkspace(service.installation.database, tenant.shopDomain);
+    const actor = { name: `user:${userId}`, origin: null, standing: "viewer", isFresh: true } as const;
+    return showNotices(service.installation.database, actor, workspace);
+  };
+  const [notice] = await told(owner.userId);
+  assert.match(notice?.title ?? "", /no longer sent to ticket system/u);
+  assert.match(notice?.body ?? "", /^No try has succeeded since .* The receiver answered 503\./u);
+  assert.equal(notice?.link?.path, "/settings/notifications");
+  assert.deepEqual(await told(viewer.userId), []);
+  const feed = await service.call("/api/v1/alerts", { token: tenant.token });
+  assert.equal(feed.json().data.length, 2, "the feed has no more kinds of alerts than before");
+
+  receiver.answer(200);
+  ids.push(...(await writeAlerts(service, tenant, [{}])));
+  const countBefore = receiver.received.length;
+  await resumeNow({ ...(await notifyTools(service, tenant)), now: clock.now() }, endpoint?.endpoint_id ?? "");
+  await deliver();
+  assert.deepEqual(alertIdsOf(receiver.received.slice(countBefore)), ids);
+});
+
+test("410 pauses at once, and Retry-After delays the next try", async () => {
+  const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
+  await writeAlerts(service, tenant, [{}]);
+  receiver.answer({ status: 429, headers: { "retry-after": "3600" } });
+  await deliver();
+  clock.forward(59);
+  await deliver();
+  assert.equal(receiver.received.length, 1);
+  clock.forward(2);
+  receiver.answer(410);
+  await deliver();
+  const [endpoint] = await endpoints();
+  assert.deepEqual([receiver.received.length, endpoint?.pause_reason], [2, "gone"]);
+  assert.match(endpoint?.last_problem ?? "", /wants no more messages/u);
+  receiver.answer(204);
+  await resumeNow({ ...(await notifyTools(service, tenant)), now: clock.now() }, endpointId);
+  await deliver();
+  assert.equal(receiver.received.length, 3);
+});
+
+test("a paused endpoint misses nothing, and a removed one receives nothing", async () => {
+  const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
+  const tools = await notifyTools(service, tenant);
+  await pauseNow(tools, endpointId);
+  const ids = await writeAlerts(service, tenant, [{}, {}]);
+  clock.forward(1);
+  await deliver();
+  assert.equal(receiver.received.length, 0);
+  await resumeNow(tools, endpointId);
+  await deliver();
+  assert.deepEqual(alertIdsOf(receiver.received), ids);
+  await removeEndpoint(tools, endpointId);
+  await writeAlerts(service, tenant, [{}]);
+  await deliver();
+  assert.equal(receiver.received.length, 2);
+});
+
+test("after a rotation messages are signed with both secrets until the overlap ends", async () => {
+  const { endpoint_id: endpointId, secret } = await addTestEndpoint(service, tenant, {
+    address: receiver.url,
+  });
+  const rotated = await rotateEndpoint(await notifyTools(service, tenant), { endpointId, overlap: "24h" });
+  await writeAlerts(service, tenant, [{}]);
+  await deliver();
+  const [both] = receiver.received as [Received];
+  assertSigned(both, rotated.secret, 0);
+  assertSigned(both, secret ?? "", 1);
+  clock.forward(60 * 24 + 1);
+  await writeAlerts(service, tenant, [{}]);
+  await deliver();
+  const last = receiver.received.at(-1) as Received;
+  assertSigned(last, rotated.secret);
+  assert.equal(String(last.headers["webhook-signature"]).split(" ").length, 1);
+});
+
+test("an endpoint receives its severities and categories alone", async () => {
+  await addTestEndpoint(service, tenant, {
+    address: receiver.url,
+    severities: "critical,warning",
+    categories: "return_rate_watchlist",
+  });
+  const category = "return_rate_watchlist";
+  const [, second, , fourth] = await writeAlerts(service, tenant, [
+    { category, severity: "info" },
+    { category, severity: "critical" },
+    { category: "connection_stale", severity: "critical" },
+    { category, severity: "warning" },
+  ]);
+  await deliver();
+  assert.deepEqual(alertIdsOf(receiver.received), [second, fourth]);
+});
+
+test("what the pull feed refuses is not pushed, and comes once the feed gives it", async () => {
+  await addTestEndpoint(service, tenant, { address: receiver.url });
+  const ids = await writeAlerts(service, tenant, [{}]);
+  const states: [() => Promise<void>, () => Promise<void>][] = [
+    [
+      () => changeWorkspace(service.database, tenant, { billing_status: "inactive" }),
+      () => changeWorkspace(service.database, tenant, { billing_status: "active" }),
+    ],
+    [
+      () => changePlan(service.database, tenant, { entitlements: [] }),
+      () => changePlan(service.database, tenant, { entitlements: ["api_access"] }),
+    ],
+    [
+      () => changeWorkspace(service.database, tenant, { readiness: "reconnecting" }),
+      () => changeWorkspace(service.database, tenant, { readiness: "ready" }),
+    ],
+  ];
+  for (const [withhold, giveBack] of states) {
+    await withhold();
+    await deliver();
+    const refused = await service.call("/api/v1/alerts", { token: tenant.token });
+    const [endpoint] = await endpoints();
+    assert.equal(endpoint?.last_problem, refused.message());
+    assert.deepEqual([endpoint?.failures, receiver.received.length], [0, 0]);
+    await giveBack();
+    clock.forward(16);
+  }
+  await deliver();
+  assert.deepEqual(alertIdsOf(receiver.received), ids);
+});

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { runCommand } from "./support/command.ts";
+import { actAs, auditOf } from "./support/acting-member.ts";
+import { createClock, deliverAll, deliveryEnvironment, writeAlerts } from "./support/push.ts";
+import { startReceiver } from "./support/receiver.ts";
+import type { Receiver } from "./support/receiver.ts";
+import { serviceEnvironment, startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+
+/** Notifications, managed on the page and by command. */
+
+let service: TestService;
+let receiver: Receiver;
+before(async () => {
+  service = await startTestService({ PUSH_NETWORKS: "127.0.0.0/8" });
+  receiver = await startReceiver();
+});
+after(async () => {
+  await service.stop();
+  await receiver.stop();
+});
+
+const PATH = "/settings/notifications";
+const wordsOf = (page: string): string => page.replaceAll(/<[^>]*>/gu, " ").replaceAll(/\s+/gu, " ");
+const idsOf = (page: string): string[] => [
+  ...new Set([...page.matchAll(/name="id"\s+value="([^"]+)"/gu)].map(([, id]) => id ?? "")),
+];
+const keyOf = (page: string): string => /name="request_key"\s+value="([^"]+)"/u.exec(page)?.[1] ?? "";
+
+test("an owner adds a webhook, sees its secret once, tests, rotates, pauses, resumes and removes it", async () => {
+  const tenant = await createTenant(service.database);
+  const owner = await actAs(service, tenant);
+  assert.match((await owner.get("/settings")).text, /Alerts are sent nowhere yet/u);
+  const { text: empty } = await owner.get(PATH);
+  assert.doesNotMatch(empty, /value="email"/u);
+  const fields = {
+    name: "ticket system",
+    kind: "webhook",
+    address: `${receiver.url}?key=secret`,
+    severity: "critical",
+    category: "return_rate_watchlist",
+    digest_hour: "",
+    request_key: keyOf(empty),
+  };
+  const added = await owner.post(PATH, fields);
+  assert.match(added.text, /whsec_[A-Za-z0-9+/]{43}=/u);
+  assert.match((await owner.post(PATH, fields)).text, /already added this endpoint/u);
+
+  const { text: page } = await owner.get(PATH);
+  const words = wordsOf(page);
+  assert.match(
+    words,
+    /ticket system Signed webhook http:\/\/127\.0\.0\.1:\d+ Receives critical: early warnings/u,
+  );
+  assert.match(words, /When at once State Waits for the next alert Last delivery none yet/u);
+  assert.doesNotMatch(page, /whsec_|key=secret/u);
+  const [id = ""] = idsOf(page);
+
+  assert.match(
+    (await owner.post(`${PATH}/test`, { id })).done ?? "",
+    /is delivered\. The receiver answered 204/u,
+  );
+  assert.equal(receiver.received.at(-1)?.path, "/hook?key=secret");
+  const rotated = await owner.post(`${PATH}/rotate`, { id, overlap: "24h" });
+  assert.match(rotated.text, /whsec_/u);
+  assert.match(wordsOf((await owner.get(PATH)).text), /Signed with the old secret, too until/u);
+  assert.match((await owner.post(`${PATH}/pause`, { id })).done ?? "", /is paused/u);
+  assert.match(wordsOf((await owner.get(PATH)).text), /State Paused by a member, since/u);
+  assert.match((await owner.get("/settings")).text, /sent to 1 place, 1 of them paused/u);
+  assert.match((await owner.post(`${PATH}/resume`, { id })).done ?? "", /is resumed/u);
+
+  receiver.answer(500);
+  await writeAlerts(service, tenant, [{ category: "return_rate_watchlist", severity: "critical" }]);
+  await deliverAll(deliveryEnvironment(service, createClock().now));
+  assert.match(
+    wordsOf((await owner.get(PATH)).text),
+    /1 try failed; next try: .* Last problem The receiver answered 500\./u,
+  );
+  receiver.answer(204);
+  assert.match((await owner.post(`${PATH}/remove`, { id })).done ?? "", /is removed/u);
+  assert.match((await owner.get(PATH)).text, /Alerts are sent nowhere yet/u);
+  const actions = (await auditOf(service, tenant)).map(({ action }) => action);
+  const done = ["add", "test", "rotate", "pause", "resume", "remove"].map((word) => `notify.${word}`);
+  assert.deepEqual(
+    actions.filter((action) => action.startsWith("notify.")),
+    done,
+  );
+  assert.doesNotMatch(JSON.stringify(await auditOf(service, tenant)), /whsec_|key=secret/u);
+});
+
+test("a refused form is shown again with what was filled in, and another workspace's endpoint is not there", async () => {
+  const [tenant, other] = [await createTenant(service.database), await createTenant(service.database)];
+  const owner = await actAs(service, tenant);
+  const stranger = await actAs(service, other);
+  const request = { name: "tickets", kind: "webhook", address: "https://10.0.0.1/x", digest_hour: "30" };
+  const key = keyOf((await owner.get(PATH)).text);
+  const refused = await owner.post(PATH, { ...request, request_key: key });
+  assert.match(refused.text, /The address must be a public one/u);
+  assert.match(refused.text, /value="https:\/\/10\.0\.0\.1\/x"/u);
+  const late = await owner.post(PATH, { ...request, address: receiver.url, request_key: key });
+  assert.match(late.text, /The digest hour must be a whole number from 0 to 23\./u);
+  await owner.post(PATH, { ...request, address: receiver.url, digest_hour: "7", request_key: key });
+  const [id = ""] = idsOf((await owner.get(PATH)).text);
+  for (const action of ["test", "rotate", "pause", "resume", "remove"]) {
+    const answer = await stranger.post(`${PATH}/${action}`, { id, overlap: "1h" });
+    assert.match(answer.text, /has no endpoint with the id/u, action);
+  }
+  assert.equal(idsOf((await owner.get(PATH)).text).length, 1);
+  assert.match(wordsOf((await owner.get(PATH)).text), /When daily at 07:00 UTC/u);
+});
+
+test("the same by command, as JSON too", async () => {
+  const { shopDomain } = await createTenant(service.database);
+  const environment = { ...serviceEnvironment(service.databaseUrl), PUSH_NETWORKS: "127.0.0.0/8" };
+  const notify = async (...words: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(
+      ["notify", ...words, "--workspace", shopDomain],
+      environment,
+    );
+    assert.equal(code, 0, stderr);
+    return stdout.trim();
+  };
+  const asked = ["--kind", "webhook", "--name", "tickets", "--address", receiver.url, "--digest-hour", "7"];
+  const added = JSON.parse(await notify("add", ...asked, "--json")) as {
+    endpoint_id: string;
+    secret: string;
+  };
+  assert.match(added.secret, /^whsec_/u);
+  const id = added.endpoint_id;
+  assert.match(await notify("rotate", id), /^whsec_[A-Za-z0-9+/]{43}=$/u);
+  assert.equal(await notify("pause", id), "tickets is paused.");
+  const [listed] = JSON.parse(await notify("list", "--json")) as Record<string, unknown>[];
+  assert.deepEqual([listed?.["pause_reason"], listed?.["digest_hour"]], ["person", 7]);
+  assert.equal(listed?.["sealed_secrets"], undefined);
+  assert.equal(await notify("remove", id, "--yes"), "tickets is removed.");
+});

@@ -1,0 +1,103 @@
+import { OPERATOR } from "../../src/control/actor.ts";
+import { addEndpoint } from "../../src/control/notify.ts";
+import type { AddedEndpoint, NotifyTools } from "../../src/control/notify.ts";
+import type { EndpointRequest } from "../../src/control/notify-input.ts";
+import { pushOptions } from "../../src/control/push-options.ts";
+import { requireWorkspace } from "../../src/control/workspace.ts";
+import type { DeliveryEnvironment } from "../../src/push/deliver.ts";
+import { deliverDue } from "../../src/push/deliver.ts";
+import { resolveByDns } from "../../src/push/networks.ts";
+import type { PushOptions } from "../../src/push/send.ts";
+import { listDueEndpoints } from "../../src/store/queries/alert-delivery.ts";
+import { insertAlerts } from "../../src/store/queries/alert-write.ts";
+import { lockShop } from "../../src/store/queries/import-stage.ts";
+import { randomUUIDv7 } from "node:crypto";
+import type { TestService } from "./service.ts";
+import type { Tenant } from "./tenants.ts";
+
+/** Receivers on this machine are allowed, and wait for little. */
+export const LOCAL_PUSH: PushOptions = {
+  ...pushOptions({ pushNetworks: [["127.0.0.0", 8]], smtpUrl: null, smtpFrom: null }),
+  resolve: resolveByDns,
+  timeoutMs: 2000,
+};
+
+/** A clock that tests move. */
+export type TestClock = { now: () => Date; forward(minutes: number): void };
+
+export function createClock(): TestClock {
+  let aheadMs = 0;
+  return {
+    now: () => new Date(Date.now() + aheadMs),
+    forward: (minutes) => {
+      aheadMs += minutes * 60_000;
+    },
+  };
+}
+
+export async function notifyTools(
+  { installation }: TestService,
+  { shopDomain }: Pick<Tenant, "shopDomain">,
+  push = LOCAL_PUSH,
+): Promise<NotifyTools> {
+  const { database, keys } = installation;
+  const workspace = await requireWorkspace(database, shopDomain);
+  return { database, keys, push, actor: OPERATOR, workspace, now: new Date() };
+}
+
+export async function addTestEndpoint(
+  service: TestService,
+  tenant: Tenant,
+  request: Partial<EndpointRequest> & { address: string },
+  push = LOCAL_PUSH,
+): Promise<AddedEndpoint> {
+  return addEndpoint(await notifyTools(service, tenant, push), {
+    kind: "webhook",
+    name: "receiver",
+    ...request,
+  });
+}
+
+let alertNumber = 0;
+
+export type TestAlert = { category?: string; severity?: "info" | "warning" | "critical"; title?: string };
+
+/** Writes alerts as an evaluation does; returns their ids. */
+export async function writeAlerts(
+  { installation }: TestService,
+  { shopKey }: Pick<Tenant, "shopKey">,
+  alerts: readonly TestAlert[],
+): Promise<string[]> {
+  const rows = alerts.map(({ category = "report_ready", severity = "info", title }) => ({
+    alertId: randomUUIDv7(),
+    eventKey: `test:${(alertNumber += 1)}`,
+    category,
+    severity,
+    title: title ?? `Alert ${alertNumber}`,
+    body: "What happened.",
+    metadata: { cohort_month: "2026-05" },
+  }));
+  await installation.database.transaction(async (connection) => {
+    await lockShop(connection, shopKey);
+    // One after the other: those of one statement may have the same moment, and are then in the order of their ids.
+    for (const row of rows) await insertAlerts(connection, shopKey, [row]);
+  });
+  return rows.map(({ alertId }) => alertId);
+}
+
+export function deliveryEnvironment(
+  { installation }: TestService,
+  now: () => Date,
+  push = LOCAL_PUSH,
+): DeliveryEnvironment {
+  const { database, keys } = installation;
+  return { database, sealingKey: keys.sealingKey, push, consoleAddress: null, now, random: () => 0 };
+}
+
+/** One look of a worker: everything that is due is delivered, one endpoint after the other. */
+export async function deliverAll(environment: DeliveryEnvironment): Promise<void> {
+  const { database, now } = environment;
+  for (const { shop_key: shopKey, endpoint_id: endpointId } of await listDueEndpoints(database, now(), 100)) {
+    await deliverDue(environment, { shopKey, endpointId }, new AbortController().signal);
+  }
+}
