@@ -28,7 +28,7 @@ export const listTenantTables = queryColumn<string>(
   "list_tenant_tables",
   `select c.relname as table_name
            from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'shop_key'
-          where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> all ('{shop_directory,workspace_member}')
+          where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> all ('{shop_directory,shop_account,run_queue,workspace_member}')
           order by 1`,
 );
 
