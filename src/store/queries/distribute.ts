@@ -20,7 +20,9 @@ export const COORDINATOR_TABLES: readonly string[] = [
   "coordinator",
   "identity_event",
   "installation",
+  "run_queue",
   "schedule",
+  "shop_account",
   "shop_directory",
   "workspace_member",
 ];
