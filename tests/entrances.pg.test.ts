@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
-import pg from "pg";
+import type pg from "pg";
 import { OPERATOR } from "../src/control/actor.ts";
 import { requireWorkerPlace } from "../src/control/distribute.ts";
 import { createWorkspace } from "../src/control/workspace.ts";
@@ -107,9 +107,9 @@ test("locks of a shop and shop keys come from one place, through whichever entra
   if (!isHere(context)) return;
   const { shopKey } = await createTenant(pool);
   await withConnections(entrances, async (coordinator, ...nodes) => {
-    const [node] = nodes as [Database];
+    const [node = coordinator] = nodes;
     const created: number[] = [];
-    for (const [index, database] of [coordinator as Database, ...nodes, coordinator as Database].entries()) {
+    for (const [index, database] of [coordinator, ...nodes, coordinator].entries()) {
       await createWorkspace(database, OPERATOR, { domain: `entrance-${index}.example`, currency: "EUR" });
       const { rows } = await pool.query<{ key: string }>(
         "select shop_key as key from shop_directory where shop_domain = $1",
@@ -122,8 +122,8 @@ test("locks of a shop and shop keys come from one place, through whichever entra
       created.map((_, index) => (created[0] ?? 0) + index),
     );
     for (const [holder, other] of [
-      [coordinator as Database, node],
-      [node, coordinator as Database],
+      [coordinator, node],
+      [node, coordinator],
     ] as const) {
       await holder.transaction(async (held) => {
         await lockShop(held, shopKey);
@@ -144,8 +144,8 @@ test("locks of a shop and shop keys come from one place, through whichever entra
 test("a worker is refused at a node", async (context) => {
   if (!isHere(context)) return;
   await withConnections(entrances, async (coordinator, node) => {
-    await requireWorkerPlace(coordinator as Database);
-    await assert.rejects(requireWorkerPlace(node as Database), /Workers need the coordinator/u);
+    await requireWorkerPlace(coordinator);
+    await assert.rejects(requireWorkerPlace(node), /Workers need the coordinator/u);
   });
 });
 

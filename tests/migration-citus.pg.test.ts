@@ -110,18 +110,13 @@ async function toLevel(url: string, last: string): Promise<void> {
   }
 }
 
-for (const last of ["0006_admission", "0014_erasure"]) {
+const FIRST_LEVEL = "0006_admission";
+for (const last of [FIRST_LEVEL, "0014_erasure"]) {
   test(`a database distributed at ${last} migrates to the schema and places of a new one, on each node`, (context) =>
     onCluster(context, async (cluster, client) => {
+      await toLevel(cluster.url, FIRST_LEVEL);
+      await client.query(ROWS);
       await toLevel(cluster.url, last);
-      await client.query(
-        last === "0006_admission"
-          ? ROWS
-          : ROWS.replace("expires_at)", "expires_at, purpose)").replace(
-              "now(), now());",
-              "now(), now(), 'enter');",
-            ),
-      );
       await distributeAsBefore(cluster.url);
       await migrate({ url: cluster.url });
       assert.deepEqual(await schemasOf(cluster), await schemasOfNew());

@@ -60,9 +60,9 @@ after(async () => {
 function ask(server: ServerProcess): { answered: () => number; end: () => Promise<number[]> } {
   const refused: number[] = [];
   let answered = 0;
-  let isOver = false;
+  const state = { isOver: false };
   const asking = async (look: () => Promise<number>): Promise<void> => {
-    while (!isOver) {
+    while (!state.isOver) {
       const status = await look();
       if (status === 200) answered += 1;
       else refused.push(status);
@@ -78,7 +78,7 @@ function ask(server: ServerProcess): { answered: () => number; end: () => Promis
   return {
     answered: () => answered,
     end: async () => {
-      isOver = true;
+      state.isOver = true;
       await asked;
       return refused;
     },
