@@ -7,6 +7,7 @@ import { requestSync } from "../src/control/sync.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
+import { putAccount } from "../src/store/queries/shop-account.ts";
 import { eraseWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { SourceRefused } from "../src/sync/connector.ts";
 import type { Connector, SyncContext } from "../src/sync/connector.ts";
@@ -15,11 +16,17 @@ import { publishLabelRun, publishStoreRun } from "../src/sync/publish.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { RunResult } from "../src/sync/runs.ts";
 import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
-import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { openTestPool } from "./support/service.ts";
-import { connect, connectedShop, runNext, TEST_SEALING_KEY, workerOptions } from "./support/worker.ts";
+import {
+  connect,
+  connectedShop,
+  runNext,
+  runScheduled,
+  TEST_SEALING_KEY,
+  workerOptions,
+} from "./support/worker.ts";
 
 let control: ControlDatabase;
 let pool: ReturnType<typeof openTestPool>;
@@ -88,6 +95,7 @@ async function uninstall(shopKey: number): Promise<void> {
     "update data_source set settings = settings || jsonb_build_object('shop', $2::text) where shop_key = $1",
     [shopKey, shop],
   );
+  await putAccount(control.database, shopKey, "shopify", shop);
   const body = Buffer.from(JSON.stringify({ id: 1, myshopify_domain: shop }));
   const signature = createHmac("sha256", "app-secret").update(body).digest("base64");
   const answer = await receiveWebhook(
@@ -110,8 +118,7 @@ test("a source that is disconnected while it is read stays disconnected; what wa
   assert.equal(result?.status, "succeeded");
   const state = { readiness: "ready", status: "disconnected", is_read: true, requests: 0 };
   assert.deepEqual(await stateOf(shopKey), state);
-  const { log } = workerOptions(control, []);
-  await runTask({ database: control.database, now: () => NOW, log }, "stores");
+  await runScheduled(control, workerOptions(control, []), "stores");
   assert.deepEqual(await stateOf(shopKey), state, "the clock asks for nothing");
 });
 

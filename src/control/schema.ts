@@ -4,6 +4,8 @@ import type { SchemaLevel } from "../store/migrate.ts";
 import { appliedMigrations } from "../store/queries/schema.ts";
 import { impossible } from "./refusal.ts";
 
+export type { SchemaLevel };
+
 const UNDEFINED_TABLE = "42P01";
 
 /** Whether the database's schema is current; that of an empty database is behind. */
@@ -16,7 +18,7 @@ export async function readSchemaLevel(database: Queryable): Promise<SchemaLevel>
   }
 }
 
-/** Throws a `Refusal` that says what to do when the schema is not this version's. */
+/** Throws a `Refusal` that says what to do when this version does not work with the schema. */
 export async function requireCurrentSchema(database: Queryable): Promise<void> {
   const sentence = schemaProblem(await readSchemaLevel(database));
   if (sentence !== null) throw impossible(sentence);
@@ -26,6 +28,7 @@ export async function requireCurrentSchema(database: Queryable): Promise<void> {
 export function schemaProblem(level: SchemaLevel): string | null {
   switch (level) {
     case "current":
+    case "ahead":
       return null;
     case "behind":
       return 'The database\'s schema is behind this version of the service: run "./returns migrate".';

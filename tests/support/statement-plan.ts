@@ -10,7 +10,7 @@ const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
 const OF_CITUS =
-  /^(?:list_distributed|make_reference_table|distribute_table|remove_local_rows|distribute_function|find_shop_node)$/u;
+  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|is_coordinator|is_distributed|analyze_shards)$/u;
 
 export type StatementDatabase = {
   database: Database;
