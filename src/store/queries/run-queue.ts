@@ -53,24 +53,27 @@ export const wakeSource = command<[shopKey: number, source: string, dueAt: Date]
           where q.shop_key = $1 and q.source = $2`,
 );
 
-/** Has everything of a shop looked at now. Primary key. */
+/** Has everything of a shop looked at at once. Primary key. */
 export const wakeShop = command<[shopKey: number]>(
   "wake_shop",
-  `update run_queue q set due_at = least(q.due_at, statement_timestamp()), asked = q.asked + 1
-          where q.shop_key = $1`,
+  "update run_queue q set due_at = '-infinity', asked = q.asked + 1 where q.shop_key = $1",
 );
 
-/** How long after the clock a source has its turn: always as long, and sources of a kind are spread over this time. */
-const DELAY = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0
-                * case q.kind when 'store' then interval '15 minutes' else interval '1 hour' end`;
+/** How many seconds after the clock a source has its turn: always as many, and sources of a kind are spread over this time. */
+const DELAY_SECONDS = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0
+                * case q.kind when 'store' then 900 else 3600 end`;
 
-/** Starts a task of the schedule for all connections of a kind, spread over the time to its next one: a scan of the queue. */
-export const queueTask = command<[task: SourceTask, kind: SourceKind]>(
+/**
+ * Starts a task of the schedule for all connections of a kind, spread over the time to its next one: a scan of the queue.
+ * The moment is a parameter, since Citus computes no clock beside columns.
+ */
+export const queueTask = command<[task: SourceTask, kind: SourceKind, now: Date]>(
   "queue_task",
   `update run_queue q
-            set due_at = least(q.due_at, statement_timestamp() + ${DELAY}), asked = q.asked + 1,
+            set due_at = least(q.due_at, to_timestamp($3::float8 + ${DELAY_SECONDS})), asked = q.asked + 1,
                 scheduled = case when $1 = any(q.scheduled) then q.scheduled else q.scheduled || $1::text end
           where q.kind = $2`,
+  (task, kind, now) => [task, kind, now.getTime() / 1000],
 );
 
 type Look = Pick<QueuedRow, "shop_key" | "source" | "asked">;
@@ -107,7 +110,8 @@ export const leaveQueueWithShop = command<[shopKey: number]>(
 export const listNextLooks = query<{ source: string; next_at: Date }, [shopKey: number]>(
   "list_next_looks",
   `select q.source,
-                least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period + ${DELAY}) as next_at
+                least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period
+                                 + ${DELAY_SECONDS} * interval '1 second') as next_at
            from run_queue q
            join schedule s on s.task = case q.kind when 'store' then 'stores' when 'label_cost' then 'labels' end
           where q.shop_key = $1`,
