@@ -17,7 +17,8 @@ const ROWS = `
     values (1, gen_random_uuid(), 'waiting', 'operator', now(), now(), '[]', now());`;
 
 test("the migration fills directory and queue with what was connected, and with uploads that wait", async () => {
-  const { url: testUrl, drop } = await createTestDatabase();
+  const testDatabase = await createTestDatabase();
+  const testUrl = testDatabase.url;
   const name = `${new URL(testUrl).pathname.slice(1)}_before`;
   const folder = copyMigrations(MIGRATIONS, "0014_erasure");
   await execute(testUrl, `create database ${name} template template0`);
@@ -41,6 +42,6 @@ test("the migration fills directory and queue with what was connected, and with 
     await pool.end();
     await execute(testUrl, `drop database ${name} with (force)`);
     folder.remove();
-    await drop();
+    await testDatabase.drop();
   }
 });
