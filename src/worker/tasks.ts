@@ -19,9 +19,9 @@ export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog
  * `schedule`.
  */
 const TASKS: Readonly<Record<TaskName, (environment: TaskEnvironment) => Promise<void>>> = {
-  stores: ({ database }) => queueTask(database, "stores", "store"),
-  open_returns: ({ database }) => queueTask(database, "open_returns", "store"),
-  labels: ({ database }) => queueTask(database, "labels", "label_cost"),
+  stores: ({ database, now }) => queueTask(database, "stores", "store", now()),
+  open_returns: ({ database, now }) => queueTask(database, "open_returns", "store", now()),
+  labels: ({ database, now }) => queueTask(database, "labels", "label_cost", now()),
   alerts: (environment) => forEachShop(environment, "alerts", evaluate),
   upkeep: keepInOrder,
 };

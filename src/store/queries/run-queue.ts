@@ -1,4 +1,4 @@
-import { command, query } from "../query.ts";
+import { command, query, queryRow } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 
 /** What the clock starts of sources: they are asked for it when a worker looks at them. */
@@ -18,10 +18,17 @@ export type QueuedRow = {
 };
 
 /** The sources whose time has come, those due for longest first; uploads before all. run_queue_by_time. */
-export const listQueued = query<QueuedRow, [most: number]>(
+export const listQueued = query<Pick<QueuedRow, "shop_key" | "source">, [most: number]>(
   "list_queued_sources",
-  `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
+  `select q.shop_key, q.source from run_queue q
           where q.due_at <= statement_timestamp() order by q.due_at limit $1`,
+);
+
+/** A source whose time has come, read by whoever has the claim on it; null = another worker has looked at it. Primary key. */
+export const findQueued = queryRow<QueuedRow, [shopKey: number, source: string]>(
+  "find_queued_source",
+  `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
+          where q.shop_key = $1 and q.source = $2 and q.due_at <= statement_timestamp()`,
 );
 
 /** Puts a connection into the queue, to be looked at when it is asked for. Primary key. */
@@ -46,26 +53,27 @@ export const wakeSource = command<[shopKey: number, source: string, dueAt: Date]
           where q.shop_key = $1 and q.source = $2`,
 );
 
-/** Has everything of a shop looked at now. Primary key. */
+/** Has everything of a shop looked at at once. Primary key. */
 export const wakeShop = command<[shopKey: number]>(
   "wake_shop",
-  `update run_queue q set due_at = least(q.due_at, statement_timestamp()), asked = q.asked + 1
-          where q.shop_key = $1`,
+  "update run_queue q set due_at = '-infinity', asked = q.asked + 1 where q.shop_key = $1",
 );
 
-/** How long after the clock a source has its turn: always as long, and sources of a kind are spread over this time. */
-const DELAY_SECONDS = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0::float8
+/** How many seconds after the clock a source has its turn: always as many, and sources of a kind are spread over this time. */
+const DELAY_SECONDS = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0
                 * case q.kind when 'store' then 900 else 3600 end`;
-/** In seconds: Citus refuses to add an interval of a row to a time, which depends on the session's time zone. */
-const TURN = `to_timestamp(extract(epoch from statement_timestamp())::float8 + ${DELAY_SECONDS})`;
 
-/** Starts a task of the schedule for all connections of a kind, spread over the time to its next one: a scan of the queue. */
-export const queueTask = command<[task: SourceTask, kind: SourceKind]>(
+/**
+ * Starts a task of the schedule for all connections of a kind, spread over the time to its next one: a scan of the queue.
+ * The moment is a parameter, since Citus computes no clock beside columns.
+ */
+export const queueTask = command<[task: SourceTask, kind: SourceKind, now: Date]>(
   "queue_task",
   `update run_queue q
-            set due_at = least(q.due_at, ${TURN}), asked = q.asked + 1,
+            set due_at = least(q.due_at, to_timestamp($3::float8 + ${DELAY_SECONDS})), asked = q.asked + 1,
                 scheduled = case when $1 = any(q.scheduled) then q.scheduled else q.scheduled || $1::text end
           where q.kind = $2`,
+  (task, kind, now) => [task, kind, now.getTime() / 1000],
 );
 
 type Look = Pick<QueuedRow, "shop_key" | "source" | "asked">;
@@ -78,12 +86,11 @@ export const finishLook = command<[look: Look, nextAt: Date | null]>(
   (look, nextAt) => [look.shop_key, look.source, look.asked, nextAt],
 );
 
-/** A look that came to nothing is made again after a time, for the same. */
-export const postponeLook = command<[look: Look, delayMs: number]>(
+/** A look that came to nothing is made again after a time, for the same and what was asked for since. Primary key. */
+export const postponeLook = command<[shopKey: number, source: string, delayMs: number]>(
   "postpone_look",
-  `update run_queue q set due_at = statement_timestamp() + $4 * interval '1 millisecond'
-          where q.shop_key = $1 and q.source = $2 and q.asked = $3`,
-  (look, delayMs) => [look.shop_key, look.source, look.asked, delayMs],
+  `update run_queue q set due_at = statement_timestamp() + $3 * interval '1 millisecond'
+          where q.shop_key = $1 and q.source = $2`,
 );
 
 /** There is no such connection any more, or no upload that waits. Nothing if it was asked for meanwhile. */
@@ -104,7 +111,7 @@ export const listNextLooks = query<{ source: string; next_at: Date }, [shopKey: 
   "list_next_looks",
   `select q.source,
                 least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period
-                                + ${DELAY_SECONDS} * interval '1 second') as next_at
+                                 + ${DELAY_SECONDS} * interval '1 second') as next_at
            from run_queue q
            join schedule s on s.task = case q.kind when 'store' then 'stores' when 'label_cost' then 'labels' end
           where q.shop_key = $1`,
