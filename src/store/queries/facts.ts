@@ -132,9 +132,10 @@ export const resolveLinesAgain = requireRow<
               and (o.product_gid, o.sku, o.used, o.counterpart_sku, o.unit_cost_minor)
                   is distinct from (r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor)
            returning o.cohort_month, r.old_product_gid, r.old_sku, r.product_gid, r.sku
-         ), product (product_gid) as (select old_product_gid from changed union select product_gid from changed),
-         sku (sku) as (select old_sku from changed union select sku from changed)
+         )
          select array(select distinct cohort_month::text from changed) as months,
-                array(select product_gid from product where product_gid is not null) as products,
-                array(select sku from sku where sku is not null) as skus`,
+                array(select old_product_gid from changed where old_product_gid is not null
+                      union select product_gid from changed where product_gid is not null) as products,
+                array(select old_sku from changed where old_sku is not null
+                      union select sku from changed where sku is not null) as skus`,
 );
