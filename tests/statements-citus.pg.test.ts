@@ -22,6 +22,7 @@ const REFUSED_TEXTS: Readonly<Record<string, RegExp>> = {
   "sets a column to a volatile time": /\bset\b.*clock_timestamp\(\)/su,
   "chooses between a time and something else as it updates":
     /\bset\b.*\b(?:coalesce|case|least|greatest)\b[^;]*\bnow\(\)/su,
+  "names the columns of a union in front of it": /\b\w+ \([\w, ]+\) as \(\s*select\b[^()]*\bunion\b/u,
 };
 
 function refusalsOf(text: string): string[] {
@@ -40,6 +41,12 @@ test("the check finds updates that Citus refuses", () => {
   assert.equal(refusalsOf(update("clock_timestamp()")).length, 1);
   assert.equal(refusalsOf(update("coalesce(revoked_at, now())")).length, 1);
   assert.equal(refusalsOf(update("now()")).length, 0);
+});
+
+test("the check finds a union whose columns are named in front of it, which Citus leaves out", () => {
+  const union = "(select sku from sku where shop_key = $1 union select sku from variant where shop_key = $1)";
+  assert.equal(refusalsOf(`with named (name) as ${union} select array(select name from named)`).length, 1);
+  assert.equal(refusalsOf(`with named as ${union} select array(select sku from named)`).length, 0);
 });
 
 test("no statement inserts distinct rows that get a time or number each, which Citus adds before it compares", async () => {

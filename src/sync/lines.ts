@@ -3,7 +3,7 @@ import type { LineFact } from "../metrics/classify.ts";
 import type { Connection } from "../store/database.ts";
 import { resolveNames } from "../store/queries/facts.ts";
 import type { LineNames, ResolvedRow } from "../store/queries/facts.ts";
-import { openCopyBuffer } from "./copy.ts";
+import { openCopyBuffer, writtenCells } from "./copy.ts";
 import { productGidOf } from "./product-gid.ts";
 import type { Touched } from "./touched.ts";
 
@@ -20,60 +20,64 @@ const MOST_REMEMBERED = 100_000;
 
 /** Opens a writer of a run. The catalogue stays as it is meanwhile. */
 export function openLineWriter(connection: Connection, shopKey: number, touched: Touched): LineWriter {
-  const resolved = new Map<string, ResolvedRow>();
+  /** By what lines name: the cells that follow from it. */
+  const cells = new Map<string, string>();
   const buffer = openCopyBuffer(
     connection,
-    `order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, line_product_gid, line_variant_id,
-                 line_sku, line_title, line_vendor, product_gid, sku, used, counterpart_sku, unit_cost_minor)`,
+    `order_line (shop_key, order_id, line_id, ordered_on, cohort_month, sold_units, line_title, line_vendor,
+                 line_product_gid, line_variant_id, line_sku, product_gid, sku, used, counterpart_sku, unit_cost_minor)`,
   );
-  const resolve = async (all: readonly NamedLine[]): Promise<void> => {
-    if (resolved.size > MOST_REMEMBERED) resolved.clear();
-    const missing = new Map(
-      all.filter(({ key }) => !resolved.has(key)).map(({ key, names }) => [key, names]),
-    );
+  const resolve = async (lines: readonly OrderLine[], keys: readonly string[]): Promise<void> => {
+    if (cells.size > MOST_REMEMBERED) cells.clear();
+    const missing = new Map<string, LineNames>();
+    for (const [place, key] of keys.entries()) {
+      if (!cells.has(key)) missing.set(key, namesOf((lines[place] as OrderLine).line));
+    }
     if (missing.size === 0) return;
     const rows = await resolveNames(connection, shopKey, [...missing.values()]);
-    for (const [place, key] of [...missing.keys()].entries()) resolved.set(key, rows[place] as ResolvedRow);
+    for (const [place, [key, names]] of [...missing].entries()) {
+      const row = rows[place] as ResolvedRow;
+      cells.set(key, resolvedCells(names, row));
+      if (row.product_gid !== null) touched.products.add(row.product_gid);
+      if (row.sku !== null) touched.skus.add(row.sku);
+    }
   };
   return {
     put: async (lines) => {
-      const named = lines.map(namedLine);
-      await resolve(named);
-      for (const { key, names, orderId, cohortMonth, line } of named) {
-        const row = resolved.get(key) as ResolvedRow;
+      const keys = lines.map(({ line }) => keyOf(line));
+      await resolve(lines, keys);
+      for (const [place, { orderId, cohortMonth, line }] of lines.entries()) {
         touched.months.add(cohortMonth);
-        if (row.product_gid !== null) touched.products.add(row.product_gid);
-        if (row.sku !== null) touched.skus.add(row.sku);
-        buffer.add([
-          shopKey,
-          orderId,
-          line.lineId,
-          dayToText(line.orderedOnDay),
-          cohortMonth,
-          line.soldUnits,
-          names.productGid,
-          names.variantId,
-          names.sku,
-          line.title,
-          line.vendor,
-          row.product_gid,
-          row.sku,
-          row.used,
-          row.counterpart_sku,
-          row.unit_cost_minor,
-        ]);
+        const day = dayToText(line.orderedOnDay);
+        buffer.add(
+          [shopKey, orderId, line.lineId, day, cohortMonth, line.soldUnits, line.title, line.vendor],
+          cells.get(keys[place] as string),
+        );
       }
       await buffer.send();
     },
   };
 }
 
-type NamedLine = OrderLine & { names: LineNames; key: string };
+/** Text never holds control characters. */
+function keyOf({ productId, variantId, sku }: LineFact): string {
+  return `${productId ?? "\u0001"}\u0000${variantId ?? "\u0001"}\u0000${sku ?? "\u0001"}`;
+}
 
-function namedLine(line: OrderLine): NamedLine {
-  const { productId, variantId, sku } = line.line;
-  const productGid = productId === null ? null : productGidOf(productId);
-  // Text never holds control characters.
-  const key = [productGid, variantId, sku].map((name) => name ?? "\u0001").join("\u0000");
-  return { ...line, names: { productGid, variantId, sku }, key };
+function namesOf({ productId, variantId, sku }: LineFact): LineNames {
+  return { productGid: productId === null ? null : productGidOf(productId), variantId, sku };
+}
+
+function resolvedCells({ productGid, variantId, sku }: LineNames, row: ResolvedRow): string {
+  const { product_gid: resolvedGid, sku: resolvedSku, used, counterpart_sku, unit_cost_minor } = row;
+  return writtenCells([
+    productGid,
+    variantId,
+    sku,
+    resolvedGid,
+    resolvedSku,
+    used,
+    counterpart_sku,
+    unit_cost_minor,
+  ]);
 }

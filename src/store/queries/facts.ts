@@ -3,17 +3,18 @@ import { command, query, queryAny, requireRow } from "../query.ts";
 
 /**
  * What a line is of, joined to rows `l` with product_gid, variant_id and sku as the line has them: its own values, else
- * its variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one.
+ * its variant's. Its variant is the one it names, else the one of its SKU, a new one before a used one. `among` narrows the
+ * variants that are looked at for their SKU.
  */
-export const VARIANT_OF_LINE = `
+const variantOfLine = (among: string): string => `
   left join variant v on v.shop_key = $1 and v.variant_id = l.variant_id
   left join (
     select distinct on (sku) sku, product_gid, used, counterpart_sku, unit_cost_minor from variant
-     where shop_key = $1 and sku is not null order by sku, used, variant_id
+     where shop_key = $1 and sku is not null ${among} order by sku, used, variant_id
   ) s on v.variant_id is null and s.sku = l.sku`;
 
 /** The resolved columns, in the order product_gid, sku, used, counterpart_sku, unit_cost_minor. */
-export const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), coalesce(l.sku, v.sku),
+const RESOLVED = `coalesce(l.product_gid, v.product_gid, s.product_gid), coalesce(l.sku, v.sku),
   coalesce(v.used, s.used, false), case when coalesce(v.used, s.used) then coalesce(v.counterpart_sku, s.counterpart_sku) end,
   coalesce(v.unit_cost_minor, s.unit_cost_minor)`;
 
@@ -40,13 +41,13 @@ export type ResolvedRow = {
   unit_cost_minor: number | null;
 };
 
-/** What lines that name this are of, in their order. Primary key of variant; a sort of the shop's variants. */
+/** What lines that name this are of, in their order. Primary key of variant, variant_by_sku. */
 export const resolveNames = query<ResolvedRow, [shopKey: number, names: readonly LineNames[]], Connection>(
   "resolve_names",
   `select r.product_gid, r.sku, r.used, r.counterpart_sku, r.unit_cost_minor
            from (select l.place, ${RESOLVED}
                    from unnest($2::text[], $3::text[], $4::text[]) with ordinality
-                        l (product_gid, variant_id, sku, place) ${VARIANT_OF_LINE}
+                        l (product_gid, variant_id, sku, place) ${variantOfLine("and sku = any($4)")}
                 ) r (place, product_gid, sku, used, counterpart_sku, unit_cost_minor)
           order by r.place`,
   (shopKey, names) => [
@@ -122,7 +123,7 @@ export const resolveLinesAgain = requireRow<
             where l.shop_key = $1 and (l.line_variant_id = any($2) or l.line_sku = any($3))
          ), resolved (order_id, line_id, old_product_gid, old_sku, product_gid, sku, used, counterpart_sku,
                        unit_cost_minor) as (
-           select l.order_id, l.line_id, l.old_product_gid, l.old_sku, ${RESOLVED} from line l ${VARIANT_OF_LINE}
+           select l.order_id, l.line_id, l.old_product_gid, l.old_sku, ${RESOLVED} from line l ${variantOfLine("")}
          ), changed as (
            update order_line o
               set product_gid = r.product_gid, sku = r.sku, used = r.used, counterpart_sku = r.counterpart_sku,
