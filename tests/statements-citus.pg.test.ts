@@ -115,10 +115,7 @@ test("the check finds a statement that joins a table of its session, and one tha
       ),
       null,
     );
-    assert.equal(
-      await problemOf("with gone as (delete from seen returning sku) select sku from gone"),
-      null,
-    );
+    assert.equal(await problemOf("with gone as (delete from seen returning sku) select sku from gone"), null);
   });
 });
 
