@@ -24,6 +24,7 @@ const OF_RUNS: ReadonlySet<string> = new Set([
   "data_source",
   "sync_request",
   "sync_run",
+  "usage_detail",
   "warning_episode",
   "webhook_delivery",
   "workspace",
@@ -66,16 +67,14 @@ export async function compareWithOneServer(
       [scene.imported, imported],
       [scene.synced, synced],
     ] as const) {
+      const expectedOf = new Map<Store, Sums>();
+      for (const { store, shopKey } of plain.values())
+        expectedOf.set(store, await sumsOf(rows, tables, shopKey));
       for (const shop of shops) {
-        const expected = await sumsOf(rows, tables, (plain.get(shop.store) as Shop).shopKey);
+        const expected = expectedOf.get(shop.store) as Sums;
         const found = await sumsOf(scene.cluster.rows, tables, shop.shopKey);
         rowCount += expected.rowCount;
-        const different = tables.filter((table) => expected.sums.get(table) !== found.sums.get(table));
-        for (const table of different) {
-          problems.push(
-            `${table} of ${shop.workspace.shop_domain}: ${found.sums.get(table)} instead of ${expected.sums.get(table)}`,
-          );
-        }
+        problems.push(...differencesOf(shop, expected, found));
       }
     }
     const shopCount = scene.imported.length + scene.synced.length;
@@ -101,6 +100,13 @@ export async function untilIdle(rows: Rows, { shopKey }: Shop): Promise<void> {
     return open?.requests === 0 && open.running === 0;
   };
   await eventually(isIdle, `the runs of shop ${shopKey}`, LONGEST_BACKFILL_SECONDS);
+}
+
+function differencesOf({ workspace }: Shop, expected: Sums, found: Sums): string[] {
+  const different = [...expected.sums].filter(([table, sum]) => found.sums.get(table) !== sum);
+  return different.map(
+    ([table, sum]) => `${table} of ${workspace.shop_domain}: ${found.sums.get(table)} instead of ${sum}`,
+  );
 }
 
 async function sumsOf(rows: Rows, tables: readonly string[], shopKey: number): Promise<Sums> {

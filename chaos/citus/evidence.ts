@@ -1,6 +1,6 @@
 import type { Finding } from "../finding.ts";
 import type { Scene } from "./scene.ts";
-import { DONE } from "./traffic.ts";
+import { ACCEPTED, ACCEPTED_AGAIN, DONE } from "./traffic.ts";
 import type { Tried } from "./traffic.ts";
 
 /** Part of what was tried: of some shops, within some time. */
@@ -55,7 +55,7 @@ async function listRuns({ cluster, synced }: Scene): Promise<Run[]> {
 export function disturbances(part: Part, whose: string): string[] {
   return [
     ...unless(part.requests, ["200"], `requests ${whose}`),
-    ...unless(part.webhooks, ["200"], `webhooks ${whose}`),
+    ...unless(part.webhooks, [ACCEPTED, ACCEPTED_AGAIN], `webhooks ${whose}`),
     ...unless(part.imports, [DONE], `imports ${whose}`),
     ...unless(part.runs, ["succeeded", "running"], `syncs ${whose}`),
   ];
@@ -70,7 +70,8 @@ function unless(tried: readonly Tried[], good: readonly string[], what: string):
 /** How many of each outcome. */
 export function shownOutcomes(tried: readonly Tried[]): string {
   const byOutcome = [...Map.groupBy(tried, ({ outcome }) => outcome)];
-  return byOutcome.map(([outcome, those]) => `${those.length} × ${outcome}`).join(", ") || "none";
+  const shown = byOutcome.map(([outcome, those]) => `${those.length} × ${outcome.replaceAll(/\s+/gu, " ")}`);
+  return shown.join(", ") || "none";
 }
 
 export function shownPart({ requests, webhooks, imports, runs }: Part): string {

@@ -46,7 +46,6 @@ export function startFleet(databaseUrl: string, store: Store): Fleet {
   const servers = new Set<Server>();
   const workers = new Set<Member>();
   const ready = new Map<string, boolean>();
-  let isOver = false;
   let turn = 0;
   let unready = 0;
 
@@ -72,7 +71,7 @@ export function startFleet(databaseUrl: string, store: Store): Fleet {
     return { firstLine, stop, member };
   };
   const probe = async (address: string, member: { isStopping: boolean }): Promise<void> => {
-    while (!isOver && ready.has(address)) {
+    while (ready.has(address)) {
       const answer = await fetch(`${address}/readyz`).catch(() => null);
       await answer?.arrayBuffer();
       const isReady = answer?.ok === true;
@@ -133,7 +132,7 @@ export function startFleet(databaseUrl: string, store: Store): Fleet {
       return count;
     },
     stop: async () => {
-      isOver = true;
+      ready.clear();
       for (const { child } of members) child.kill("SIGKILL");
       await sleep(PROBE_MS);
     },

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
+import type { Message } from "../../simulators/shopify/webhooks.ts";
 import type { Change } from "../../simulators/shopify/changes.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
 import { connectSource } from "../../src/control/connect.ts";
@@ -20,8 +21,8 @@ export type Store = {
   simulator: ShopifySimulator;
   /** Exports of the shop, each after more changes. */
   versions: string[];
-  /** Changes the shop; what it would tell waits for its delivery. */
-  change(): Promise<void>;
+  /** Changes the shop; resolves to the webhooks of its new orders. */
+  change(): Promise<Message[]>;
   /** Exports the shop as it is now. */
   export(): Promise<void>;
 };
@@ -53,7 +54,11 @@ export async function startStores(count: number): Promise<{ stores: Store[]; sto
     stores.push({
       simulator,
       versions,
-      change: async () => void (await simulator.control("change", changesOf((round += 1)))),
+      change: async () => {
+        const results = (await simulator.control("change", changesOf((round += 1)))) as (Placed | null)[];
+        await simulator.control("drop-messages", {});
+        return results.flatMap((placed) => (placed?.id === undefined ? [] : [messageOf(placed.id)]));
+      },
       export: async () => {
         const version = join(folder, `store-${number}-version-${versions.length}`);
         await simulator.control("export", { folder: version });
@@ -68,6 +73,13 @@ export async function startStores(count: number): Promise<{ stores: Store[]; sto
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+type Placed = { id?: string };
+
+function messageOf(id: string): Message {
+  const payload = { id: Number(id.slice(id.lastIndexOf("/") + 1)), admin_graphql_api_id: id };
+  return { topic: "ORDERS_CREATE", payload };
 }
 
 function changesOf(round: number): Change[] {

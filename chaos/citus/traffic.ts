@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { OPERATOR } from "../../src/control/actor.ts";
 import { requestSync } from "../../src/control/sync.ts";
 import type { Database } from "../../src/store/database.ts";
+import type { Message } from "../../simulators/shopify/webhooks.ts";
 import type { Fleet } from "./fleet.ts";
 import { importVersion } from "./shops.ts";
 import type { Shop } from "./shops.ts";
@@ -30,7 +31,12 @@ const CLIENTS = 6;
 const CLIENT_PAUSE_MS = 25;
 const IMPORT_PAUSE_MS = 300;
 const CHANGE_PAUSE_MS = 1500;
+const WEBHOOK_ATTEMPTS = 3;
+const WEBHOOK_PAUSE_MS = 500;
 export const DONE = "done";
+/** What became of a webhook that was accepted. */
+export const ACCEPTED = "200";
+export const ACCEPTED_AGAIN = "200 when sent again";
 
 export function startTraffic(plan: TrafficPlan): Traffic {
   const requests: Tried[] = [];
@@ -96,20 +102,28 @@ async function changeOn(plan: TrafficPlan, webhooks: Tried[], over: AbortSignal)
   for (let turn = 0; !over.aborted; turn++) {
     const shop = plan.synced[turn % plan.synced.length] as Shop;
     const { store } = shop;
-    await store.change();
-    const startedMs = Date.now();
-    const deliveries = await store.simulator.control("deliver", {
-      uri: `${plan.fleet.address()}/webhooks/shopify`,
-    });
-    for (const { status } of deliveries) {
-      webhooks.push({ shopKey: shop.shopKey, startedMs, endedMs: Date.now(), outcome: String(status) });
-    }
+    for (const message of await store.change()) webhooks.push(await tell(plan.fleet, shop, message));
     await store.export();
     const request = { source: "shopify", isBackfill: false };
     // Of a shop whose node is away this fails; a later turn asks again.
     await requestSync(plan.database, OPERATOR, shop.workspace, request).catch(() => {});
     await sleep(CHANGE_PAUSE_MS);
   }
+}
+
+/** Sends a webhook; what is not accepted within five seconds is sent again, as the platform does. */
+async function tell(fleet: Fleet, { shopKey, store }: Shop, message: Message): Promise<Tried> {
+  const startedMs = Date.now();
+  let outcome = "";
+  for (let attempt = 1; attempt <= WEBHOOK_ATTEMPTS; attempt++) {
+    const uri = `${fleet.address()}/webhooks/shopify`;
+    const [delivery] = await store.simulator.control("deliver", { messages: [message], uri });
+    outcome = String(delivery?.status);
+    if (outcome === ACCEPTED)
+      return { shopKey, startedMs, endedMs: Date.now(), outcome: attempt === 1 ? ACCEPTED : ACCEPTED_AGAIN };
+    await sleep(WEBHOOK_PAUSE_MS);
+  }
+  return { shopKey, startedMs, endedMs: Date.now(), outcome };
 }
 
 async function timed({ shopKey }: Shop, attempt: () => Promise<string>): Promise<Tried> {
