@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Connection, Database, Statement } from "../src/store/database.ts";
+import { COORDINATOR_TABLES, REFERENCE_TABLES } from "../src/store/queries/distribute.ts";
 import {
   firstOutputs,
   forEachStatement,
@@ -45,21 +46,6 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   sync_metrics: "operator: metrics",
 };
 
-/** The tables that hold nothing of a workspace, and where they lie in a distributed installation. */
-const OF_NO_WORKSPACE: Readonly<Record<string, string>> = {
-  installation: "local: which one this database is of",
-  plan: "reference table",
-  console_user: "reference table",
-  console_link: "reference table",
-  console_session: "reference table",
-  console_passkey: "reference table",
-  console_challenge: "reference table",
-  workspace_member: "reference table: it tells which workspaces a person may see",
-  shop_directory: "local: from a domain to its key",
-  schema_migration: "local: the levels of the schema",
-  schedule: "local: what the worker's clock starts",
-};
-
 /** Inserts of a select that Citus computes apart from the shop's node, beside those that read a session's tables. */
 const COMPUTED_APART: Readonly<Record<string, string>> = {
   add_gone_shopify_orders: "each row has a number of its own",
@@ -92,7 +78,7 @@ test("every table has a shop_key, but those that hold nothing of a workspace", a
     "select relname as table from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace",
   );
   const others = tables.map(({ table }) => table).filter((table) => !tenantTables.has(table));
-  assert.deepEqual(others.toSorted(), Object.keys(OF_NO_WORKSPACE).toSorted());
+  assert.deepEqual(others.toSorted(), [...COORDINATOR_TABLES, ...REFERENCE_TABLES].toSorted());
 });
 
 test("shop_key leads every primary key and stands in every unique index of a workspace's table", async () => {

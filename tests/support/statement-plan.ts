@@ -9,8 +9,7 @@ import { createTestDatabase, openConnections } from "./database.ts";
 const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
-const OF_CITUS =
-  /^(?:list_distributed|make_reference_table|distribute_table|remove_local_rows|distribute_function|find_shop_node)$/u;
+const OF_CITUS = /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|is_coordinator)$/u;
 
 export type StatementDatabase = {
   database: Database;

@@ -79,12 +79,12 @@ export class WorkspaceErasing extends Error {
 
 const tryLockShop = requireValue<boolean, [shopKey: number]>(
   "try_lock_shop",
-  "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked",
+  "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked from coordinator",
 );
 
 const waitForShop = command<[shopKey: number]>(
   "lock_shop",
-  "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked",
+  "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked from coordinator",
 );
 
 const isShopThere = queryAny<[shopKey: number]>(
