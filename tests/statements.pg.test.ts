@@ -46,7 +46,7 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   sync_metrics: "operator: metrics",
 };
 
-/** Inserts of a select that Citus computes apart from the shop's node, beside those that read a session's tables. */
+/** Inserts of a select that Citus computes apart from the shop's node. */
 const COMPUTED_APART: Readonly<Record<string, string>> = {
   add_gone_shopify_orders: "each row has a number of its own",
   add_pending_records: "each row has a time of its own",
@@ -137,15 +137,13 @@ test("every statement names the one workspace it is for, but those of the operat
 
 test("the rows of an insert have their shop_key from a workspace's table, so that Citus selects them on its node", async () => {
   const apart: Record<string, string> = {};
-  const ofSession: string[] = [];
   await forEachStatement(database, async (connection, statement) => {
     const obstacle = await obstacleOf(connection, statement);
-    if (obstacle === OF_SESSION) ofSession.push(statement.name);
-    else if (obstacle !== null) apart[statement.name] = obstacle;
+    if (obstacle !== null) apart[statement.name] = obstacle;
   });
   assert.deepEqual(apart, COMPUTED_APART);
   const guide = readFileSync(join(import.meta.dirname, "../docs/scaling.md"), "utf8");
-  const named = [...Object.keys(apart), ...ofSession].filter((name) => !guide.includes(`\`${name}\``));
+  const named = Object.keys(apart).filter((name) => !guide.includes(`\`${name}\``));
   assert.deepEqual(named, [], "docs/scaling.md does not name them");
 });
 
@@ -254,8 +252,6 @@ function isParameter(expression: string): boolean {
   return /^\(?\$\d+\)?(?:::bigint)?$/u.test(expression) || /(?:^|\.)shop_key$/u.test(expression);
 }
 
-const OF_SESSION = "reads tables of its session";
-
 /**
  * Why Citus does not hand the inserts of a statement whole to the node of their shop (its insert_select_planner.c); null =
  * it does, or nothing inserts selected rows into a workspace's table.
@@ -265,7 +261,6 @@ async function obstacleOf(connection: Connection, statement: Statement): Promise
   const inserts = plan === null ? [] : nodesOf(plan).filter(insertsSelectedRows);
   if (inserts.length === 0) return null;
   const text = JSON.stringify(plan);
-  if (text.includes('"Schema":"pg_temp')) return OF_SESSION;
   if (text.includes("clock_timestamp()")) return "each row has a time of its own";
   if (text.includes("nextval(")) return "each row has a number of its own";
   if (/^\s*with\b/u.test(statement.text)) return "the query stands before the insert, not in its select";

@@ -105,8 +105,7 @@ async function loadWorkspace(
   await analyzeData(connection);
   tell("Deriving the catalogue.");
   await createStage(connection);
-  await connection.client.query(TOUCH_CATALOGUE, [shopKey]);
-  await deriveCatalogue(connection, shopKey);
+  await deriveCatalogue(connection, shopKey, await listCatalogue(connection, shopKey));
   tell("Preparing the answers.");
   await rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey));
   await openWorkspace(connection, shopKey);
@@ -114,8 +113,13 @@ async function loadWorkspace(
 }
 
 /** Every line names a product and a SKU of the catalogue, so the lines need not be read for them. */
-const TOUCH_CATALOGUE = `
-  with product_touched as (
-    insert into touched_product (product_gid) select product_gid from product where shop_key = $1
-  )
-  insert into touched_sku (sku) select sku from variant where shop_key = $1`;
+async function listCatalogue({ client }: Connection, shopKey: number) {
+  const keysOf = async (select: string): Promise<Set<string>> => {
+    const { rows } = await client.query<{ key: string }>(select, [shopKey]);
+    return new Set(rows.map(({ key }) => key));
+  };
+  return {
+    products: await keysOf("select product_gid as key from product where shop_key = $1"),
+    skus: await keysOf("select sku as key from variant where shop_key = $1"),
+  };
+}

@@ -1,6 +1,6 @@
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
-import { analyzeStage, createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
+import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import { analyzeData } from "../../../store/queries/publish.ts";
 import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
 import { analyzeRecords, clearRecords } from "../../../store/queries/sync-record.ts";
@@ -54,7 +54,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
       connection,
       shopKey,
       currencyCode,
-      labelSource: null,
+      labels: null,
       orders: await sourceOrders(run, connection, tally, limit?.historyFrom ?? null),
       onProgress: (stage, done) => run.progress({ stage, done, total: null }),
     });
@@ -107,7 +107,6 @@ async function stageProducts(run: ShopifyRun, connection: Connection, { counts }
     await products.send();
     await variants.send();
   }
-  await analyzeStage(connection);
 }
 
 function productRow(product: MappedProduct): (string | null)[] {
