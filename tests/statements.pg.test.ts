@@ -22,27 +22,14 @@ import type { PlanNode } from "./support/statement-plan.ts";
 
 /** Statements over all workspaces, and who runs them. */
 const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
-  find_workspace: "operator: from a domain to its key, through the directory",
   list_workspaces: "operator",
   list_audit_of_all: "operator: who did what",
   workspace_health: "operator: doctor",
   list_runs: "operator: the history",
   list_shops_to_rebuild: "operator: the end of a migration",
   connection_health: "operator: doctor",
-  list_connections: "worker: the schedule",
-  list_due_erasures: "worker: upkeep",
-  list_erasing: "worker: of the workspaces of its runs",
-  delete_old_runs: "worker: upkeep",
-  delete_old_deliveries: "worker: upkeep",
-  delete_old_usage: "worker: upkeep",
-  list_ending_tokens: "worker: upkeep",
+  list_connections: "operator",
   add_usage: "server: the details of usage of all shops, beside the requests",
-  list_account_workspaces: "platform: from the shop that a webhook names to its workspace",
-  list_due_sources: "worker: the schedule",
-  list_due_uploads: "worker: the schedule",
-  expire_uploads: "worker: upkeep",
-  delete_old_uploads: "worker: upkeep",
-  list_shops_with_parts: "worker: upkeep",
   sync_metrics: "operator: metrics",
 };
 

@@ -1,7 +1,7 @@
 import type { Connection, Database } from "../../src/store/database.ts";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
-import { analyzeData } from "../../src/store/queries/publish.ts";
+import { analyzeFacts } from "../../src/store/queries/statistics.ts";
 import { deriveCatalogue } from "../../src/sync/catalogue.ts";
 import { rebuildCohorts } from "../../src/sync/cohorts.ts";
 import { copyWorkspace } from "./crowd.ts";
@@ -68,7 +68,7 @@ export async function loadStore(database: Database, options: StoreOptions): Prom
           withFacts: options.withFacts ?? true,
         })
       : [];
-  await analyzeData(database);
+  await analyzeFacts(database);
   await database.rows(WRITE_TO_DISK, []);
   return {
     kind,
@@ -102,7 +102,7 @@ async function loadWorkspace(
   const { shopKey } = workspace;
   tell(`Writing ${plan.lines.toLocaleString("en")} order lines of ${options.domain}.`);
   await writeStoreLines(connection, shopKey, plan);
-  await analyzeData(connection);
+  await analyzeFacts(connection);
   tell("Deriving the catalogue.");
   await createStage(connection);
   await deriveCatalogue(connection, shopKey, await listCatalogue(connection, shopKey));

@@ -9,7 +9,7 @@ import { createTestDatabase, openConnections } from "./database.ts";
 const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
-const OF_CITUS = /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|is_coordinator)$/u;
+const OF_CITUS = /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|is_coordinator|is_distributed|analyze_shards)$/u;
 
 export type StatementDatabase = {
   database: Database;

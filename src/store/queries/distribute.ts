@@ -19,7 +19,9 @@ export const COORDINATOR_TABLES: readonly string[] = [
   "console_user",
   "coordinator",
   "installation",
+  "run_queue",
   "schedule",
+  "shop_account",
   "shop_directory",
   "workspace_member",
 ];

@@ -124,13 +124,3 @@ export type NewAlert = {
   body: string | null;
   metadata: Record<string, unknown>;
 };
-
-/**
- * Gives the planner the new sizes at once, where autovacuum would come to it later. Belongs outside a transaction: its
- * locks would keep other shops' runs waiting until the end of that.
- */
-export const analyzeData = command<[]>(
-  "analyze_data",
-  `analyze product, variant, sku, entity, order_document, return_label, order_line, return_event, return_request,
-                 label_share, cohort, listing, sku_quarter, group_day, unmatched_label`,
-);
