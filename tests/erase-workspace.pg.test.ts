@@ -115,6 +115,8 @@ test("serving stops at once on every server, and taking it back restores everyth
     ...rowsBefore,
     audit_event: (rowsBefore["audit_event"] ?? 0) + 2,
     daily_usage: since["daily_usage"],
+    // Written every few seconds.
+    usage_detail: since["usage_detail"],
   });
 });
 

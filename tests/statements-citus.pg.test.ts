@@ -5,9 +5,10 @@ import { after, before, test } from "node:test";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Connection, Database, Statement } from "../src/store/database.ts";
 import { planForManyRows, planForRun } from "../src/store/many-rows.ts";
-import { forEachStatement, openStatementDatabase, partApart, planOf } from "./support/statement-plan.ts";
+import { forEachStatement, openStatementDatabase, partApart, planOf, lacksPlans } from "./support/statement-plan.ts";
 import type { PlanNode } from "./support/statement-plan.ts";
 
+const skip = await lacksPlans();
 let stop: () => Promise<void>;
 let database: Database;
 let tenantTables: ReadonlySet<string>;
@@ -49,7 +50,7 @@ test("the check finds a union whose columns are named in front of it, which Citu
   assert.equal(refusalsOf(`with named as ${union} select array(select sku from named)`).length, 0);
 });
 
-test("no statement inserts distinct rows that get a time or number each, which Citus adds before it compares", async () => {
+test("no statement inserts distinct rows that get a time or number each, which Citus adds before it compares", { skip }, async () => {
   const wrong: string[] = [];
   await forEachStatement(database, async (connection, statement) => {
     if (await addsToDistinct(connection, statement)) wrong.push(statement.name);
@@ -57,7 +58,7 @@ test("no statement inserts distinct rows that get a time or number each, which C
   assert.deepEqual(wrong, []);
 });
 
-test("the check finds distinct rows that get a time each", async () => {
+test("the check finds distinct rows that get a time each", { skip }, async () => {
   await database.transaction(async (connection) => {
     const ask = "insert into pending_record (shop_key, source, kind, record_id)";
     const records =
@@ -80,7 +81,7 @@ const INSERTS_ON_THE_WAY: Readonly<Record<string, string>> = {
   record_webhook_delivery: "a delivery and its records in one round trip",
 };
 
-test("no statement is computed apart from the shop's node, from where Citus sends the result to every node", async () => {
+test("no statement is computed apart from the shop's node, from where Citus sends the result to every node", { skip }, async () => {
   const refused: string[] = [];
   await forEachStatement(database, async (connection, statement) => {
     const plan = await planOf(connection, statement);
@@ -91,7 +92,7 @@ test("no statement is computed apart from the shop's node, from where Citus send
   assert.deepEqual(refused, []);
 });
 
-test("the check finds a statement that joins a table of its session, and one that inserts on the way", async () => {
+test("the check finds a statement that joins a table of its session, and one that inserts on the way", { skip }, async () => {
   await database.transaction(async (connection) => {
     await connection.client.query("create temp table seen (sku text) on commit drop");
     const problemOf = async (text: string): Promise<string | null> =>

@@ -10,8 +10,7 @@ import {
   forEachStatement,
   nodesOf,
   openStatementDatabase,
-  planOf,
-} from "./support/statement-plan.ts";
+  planOf, lacksPlans } from "./support/statement-plan.ts";
 import type { PlanNode } from "./support/statement-plan.ts";
 
 /**
@@ -47,6 +46,7 @@ const COMPUTED_APART: Readonly<Record<string, string>> = {
   record_webhook_delivery: "each row has a time of its own",
 };
 
+const skip = await lacksPlans();
 let stop: () => Promise<void>;
 let database: Database;
 let tenantTables: ReadonlySet<string>;
@@ -105,7 +105,7 @@ test("foreign keys between workspaces' tables go by shop_key", async () => {
   );
 });
 
-test("every statement names the one workspace it is for, but those of the operator over all of them", async () => {
+test("every statement names the one workspace it is for, but those of the operator over all of them", { skip }, async () => {
   assert.ok(STATEMENTS.size > 80, `only ${STATEMENTS.size} statements are registered`);
   const offenders: string[] = [];
   await forEachStatement(database, async (connection, statement) => {
@@ -122,7 +122,7 @@ test("every statement names the one workspace it is for, but those of the operat
   );
 });
 
-test("the rows of an insert have their shop_key from a workspace's table, so that Citus selects them on its node", async () => {
+test("the rows of an insert have their shop_key from a workspace's table, so that Citus selects them on its node", { skip }, async () => {
   const apart: Record<string, string> = {};
   await forEachStatement(database, async (connection, statement) => {
     const obstacle = await obstacleOf(connection, statement);
@@ -134,7 +134,7 @@ test("the rows of an insert have their shop_key from a workspace's table, so tha
   assert.deepEqual(named, [], "docs/scaling.md does not name them");
 });
 
-test("the check finds an insert that selects a parameter as its key", async () => {
+test("the check finds an insert that selects a parameter as its key", { skip }, async () => {
   const check = (text: string): Promise<string | null> =>
     database.transaction((connection) => obstacleOf(connection, { name: "parameter", text }));
   const into = "insert into dirty_cohort (shop_key, cohort_month)";
@@ -155,7 +155,7 @@ test("the check finds an insert that selects a parameter as its key", async () =
   assert.equal(await check(`${into} values ($1, $2)`), null);
 });
 
-test("the check finds a statement that forgets its workspace", async () => {
+test("the check finds a statement that forgets its workspace", { skip }, async () => {
   const check = (text: string): Promise<string | null> =>
     database.transaction((connection) => problemOf(connection, { name: "forgetful", text }));
   assert.match((await check("select sku from sku where sku = $1")) ?? "", /sku/u);

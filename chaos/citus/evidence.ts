@@ -51,13 +51,13 @@ async function listRuns({ cluster, synced }: Scene): Promise<Run[]> {
   return runs;
 }
 
-/** What is wrong with traffic that must not notice anything, one sentence each. */
-export function disturbances(part: Part, whose: string): string[] {
+/** What is wrong with traffic that must not notice anything, one sentence each; `ends` are those of syncs beside success. */
+export function disturbances(part: Part, whose: string, ends: readonly string[] = []): string[] {
   return [
     ...unless(part.requests, ["200"], `requests ${whose}`),
     ...unless(part.webhooks, [ACCEPTED, ACCEPTED_AGAIN], `webhooks ${whose}`),
     ...unless(part.imports, [DONE], `imports ${whose}`),
-    ...unless(part.runs, ["succeeded", "running"], `syncs ${whose}`),
+    ...unless(part.runs, ["succeeded", "running", ...ends], `syncs ${whose}`),
   ];
 }
 

@@ -111,11 +111,12 @@ export async function addNode(scene: Scene): Promise<Finding> {
   });
 }
 
-/** Does something that no shop may notice; `cause` resolves to what it did. */
+/** Does something that no shop may notice; `cause` resolves to what it did, `ends` are those of syncs beside success. */
 export async function undisturbed(
   scene: Scene,
   name: string,
   cause: () => Promise<string>,
+  ends: readonly string[] = [],
 ): Promise<Finding> {
   scene.log(name);
   scene.fleet.takeUnready();
@@ -130,7 +131,7 @@ export async function undisturbed(
   await sleep(RECOVERY_LIMIT_MS);
   const part = await partOf(scene, fromMs, Date.now(), () => true);
   const problems = [
-    ...disturbances(part, "of all shops"),
+    ...disturbances(part, "of all shops", ends),
     ...scene.fleet.ended(),
     ...(scene.fleet.takeUnready() > 0 ? ["a server said it was not ready"] : []),
   ];

@@ -34,9 +34,9 @@ export async function upgradeRolling(scene: Scene): Promise<Finding> {
     }
     const last = (await knownMigrations()).at(-1) ?? "";
     writeFileSync(join(checkout, "src/store/migrations/9999_chaos_note.sql"), migrationAfter(last));
-    return await undisturbed(scene, "a rolling upgrade across a migration", () =>
-      replaceAll(scene, checkout),
-    );
+    const replace = (): Promise<string> => replaceAll(scene, checkout);
+    // A worker that is stopped hands its runs on to the next one.
+    return await undisturbed(scene, "a rolling upgrade across a migration", replace, ["interrupted"]);
   } finally {
     // What its processes run is loaded already.
     rmSync(checkout, { recursive: true, force: true });
