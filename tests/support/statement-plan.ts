@@ -12,7 +12,8 @@ const GENERIC_PLAN_SINCE = 160_000;
 const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
-const OF_CITUS = /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|is_coordinator|is_distributed|analyze_shards)$/u;
+const OF_CITUS =
+  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|is_coordinator|is_distributed|analyze_shards)$/u;
 
 export type StatementDatabase = {
   database: Database;
