@@ -110,7 +110,8 @@ export function partApart(plan: PlanNode, tables: ReadonlySet<string>): string |
   const nodes = nodesOf(plan);
   const readsShop = nodes.some((node) => node.Schema === "public" && tables.has(node["Relation Name"] ?? ""));
   if (!readsShop) return null;
-  if (nodes.some((node) => node.Schema?.startsWith("pg_temp") === true)) return "reads a table of its session";
+  if (nodes.some((node) => node.Schema?.startsWith("pg_temp") === true))
+    return "reads a table of its session";
   const inserts = nodes.filter(
     (node) => node["Node Type"] === "ModifyTable" && node.Operation === "Insert" && node !== plan,
   );
