@@ -39,7 +39,7 @@ export function createGate(
       pepper: keys.tokenPepper,
       connections: config.maxConnections,
       longestWaitMs: LONGEST_WAIT_MS,
-      nodeOfShop: isDistributed ? createShopNodes(reading) : null,
+      nodeOfShop: isDistributed ? createShopNodes(admission) : null,
       onOverQuota: metrics.countQuotaRefusal,
     }),
     answers: createAnswers({

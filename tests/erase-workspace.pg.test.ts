@@ -115,6 +115,8 @@ test("serving stops at once on every server, and taking it back restores everyth
     ...rowsBefore,
     audit_event: (rowsBefore["audit_event"] ?? 0) + 2,
     daily_usage: since["daily_usage"],
+    // Written every few seconds.
+    usage_detail: since["usage_detail"],
   });
 });
 
@@ -282,7 +284,7 @@ test("an erasure that is cut off leaves all of the workspace, and the next upkee
     const { rows } = await service.database.query<{ pid: number }>(waiting);
     pid = rows[0]?.pid;
   }
-  await service.database.query("select pg_terminate_backend($1)", [pid]);
+  await service.database.query("select pg_terminate_backend($1::integer)", [pid]);
   await isCut;
   await holder.query("rollback");
   holder.release();

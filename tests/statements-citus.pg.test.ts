@@ -5,9 +5,16 @@ import { after, before, test } from "node:test";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Connection, Database, Statement } from "../src/store/database.ts";
 import { planForManyRows, planForRun } from "../src/store/many-rows.ts";
-import { forEachStatement, openStatementDatabase, partApart, planOf } from "./support/statement-plan.ts";
+import {
+  forEachStatement,
+  openStatementDatabase,
+  partApart,
+  planOf,
+  lacksPlans,
+} from "./support/statement-plan.ts";
 import type { PlanNode } from "./support/statement-plan.ts";
 
+const skip = await lacksPlans();
 let stop: () => Promise<void>;
 let database: Database;
 let tenantTables: ReadonlySet<string>;
@@ -49,15 +56,19 @@ test("the check finds a union whose columns are named in front of it, which Citu
   assert.equal(refusalsOf(`with named as ${union} select array(select sku from named)`).length, 0);
 });
 
-test("no statement inserts distinct rows that get a time or number each, which Citus adds before it compares", async () => {
-  const wrong: string[] = [];
-  await forEachStatement(database, async (connection, statement) => {
-    if (await addsToDistinct(connection, statement)) wrong.push(statement.name);
-  });
-  assert.deepEqual(wrong, []);
-});
+test(
+  "no statement inserts distinct rows that get a time or number each, which Citus adds before it compares",
+  { skip },
+  async () => {
+    const wrong: string[] = [];
+    await forEachStatement(database, async (connection, statement) => {
+      if (await addsToDistinct(connection, statement)) wrong.push(statement.name);
+    });
+    assert.deepEqual(wrong, []);
+  },
+);
 
-test("the check finds distinct rows that get a time each", async () => {
+test("the check finds distinct rows that get a time each", { skip }, async () => {
   await database.transaction(async (connection) => {
     const ask = "insert into pending_record (shop_key, source, kind, record_id)";
     const records =
@@ -80,44 +91,55 @@ const INSERTS_ON_THE_WAY: Readonly<Record<string, string>> = {
   record_webhook_delivery: "a delivery and its records in one round trip",
 };
 
-test("no statement is computed apart from the shop's node, from where Citus sends the result to every node", async () => {
-  const refused: string[] = [];
-  await forEachStatement(database, async (connection, statement) => {
-    const plan = await planOf(connection, statement);
-    const problem = plan === null ? null : partApart(plan, tenantTables);
-    if (problem !== null && INSERTS_ON_THE_WAY[statement.name] === undefined)
-      refused.push(`${statement.name} ${problem}`);
-  });
-  assert.deepEqual(refused, []);
-});
+test(
+  "no statement is computed apart from the shop's node, from where Citus sends the result to every node",
+  { skip },
+  async () => {
+    const refused: string[] = [];
+    await forEachStatement(database, async (connection, statement) => {
+      const plan = await planOf(connection, statement);
+      const problem = plan === null ? null : partApart(plan, tenantTables);
+      if (problem !== null && INSERTS_ON_THE_WAY[statement.name] === undefined)
+        refused.push(`${statement.name} ${problem}`);
+    });
+    assert.deepEqual(refused, []);
+  },
+);
 
-test("the check finds a statement that joins a table of its session, and one that inserts on the way", async () => {
-  await database.transaction(async (connection) => {
-    await connection.client.query("create temp table seen (sku text) on commit drop");
-    const problemOf = async (text: string): Promise<string | null> =>
-      partApart((await planOf(connection, { name: "apart", text })) as PlanNode, tenantTables);
-    const inShop = "select k.sku from sku k where k.shop_key = $1";
-    const session = /a table of its session/u;
-    assert.match((await problemOf(`${inShop} and k.sku in (select sku from seen)`)) ?? "", session);
-    assert.match((await problemOf(`delete from seen where sku in (${inShop})`)) ?? "", session);
-    assert.match((await problemOf(`insert into seen ${inShop}`)) ?? "", session);
-    assert.match(
-      (await problemOf("delete from sku k using seen s where k.shop_key = $1 and k.sku = s.sku")) ?? "",
-      session,
-    );
-    const mark = "insert into dirty_cohort (shop_key, cohort_month) values ($1, $2) on conflict do nothing";
-    assert.match((await problemOf(`with marked as (${mark}) ${inShop}`)) ?? "", /inserts on the way/u);
-    assert.equal(await problemOf(mark), null);
-    assert.equal(await problemOf(`${inShop} and k.sku = any($2)`), null);
-    assert.equal(
-      await problemOf(
-        "with gone as (delete from sku where shop_key = $1 returning sku) select sku from gone",
-      ),
-      null,
-    );
-    assert.equal(await problemOf("with gone as (delete from seen returning sku) select sku from gone"), null);
-  });
-});
+test(
+  "the check finds a statement that joins a table of its session, and one that inserts on the way",
+  { skip },
+  async () => {
+    await database.transaction(async (connection) => {
+      await connection.client.query("create temp table seen (sku text) on commit drop");
+      const problemOf = async (text: string): Promise<string | null> =>
+        partApart((await planOf(connection, { name: "apart", text })) as PlanNode, tenantTables);
+      const inShop = "select k.sku from sku k where k.shop_key = $1";
+      const session = /a table of its session/u;
+      assert.match((await problemOf(`${inShop} and k.sku in (select sku from seen)`)) ?? "", session);
+      assert.match((await problemOf(`delete from seen where sku in (${inShop})`)) ?? "", session);
+      assert.match((await problemOf(`insert into seen ${inShop}`)) ?? "", session);
+      assert.match(
+        (await problemOf("delete from sku k using seen s where k.shop_key = $1 and k.sku = s.sku")) ?? "",
+        session,
+      );
+      const mark = "insert into dirty_cohort (shop_key, cohort_month) values ($1, $2) on conflict do nothing";
+      assert.match((await problemOf(`with marked as (${mark}) ${inShop}`)) ?? "", /inserts on the way/u);
+      assert.equal(await problemOf(mark), null);
+      assert.equal(await problemOf(`${inShop} and k.sku = any($2)`), null);
+      assert.equal(
+        await problemOf(
+          "with gone as (delete from sku where shop_key = $1 returning sku) select sku from gone",
+        ),
+        null,
+      );
+      assert.equal(
+        await problemOf("with gone as (delete from seen returning sku) select sku from gone"),
+        null,
+      );
+    });
+  },
+);
 
 /** The settings of the planner, which a node has to be given. */
 const PLANNER_SETTING =

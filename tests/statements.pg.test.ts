@@ -11,6 +11,7 @@ import {
   nodesOf,
   openStatementDatabase,
   planOf,
+  lacksPlans,
 } from "./support/statement-plan.ts";
 import type { PlanNode } from "./support/statement-plan.ts";
 
@@ -48,6 +49,7 @@ const COMPUTED_APART: Readonly<Record<string, string>> = {
   insert_label_records: "each row has a number of its own",
 };
 
+const skip = await lacksPlans();
 let stop: () => Promise<void>;
 let database: Database;
 let tenantTables: ReadonlySet<string>;
@@ -106,36 +108,44 @@ test("foreign keys between workspaces' tables go by shop_key", async () => {
   );
 });
 
-test("every statement names the one workspace it is for, but those of the operator over all of them", async () => {
-  assert.ok(STATEMENTS.size > 80, `only ${STATEMENTS.size} statements are registered`);
-  const offenders: string[] = [];
-  await forEachStatement(database, async (connection, statement) => {
-    const problem = await problemOf(connection, statement);
-    if (problem !== null) offenders.push(`${statement.name}: ${problem}`);
-  });
-  const unexpected = offenders.filter((line) => OVER_ALL_SHOPS[line.split(":")[0] ?? ""] === undefined);
-  assert.deepEqual(unexpected, []);
-  const names = new Set(offenders.map((line) => line.split(":")[0]));
-  assert.deepEqual(
-    Object.keys(OVER_ALL_SHOPS).filter((name) => !names.has(name)),
-    [],
-    "listed, but not so",
-  );
-});
+test(
+  "every statement names the one workspace it is for, but those of the operator over all of them",
+  { skip },
+  async () => {
+    assert.ok(STATEMENTS.size > 80, `only ${STATEMENTS.size} statements are registered`);
+    const offenders: string[] = [];
+    await forEachStatement(database, async (connection, statement) => {
+      const problem = await problemOf(connection, statement);
+      if (problem !== null) offenders.push(`${statement.name}: ${problem}`);
+    });
+    const unexpected = offenders.filter((line) => OVER_ALL_SHOPS[line.split(":")[0] ?? ""] === undefined);
+    assert.deepEqual(unexpected, []);
+    const names = new Set(offenders.map((line) => line.split(":")[0]));
+    assert.deepEqual(
+      Object.keys(OVER_ALL_SHOPS).filter((name) => !names.has(name)),
+      [],
+      "listed, but not so",
+    );
+  },
+);
 
-test("the rows of an insert have their shop_key from a workspace's table, so that Citus selects them on its node", async () => {
-  const apart: Record<string, string> = {};
-  await forEachStatement(database, async (connection, statement) => {
-    const obstacle = await obstacleOf(connection, statement);
-    if (obstacle !== null) apart[statement.name] = obstacle;
-  });
-  assert.deepEqual(apart, COMPUTED_APART);
-  const guide = readFileSync(join(import.meta.dirname, "../docs/scaling.md"), "utf8");
-  const named = Object.keys(apart).filter((name) => !guide.includes(`\`${name}\``));
-  assert.deepEqual(named, [], "docs/scaling.md does not name them");
-});
+test(
+  "the rows of an insert have their shop_key from a workspace's table, so that Citus selects them on its node",
+  { skip },
+  async () => {
+    const apart: Record<string, string> = {};
+    await forEachStatement(database, async (connection, statement) => {
+      const obstacle = await obstacleOf(connection, statement);
+      if (obstacle !== null) apart[statement.name] = obstacle;
+    });
+    assert.deepEqual(apart, COMPUTED_APART);
+    const guide = readFileSync(join(import.meta.dirname, "../docs/scaling.md"), "utf8");
+    const named = Object.keys(apart).filter((name) => !guide.includes(`\`${name}\``));
+    assert.deepEqual(named, [], "docs/scaling.md does not name them");
+  },
+);
 
-test("the check finds an insert that selects a parameter as its key", async () => {
+test("the check finds an insert that selects a parameter as its key", { skip }, async () => {
   const check = (text: string): Promise<string | null> =>
     database.transaction((connection) => obstacleOf(connection, { name: "parameter", text }));
   const into = "insert into dirty_cohort (shop_key, cohort_month)";
@@ -156,7 +166,7 @@ test("the check finds an insert that selects a parameter as its key", async () =
   assert.equal(await check(`${into} values ($1, $2)`), null);
 });
 
-test("the check finds a statement that forgets its workspace", async () => {
+test("the check finds a statement that forgets its workspace", { skip }, async () => {
   const check = (text: string): Promise<string | null> =>
     database.transaction((connection) => problemOf(connection, { name: "forgetful", text }));
   assert.match((await check("select sku from sku where sku = $1")) ?? "", /sku/u);

@@ -7,6 +7,7 @@ import type { TaskName } from "../src/store/queries/schedule.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
+import { refuseRows } from "./support/refused-rows.ts";
 import { openTestPool } from "./support/service.ts";
 import { connectedShop, eventually, runScheduled, withWorker, workerOptions } from "./support/worker.ts";
 
@@ -82,13 +83,7 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
     "update data_source set last_synced_at = '2026-06-01T00:00:00Z', created_at = '2026-01-01T00:00:00Z'",
   );
   const [first] = shops.map((shop) => shop.shopKey).toSorted((one, other) => one - other);
-  await pool.query(
-    `create function refuse_alert() returns trigger language plpgsql as
-       $$ begin raise exception 'this workspace takes no alert'; end $$`,
-  );
-  await pool.query(
-    `create trigger refuse before insert on alert for each row when (new.shop_key = ${first}) execute function refuse_alert()`,
-  );
+  const takeBack = await refuseRows(pool, "alert", "this_workspace_takes_no_alert", `shop_key = ${first}`);
   const alerts = async (): Promise<number[]> =>
     (
       await pool.query<{ shop_key: string }>(
@@ -101,8 +96,8 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
     await alerts(),
     others.toSorted((one, other) => one - other),
   );
-  assert.ok(logs.some((line) => line.includes("this workspace takes no alert")));
-  await pool.query("drop trigger refuse on alert");
+  assert.ok(logs.some((line) => line.includes("this_workspace_takes_no_alert")));
+  await takeBack();
   await run("alerts", new Date(NOW.getTime() + 3_600_000));
   assert.equal((await alerts()).length, 3, "told once each");
 });

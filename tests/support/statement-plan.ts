@@ -1,11 +1,14 @@
 import { globSync } from "node:fs";
 import { join } from "node:path";
+import pg from "pg";
 import { STATEMENTS } from "../../src/store/database.ts";
 import type { Connection, Database, Statement } from "../../src/store/database.ts";
 import { listTenantTables } from "../../src/store/queries/distribute.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
+import { isCitus } from "./citus.ts";
 import { createTestDatabase, openConnections } from "./database.ts";
 
+const GENERIC_PLAN_SINCE = 160_000;
 const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
@@ -34,6 +37,21 @@ export async function openStatementDatabase(): Promise<StatementDatabase> {
       await testDatabase.drop();
     },
   };
+}
+
+/** Why statements cannot be planned without their values here, for `skip`; false = they can. */
+export async function lacksPlans(): Promise<string | false> {
+  if (isCitus()) return "a Citus plans what its nodes do, not what is asked";
+  const client = new pg.Client({ connectionString: process.env["RETURNS_TEST_DATABASE_URL"] });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ version: number }>(
+      "select current_setting('server_version_num')::integer as version",
+    );
+    return (rows[0]?.version ?? 0) < GENERIC_PLAN_SINCE && "explain (generic_plan) needs PostgreSQL 16";
+  } finally {
+    await client.end();
+  }
 }
 
 /** Looks at every statement but those that only a Citus can plan, in one transaction with the tables of a run. */
