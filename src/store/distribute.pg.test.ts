@@ -80,7 +80,7 @@ test("every table with a shop_key is distributed by it beside workspace, and a s
   ];
   assert.deepEqual(made.reference_tables, references);
   assert.ok(!tables.includes("workspace_member"));
-  assert.ok(made.functions.some((signature) => signature.startsWith("admit(")));
+  assert.ok(made.functions.some((signature) => signature.startsWith("admit_callers(")));
   const calls = await database.rows<{ name: string; object: string; colocate_with: string | null }>(
     { name: "list_calls", text: "select name, object, colocate_with from call order by number" },
     [],

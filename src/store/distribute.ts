@@ -28,7 +28,7 @@ const REFERENCE_TABLES = [
   "console_challenge",
 ];
 /** Their first argument is the shop_key: Citus runs a call whole on the node of that shop. */
-const FUNCTIONS = ["admit", "admit_callers"];
+const FUNCTIONS = ["admit_callers"];
 
 /** The database lacks the extension. */
 export class CitusMissing extends Error {

@@ -10,7 +10,7 @@ const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
 const OF_CITUS =
-  /^(?:list_distributed|make_reference_table|distribute_table|remove_local_rows|distribute_function|find_shop_node)$/u;
+  /^(?:list_distributed|make_reference_table|distribute_table|remove_local_rows|distribute_function|find_shop_node|find_node_place|is_on_node)$/u;
 
 export type StatementDatabase = {
   database: Database;
