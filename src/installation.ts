@@ -31,6 +31,7 @@ export type Installation = {
   /** null = the database of DATABASE_URL. */
   embedded: EmbeddedDatabase | null;
   dataFolder: string;
+  /** Without RETURNS_SECRET, first asking for them makes the file of the secret: a command without need of keys leaves none. */
   keys: Keys;
   /** For the operator's actions and imports: reads and writes, no time limit. */
   database: Database;
@@ -44,7 +45,7 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
   const dataFolder = resolve(config.dataFolder ?? defaultDataFolder(PROJECT_FOLDER));
   const embedded = config.databaseUrl === null ? await joinEmbedded({ dataFolder, log }) : null;
   const databaseUrl = config.databaseUrl ?? (embedded?.url as string);
-  const keys = deriveKeys(config.secret ?? readOrCreateSecret(dataFolder));
+  let keys: Keys | undefined;
   const database = openDatabase({
     url: databaseUrl,
     maxConnections: 4,
@@ -57,7 +58,9 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
     databaseUrl,
     embedded,
     dataFolder,
-    keys,
+    get keys() {
+      return (keys ??= deriveKeys(config.secret ?? readOrCreateSecret(dataFolder)));
+    },
     database,
     close: async () => {
       await database.close();

@@ -145,8 +145,7 @@ begin
           continue callers;
         end if;
       end if;
-      insert into daily_usage (shop_key, day, requests) values (shop, usage_day, 0)
-      on conflict (shop_key, day) do nothing;
+      insert into daily_usage (shop_key, day, requests) values (shop, usage_day, 0) on conflict do nothing;
       has_tried := true;
     end loop;
     granted_requests := greatest(0, least(asked_requests, daily_quota - used_requests));
