@@ -159,10 +159,19 @@ async function findPostmaster(url: string): Promise<number> {
 
 const FIND_BACKEND = { name: "bench_find_backend", text: "select pg_backend_pid() as pid" };
 
-/** Of a server's processes, those that have ended included. */
+/** Of a server's processes, those that have ended included: their parent is asked last. */
 function processorSeconds(postmaster: number): number {
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8").trim().split(" ");
-  return cpuSecondsOf(postmaster, true) + children.reduce((sum, pid) => sum + cpuSecondsOf(Number(pid)), 0);
+  const running = children.reduce((sum, pid) => sum + secondsWhileRunning(Number(pid)), 0);
+  return running + cpuSecondsOf(postmaster, true);
+}
+
+function secondsWhileRunning(pid: number): number {
+  try {
+    return cpuSecondsOf(pid);
+  } catch {
+    return 0;
+  }
 }
 
 function rowsOf(one: readonly Round[], cluster: readonly Round[]): BenchRow[] {

@@ -18,7 +18,7 @@ export type NodeDatabasesOptions = {
   retryMs?: number;
 };
 
-type Node = { database: Database | null; triedMs: number };
+type Node = { database: Database | null; isTrying: boolean; triedMs: number };
 
 const RETRY_MS = 60_000;
 
@@ -43,18 +43,18 @@ export function openNodeDatabases(options: NodeDatabasesOptions): NodeDatabases 
     close(database);
   };
   const tryOut = async (key: number, node: Node): Promise<void> => {
+    node.isTrying = true;
     const database = await openNode(options, key).catch(() => null);
-    if (database === null) return;
-    if (isClosed) close(database);
+    node.isTrying = false;
+    node.triedMs = performance.now();
+    if (database !== null && isClosed) close(database);
     else node.database = database;
   };
   const nodeOf = (key: number): Node => {
-    const node = nodes.get(key) ?? { database: null, triedMs: -Infinity };
+    const node = nodes.get(key) ?? { database: null, isTrying: false, triedMs: -Infinity };
     nodes.set(key, node);
-    if (node.database === null && performance.now() - node.triedMs >= retryMs) {
-      node.triedMs = performance.now();
-      void tryOut(key, node);
-    }
+    const isDue = !node.isTrying && performance.now() - node.triedMs >= retryMs;
+    if (node.database === null && isDue) void tryOut(key, node);
     return node;
   };
   return {

@@ -68,7 +68,7 @@ export async function startPgbouncer(
 
 /** The lines of the section on poolers that are PgBouncer's. */
 function documentedSettings(): string[] {
-  const names = "track_extra_parameters|ignore_startup_parameters|max_prepared_statements";
+  const names = "track_extra_parameters|ignore_startup_parameters|max_prepared_statements|tcp_keep[a-z]+";
   return readFileSync(SCALING, "utf8").match(new RegExp(`(?<=^ {4})(?:${names}) = .+$`, "gmu")) ?? [];
 }
 
