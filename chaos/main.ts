@@ -3,6 +3,8 @@
  * Exit code 1 when something did not.
  */
 import { formatTable } from "../src/lib/table.ts";
+import { missingCitus } from "./citus/given.ts";
+import { run as breakCluster } from "./citus/part.ts";
 import { breakDatabase } from "./database-away.ts";
 import type { Finding } from "./finding.ts";
 import { run as sendLargeUpload } from "./large-upload.ts";
@@ -10,7 +12,13 @@ import { runSuites } from "./suites.ts";
 import { run as takeDatabaseFromWorker } from "./worker-database.ts";
 import { run as killWorkers } from "./worker-sigkill.ts";
 
-type Part = { name: string; does: string; run: (log: (line: string) => void) => Promise<Finding[]> };
+type Part = {
+  name: string;
+  does: string;
+  /** What it needs that is not given, as a sentence; null = nothing. */
+  missing?: () => string | null;
+  run: (log: (line: string) => void) => Promise<Finding[]>;
+};
 
 const PARTS: readonly Part[] = [
   { name: "suites", does: "runs the tests that cause faults: quota race, inputs, tenants", run: runSuites },
@@ -25,6 +33,12 @@ const PARTS: readonly Part[] = [
     name: "upload",
     does: "sends 2 GB by the console and imports it; tells the memory of both",
     run: sendLargeUpload,
+  },
+  {
+    name: "citus",
+    does: "takes nodes from a Citus cluster whose address is given, moves shards, upgrades; compares its rows",
+    missing: missingCitus,
+    run: breakCluster,
   },
 ];
 
@@ -45,7 +59,14 @@ if (!wanted.every((word) => PARTS.some(({ name }) => name === word))) {
 }
 const parts = PARTS.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
 const findings: Finding[] = [];
-for (const part of parts) findings.push(...(await part.run((line) => console.error(`… ${line}`))));
+for (const part of parts) {
+  const missing = part.missing?.() ?? null;
+  if (missing === null) findings.push(...(await part.run((line) => console.error(`… ${line}`))));
+  else {
+    console.error(`… not run: ${missing}`);
+    if (wanted.length > 0) process.exit(2);
+  }
+}
 const rows = findings.map(({ name, held, observed }) => [held ? "held" : "BROKEN", name, observed]);
 process.stdout.write(formatTable(["outcome", "fault", "observed"], rows));
 process.exitCode = findings.every(({ held }) => held) ? 0 : 1;

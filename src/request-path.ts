@@ -40,7 +40,7 @@ export function createGate(
       pepper: keys.tokenPepper,
       connections: config.maxConnections,
       longestWaitMs: LONGEST_WAIT_MS,
-      ...(nodes === null ? {} : { nodeOfShop: createShopNodes(reading), databaseOfNode: nodes.of }),
+      ...(nodes === null ? {} : { nodeOfShop: createShopNodes(admission), databaseOfNode: nodes.of }),
       onOverQuota: metrics.countQuotaRefusal,
     }),
     answers: createAnswers({

@@ -6,7 +6,9 @@ import type { Database } from "../src/store/database.ts";
 import { ALERTS, askTogether, openGate, times } from "./support/admission-gate.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { countLockWaits } from "./support/locks.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
+import { refuseRows } from "./support/refused-rows.ts";
 import { openTestPool } from "./support/service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -82,13 +84,7 @@ describe("requests of many shops that arrive together", () => {
   test("fail with their own shop alone when its part of the statement fails", async () => {
     const tenants = await Promise.all(times(5, 0).map(() => createTenant(database)));
     const broken = tenants[2] as Tenant;
-    await database.query(
-      `create function refuse_usage() returns trigger language plpgsql as 'begin raise check_violation; end'`,
-    );
-    await database.query(
-      `create trigger refuse_usage before insert or update on daily_usage for each row
-         when (new.shop_key = ${broken.shopKey}) execute function refuse_usage()`,
-    );
+    const takeBack = await refuseRows(database, "daily_usage", "no_usage", `shop_key = ${broken.shopKey}`);
     try {
       const { admit } = openGate(admission);
       const outcomes = await Promise.allSettled(
@@ -102,7 +98,7 @@ describe("requests of many shops that arrive together", () => {
         assert.equal(await countedRequests(database, tenant), tenant === broken ? 0 : 2);
       }
     } finally {
-      await database.query("drop function refuse_usage cascade");
+      await takeBack();
     }
   });
 });
@@ -166,12 +162,7 @@ describe("a shop whose rows are locked", () => {
     let asked: Promise<unknown[]> | undefined;
     await whileLocked("daily_usage", tenant, async () => {
       asked = askTogether(admit, times(3, [tenant.token, ALERTS]));
-      await eventually(async () => {
-        const { rowCount } = await database.query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        return rowCount === 1;
-      }, "its statement waits");
+      await eventually(async () => (await countLockWaits(database)) === 1, "its statement waits");
     });
     assert.deepEqual(await asked, [2, 3, 4]);
   });

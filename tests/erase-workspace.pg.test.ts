@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
-import pino from "pino";
 import { OPERATOR } from "../src/control/actor.ts";
 import { askToErase, takeBackErasure } from "../src/control/erase.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { startDueRun } from "../src/sync/run-record.ts";
-import { listDueSources, requestRun } from "../src/store/queries/sync-request.ts";
-import { eraseDue } from "../src/worker/erasures.ts";
+import { listQueued, queueConnection } from "../src/store/queries/run-queue.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
+import { lookAt } from "../src/worker/look.ts";
+import { eraseDue } from "../src/worker/upkeep.ts";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
 import { getPage } from "./support/console-pages.ts";
@@ -22,11 +23,11 @@ import type { Caller, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { workerOptions } from "./support/worker.ts";
 
 /** A workspace that is going to be erased: nothing of it is served, all of it can be taken back, then all of it goes. */
 
 const DAY_MS = 86_400_000;
-const silent = pino({ level: "silent" });
 
 let service: TestService;
 before(async () => {
@@ -187,11 +188,16 @@ test("no run begins and no folder is imported until it is taken back", async () 
     [shopKey],
   );
   const place = { shopKey, source: "csv" };
+  await queueConnection(database, shopKey, "csv", "store");
   await requestRun(database, { ...place, kind: "incremental", requestedBy: "operator" });
   await service.database.query("update sync_run set status = 'succeeded'");
-  const isDue = async (): Promise<boolean> =>
-    (await listDueSources(database)).some((row) => row.shop_key === shopKey && row.source === "csv");
-  assert.ok(await isDue());
+  const look = async (): Promise<boolean> => {
+    const queued = (await listQueued(database, 1000)).find((row) => row.shop_key === shopKey);
+    if (queued === undefined) return false;
+    const options = workerOptions({ database, url: service.installation.databaseUrl }, []);
+    await lookAt(options, { queued, stop: new AbortController().signal, show: () => {} });
+    return true;
+  };
   const ask = async (): Promise<void> => {
     const workspace = await requireWorkspace(database, tenant.shopDomain);
     await askToErase(database, OPERATOR, workspace, {
@@ -200,7 +206,8 @@ test("no run begins and no folder is imported until it is taken back", async () 
     });
   };
   await ask();
-  assert.equal(await isDue(), false);
+  assert.ok(await look(), "it was asked for");
+  assert.equal(await look(), false, "nobody looks at it again");
   assert.equal(await startDueRun(database, place), null);
   await service.database.query("update data_source set sealed_credentials = null where shop_key = $1", [
     shopKey,
@@ -222,7 +229,7 @@ test("no run begins and no folder is imported until it is taken back", async () 
     await assert.rejects(importing, /The workspace is going to be erased\./u);
   });
   await takeBackErasure(database, OPERATOR, await requireWorkspace(database, tenant.shopDomain));
-  assert.ok(await isDue(), "what was asked for has waited");
+  assert.ok(await look(), "what was asked for has waited");
 });
 
 test("upkeep erases it when its time has come, not before, and leaves the installation's record", async () => {
@@ -233,10 +240,10 @@ test("upkeep erases it when its time has come, not before, and leaves the instal
   const now = new Date();
   const workspace = await requireWorkspace(database, tenant.shopDomain);
   await askToErase(database, OPERATOR, workspace, { typedDomain: tenant.shopDomain, now });
-  await eraseDue(database, new Date(now.getTime() + 7 * DAY_MS - 1), silent);
+  await eraseDue(database, tenant.shopKey, new Date(now.getTime() + 7 * DAY_MS - 1));
   assert.equal((await service.call("/api/v1/alerts", { token: tenant.token })).status, 409);
 
-  await eraseDue(database, new Date(now.getTime() + 7 * DAY_MS), silent);
+  await eraseDue(database, tenant.shopKey, new Date(now.getTime() + 7 * DAY_MS));
   const left = await countRowsByTable(service.database, tenant.shopKey);
   assert.deepEqual(
     Object.keys(left).filter((table) => left[table] !== 0),
@@ -266,7 +273,8 @@ test("an erasure that is cut off leaves all of the workspace, and the next upkee
   const holder = await service.database.connect();
   await holder.query("begin");
   await holder.query("select 1 from workspace_member where shop_key = $1 for update", [tenant.shopKey]);
-  const cut = eraseDue(database, new Date(), silent);
+  const cut = eraseDue(database, tenant.shopKey, new Date());
+  const isCut = assert.rejects(cut);
   const waiting =
     "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%workspace_member%' and datname = current_database()";
   let pid: number | undefined;
@@ -275,11 +283,11 @@ test("an erasure that is cut off leaves all of the workspace, and the next upkee
     pid = rows[0]?.pid;
   }
   await service.database.query("select pg_terminate_backend($1)", [pid]);
-  await cut;
+  await isCut;
   await holder.query("rollback");
   holder.release();
   assert.deepEqual(await countRowsByTable(service.database, tenant.shopKey), rowsBefore);
-  await eraseDue(database, new Date(), silent);
+  await eraseDue(database, tenant.shopKey, new Date());
   const left = await countRowsByTable(service.database, tenant.shopKey);
   assert.ok(Object.values(left).every((rows) => rows === 0));
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Connection, Database, Statement } from "../src/store/database.ts";
+import { COORDINATOR_TABLES, REFERENCE_TABLES } from "../src/store/queries/distribute.ts";
 import {
   firstOutputs,
   forEachStatement,
@@ -21,46 +22,18 @@ import type { PlanNode } from "./support/statement-plan.ts";
 
 /** Statements over all workspaces, and who runs them. */
 const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
-  find_workspace: "operator: from a domain to its key, through the directory",
   list_workspaces: "operator",
   list_audit_of_all: "operator: who did what",
   workspace_health: "operator: doctor",
   list_runs: "operator: the history",
   list_shops_to_rebuild: "operator: the end of a migration",
   connection_health: "operator: doctor",
-  list_connections: "worker: the schedule",
-  list_due_erasures: "worker: upkeep",
-  list_erasing: "worker: of the workspaces of its runs",
-  delete_old_runs: "worker: upkeep",
-  delete_old_deliveries: "worker: upkeep",
-  delete_old_usage: "worker: upkeep",
-  list_ending_tokens: "worker: upkeep",
+  list_connections: "operator",
   add_usage: "server: the details of usage of all shops, beside the requests",
-  list_account_workspaces: "platform: from the shop that a webhook names to its workspace",
-  list_due_sources: "worker: the schedule",
-  list_due_uploads: "worker: the schedule",
-  expire_uploads: "worker: upkeep",
-  delete_old_uploads: "worker: upkeep",
-  list_shops_with_parts: "worker: upkeep",
   sync_metrics: "operator: metrics",
 };
 
-/** The tables that hold nothing of a workspace, and where they lie in a distributed installation. */
-const OF_NO_WORKSPACE: Readonly<Record<string, string>> = {
-  installation: "local: which one this database is of",
-  plan: "reference table",
-  console_user: "reference table",
-  console_link: "reference table",
-  console_session: "reference table",
-  console_passkey: "reference table",
-  console_challenge: "reference table",
-  workspace_member: "reference table: it tells which workspaces a person may see",
-  shop_directory: "local: from a domain to its key",
-  schema_migration: "local: the levels of the schema",
-  schedule: "local: what the worker's clock starts",
-};
-
-/** Inserts of a select that Citus computes apart from the shop's node, beside those that read a session's tables. */
+/** Inserts of a select that Citus computes apart from the shop's node. */
 const COMPUTED_APART: Readonly<Record<string, string>> = {
   add_gone_shopify_orders: "each row has a number of its own",
   add_pending_records: "each row has a time of its own",
@@ -92,7 +65,7 @@ test("every table has a shop_key, but those that hold nothing of a workspace", a
     "select relname as table from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace",
   );
   const others = tables.map(({ table }) => table).filter((table) => !tenantTables.has(table));
-  assert.deepEqual(others.toSorted(), Object.keys(OF_NO_WORKSPACE).toSorted());
+  assert.deepEqual(others.toSorted(), [...COORDINATOR_TABLES, ...REFERENCE_TABLES].toSorted());
 });
 
 test("shop_key leads every primary key and stands in every unique index of a workspace's table", async () => {
@@ -151,15 +124,13 @@ test("every statement names the one workspace it is for, but those of the operat
 
 test("the rows of an insert have their shop_key from a workspace's table, so that Citus selects them on its node", async () => {
   const apart: Record<string, string> = {};
-  const ofSession: string[] = [];
   await forEachStatement(database, async (connection, statement) => {
     const obstacle = await obstacleOf(connection, statement);
-    if (obstacle === OF_SESSION) ofSession.push(statement.name);
-    else if (obstacle !== null) apart[statement.name] = obstacle;
+    if (obstacle !== null) apart[statement.name] = obstacle;
   });
   assert.deepEqual(apart, COMPUTED_APART);
   const guide = readFileSync(join(import.meta.dirname, "../docs/scaling.md"), "utf8");
-  const named = [...Object.keys(apart), ...ofSession].filter((name) => !guide.includes(`\`${name}\``));
+  const named = Object.keys(apart).filter((name) => !guide.includes(`\`${name}\``));
   assert.deepEqual(named, [], "docs/scaling.md does not name them");
 });
 
@@ -263,8 +234,6 @@ function isParameter(expression: string): boolean {
   return /^\(?\$\d+\)?(?:::bigint)?$/u.test(expression) || /(?:^|\.)shop_key$/u.test(expression);
 }
 
-const OF_SESSION = "reads tables of its session";
-
 /**
  * Why Citus does not hand the inserts of a statement whole to the node of their shop (its insert_select_planner.c); null =
  * it does, or nothing inserts selected rows into a workspace's table.
@@ -274,7 +243,6 @@ async function obstacleOf(connection: Connection, statement: Statement): Promise
   const inserts = plan === null ? [] : nodesOf(plan).filter(insertsSelectedRows);
   if (inserts.length === 0) return null;
   const text = JSON.stringify(plan);
-  if (text.includes('"Schema":"pg_temp')) return OF_SESSION;
   if (text.includes("clock_timestamp()")) return "each row has a time of its own";
   if (text.includes("nextval(")) return "each row has a number of its own";
   if (/^\s*with\b/u.test(statement.text)) return "the query stands before the insert, not in its select";

@@ -8,7 +8,7 @@ import { leastParameters, parametersOf } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
 import type { CalledAnswer, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant, createTokenOf } from "./support/tenants.ts";
+import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { openConnections } from "./support/database.ts";
 
@@ -187,10 +187,13 @@ test("a token is good for the workspace in its digits alone", async () => {
   const { token, tokenId } = await createTokenOf(service.database, own.shopKey);
   const ask = () => service.call("/api/v1/alerts", { token });
   assert.equal((await ask()).json().meta["shop_domain"], own.shopDomain);
-  await service.database.query("update api_token set shop_key = $1 where token_id = $2", [
-    foreign.shopKey,
-    tokenId,
-  ]);
+  const ofToken = [own.shopKey, tokenId];
+  const { rows } = await service.database.query<{ row: Record<string, unknown> }>(
+    "select to_jsonb(t) as row from api_token t where shop_key = $1 and token_id = $2",
+    ofToken,
+  );
+  await service.database.query("delete from api_token where shop_key = $1 and token_id = $2", ofToken);
+  await insertRows(service.database, "api_token", [{ ...rows[0]?.row, shop_key: foreign.shopKey }]);
   assert.equal((await ask()).status, 401);
 });
 
@@ -228,15 +231,19 @@ test("the database itself refuses every write on a serving connection", async ()
 });
 
 test("a query that would write, answered by the service, is a 500", async () => {
-  await service.database.query(`
-    create function write_and_pass() returns boolean language sql volatile
-    as $$ insert into dirty_cohort values (${own.shopKey}, '1999-01-01') on conflict do nothing; select true $$;
-    alter table alert rename to alert_kept;
-    create view alert as select * from alert_kept where write_and_pass();`);
+  for (const change of [
+    `create function write_and_pass() returns boolean language sql volatile
+     as $$ insert into dirty_cohort values (${own.shopKey}, '1999-01-01') on conflict do nothing; select true $$`,
+    "alter table alert rename to alert_kept",
+    "create view alert as select * from alert_kept where write_and_pass()",
+  ]) {
+    await service.database.query(change);
+  }
   const logged = service.logs.length;
   // Of another length than any before, which would be remembered.
   const answer = await service.call("/api/v1/alerts", { token: own.token, params: { limit: "13" } });
-  await service.database.query("drop view alert; alter table alert_kept rename to alert");
+  await service.database.query("drop view alert");
+  await service.database.query("alter table alert_kept rename to alert");
   assert.equal(answer.status, 500);
   assert.match(service.logs.slice(logged).join(""), /read-only transaction/u);
 });

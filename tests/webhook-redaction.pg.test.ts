@@ -44,7 +44,7 @@ async function putStoreOrders(shopKey: number, documents: readonly OrderDocument
       documents.map((part) => ({ orderId: part.orderId, stored: byId.get(part.orderId) ?? null, part })),
     ];
     const orders = { merge: replaceDocument, next: async () => portions.shift() ?? [] };
-    const run = { connection, shopKey, currencyCode: "EUR", labelSource: null, orders };
+    const run = { connection, shopKey, currencyCode: "EUR", labels: null, orders };
     return (await applyStage({ ...run, onProgress: () => {} })).changes;
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { listDueSources, requestRun } from "../src/store/queries/sync-request.ts";
+import { findNextRequestTime, requestRun } from "../src/store/queries/sync-request.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
@@ -39,7 +39,8 @@ async function withFailingBackfill(failures: number, isRead: boolean): Promise<n
 
 /** What runs next, and whether a worker would look at the connection at all. */
 async function nextRunOf(shopKey: number): Promise<string | null> {
-  const due = (await listDueSources(control.database)).some((row) => row.shop_key === shopKey);
+  const nextAt = await findNextRequestTime(control.database, shopKey, "shopify");
+  const due = nextAt !== null && nextAt <= new Date();
   const options = workerOptions(control, [pageConnector(pages, "shopify", "store")]);
   const result = await runNext(options, { shopKey, source: "shopify" });
   assert.equal(result !== null, due);

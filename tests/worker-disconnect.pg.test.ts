@@ -15,11 +15,17 @@ import { publishLabelRun, publishStoreRun } from "../src/sync/publish.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { RunResult } from "../src/sync/runs.ts";
 import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
-import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { openTestPool } from "./support/service.ts";
-import { connect, connectedShop, runNext, TEST_SEALING_KEY, workerOptions } from "./support/worker.ts";
+import {
+  connect,
+  connectedShop,
+  runNext,
+  runScheduled,
+  TEST_SEALING_KEY,
+  workerOptions,
+} from "./support/worker.ts";
 
 let control: ControlDatabase;
 let pool: ReturnType<typeof openTestPool>;
@@ -110,8 +116,7 @@ test("a source that is disconnected while it is read stays disconnected; what wa
   assert.equal(result?.status, "succeeded");
   const state = { readiness: "ready", status: "disconnected", is_read: true, requests: 0 };
   assert.deepEqual(await stateOf(shopKey), state);
-  const { log } = workerOptions(control, []);
-  await runTask({ database: control.database, now: () => NOW, log }, "stores");
+  await runScheduled(control, workerOptions(control, []), "stores");
   assert.deepEqual(await stateOf(shopKey), state, "the clock asks for nothing");
 });
 

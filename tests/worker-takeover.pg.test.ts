@@ -13,6 +13,7 @@ import { startCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { openConnections } from "./support/database.ts";
+import { refuseRows } from "./support/refused-rows.ts";
 import { execute } from "./support/server.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
 import type { PageSource } from "./support/page-source.ts";
@@ -217,19 +218,13 @@ test("a worker that loses its session alone stops its runs, and continues them i
 
 test("a run whose end could not be recorded is not left open by the worker that lives", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
-  await pool.query(
-    `create function refuse_end() returns trigger language plpgsql as
-       $$ begin raise exception 'this end is not recorded'; end $$`,
-  );
-  await pool.query(
-    `create trigger refuse before update on sync_run for each row
-       when (new.status = 'succeeded' and new.attempt = 1) execute function refuse_end()`,
-  );
+  const condition = "status = 'succeeded' and attempt = 1";
+  const takeBack = await refuseRows(pool, "sync_run", "this_end_is_not_recorded", condition);
   await ask(shopKey);
   await withWorker(options(), () => succeeded(shopKey));
-  await pool.query("drop trigger refuse on sync_run");
+  await takeBack();
   assert.deepEqual(await outcomes(shopKey), ["interrupted 1", "succeeded 2"]);
-  assert.ok(logs.some((line) => line.includes("this end is not recorded")));
+  assert.ok(logs.some((line) => line.includes("this_end_is_not_recorded")));
 });
 
 test("a worker whose database restarts waits for it, and does what was asked for before and after", async () => {

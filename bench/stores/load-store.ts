@@ -1,7 +1,7 @@
 import type { Connection, Database } from "../../src/store/database.ts";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
-import { analyzeData } from "../../src/store/queries/publish.ts";
+import { analyzeFacts } from "../../src/store/queries/statistics.ts";
 import { deriveCatalogue } from "../../src/sync/catalogue.ts";
 import { rebuildCohorts } from "../../src/sync/cohorts.ts";
 import { copyWorkspace } from "./crowd.ts";
@@ -68,7 +68,7 @@ export async function loadStore(database: Database, options: StoreOptions): Prom
           withFacts: options.withFacts ?? true,
         })
       : [];
-  await analyzeData(database);
+  await analyzeFacts(database);
   await database.rows(WRITE_TO_DISK, []);
   return {
     kind,
@@ -102,11 +102,10 @@ async function loadWorkspace(
   const { shopKey } = workspace;
   tell(`Writing ${plan.lines.toLocaleString("en")} order lines of ${options.domain}.`);
   await writeStoreLines(connection, shopKey, plan);
-  await analyzeData(connection);
+  await analyzeFacts(connection);
   tell("Deriving the catalogue.");
   await createStage(connection);
-  await connection.client.query(TOUCH_CATALOGUE, [shopKey]);
-  await deriveCatalogue(connection, shopKey);
+  await deriveCatalogue(connection, shopKey, await listCatalogue(connection, shopKey));
   tell("Preparing the answers.");
   await rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey));
   await openWorkspace(connection, shopKey);
@@ -114,8 +113,13 @@ async function loadWorkspace(
 }
 
 /** Every line names a product and a SKU of the catalogue, so the lines need not be read for them. */
-const TOUCH_CATALOGUE = `
-  with product_touched as (
-    insert into touched_product (product_gid) select product_gid from product where shop_key = $1
-  )
-  insert into touched_sku (sku) select sku from variant where shop_key = $1`;
+async function listCatalogue({ client }: Connection, shopKey: number) {
+  const keysOf = async (select: string): Promise<Set<string>> => {
+    const { rows } = await client.query<{ key: string }>(select, [shopKey]);
+    return new Set(rows.map(({ key }) => key));
+  };
+  return {
+    products: await keysOf("select product_gid as key from product where shop_key = $1"),
+    skus: await keysOf("select sku as key from variant where shop_key = $1"),
+  };
+}

@@ -10,14 +10,15 @@ import { userName } from "../lib/user-name.ts";
 const TOLD_ROLES = ["owner", "admin"] as const;
 const DAY_MS = 86_400_000;
 
-/** Tells the owners and admins of all workspaces which tokens end soon, each of them once per stage. */
-export async function writeTokenNotices(database: Database, now: Date): Promise<void> {
+/** Tells the owners and admins of a workspace which tokens end soon, each of them once per stage. */
+export async function writeTokenNotices(database: Database, shopKey: number, now: Date): Promise<void> {
   const until = new Date(now.getTime() + NOTICE_DAYS * DAY_MS);
-  for (const row of await listEndingTokens(database, now, until)) await tell(database, row, now);
+  for (const row of await listEndingTokens(database, shopKey, now, until))
+    await tell(database, shopKey, row, now);
 }
 
-async function tell(database: Database, row: EndingTokenRow, now: Date): Promise<void> {
-  const { shop_key: shopKey, token_id: tokenId, name, created_at: createdAt, expires_at: expiresAt } = row;
+async function tell(database: Database, shopKey: number, row: EndingTokenRow, now: Date): Promise<void> {
+  const { token_id: tokenId, name, created_at: createdAt, expires_at: expiresAt } = row;
   const notice = tokenNotice({ tokenId, name, createdAt, expiresAt }, now);
   if (notice === null) return;
   const { event, ...said } = notice;

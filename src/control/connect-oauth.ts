@@ -1,10 +1,6 @@
-import {
-  forgetDelivery,
-  hasDelivery,
-  listAccountWorkspaces,
-  recordDelivery,
-} from "../store/queries/webhook-delivery.ts";
-import type { AccountRow } from "../store/queries/webhook-delivery.ts";
+import { listAccountWorkspaces } from "../store/directory.ts";
+import type { AccountRow } from "../store/queries/shop-account.ts";
+import { forgetDelivery, hasDelivery, recordDelivery } from "../store/queries/webhook-delivery.ts";
 import { findWorkspace } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { SourceFailed, SourceRefused } from "../sync/connector.ts";

@@ -2,7 +2,7 @@ import type { Database } from "../store/database.ts";
 import { findConnection, putConnection } from "../store/queries/data-source.ts";
 import type { ConnectionRow } from "../store/queries/data-source.ts";
 import { requestRun } from "../store/queries/sync-request.ts";
-import { listAccountWorkspaces } from "../store/queries/webhook-delivery.ts";
+import { listAccountWorkspaces } from "../store/directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { SourceFailed, SourceRefused } from "../sync/connector.ts";
 import type { Secrets, Source, SourcePlace } from "../sync/connector.ts";

@@ -10,6 +10,7 @@ import { DEMO_TOKEN_PREFIX } from "./demo.ts";
 import { checkConnections, checkWorker, diagnoseConnections } from "./doctor-connections.ts";
 import type { ConnectionDiagnosis } from "./doctor-connections.ts";
 import { secretProblem } from "./installation-secret.ts";
+import type { SchemaLevel } from "../store/migrate.ts";
 import { readSchemaLevel, schemaProblem } from "./schema.ts";
 
 /** One thing looked at; `message` says what was found, and what to do when it is not right. */
@@ -42,12 +43,12 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
   const level = await readSchemaLevel(database);
   const checks = [
     checkVersion(version, patient.isEmbedded),
-    { name: "schema", ok: level === "current", message: schemaProblem(level) ?? "current" },
+    checkSchema(level),
     checkDataFolder(patient.dataFolder),
   ];
   let workspaces: WorkspaceDiagnosis[] = [];
   let connections: ConnectionDiagnosis[] = [];
-  if (level === "current") {
+  if (schemaProblem(level) === null) {
     const problem = await secretProblem(database, patient.tokenPepper);
     checks.push({
       name: "secret",
@@ -60,6 +61,12 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     checks.push(checkConnections(connections), checkWorker(await hasWorker(database), connections.length));
   }
   return { ok: checks.every((check) => check.ok), checks, workspaces, connections };
+}
+
+function checkSchema(level: SchemaLevel): Check {
+  const problem = schemaProblem(level);
+  const found = level === "ahead" ? "newer, and works with this version" : "current";
+  return { name: "schema", ok: problem === null, message: problem ?? found };
 }
 
 function checkVersion(version: { number: number; name: string }, isEmbedded: boolean): Check {

@@ -1,5 +1,6 @@
 import type { Connection, Database } from "../store/database.ts";
 import { askForErasure, takeErasureBack } from "../store/queries/erasure.ts";
+import { wakeShop } from "../store/queries/run-queue.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
@@ -54,6 +55,7 @@ export async function takeBackErasure(
     if (!(await takeErasureBack(connection, shopKey))) {
       throw impossible(`${domain} is not going to be erased: there is nothing to take back.`);
     }
+    await wakeShop(connection, shopKey);
     await recordTwice(connection, actor, shopKey, {
       action: "workspace.keep",
       detail: { shop_domain: domain, erase_after: null },

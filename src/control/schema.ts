@@ -16,7 +16,7 @@ export async function readSchemaLevel(database: Queryable): Promise<SchemaLevel>
   }
 }
 
-/** Throws a `Refusal` that says what to do when the schema is not this version's. */
+/** Throws a `Refusal` that says what to do when this version does not work with the schema. */
 export async function requireCurrentSchema(database: Queryable): Promise<void> {
   const sentence = schemaProblem(await readSchemaLevel(database));
   if (sentence !== null) throw impossible(sentence);
@@ -26,6 +26,7 @@ export async function requireCurrentSchema(database: Queryable): Promise<void> {
 export function schemaProblem(level: SchemaLevel): string | null {
   switch (level) {
     case "current":
+    case "ahead":
       return null;
     case "behind":
       return 'The database\'s schema is behind this version of the service: run "./returns migrate".';

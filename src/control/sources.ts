@@ -1,7 +1,7 @@
 import type { Queryable } from "../store/database.ts";
-import { listShopSources, listTaskTimes } from "../store/queries/shop-source.ts";
+import { listNextLooks } from "../store/queries/run-queue.ts";
+import { listShopSources } from "../store/queries/shop-source.ts";
 import type { ShopSourceRow } from "../store/queries/shop-source.ts";
-import type { TaskName } from "../store/queries/schedule.ts";
 import { listSourceRuns } from "../store/queries/sync-run.ts";
 import type { RunRow } from "../store/queries/sync-run.ts";
 import { hasWorker } from "../store/queries/worker-upkeep.ts";
@@ -50,7 +50,6 @@ const IMPORTED_TITLES: Readonly<Record<string, string>> = {
   csv: "Files of orders",
   csv_labels: "Files of return labels",
 };
-const TASK_OF: Readonly<Record<Source["kind"], TaskName>> = { store: "stores", label_cost: "labels" };
 
 /** Every source that a workspace is or can be connected to, in the order of the registry, then what is imported. */
 export async function showSources(
@@ -60,12 +59,12 @@ export async function showSources(
 ): Promise<ShownSources> {
   requireRight(actor, "sources.read");
   const rows = await listShopSources(database, shopKey);
-  const times = await listTaskTimes(database);
+  const looks = await listNextLooks(database, shopKey);
   const known = listSources();
   const connectable = known.map((source) => {
     const row = rows.find((each) => each.source === source.source && each.is_connection);
-    const clockAt = times.find(({ task }) => task === TASK_OF[source.kind])?.next_at ?? null;
-    return row === undefined ? newSource(source) : shownSource(row, source.title, clockAt);
+    const lookAt = looks.find((look) => look.source === source.source)?.next_at ?? null;
+    return row === undefined ? newSource(source) : shownSource(row, source.title, lookAt);
   });
   const imported = rows
     .filter((row) => !row.is_connection)
@@ -114,7 +113,7 @@ function newSource({ source, title, kind }: Source): ShownSource {
   };
 }
 
-function shownSource(row: ShopSourceRow, title: string, clockAt: Date | null): ShownSource {
+function shownSource(row: ShopSourceRow, title: string, lookAt: Date | null): ShownSource {
   const { source, kind, settings, waiting, last_run, last_synced_at, last_error, currency_code } = row;
   const state = stateOf(row);
   const { shop } = settings;
@@ -130,7 +129,7 @@ function shownSource(row: ShopSourceRow, title: string, clockAt: Date | null): S
     last_run,
     last_synced_at,
     last_error,
-    next_run_at: nextRunAt(row, state, clockAt),
+    next_run_at: nextRunAt(row, state, lookAt),
   };
 }
 
@@ -143,10 +142,10 @@ function stateOf({ is_connection, has_credentials, status, last_run, last_synced
   return last_synced_at === null ? "waiting" : "current";
 }
 
-/** The earlier of what was asked for and of the clock's. */
-function nextRunAt({ waiting }: ShopSourceRow, state: SourceState, clockAt: Date | null): Date | null {
+/** The earlier of what was asked for and of when a worker looks by the clock. */
+function nextRunAt({ waiting }: ShopSourceRow, state: SourceState, lookAt: Date | null): Date | null {
   if (state === "imported" || state === "disconnected" || state === "refused") return null;
   const times = waiting.map(({ run_after: runAfter }) => Date.parse(runAfter));
-  if (clockAt !== null) times.push(clockAt.getTime());
+  if (lookAt !== null) times.push(lookAt.getTime());
   return times.length === 0 ? null : new Date(Math.min(...times));
 }

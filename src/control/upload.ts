@@ -5,7 +5,7 @@ import { findConnectedStore } from "../store/queries/data-source.ts";
 import { findPartDigest, insertPart, listParts } from "../store/queries/import-part.ts";
 import {
   cancelUpload as markCanceled,
-  expireShopUploads,
+  expireUploads,
   holdUpload,
   insertUpload,
   lockUpload,
@@ -47,7 +47,7 @@ export async function startUpload(
   const files = readUploadFiles(request.files);
   const asOf = readLastDay(request.lastDay, now);
   refuseBesideStore(files, await findConnectedStore(database, shopKey));
-  await database.transaction((connection) => expireShopUploads(connection, shopKey, now));
+  await expireUploads(database, shopKey, now);
   // What earlier uploads have left is no more than one of them, since none begins before it is gone.
   await removeEndedParts(database, shopKey, now);
   const uploadId = randomUUID();

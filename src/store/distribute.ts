@@ -1,32 +1,35 @@
 import type { Connection, Database } from "./database.ts";
 import {
   addForeignKey,
+  COORDINATOR_TABLES,
   distributeFunction,
   distributeTable,
   dropForeignKey,
   hasCitus,
-  listDistributed,
   listForeignKeys,
+  listPlaced,
+  listTables,
   listTenantTables,
+  makeCoordinatorTable,
+  makePlain,
   makeReferenceTable,
+  REFERENCE_TABLES,
   removeLocalRows,
   workOnOneShardAtATime,
 } from "./queries/distribute.ts";
+import type { PlacedTableRow } from "./queries/distribute.ts";
 
-/** Tables that one call distributed (none when all were already), and the functions that run on their nodes. */
-export type Distribution = { distributed_tables: string[]; reference_tables: string[]; functions: string[] };
+/** Tables that one call placed (none when all were already), and the functions that run on their nodes. */
+export type Distribution = PlacedTables & { functions: string[] };
+
+/** Tables that one call placed, by what they are now (decision 0038). */
+export type PlacedTables = {
+  distributed_tables: string[];
+  reference_tables: string[];
+  coordinator_tables: string[];
+};
 
 const FIRST_TABLE = "workspace";
-/** What each node has whole: rows that belong to no single workspace, or that tell which ones a person may see. */
-const REFERENCE_TABLES = [
-  "plan",
-  "console_user",
-  "workspace_member",
-  "console_link",
-  "console_session",
-  "console_passkey",
-  "console_challenge",
-];
 /** Their first argument is the shop_key: Citus runs a call whole on the node of that shop. */
 const FUNCTIONS = ["admit_callers"];
 
@@ -36,9 +39,9 @@ export class CitusMissing extends Error {
 }
 
 /**
- * Turns every table with a shop_key into one distributed by it, all co-located, and the plans and people into reference tables,
- * in one transaction; safe to run again, also after a migration brought new tables. `schedule`, shop_directory and
- * the table of migrations stay local. Throws `CitusMissing` when the database has no Citus.
+ * Turns every table with a shop_key into one distributed by it, all co-located, and the others into reference tables or
+ * tables of the coordinator that every node reaches, in one transaction; safe to run again. Throws `CitusMissing`
+ * when the database has no Citus.
  */
 export async function distributeInstallation(database: Database): Promise<Distribution> {
   return database.transaction(async (connection) => {
@@ -48,33 +51,68 @@ export async function distributeInstallation(database: Database): Promise<Distri
       );
     }
     await workOnOneShardAtATime(connection);
-    const distributed = new Set(await listDistributed(connection));
-    const referenceTables = REFERENCE_TABLES.filter((table) => !distributed.has(table));
-    const tenantTables = (await listTenantTables(connection)).filter((table) => !distributed.has(table));
-    await distributeTables(connection, referenceTables, tenantTables);
-    const functions = await distributeFunctions(connection);
-    return { distributed_tables: tenantTables, reference_tables: referenceTables, functions };
+    return distributeAll(connection);
   });
 }
 
-/** A table cannot be distributed while a local one refers to it: foreign keys wait until both are. */
-async function distributeTables(
-  connection: Connection,
-  referenceTables: readonly string[],
-  tables: readonly string[],
-): Promise<void> {
-  const moved = new Set([...referenceTables, ...tables]);
+/** The same for a transaction that works on one shard at a time: what a migration brought to a distributed database. */
+export async function distributeAll(connection: Connection): Promise<Distribution> {
+  const placed = await placeTables(connection);
+  return { ...placed, functions: await distributeFunctions(connection) };
+}
+
+/** Whether the tables are spread over nodes: Citus alone does not do that. */
+export async function isDistributed(connection: Connection): Promise<boolean> {
+  if (!(await hasCitus(connection))) return false;
+  return (await listPlaced(connection)).some((table) => table.table_name === FIRST_TABLE);
+}
+
+/** Places every table that is not where it belongs yet; foreign keys among them wait until all are. */
+async function placeTables(connection: Connection): Promise<PlacedTables> {
+  const placed = await listPlaced(connection);
+  const wanted = await listWanted(connection);
+  const isThere = ({ table_name: name, kind }: PlacedTableRow): boolean =>
+    placed.some((table) => table.table_name === name && table.kind === kind);
+  const moved = wanted.filter((table) => !isThere(table));
+  const named = (kind: PlacedTableRow["kind"]): string[] =>
+    moved.filter((table) => table.kind === kind).map((table) => table.table_name);
+  const names = new Set(moved.map((table) => table.table_name));
   const foreignKeys = (await listForeignKeys(connection)).filter(
-    (key) => moved.has(key.table_name) || moved.has(key.referenced_table),
+    (key) => names.has(key.table_name) || names.has(key.referenced_table),
   );
   for (const key of foreignKeys) await dropForeignKey(connection, key);
-  for (const table of referenceTables) await makeReferenceTable(connection, table);
-  const firstTables = tables.filter((table) => table === FIRST_TABLE);
-  const otherTables = tables.filter((table) => table !== FIRST_TABLE);
-  for (const table of firstTables) await distributeTable(connection, table, "none");
-  for (const table of otherTables) await distributeTable(connection, table, FIRST_TABLE);
-  for (const table of tables) await removeLocalRows(connection, table);
+  for (const { table_name: name } of placed) if (names.has(name)) await makePlain(connection, name);
+  for (const table of named("coordinator")) await makeCoordinatorTable(connection, table);
+  for (const table of named("reference")) await makeReferenceTable(connection, table);
+  await distributeTables(connection, named("tenant"));
   for (const key of foreignKeys) await addForeignKey(connection, key);
+  return {
+    distributed_tables: named("tenant"),
+    reference_tables: named("reference"),
+    coordinator_tables: named("coordinator"),
+  };
+}
+
+/** Where every table belongs. Lists may name tables that a later migration brings. */
+async function listWanted(connection: Connection): Promise<PlacedTableRow[]> {
+  const tables = await listTables(connection);
+  const those = (names: readonly string[], kind: PlacedTableRow["kind"]): PlacedTableRow[] =>
+    names.filter((name) => tables.includes(name)).map((name) => ({ table_name: name, kind }));
+  return [
+    ...those(COORDINATOR_TABLES, "coordinator"),
+    ...those(REFERENCE_TABLES, "reference"),
+    ...those(await listTenantTables(connection), "tenant"),
+  ];
+}
+
+/** The first one begins a group, which the others join. */
+async function distributeTables(connection: Connection, tables: readonly string[]): Promise<void> {
+  const isFirst = tables.includes(FIRST_TABLE);
+  if (isFirst) await distributeTable(connection, FIRST_TABLE, "none");
+  for (const table of tables) {
+    if (table !== FIRST_TABLE) await distributeTable(connection, table, FIRST_TABLE);
+  }
+  for (const table of tables) await removeLocalRows(connection, table);
 }
 
 /** Also those distributed before: a migration may have replaced one. */

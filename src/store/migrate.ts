@@ -1,9 +1,19 @@
-import { readdir } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import type { Connection, Statement } from "./database.ts";
+import { distributeAll, isDistributed } from "./distribute.ts";
+import { listMigrations, readMigration } from "./migration-files.ts";
+import type { Migration } from "./migration-files.ts";
+import { hasCitus, isCoordinator, workOnOneShardAtATime } from "./queries/distribute.ts";
+import { appliedMigrations, keepWorksWith } from "./queries/schema.ts";
+import type { AppliedMigration } from "./queries/schema.ts";
 
 const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
+const CREATE_MIGRATIONS_TABLE = `create table if not exists ${MIGRATIONS_TABLE}
+  (id serial primary key, name varchar(255) not null, run_on timestamp not null)`;
+/** The one that versions have always taken. */
+const LOCK = 7_241_865_325_823_964n;
 
 /**
  * The migrations of the versions before the first release. They run only on a database that one of those versions made,
@@ -11,10 +21,7 @@ const MIGRATIONS_TABLE = "schema_migration";
  */
 const BEFORE_RELEASE_FOLDER = new URL("./migrations/before-release/", import.meta.url);
 
-/**
- * From the end of that folder to the four migrations that make the same schema: no row but their names is written. One
- * by one, since Citus refuses several changes of distributed tables in one message.
- */
+/** From the end of that folder to the four migrations that make the same schema: no row but their names is written. */
 const ADOPT = [
   "begin",
   "alter table return_label rename column said_order_id to source_order_id",
@@ -28,40 +35,53 @@ const ADOPT = [
 ];
 
 /**
- * Brings the database's schema to this version: forward only, each file in a transaction, under an advisory lock so
- * that two at once are harmless. Throws when the database's schema is newer than this version knows, and the database's
- * own error, with its SQLSTATE, when nothing can be created there.
+ * A migration waits so long for a table's lock, during which requests wait behind it, and then begins again: a request waits
+ * for longer than that before it is refused.
  */
-export async function migrate(options: { url: string; log?: (line: string) => void }): Promise<void> {
-  // Loaded only when needed: it loads a compiler, which takes memory.
-  const { PG_MIGRATE_LOCK_ID, runner } = await import("node-pg-migrate");
-  const log = options.log ?? (() => {});
+const LOCK_TIMEOUT_MS = 1500;
+const BETWEEN_TRIES_MS = 500;
+const MOST_TRIES = 300;
+const LOCK_NOT_AVAILABLE = "55P03";
+
+export type MigrateOptions = {
+  url: string;
+  log?: (line: string) => void;
+  /** Where the migrations are; default: this version's. */
+  folder?: URL;
+};
+
+/**
+ * Brings the database's schema to this version: forward only, each file in a transaction, under an advisory lock so
+ * that two at once are harmless. On a distributed database each new table is distributed in the same transaction. Throws when
+ * the database's schema is newer than this version works with, and the database's own error, with its SQLSTATE, when
+ * nothing can be created there.
+ */
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const folder = options.folder ?? MIGRATIONS_FOLDER;
   const client = new pg.Client({ connectionString: options.url, connectionTimeoutMillis: 10_000 });
   // A lost connection fails the statement under way.
   client.on("error", () => {});
-  const run = (folder: URL) =>
-    runner({
-      dbClient: client,
-      dir: fileURLToPath(folder),
-      direction: "up",
-      migrationsTable: MIGRATIONS_TABLE,
-      checkOrder: true,
-      noLock: true,
-      singleTransaction: false,
-      log: () => {},
-      logger: { debug: () => {}, info: () => {}, warn: log, error: log },
-    });
   await client.connect();
+  const connection = connectionOf(client);
+  const log = options.log ?? (() => {});
   try {
     // The end of the connection releases it.
-    await client.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`);
-    const applied = await readApplied(client);
-    await requireMigratable(client, applied);
+    await client.query("select pg_advisory_lock($1)", [LOCK]);
+    const applied = await readApplied(connection);
+    const level = await schemaLevel(applied, folder);
+    if (level === "newer") {
+      throw new Error(
+        "The database's schema is newer than this version of the service knows; install the newer version.",
+      );
+    }
+    if (level !== "behind") return;
+    await requireMigratable(connection);
+    await client.query(CREATE_MIGRATIONS_TABLE);
     if (await isBeforeRelease(applied)) {
-      await run(BEFORE_RELEASE_FOLDER);
+      await runPending(connection, BEFORE_RELEASE_FOLDER, log);
       for (const statement of ADOPT) await client.query(statement);
     }
-    await run(MIGRATIONS_FOLDER);
+    await runPending(connection, folder, log);
   } finally {
     await client.end();
   }
@@ -72,35 +92,33 @@ export function knownMigrations(): Promise<string[]> {
   return listMigrations(MIGRATIONS_FOLDER);
 }
 
-async function listMigrations(folder: URL): Promise<string[]> {
-  const files = await readdir(folder);
-  return files
-    .filter((file) => file.endsWith(".sql"))
-    .map((file) => file.slice(0, -".sql".length))
-    .toSorted();
-}
-
-export type SchemaLevel = "current" | "behind" | "newer";
+/** `ahead`: newer than this version, which works with it all the same. */
+export type SchemaLevel = "current" | "behind" | "ahead" | "newer";
 
 /** Compares the migrations a database has run with those this version knows. */
-export async function schemaLevel(applied: readonly string[]): Promise<SchemaLevel> {
+export async function schemaLevel(
+  applied: readonly AppliedMigration[],
+  folder: URL = MIGRATIONS_FOLDER,
+): Promise<SchemaLevel> {
   if (await isBeforeRelease(applied)) return "behind";
-  const known = await knownMigrations();
-  if (applied.some((name) => !known.includes(name))) return "newer";
-  return known.every((name) => applied.includes(name)) ? "current" : "behind";
+  const known = await listMigrations(folder);
+  const isComplete = known.every((name) => applied.some((migration) => migration.name === name));
+  const later = applied.filter(({ name }) => !known.includes(name));
+  if (later.length === 0) return isComplete ? "current" : "behind";
+  const works = later.every(({ works_with: name }) => name !== null && known.includes(name));
+  return works && isComplete ? "ahead" : "newer";
 }
 
 /** Whether the database has run migrations of before the first release, and no others. */
-async function isBeforeRelease(applied: readonly string[]): Promise<boolean> {
+async function isBeforeRelease(applied: readonly AppliedMigration[]): Promise<boolean> {
   if (applied.length === 0) return false;
   const earlier = await listMigrations(BEFORE_RELEASE_FOLDER);
-  return applied.every((name) => earlier.includes(name));
+  return applied.every(({ name }) => earlier.includes(name));
 }
 
-async function readApplied(client: pg.Client): Promise<string[]> {
+async function readApplied(connection: Connection): Promise<AppliedMigration[]> {
   try {
-    const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE}`);
-    return rows.map((row) => row.name);
+    return await appliedMigrations(connection);
   } catch (error) {
     if ((error as pg.DatabaseError).code === UNDEFINED_TABLE) return [];
     throw error;
@@ -108,15 +126,63 @@ async function readApplied(client: pg.Client): Promise<string[]> {
 }
 
 const UNDEFINED_TABLE = "42P01";
-/** What a user without rights, a replica or a full disk refuses: the migrating library would keep its SQLSTATE to itself. */
+/** What a user without rights, a replica or a full disk refuses, before anything is locked. */
 const TRY_TO_CREATE = `begin; create table ${MIGRATIONS_TABLE}_attempt (id integer); rollback`;
 
-async function requireMigratable(client: pg.Client, applied: readonly string[]): Promise<void> {
-  const level = await schemaLevel(applied);
-  if (level === "newer") {
-    throw new Error(
-      "The database's schema is newer than this version of the service knows; install the newer version.",
-    );
+async function requireMigratable(connection: Connection): Promise<void> {
+  if ((await hasCitus(connection)) && !(await isCoordinator(connection))) {
+    throw new Error("Citus changes tables through its coordinator only: migrate with its address.");
   }
-  if (level === "behind") await client.query(TRY_TO_CREATE);
+  await connection.client.query(TRY_TO_CREATE);
+}
+
+async function runPending(connection: Connection, folder: URL, log: (line: string) => void): Promise<void> {
+  const applied = await appliedMigrations(connection);
+  for (const name of await listMigrations(folder)) {
+    if (applied.some((migration) => migration.name === name)) continue;
+    const migration = await readMigration(folder, name);
+    for (let tries = 1; !(await tryToRun(connection, migration, tries === MOST_TRIES)); tries += 1) {
+      if (tries === 1) log(`${name} waits until no statement uses the tables that it changes.`);
+      await sleep(BETWEEN_TRIES_MS);
+    }
+  }
+}
+
+/** false = it could not lock a table soon enough, and has changed nothing. */
+async function tryToRun(connection: Connection, migration: Migration, isLast: boolean): Promise<boolean> {
+  const { client } = connection;
+  await client.query("begin");
+  try {
+    await runMigration(connection, migration);
+    await client.query("commit");
+    return true;
+  } catch (error) {
+    await client.query("rollback").catch(() => {});
+    if (isLast || (error as pg.DatabaseError).code !== LOCK_NOT_AVAILABLE) throw error;
+    return false;
+  }
+}
+
+/** Statement by statement: Citus refuses several changes of distributed tables in one message. */
+async function runMigration(connection: Connection, migration: Migration): Promise<void> {
+  const { client } = connection;
+  const { name, worksWith, statements } = migration;
+  const isSpread = await isDistributed(connection);
+  if (isSpread) {
+    await workOnOneShardAtATime(connection);
+    await client.query("set local citus.propagate_set_commands = 'local'");
+  }
+  await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  for (const statement of statements) await client.query(statement);
+  await client.query(`insert into ${MIGRATIONS_TABLE} (name, run_on) values ($1, now())`, [name]);
+  if (worksWith !== null) await keepWorksWith(connection, name, worksWith);
+  if (isSpread) await distributeAll(connection);
+}
+
+function connectionOf(client: pg.Client): Connection {
+  return {
+    client: client as unknown as pg.PoolClient,
+    rows: async <Row>({ text }: Statement, values: readonly unknown[]) =>
+      (await client.query(text, [...values])).rows as Row[],
+  };
 }

@@ -8,11 +8,11 @@ export type Readiness = { ready: true } | { ready: false; reason: string };
 /** A probe is answered soon, even if the database does not respond. */
 const READINESS_TIMEOUT_MS = 3000;
 
-/** Whether the database answers with this version's schema; otherwise why it does not serve. */
+/** Whether the database answers with a schema that this version works with; otherwise why it does not serve. */
 export async function checkReadiness(database: Queryable): Promise<Readiness> {
   try {
     const level = await schemaLevel(await within(READINESS_TIMEOUT_MS, appliedMigrations(database)));
-    return level === "current"
+    return level === "current" || level === "ahead"
       ? { ready: true }
       : { ready: false, reason: `the database schema is ${level}` };
   } catch {

@@ -1,15 +1,16 @@
 import { monthOfDate, monthToText } from "../lib/month.ts";
 import type { Connection } from "../store/database.ts";
-import { dropUnusableImages } from "../store/queries/catalogue.ts";
+import { markMonths } from "../store/queries/dirty-month.ts";
 import { resolveLinesAgain } from "../store/queries/facts.ts";
-import { putLabels } from "../store/queries/label-write.ts";
-import { listRedactedLabels, redactStagedLabels } from "../store/queries/redacted-order.ts";
+import { dropUnusableImages } from "../store/queries/import-stage.ts";
 import { deriveCatalogue, putCatalogue } from "./catalogue.ts";
 import { rebuildDirtyCohorts } from "./cohorts.ts";
 import { mergeOrders } from "./documents.ts";
 import type { MergedOrders, SourceOrders } from "./documents.ts";
-import { splitLabels } from "./labels.ts";
-import type { SplitLabels } from "./labels.ts";
+import { putRunLabels, splitLabels } from "./labels.ts";
+import type { PutLabels, SourceLabels, SplitLabels } from "./labels.ts";
+import { openTouched, touchPlaces } from "./touched.ts";
+import type { Touched } from "./touched.ts";
 
 /** So many changed rows may mislead the planner until it has looked at them. */
 export const MANY_ROWS = 1000;
@@ -18,8 +19,8 @@ export type StagedRun = {
   connection: Connection;
   shopKey: number;
   currencyCode: string;
-  /** The source whose labels are staged. */
-  labelSource: string | null;
+  /** The labels of the run; null when it brings none. */
+  labels: SourceLabels | null;
   /** The orders of the run; null when it brings none. */
   orders: SourceOrders | null;
   /** `stage` is "orders", "labels" or "cohorts". */
@@ -27,9 +28,10 @@ export type StagedRun = {
 };
 
 export type AppliedRun = {
-  /** Products, variants, orders and labels that are new or different, added up. */
+  /** Products, variants, orders and labels that are new, different or gone, added up. */
   changes: number;
   merged: MergedOrders;
+  labels: PutLabels;
   split: SplitLabels;
   /** Cohort months that were recomputed, as YYYY-MM. */
   dirtyMonths: string[];
@@ -41,35 +43,43 @@ export type AppliedRun = {
  */
 export async function applyStage(run: StagedRun): Promise<AppliedRun> {
   const { connection, shopKey, currencyCode, onProgress } = run;
+  const touched = openTouched();
   const unusableImages = await dropUnusableImages(connection);
-  const catalogueChanges = await putCatalogue(connection, shopKey);
+  const catalogueChanges = await putCatalogue(connection, shopKey, touched);
   // Lines that this run does not touch; those of changed orders are resolved when they are written.
-  if (catalogueChanges > 0) await resolveLinesAgain(connection, shopKey);
-  const merged = await mergeRunOrders(run);
+  if (catalogueChanges > 0) await resolveTouchedLines(connection, shopKey, touched);
+  const merged = await mergeRunOrders(run, touched);
   if (unusableImages > 0) merged.warnings.set("unusable_image", unusableImages);
-  if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey);
+  if (catalogueChanges > 0 || merged.changedOrders > 0) await deriveCatalogue(connection, shopKey, touched);
   onProgress("labels", 0);
-  const labelChanges = run.labelSource === null ? 0 : await putRunLabels(run, run.labelSource);
-  const size = Math.max(merged.changedOrders, labelChanges) >= MANY_ROWS ? "large" : "small";
-  const split = await splitLabels(connection, shopKey, currencyCode, size);
+  const labels =
+    run.labels === null ? NO_LABELS : await putRunLabels(connection, shopKey, run.labels, touched);
+  const size = Math.max(merged.changedOrders, labels.changed) >= MANY_ROWS ? "large" : "small";
+  const split = await splitLabels(connection, shopKey, currencyCode, size, touched);
   onProgress("cohorts", 0);
+  await markMonths(connection, shopKey, [...touched.months]);
   const months = await rebuildDirtyCohorts(connection, shopKey);
   onProgress("cohorts", 1);
   return {
-    changes: catalogueChanges + merged.changedOrders + labelChanges,
+    changes: catalogueChanges + merged.changedOrders + labels.changed + labels.removed,
     merged,
+    labels,
     split,
     dirtyMonths: months.map((month) => monthToText(monthOfDate(month))),
   };
 }
 
-async function putRunLabels({ connection, shopKey }: StagedRun, source: string): Promise<number> {
-  const redacted = await listRedactedLabels(connection, shopKey, source);
-  if (redacted.length > 0) await redactStagedLabels(connection, redacted);
-  return putLabels(connection, shopKey, source);
+const NO_LABELS: PutLabels = { read: 0, changed: 0, removed: 0 };
+
+async function resolveTouchedLines(connection: Connection, shopKey: number, touched: Touched): Promise<void> {
+  const { variants, skus } = touched;
+  touchPlaces(touched, await resolveLinesAgain(connection, shopKey, [...variants], [...skus]));
 }
 
-async function mergeRunOrders({ connection, shopKey, orders, onProgress }: StagedRun): Promise<MergedOrders> {
+async function mergeRunOrders(
+  { connection, shopKey, orders, onProgress }: StagedRun,
+  touched: Touched,
+): Promise<MergedOrders> {
   if (orders === null) return { changedOrders: 0, unchangedOrders: 0, warnings: new Map() };
-  return mergeOrders(connection, shopKey, orders, (done) => onProgress("orders", done));
+  return mergeOrders(connection, shopKey, orders, touched, (done) => onProgress("orders", done));
 }

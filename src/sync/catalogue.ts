@@ -2,42 +2,109 @@ import { fold } from "../lib/fold.ts";
 import type { Connection } from "../store/database.ts";
 import {
   insertSkus,
+  listLineProducts,
+  listProducts,
+  listProductsOfSkus,
+  listSkusOfProducts,
+  listVariants,
+  markProductMonths,
   putLineProducts,
   putProducts,
   putVariants,
+  removeProducts,
   removeSkus,
-  touchProductsOfSkus,
-  touchSkusOfProducts,
 } from "../store/queries/catalogue.ts";
+import type { ProductRow } from "../store/queries/catalogue.ts";
 import { openNewEntities, removeEntities } from "../store/queries/entity-write.ts";
 import type { EntityRow } from "../store/queries/entities.ts";
+import { openStagedProducts, openStagedVariants } from "../store/queries/import-stage.ts";
 import { openCopyBuffer } from "./copy.ts";
+import { putChanged } from "./stage.ts";
+import { addAll } from "./touched.ts";
+import type { Touched } from "./touched.ts";
 
 /** Stores the staged products and variants; returns how many are new or different. */
-export async function putCatalogue(connection: Connection, shopKey: number): Promise<number> {
-  const changedProducts = await putProducts(connection, shopKey);
-  const changedVariants = await putVariants(connection, shopKey);
+export async function putCatalogue(
+  connection: Connection,
+  shopKey: number,
+  touched: Touched,
+): Promise<number> {
+  const regrouped: string[] = [];
+  const changedProducts = await putChanged(
+    await openStagedProducts(connection),
+    (row) => row.product_gid,
+    (keys) => listProducts(connection, shopKey, keys),
+    (rows) => putProducts(connection, shopKey, rows),
+    (row, stored) => {
+      touched.products.add(row.product_gid);
+      if (stored !== undefined && isRegrouped(row, stored)) regrouped.push(row.product_gid);
+    },
+  );
+  if (regrouped.length > 0) await markProductMonths(connection, shopKey, regrouped);
+  const changedVariants = await putChanged(
+    await openStagedVariants(connection),
+    (row) => row.variant_id,
+    (keys) => listVariants(connection, shopKey, keys),
+    (rows) => putVariants(connection, shopKey, rows),
+    (row, stored) => {
+      touched.variants.add(row.variant_id);
+      addAll(touched.products, [row.product_gid, stored?.product_gid ?? null]);
+      addAll(touched.skus, [row.sku, stored?.sku ?? null]);
+    },
+  );
   return changedProducts + changedVariants;
 }
 
-/** Recomputes the rows of touched products and SKUs, with their entities and all groups. Needs the facts in place. */
-export async function deriveCatalogue(connection: Connection, shopKey: number): Promise<void> {
-  await touchProductsOfSkus(connection, shopKey);
-  await putLineProducts(connection, shopKey);
-  await touchSkusOfProducts(connection, shopKey);
-  await removeSkus(connection, shopKey);
-  await insertSkus(connection, shopKey);
-  await deriveEntities(connection, shopKey);
+function isRegrouped(row: ProductRow, stored: ProductRow): boolean {
+  return (["family", "analytics_category", "vendor"] as const).some((group) => row[group] !== stored[group]);
 }
 
-async function deriveEntities(connection: Connection, shopKey: number): Promise<void> {
+/** Recomputes the rows of touched products and SKUs, with their entities and all groups. Needs the facts in place. */
+export async function deriveCatalogue(
+  connection: Connection,
+  shopKey: number,
+  { products, skus }: Pick<Touched, "products" | "skus">,
+): Promise<void> {
+  addAll(products, await listProductsOfSkus(connection, shopKey, [...skus]));
+  await deriveLineProducts(connection, shopKey, [...products]);
+  addAll(skus, await listSkusOfProducts(connection, shopKey, [...products]));
+  await removeSkus(connection, shopKey, [...skus]);
+  await insertSkus(connection, shopKey, [...skus]);
+  await deriveEntities(connection, shopKey, [...skus], [...products]);
+}
+
+/**
+ * Brings the products that no source describes to what order lines and variants say, removes those that nothing names any
+ * more, and marks the months of those whose vendor changed.
+ */
+async function deriveLineProducts(
+  connection: Connection,
+  shopKey: number,
+  productGids: readonly string[],
+): Promise<void> {
+  const rows = await listLineProducts(connection, shopKey, productGids);
+  const gidsOf = (some: typeof rows): string[] => some.map((row) => row.product_gid);
+  const moved = rows.filter((row) => row.is_moved);
+  const named = rows.filter((row) => row.is_named);
+  const gone = rows.filter((row) => !row.is_named);
+  if (moved.length > 0) await markProductMonths(connection, shopKey, gidsOf(moved));
+  if (gone.length > 0) await removeProducts(connection, shopKey, gidsOf(gone));
+  if (named.length > 0) await putLineProducts(connection, shopKey, named);
+}
+
+async function deriveEntities(
+  connection: Connection,
+  shopKey: number,
+  skus: readonly string[],
+  productGids: readonly string[],
+): Promise<void> {
   const buffer = openCopyBuffer(
     connection,
     `entity (shop_key, type_rank, label, entity_key, product_group_type, subtitle, product_gid, sku, product_title,
              vendor, search_text)`,
   );
-  await removeEntities(connection, shopKey);
-  const next = await openNewEntities(connection, shopKey);
+  await removeEntities(connection, shopKey, skus, productGids);
+  const next = await openNewEntities(connection, shopKey, skus, productGids);
   for (let rows = await next(); rows.length > 0; rows = await next()) {
     for (const row of rows) {
       buffer.add([

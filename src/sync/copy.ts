@@ -4,7 +4,8 @@ import type { Connection } from "../store/database.ts";
 
 /** Rows on their way into one table through COPY. */
 export type CopyBuffer = {
-  add(values: readonly CopyValue[]): void;
+  /** `written`: the row's further cells, of `writtenCells`. */
+  add(values: readonly CopyValue[], written?: string): void;
   /**
    * Sends what has gathered once it is worth a batch, and returns while it travels: until `send` or the next call,
    * nothing else may run on the connection.
@@ -35,8 +36,8 @@ export function openCopyBuffer(connection: Connection, target: string): CopyBuff
     travelling.catch(() => {});
   };
   return {
-    add(values) {
-      const row = values.map(copyCell).join("\t") + "\n";
+    add(values, written = "") {
+      const row = `${values.map(copyCell).join("\t")}${written}\n`;
       rows.push(row);
       characters += row.length;
     },
@@ -53,7 +54,20 @@ export function openCopyBuffer(connection: Connection, target: string): CopyBuff
 async function copyText(connection: Connection, target: string, text: string): Promise<void> {
   const stream = connection.client.query(copyStreams.from(`copy ${target} from stdin`));
   stream.end(text);
-  await finished(stream);
+  await finished(stream).catch((error: Error) => {
+    throw withState(error);
+  });
+}
+
+/** Citus reports what a node refused in a COPY as an error of its own: a repeated key gets its SQLSTATE back. */
+function withState(error: Error & { code?: string }): Error {
+  const isRepeatedKey = error.code === "XX000" && /violates unique constraint/u.test(error.message);
+  return isRepeatedKey ? Object.assign(error, { code: "23505" }) : error;
+}
+
+/** Cells that many rows end with, written once. */
+export function writtenCells(values: readonly CopyValue[]): string {
+  return values.map((value) => `\t${copyCell(value)}`).join("");
 }
 
 /** COPY's text format. */

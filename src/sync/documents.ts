@@ -8,6 +8,7 @@ import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
 import type { ChangedDocument, WarningCounts } from "./project.ts";
 import { storedText } from "./stored-document.ts";
+import type { Touched } from "./touched.ts";
 
 /** An order as a source reports it, and its stored document. */
 export type SourceOrder = { orderId: string; stored: OrderDocument | null; part: DocumentPart };
@@ -24,16 +25,17 @@ export type MergedOrders = { changedOrders: number; unchangedOrders: number; war
 
 /**
  * Merges orders reported by a source into their stored documents; changed documents and their facts replace the stored
- * ones. An order of which no line is left is removed. `onOrders` gets the number of orders done.
+ * ones, and what hangs on them is touched. An order of which no line is left is removed. `onOrders` gets the number of orders done.
  */
 export async function mergeOrders(
   connection: Connection,
   shopKey: number,
   orders: SourceOrders,
+  touched: Touched,
   onOrders: (done: number) => void,
 ): Promise<MergedOrders> {
   const redacted = new Set(await listRedactedOrders(connection, shopKey));
-  const facts = openFactWriter(connection, shopKey);
+  const facts = openFactWriter(connection, shopKey, touched);
   let changedOrders = 0;
   let unchangedOrders = 0;
   await inPortions(

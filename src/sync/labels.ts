@@ -1,26 +1,79 @@
 import { allocateLabel } from "../metrics/label.ts";
 import type { Connection } from "../store/database.ts";
+import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
 import {
-  insertShares,
-  markLabelMonths,
+  listLabels,
   matchLabels,
-  openTouchedLabels,
+  openLabelsToSplit,
+  putLabels,
+  removeLabels,
   removeShares,
 } from "../store/queries/label-write.ts";
-import type { LabelCandidate, TouchedLabelRow } from "../store/queries/label-write.ts";
-import { refreshTouchedUnmatched } from "../store/queries/unmatched-label.ts";
+import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
+import { listRedactedLabels } from "../store/queries/redacted-order.ts";
+import type { RedactedLabel } from "../store/queries/redacted-order.ts";
+import { refreshUnmatched } from "../store/queries/unmatched-label.ts";
+import type { NextRows } from "../store/query.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
+import { putChanged } from "./stage.ts";
+import { touchLabels } from "./touched.ts";
+import type { Touched } from "./touched.ts";
 
-// Statistics know nothing of rows that this transaction wrote, and `analyze` here would keep the runs of all other
-// shops waiting until its end. The planner expects a single row of a new shop: no loop over it may follow from that.
-const PLANNED_FOR_MANY_ROWS = "set local enable_nestloop = off";
-const PLANNED_AS_USUAL = "set local enable_nestloop to default";
+/** The labels of a run, of one source. */
+export type SourceLabels = {
+  source: string;
+  /** Labels that the source says are gone, stored or not. */
+  gone: readonly string[];
+  /** The next labels, each label once in a run; empty at the end. */
+  next: NextRows<LabelRow>;
+};
+
+/** Labels that were read, and those of them that are new or different; `removed` are those gone that were stored. */
+export type PutLabels = { read: number; changed: number; removed: number };
+
+/** Stores the labels of a run and removes those that are gone; touches all that come out different. */
+export async function putRunLabels(
+  connection: Connection,
+  shopKey: number,
+  { source, gone, next }: SourceLabels,
+  touched: Touched,
+): Promise<PutLabels> {
+  const removed = gone.length === 0 ? [] : await removeLabels(connection, shopKey, source, gone);
+  touchLabels(touched, source, removed);
+  const redacted = await listRedactedLabels(connection, shopKey, source);
+  const redactedById = new Map(redacted.map((label) => [label.label_id, label]));
+  let read = 0;
+  const changed = await putChanged(
+    async () => {
+      const rows = await next();
+      read += rows.length;
+      return rows.map((row) => redactedRow(row, redactedById.get(row.label_id)));
+    },
+    (row) => row.label_id,
+    (keys) => listLabels(connection, shopKey, source, keys),
+    (rows) => putLabels(connection, shopKey, source, rows),
+    (row) => touchLabels(touched, source, [row.label_id]),
+  );
+  return { read, changed, removed: removed.length };
+}
+
+/**
+ * A label that its source sends again by an order name or a tracking number, or by nothing, with the stored values of a
+ * redacted one. A label that names ids alone holds nothing to remove, and may name another order than before.
+ */
+function redactedRow(row: LabelRow, redacted: RedactedLabel | undefined): LabelRow {
+  if (redacted === undefined) return row;
+  const hasName = row.order_name !== null || row.tracking_number !== null;
+  if (!hasName && (row.order_id ?? row.return_id) !== null) return row;
+  const { order_id, return_id } = redacted;
+  return { ...row, order_id, return_id, order_name: null, tracking_number: null };
+}
 
 export type SplitLabels = { unmatched: number; foreign: number };
 
 /**
- * M10: finds what every touched label belongs to, splits it over the lines of that, and marks the months that carried
+ * M10: finds what every touched label belongs to, splits it over the lines of that, and touches the months that carried
  * or carry a part; what belongs to nothing becomes unmatched. Voided labels and those in another currency than the
  * shop's have no parts. Needs the facts in place. `run` is large when it may have
  * touched a thousand labels or more.
@@ -30,54 +83,60 @@ export async function splitLabels(
   shopKey: number,
   currencyCode: string,
   run: "large" | "small",
-): Promise<SplitLabels> {
-  if (run === "large") await connection.client.query(PLANNED_FOR_MANY_ROWS);
-  await matchLabels(connection, shopKey);
-  const counts = await replaceShares(connection, shopKey, currencyCode);
-  await refreshTouchedUnmatched(connection, shopKey);
-  if (run === "large") await connection.client.query(PLANNED_AS_USUAL);
-  return counts;
-}
-
-async function replaceShares(
-  connection: Connection,
-  shopKey: number,
-  currencyCode: string,
+  touched: Touched,
 ): Promise<SplitLabels> {
   const counts: SplitLabels = { unmatched: 0, foreign: 0 };
-  const shares = openCopyBuffer(
-    connection,
-    "fact_share (order_id, line_id, source, label_id, lag_days, label_minor)",
-  );
-  const next = await openTouchedLabels(connection, shopKey, currencyCode);
-  for (let rows = await next(); rows.length > 0; rows = await next()) {
-    for (const row of rows) {
-      if (row.is_voided) continue;
-      if (row.is_foreign) counts.foreign += 1;
-      else if (!addShares(shares, row)) counts.unmatched += 1;
+  if (run === "large") await planForManyRows(connection);
+  for (const [source, ids] of touched.labels) {
+    const labelIds = [...ids];
+    await matchLabels(connection, shopKey, source, labelIds);
+    for (const month of await removeShares(connection, shopKey, source, labelIds)) touched.months.add(month);
+    const next = await openLabelsToSplit(connection, shopKey, source, labelIds, currencyCode);
+    const shares = openShares(connection, shopKey, source, touched);
+    for (let labels = await next(); labels.length > 0; labels = await next()) {
+      for (const label of labels) {
+        if (label.is_voided) continue;
+        if (label.is_foreign) counts.foreign += 1;
+        else if (!shares.split(label)) counts.unmatched += 1;
+      }
+      await shares.send();
     }
-    await shares.send();
+    await refreshUnmatched(connection, shopKey, source, labelIds);
   }
-  await markLabelMonths(connection, shopKey);
-  await removeShares(connection, shopKey);
-  await insertShares(connection, shopKey);
-  await markLabelMonths(connection, shopKey);
+  if (run === "large") await planAsUsual(connection);
   return counts;
 }
 
-/** A return reference beats an order reference; false when neither leads to returned units. */
-function addShares(shares: CopyBuffer, row: TouchedLabelRow): boolean {
-  const candidates = row.by_return ?? row.by_order ?? [];
+/** The parts of labels on their way to their table. */
+function openShares(
+  connection: Connection,
+  shopKey: number,
+  source: string,
+  touched: Touched,
+): Pick<CopyBuffer, "send"> & { split(label: LabelToSplit): boolean } {
+  const buffer = openCopyBuffer(
+    connection,
+    "label_share (shop_key, order_id, line_id, source, label_id, cohort_month, lag_days, label_minor)",
+  );
   // The line id comes first: it breaks ties, also where a return spans orders.
   const keyOf = ([orderId, lineId]: LabelCandidate): string => `${lineId}\0${orderId}`;
-  const parts = allocateLabel(
-    row.amount_minor,
-    candidates.map((candidate) => ({ key: keyOf(candidate), units: candidate[2] })),
-  );
-  if (parts === null) return false;
-  for (const candidate of candidates) {
-    const [orderId, lineId, , lagDays] = candidate;
-    shares.add([orderId, lineId, row.source, row.label_id, lagDays, parts.get(keyOf(candidate)) ?? 0]);
-  }
-  return true;
+  return {
+    send: () => buffer.send(),
+    // A return reference beats an order reference; false when neither leads to returned units.
+    split: ({ label_id: labelId, amount_minor: amountMinor, by_return: byReturn, by_order: byOrder }) => {
+      const candidates = byReturn ?? byOrder ?? [];
+      const parts = allocateLabel(
+        amountMinor,
+        candidates.map((candidate) => ({ key: keyOf(candidate), units: candidate[2] })),
+      );
+      if (parts === null) return false;
+      for (const candidate of candidates) {
+        const [orderId, lineId, , lagDays, month] = candidate;
+        const minor = parts.get(keyOf(candidate)) ?? 0;
+        buffer.add([shopKey, orderId, lineId, source, labelId, month, lagDays, minor]);
+        touched.months.add(month);
+      }
+      return true;
+    },
+  };
 }

@@ -45,10 +45,10 @@ async function statementsOf(shopKey: number, files: FolderFiles): Promise<Set<st
 test("facts are looked for of orders that were stored, and only then", async () => {
   const shopKey = await shop.open();
   const first = await statementsOf(shopKey, FIRST);
-  assert.ok(first.has("insert_facts") && !first.has("remove_facts"));
+  assert.ok(first.has("resolve_names") && !first.has("remove_facts"));
 
   const second = await statementsOf(shopKey, SECOND);
-  assert.ok(second.has("insert_facts") && second.has("remove_facts"));
+  assert.ok(second.has("resolve_names") && second.has("remove_facts"));
   const lines = await shop.rows(
     "select order_id, cohort_month, sold_units from order_line where shop_key = $1 order by order_id",
     [shopKey],

@@ -1,10 +1,15 @@
 import type { Connection, Database } from "../store/database.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
-import { touchWholeCatalogue } from "../store/queries/catalogue.ts";
-import { listCohortMonths, listDirtyMonths, listShopsToRebuild } from "../store/queries/dirty-month.ts";
+import { listNamedProducts, listNamedSkus } from "../store/queries/catalogue.ts";
+import {
+  listCohortMonths,
+  listDirtyMonths,
+  listShopsToRebuild,
+  markMonths,
+} from "../store/queries/dirty-month.ts";
 import { removeAllFacts } from "../store/queries/facts.ts";
 import { createStage, lockShop } from "../store/queries/import-stage.ts";
-import { touchAllLabels } from "../store/queries/label-write.ts";
+import { listAllLabels } from "../store/queries/label-write.ts";
 import { openStoredOrders } from "../store/queries/order-document.ts";
 import { findCurrency } from "../store/queries/publish.ts";
 import { deriveCatalogue } from "./catalogue.ts";
@@ -13,6 +18,8 @@ import { splitLabels } from "./labels.ts";
 import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
 import { readStored } from "./stored-document.ts";
+import { addAll, openTouched, touchKeys } from "./touched.ts";
+import type { Touched } from "./touched.ts";
 
 /**
  * Recomputes everything after the order documents, labels and catalogue rows of a workspace, in the caller's
@@ -22,13 +29,15 @@ export async function rebuildWorkspace(connection: Connection, shopKey: number):
   await lockShop(connection, shopKey);
   await createStage(connection);
   const oldMonths = await listCohortMonths(connection, shopKey);
-  await touchWholeCatalogue(connection, shopKey);
-  await touchAllLabels(connection, shopKey);
+  const touched = openTouched();
+  await touchWholeCatalogue(connection, shopKey, touched);
+  touchKeys(touched, await listAllLabels(connection, shopKey));
   await removeAllFacts(connection, shopKey);
-  await projectStoredOrders(connection, shopKey);
-  await touchWholeCatalogue(connection, shopKey);
-  await deriveCatalogue(connection, shopKey);
-  await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large");
+  await projectStoredOrders(connection, shopKey, touched);
+  await touchWholeCatalogue(connection, shopKey, touched);
+  await deriveCatalogue(connection, shopKey, touched);
+  await splitLabels(connection, shopKey, await findCurrency(connection, shopKey), "large", touched);
+  await markMonths(connection, shopKey, [...touched.months]);
   await rebuildCohorts(connection, shopKey, oldMonths);
   await rebuildDirtyCohorts(connection, shopKey);
   return raiseDataVersion(connection, shopKey);
@@ -51,8 +60,13 @@ export async function rebuildMarkedShops(database: Database, log: (line: string)
   }
 }
 
-async function projectStoredOrders(connection: Connection, shopKey: number): Promise<void> {
-  const facts = openFactWriter(connection, shopKey);
+async function touchWholeCatalogue(connection: Connection, shopKey: number, touched: Touched): Promise<void> {
+  addAll(touched.products, await listNamedProducts(connection, shopKey));
+  addAll(touched.skus, await listNamedSkus(connection, shopKey));
+}
+
+async function projectStoredOrders(connection: Connection, shopKey: number, touched: Touched): Promise<void> {
+  const facts = openFactWriter(connection, shopKey, touched);
   const next = await openStoredOrders(connection, shopKey);
   await inPortions(next, (rows) =>
     facts.project(rows.map((row) => ({ document: readStored(row.order_id, row.document), existed: false }))),

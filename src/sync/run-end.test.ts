@@ -43,6 +43,7 @@ test("a run that was told to stop, or lost the database, is cut off and no failu
     databaseError("ECONNREFUSED"),
     new Error("Connection terminated unexpectedly"),
     new Error("timeout exceeded when trying to connect"),
+    Object.assign(new Error("failed to complete COPY on 10.0.0.3:5432"), { code: "58030" }),
   ];
   for (const error of lost) assert.equal(ended(error).status, "interrupted", error.message);
   for (const code of ["23505", "57014", "22P02"]) assert.equal(ended(databaseError(code)).status, "failed");

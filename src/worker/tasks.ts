@@ -1,51 +1,28 @@
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
-import { writeTokenNotices } from "../alerts/token-notices.ts";
 import type { Database } from "../store/database.ts";
-import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
-import type { TaskName } from "../store/queries/schedule.ts";
-import { requestRun } from "../store/queries/sync-request.ts";
-import { listConnections } from "../store/queries/data-source.ts";
-import type { ConnectionRow } from "../store/queries/data-source.ts";
+import { listShops } from "../store/directory.ts";
+import type { ShopPlace } from "../store/directory.ts";
 import { deleteExpiredChallenges } from "../store/queries/console-challenge.ts";
 import { deleteExpiredLinks } from "../store/queries/console-link.ts";
 import { deleteEndedSessions } from "../store/queries/console-session.ts";
-import { listShopsWithParts } from "../store/queries/import-part.ts";
-import { deleteOldUploads, expireUploads } from "../store/queries/import-upload.ts";
-import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
-import { deleteOldUsage } from "../store/queries/usage-write.ts";
-import { listWorkspaces } from "../store/queries/workspace-directory.ts";
-import type { SyncKind } from "../store/queries/sync-request.ts";
-import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
+import { findErasure } from "../store/queries/erasure.ts";
+import { queueTask } from "../store/queries/run-queue.ts";
+import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
+import type { TaskName } from "../store/queries/schedule.ts";
 import type { RunLog } from "../sync/runs.ts";
-import { eraseDue } from "./erasures.ts";
+import { keepShopInOrder } from "./upkeep.ts";
 
 export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };
 
-const DAY_MS = 24 * 3_600_000;
-/** Webhooks cause far more runs than the schedule, and each of them matters little. */
-const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
-  backfill: 90 * DAY_MS,
-  incremental: 90 * DAY_MS,
-  open_returns: 90 * DAY_MS,
-  refresh: 7 * DAY_MS,
-};
-/** Their results stay to be read. */
-const KEEP_UPLOADS_MS = 30 * DAY_MS;
-/** No source repeats a delivery for that long. */
-const KEEP_DELIVERIES_MS = 7 * DAY_MS;
-const KEEP_USAGE_MS = 400 * DAY_MS;
-
-/** Each does its task for every workspace. When they are due is in the table `schedule`. */
+/**
+ * Each does its task for every workspace; runs of sources are only put into the queue. When they are due is in the table
+ * `schedule`.
+ */
 const TASKS: Readonly<Record<TaskName, (environment: TaskEnvironment) => Promise<void>>> = {
-  stores: (environment) => requestRuns(environment, (row) => (row.kind === "store" ? keepUp(row) : null)),
-  // A backfill that is still to come reads the returns anyway.
-  open_returns: (environment) =>
-    requestRuns(environment, (row) =>
-      row.kind === "store" && row.last_synced_at !== null ? "open_returns" : null,
-    ),
-  labels: (environment) =>
-    requestRuns(environment, (row) => (row.kind === "label_cost" ? keepUp(row) : null)),
-  alerts: evaluateAll,
+  stores: ({ database }) => queueTask(database, "stores", "store"),
+  open_returns: ({ database }) => queueTask(database, "open_returns", "store"),
+  labels: ({ database }) => queueTask(database, "labels", "label_cost"),
+  alerts: (environment) => forEachShop(environment, "alerts", evaluate),
   upkeep: keepInOrder,
 };
 
@@ -74,60 +51,43 @@ export async function runTask(environment: TaskEnvironment, task: TaskName): Pro
   await TASKS[task](environment);
 }
 
-/** What was never read is read from its beginning. */
-function keepUp(connection: ConnectionRow): SyncKind {
-  return connection.last_synced_at === null ? "backfill" : "incremental";
-}
-
-/** A source that has refused us waits for a person, who connects it again. */
-async function requestRuns(
-  { database }: TaskEnvironment,
-  kindOf: (connection: ConnectionRow) => SyncKind | null,
+/**
+ * Does a task shop by shop: one that fails keeps none of the others from it, and has its next chance with the next task.
+ * However many fail, such as all shops of a lost node, the log has one line with the first of them.
+ */
+async function forEachShop(
+  environment: TaskEnvironment,
+  task: TaskName,
+  act: (environment: TaskEnvironment, place: ShopPlace) => Promise<void>,
 ): Promise<void> {
-  for (const connection of await listConnections(database)) {
-    if (connection.is_erasing) continue;
-    const isConnected = connection.sealed_credentials !== null && connection.status !== "disconnected";
-    const kind = isConnected ? kindOf(connection) : null;
-    if (kind === null) continue;
-    const { shop_key: shopKey, source } = connection;
-    await requestRun(database, { shopKey, source, kind, requestedBy: "schedule" });
-  }
-}
-
-/** What fails of one part keeps none of the others from being done. */
-async function keepInOrder(environment: TaskEnvironment): Promise<void> {
-  const { database, now, log } = environment;
-  await writeTokenNotices(database, now()).catch((error: unknown) =>
-    log.error({ err: error }, "nobody could be told of tokens that expire"),
-  );
-  await forgetOld(environment);
-}
-
-async function forgetOld({ database, now, log }: TaskEnvironment): Promise<void> {
-  const before = (keepMs: number): Date => new Date(now().getTime() - keepMs);
-  for (const [kind, keepMs] of Object.entries(KEEP_RUNS_MS)) {
-    await deleteOldRuns(database, kind as SyncKind, before(keepMs));
-  }
-  await deleteOldDeliveries(database, before(KEEP_DELIVERIES_MS));
-  await deleteOldUsage(database, before(KEEP_USAGE_MS).toISOString().slice(0, 10));
-  await deleteExpiredLinks(database, now());
-  await deleteExpiredChallenges(database, now());
-  await deleteEndedSessions(database, now());
-  await expireUploads(database, now());
-  for (const { shop_key: shopKey } of await listShopsWithParts(database)) {
-    await removeEndedParts(database, shopKey, now());
-  }
-  await deleteOldUploads(database, before(KEEP_UPLOADS_MS));
-  await eraseDue(database, now(), log);
-}
-
-async function evaluateAll({ database, now, log }: TaskEnvironment): Promise<void> {
-  for (const { shop_key: shopKey, shop_domain: shop, erase_after } of await listWorkspaces(database)) {
-    if (erase_after !== null) continue;
+  let failed = 0;
+  let first: { shop: string; err: unknown } | null = null;
+  for await (const place of listShops(environment.database)) {
     try {
-      await evaluateAlerts({ database, shopKey, now: now() });
+      await act(environment, place);
     } catch (error) {
-      log.error({ shop, err: error }, "alerts could not be evaluated");
+      failed += 1;
+      first ??= { shop: place.shopDomain, err: error };
     }
   }
+  if (first === null) return;
+  environment.log.error(
+    { task, failed_shops: failed, ...first },
+    "a task failed for some shops; the next one makes up for it",
+  );
+}
+
+async function evaluate({ now }: TaskEnvironment, { database, shopKey }: ShopPlace): Promise<void> {
+  if ((await findErasure(database, shopKey)) !== null) return;
+  await evaluateAlerts({ database, shopKey, now: now() });
+}
+
+/** First what belongs to people, then every shop. */
+async function keepInOrder(environment: TaskEnvironment): Promise<void> {
+  const { database, now } = environment;
+  const forgotten = [deleteExpiredLinks, deleteExpiredChallenges, deleteEndedSessions];
+  const ended = await Promise.allSettled(forgotten.map((forget) => forget(database, now())));
+  await forEachShop(environment, "upkeep", keepShopInOrder);
+  const failed = ended.find((result) => result.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }

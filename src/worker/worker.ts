@@ -1,34 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { within } from "../lib/within.ts";
-import type { Database } from "../store/database.ts";
-import { takeDueTask } from "../store/queries/schedule.ts";
-import { listDueUploads, updateUploadProgress } from "../store/queries/import-upload.ts";
-import { listErasing } from "../store/queries/erasure.ts";
+import { findErasure } from "../store/queries/erasure.ts";
 import { WorkspaceErasing } from "../store/queries/import-stage.ts";
-import { listDueSources } from "../store/queries/sync-request.ts";
-import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
+import { listQueued, postponeLook } from "../store/queries/run-queue.ts";
+import type { QueuedRow } from "../store/queries/run-queue.ts";
+import { takeDueTask } from "../store/queries/schedule.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
-import { importUpload } from "../sync/connectors/csv/import-upload.ts";
-import { startDueRun } from "../sync/run-record.ts";
-import { executeRun } from "../sync/runs.ts";
-import type { RunEnvironment } from "../sync/runs.ts";
+import { retryDelayMs } from "../sync/runs.ts";
+import { lookAt } from "./look.ts";
+import type { LookEnvironment } from "./look.ts";
 import { runDueTask } from "./tasks.ts";
 
-export type WorkerOptions = RunEnvironment & {
+export type WorkerOptions = LookEnvironment & {
   /** Of the session, a connection of its own. */
   databaseUrl: string;
-  /** For looking what is due: its statements are short, and have to end in time when the database is out of reach. */
-  lookDatabase: Database;
   /** Runs at a time in this process. */
   concurrency: number;
   /** false: it does nothing by the clock, and only what others ask for. */
   hasSchedule: boolean;
   /** How often it looks for what is due. */
   lookMs: number;
-  /** How long an abandoned run is left alone: a process that only lost its connection has stopped it by then. */
-  graceMs: number;
   /** How long a stop waits for runs to reach a safe point. */
   longestStopMs: number;
 };
@@ -49,14 +41,16 @@ type State = {
   stopping: AbortController;
   /** Ends the pause between two looks. */
   waking: AbortController;
-  /** The sources this process has claimed, by place. */
-  runs: Map<string, ActiveRun>;
+  /** What this process has claimed, by place. */
+  looks: Map<string, ActiveLook>;
+  /** How often in a row a look has failed, by place. */
+  failures: Map<string, number>;
   /** The task under way. */
   task: Promise<void> | null;
 };
 
-type ActiveRun = {
-  place: SourcePlace;
+type ActiveLook = {
+  shopKey: number;
   done: Promise<void>;
   /** Writes the progress that is not in the database yet. */
   show: (() => Promise<void>) | null;
@@ -64,11 +58,11 @@ type ActiveRun = {
   stopping: AbortController;
 };
 
-/** Under this name a worker claims the uploads of a shop, as it claims one of its sources. */
-const UPLOADS = "csv";
+/** More than all workers have active at once, whose rows stay due: the next ones are found behind them. */
+const MOST_QUEUED = 500;
 
 /**
- * Starts a worker: once a second it looks for requests that are due and for tasks of the schedule. Several on one
+ * Starts a worker: once a second it reads what of the queue is due, and the tasks of the schedule. Several on one
  * database share the work. It outlives the database's absence; only its start needs it. Throws when the database does
  * not answer then.
  */
@@ -79,7 +73,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     session: await openWorkerSession(options.databaseUrl),
     stopping: new AbortController(),
     waking: new AbortController(),
-    runs: new Map(),
+    looks: new Map(),
+    failures: new Map(),
     task: null,
   };
   const looking = lookUntilStopped(state);
@@ -89,7 +84,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       state.stopping.abort(new WorkerStopping("The worker stops."));
       state.waking.abort();
       const settled = looking.then(() =>
-        Promise.all([state.task, ...[...state.runs.values()].map(({ done }) => done)]),
+        Promise.all([state.task, ...[...state.looks.values()].map(({ done }) => done)]),
       );
       // Runs that do not stop in time are found abandoned by the next worker.
       await within(longestStopMs, settled).catch(() => {});
@@ -124,12 +119,7 @@ async function lookUntilStopped(state: State): Promise<void> {
 
 async function look(state: State): Promise<void> {
   const { lookDatabase, concurrency, hasSchedule, log } = state.options;
-  for (const run of state.runs.values()) {
-    const { show } = run;
-    run.show = null;
-    await show?.();
-  }
-  await stopRunsOfErasing(state);
+  await watchRuns(state);
   if (hasSchedule && state.task === null && (await takeDueTask(lookDatabase)) !== null) {
     state.task = runDueTask(state.options, state.stopping.signal)
       .catch((error: unknown) =>
@@ -137,86 +127,73 @@ async function look(state: State): Promise<void> {
       )
       .finally(() => (state.task = null));
   }
-  const free = concurrency - state.runs.size;
+  const free = concurrency - state.looks.size;
   if (free <= 0) return;
-  // Somebody waits for an upload.
-  const uploads = (await listDueUploads(lookDatabase)).map((row) => ({ ...row, source: UPLOADS }));
-  const due = [...uploads, ...(await listDueSources(lookDatabase))]
-    .map((row) => ({ shopKey: row.shop_key, source: row.source, isOpen: row.is_open }))
-    .filter((place) => !state.runs.has(keyOf(place)));
+  const due = (await listQueued(lookDatabase, MOST_QUEUED))
+    .map((queued) => ({ shopKey: queued.shop_key, source: queued.source, queued }))
+    .filter((place) => !state.looks.has(keyOf(place)));
   if (due.length === 0 || state.stopping.signal.aborted) return;
   for (const claimed of await state.session.claim(due, free)) {
-    beginRun(
-      state,
-      claimed,
-      due.some((place) => place.isOpen && keyOf(place) === keyOf(claimed)),
-    );
+    const found = due.find((place) => keyOf(place) === keyOf(claimed));
+    if (found !== undefined) beginLook(state, found.queued);
   }
 }
 
-/** The owner of a workspace has asked for its erasure: what a run has read so far waits with its request. */
-async function stopRunsOfErasing({ options, runs }: State): Promise<void> {
-  const active = [...runs.values()];
-  if (active.length === 0) return;
-  const shopKeys = active.map(({ place }) => place.shopKey);
-  const erasing = new Set((await listErasing(options.lookDatabase, shopKeys)).map((row) => row.shop_key));
-  for (const { place, stopping } of active) {
-    if (erasing.has(place.shopKey)) stopping.abort(new WorkspaceErasing());
+/**
+ * Writes the progress of active runs, and stops those of a workspace whose owner has asked for its erasure: what a run has
+ * read so far waits with its request. A shop whose node does not answer keeps nobody else's runs waiting.
+ */
+async function watchRuns({ options, looks }: State): Promise<void> {
+  for (const active of looks.values()) {
+    const { show, shopKey } = active;
+    active.show = null;
+    try {
+      await show?.();
+      if ((await findErasure(options.lookDatabase, shopKey)) !== null) {
+        active.stopping.abort(new WorkspaceErasing());
+      }
+    } catch {
+      // The run itself finds out that the database does not answer, and says so.
+    }
   }
 }
 
-function beginRun(state: State, place: SourcePlace, isOpen: boolean): void {
+function beginLook(state: State, queued: QueuedRow): void {
   const { options, session } = state;
+  const place = { shopKey: queued.shop_key, source: queued.source };
+  const key = keyOf(place);
   const stopping = new AbortController();
-  const active: ActiveRun = { place, done: Promise.resolve(), show: null, stopping };
-  state.runs.set(keyOf(place), active);
+  const active: ActiveLook = { shopKey: place.shopKey, done: Promise.resolve(), show: null, stopping };
+  state.looks.set(key, active);
   const stop = AbortSignal.any([state.stopping.signal, session.lost, stopping.signal]);
   const end = async (isDone: boolean): Promise<void> => {
     await session.release(place);
-    state.runs.delete(keyOf(place));
+    state.looks.delete(key);
     // There is room for another one.
     if (isDone) state.waking.abort();
   };
-  active.done = runClaimed(options, { place, isOpen, stop, active }).then(
-    () => end(true),
-    (error: unknown) => {
-      const message = "a run could not be recorded; it is taken up again";
-      options.log.warn({ source: place.source, err: error }, message);
+  active.done = lookAt(options, { queued, stop, show: (write) => (active.show = write) }).then(
+    () => {
+      if (state.failures.delete(key)) options.log.info(place, "the shop's data can be reached again");
+      return end(true);
+    },
+    async (error: unknown) => {
+      await putOff(state, queued, error);
       return end(false);
     },
   );
 }
 
-/** What a claimed source has to do next; first of all it closes the run that a killed worker left open. */
-async function runClaimed(
-  options: WorkerOptions,
-  claim: { place: SourcePlace; isOpen: boolean; stop: AbortSignal; active: ActiveRun },
-): Promise<void> {
-  const { database, lookDatabase, graceMs, log, now } = options;
-  const { place, isOpen, stop, active } = claim;
-  const { shopKey, source } = place;
-  if (isOpen) {
-    await sleep(graceMs, undefined, { signal: stop }).catch(() => {});
-    if (stop.aborted) return;
-    if (source !== UPLOADS) await closeAbandonedRun(database, shopKey, source);
-    log.warn(place, "run was abandoned; the next one continues it");
-  }
-  if (source === UPLOADS) {
-    const isImported = await importUpload(options, shopKey, stop, (uploadId, progress) => {
-      active.show = () => updateUploadProgress(lookDatabase, shopKey, uploadId, progress);
-    });
-    if (!isImported) return;
-  } else {
-    const run = await startDueRun(database, place);
-    if (run === null) return;
-    const { status } = await executeRun(options, run, stop, (progress) => {
-      active.show = () => updateRunProgress(lookDatabase, shopKey, run.runId, progress);
-    });
-    if (status !== "succeeded") return;
-  }
-  await evaluateAlerts({ database, shopKey, now: now() }).catch((error: unknown) =>
-    log.error({ source, err: error }, "alerts could not be evaluated"),
-  );
+/** A look that fails is made again later and later, and said once: the shop's node may be away for long. */
+async function putOff({ options, failures }: State, queued: QueuedRow, error: unknown): Promise<void> {
+  const { log, lookDatabase, firstRetryMs } = options;
+  const place = { shopKey: queued.shop_key, source: queued.source };
+  const failed = failures.get(keyOf(place)) ?? 0;
+  failures.set(keyOf(place), failed + 1);
+  if (failed === 0)
+    log.warn({ ...place, err: error }, "a source could not be looked at; it is taken up again");
+  // Without an answer it stays due.
+  await postponeLook(lookDatabase, queued, retryDelayMs(firstRetryMs, failed)).catch(() => {});
 }
 
 function keyOf({ shopKey, source }: SourcePlace): string {

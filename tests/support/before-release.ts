@@ -1,11 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { runner } from "node-pg-migrate";
+import { migrate } from "../../src/store/migrate.ts";
 import { execute, urlOfDatabase } from "./server.ts";
 import type { TestDatabase } from "./database.ts";
-
-const FOLDER = fileURLToPath(new URL("../../src/store/migrations/before-release/", import.meta.url));
+import { copyMigrations, MIGRATIONS } from "./migration-folder.ts";
 
 /** A database that versions before the first release made, up to and with the migration `last`; all without it. */
 export async function createDatabaseBeforeRelease(last?: string): Promise<TestDatabase> {
@@ -19,15 +16,10 @@ export async function createDatabaseBeforeRelease(last?: string): Promise<TestDa
 
 /** Runs those migrations on a database up to and with `last`, all without it. */
 export async function migrateBeforeRelease(url: string, last?: string): Promise<void> {
-  const names = readdirSync(FOLDER).toSorted();
-  const count = last === undefined ? names.length : names.indexOf(`${last}.sql`) + 1;
-  if (count === 0) throw new Error(`${last} is no migration of before the first release`);
-  await runner({
-    databaseUrl: url,
-    dir: FOLDER,
-    direction: "up",
-    count,
-    migrationsTable: "schema_migration",
-    log: () => {},
-  });
+  const folder = copyMigrations(new URL("before-release/", MIGRATIONS), last);
+  try {
+    await migrate({ url, folder: folder.url });
+  } finally {
+    folder.remove();
+  }
 }

@@ -31,7 +31,7 @@ export async function createPageStates(
     ),
     failed: await createStore(
       service,
-      "update data_source set status = case kind when 'store' then 'failed' else 'disconnected' end where shop_key = $1",
+      "update data_source set status = case when kind = 'store' then 'failed' else 'disconnected' end where shop_key = $1",
     ),
     withoutExport: await createStore(service, null, {
       entitlements: ENTITLEMENTS.filter((name) => !["full_leaderboards", "data_export"].includes(name)),

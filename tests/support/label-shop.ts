@@ -4,7 +4,7 @@ import { createStage, lockShop } from "../../src/store/queries/import-stage.ts";
 import { applyStage } from "../../src/sync/apply.ts";
 import { readStored } from "../../src/sync/stored-document.ts";
 import type { Connector, Credentials, Secrets, SyncContext, SyncOutcome } from "../../src/sync/connector.ts";
-import { insertRecords, stageRecords } from "../../src/store/queries/label-record.ts";
+import { insertRecords, openRecordLabels } from "../../src/store/queries/label-record.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
 import type { SourceLabel } from "../../src/sync/connectors/kit/label-run.ts";
 import type { ImportShop } from "./import-shop.ts";
@@ -78,7 +78,7 @@ export async function putOrders(
       connection,
       shopKey,
       currencyCode: "EUR",
-      labelSource: null,
+      labels: null,
       orders: {
         merge: (_stored, orderId) => documents.find((document) => document.orderId === orderId) ?? null,
         next: () => {
@@ -108,9 +108,9 @@ export async function putSourceLabels(
       labels: [{ ...blank, ...charge, ...label }],
     }));
     await insertRecords(connection, shopKey, source, records);
-    await stageRecords(connection, shopKey, source);
-    const run = { connection, shopKey, currencyCode: "EUR", labelSource: source, orders: null };
-    await applyStage({ ...run, onProgress: () => {} });
+    const run = { connection, shopKey, currencyCode: "EUR", orders: null };
+    const next = await openRecordLabels(connection, shopKey, source);
+    await applyStage({ ...run, labels: { source, gone: [], next }, onProgress: () => {} });
   });
 }
 

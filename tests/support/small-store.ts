@@ -254,6 +254,10 @@ function controlRows() {
       },
     ],
     sync_request: [{ source: "labels", kind: "incremental", requested_by: "schedule" }],
+    shop_account: [{ source: "labels", account: "an account" }],
+    run_queue: [
+      { source: "labels", kind: "label_cost", due_at: "2099-01-01T00:00:00Z", scheduled: [], asked: 1 },
+    ],
     sync_record: [{ source: "labels", part: "labels", record_id: "record", record: "{}" }],
     pending_record: [{ source: "labels", kind: "order", record_id: "pending order" }],
     webhook_delivery: [{ source: "labels", webhook_id: "delivery", topic: "refunds/create" }],

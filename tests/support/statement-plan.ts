@@ -9,8 +9,7 @@ import { createTestDatabase, openConnections } from "./database.ts";
 const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
-const OF_CITUS =
-  /^(?:list_distributed|make_reference_table|distribute_table|remove_local_rows|distribute_function|find_shop_node|find_node_place|is_on_node)$/u;
+const OF_CITUS = /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|find_node_place|is_on_node|is_coordinator|is_distributed|analyze_shards)$/u;
 
 export type StatementDatabase = {
   database: Database;
@@ -84,13 +83,17 @@ export function firstOutputs(node: PlanNode): string[] {
   return rows === undefined ? [] : [rows.Output?.[0] ?? "", ...firstOutputs(rows)];
 }
 
-/** Whether a plan updates or deletes rows of a session's own table by what it reads of `tables`. */
-export function changesSessionBy(plan: PlanNode, tables: ReadonlySet<string>): boolean {
-  const changes = nodesOf(plan).filter(
-    (node) =>
-      node["Node Type"] === "ModifyTable" &&
-      node.Operation !== "Insert" &&
-      node.Schema?.startsWith("pg_temp") === true,
+/**
+ * What of a plan Citus computes apart from the node of the shop: a join of a table of the session with one of `tables`, or an
+ * insert into one of them that is not the statement itself; null = nothing.
+ */
+export function partApart(plan: PlanNode, tables: ReadonlySet<string>): string | null {
+  const nodes = nodesOf(plan);
+  const readsShop = nodes.some((node) => node.Schema === "public" && tables.has(node["Relation Name"] ?? ""));
+  if (!readsShop) return null;
+  if (nodes.some((node) => node.Schema?.startsWith("pg_temp") === true)) return "reads a table of its session";
+  const inserts = nodes.filter(
+    (node) => node["Node Type"] === "ModifyTable" && node.Operation === "Insert" && node !== plan,
   );
-  return changes.some((change) => nodesOf(change).some((node) => tables.has(node["Relation Name"] ?? "")));
+  return inserts.length > 0 ? "inserts on the way" : null;
 }

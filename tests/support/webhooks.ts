@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { deriveKeys } from "../../src/lib/keys.ts";
+import { registerConnection } from "../../src/store/queries/data-source.ts";
 import { sealSecrets } from "../../src/sync/credentials.ts";
 import { insertRows } from "./tenants.ts";
 import { TEST_SECRET } from "./service.ts";
@@ -65,6 +66,8 @@ export async function connectShop(
       sealed_credentials: `\\x${sealed.toString("hex")}`,
     },
   ]);
+  const { database } = service.installation;
+  await registerConnection(database, shopKey, { source: "shopify", kind: "store", account: shop });
 }
 
 /** One workspace's rows of a table, as plain values. */

@@ -6,12 +6,17 @@ import type { SourceKind } from "../../src/store/queries/data-source.ts";
 import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
 import type { Connector } from "../../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
+import { listQueued } from "../../src/store/queries/run-queue.ts";
+import type { SourceTask } from "../../src/store/queries/run-queue.ts";
 import { startDueRun } from "../../src/sync/run-record.ts";
 import { executeRun } from "../../src/sync/runs.ts";
 import type { RunEnvironment, RunResult } from "../../src/sync/runs.ts";
+import { lookAt } from "../../src/worker/look.ts";
+import { runTask } from "../../src/worker/tasks.ts";
 import { startWorker } from "../../src/worker/worker.ts";
 import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
 import type { ControlDatabase } from "./control.ts";
+import { execute } from "./server.ts";
 
 export const TEST_SEALING_KEY = Buffer.alloc(32, 7);
 
@@ -55,6 +60,19 @@ export async function runNext(
 ): Promise<RunResult | null> {
   const run = await startDueRun(environment.database, place);
   return run === null ? null : executeRun(environment, run, new AbortController().signal, () => {});
+}
+
+/** Has the clock start a task, and looks at every source of the queue, as if their time had come. */
+export async function runScheduled(
+  { url }: Pick<ControlDatabase, "url">,
+  options: WorkerOptions,
+  task: SourceTask,
+): Promise<void> {
+  await runTask(options, task);
+  await execute(url, "update run_queue set due_at = now()");
+  for (const queued of await listQueued(options.database, 1000)) {
+    await lookAt(options, { queued, stop: new AbortController().signal, show: () => {} });
+  }
 }
 
 let shopNumber = 0;

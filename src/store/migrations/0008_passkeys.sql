@@ -4,9 +4,8 @@
 -- lost, which ends the passkeys and sessions there were.
 alter table console_link add column purpose text;
 update console_link set purpose = 'enter';
-alter table console_link
-  alter column purpose set not null,
-  add constraint console_link_purpose check (purpose in ('enter', 'invite', 'recover'));
+alter table console_link alter column purpose set not null;
+alter table console_link add constraint console_link_purpose check (purpose in ('enter', 'invite', 'recover'));
 
 -- A passkey: a public key, whose private half a device or a password manager keeps.
 create table console_passkey (

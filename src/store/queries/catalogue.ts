@@ -1,184 +1,200 @@
 import type { Connection } from "../database.ts";
-import { command, requireValue } from "../query.ts";
+import { command, query, queryColumn } from "../query.ts";
 
-/** Takes image addresses that are not http(s) from the staged products: pages show them. Returns how many. */
-export const dropUnusableImages = requireValue<number, [], Connection>(
-  "drop_unusable_images",
-  `with dropped as (
-           update staged_product s set image_url = null where s.image_url !~* '^https?://[^/[:space:]]' returning 1
-         ) select count(*) as dropped from dropped`,
+/** A product as its source states it; from_lines: none does, only order lines name it. */
+export type ProductRow = {
+  product_gid: string;
+  title: string;
+  handle: string | null;
+  vendor: string | null;
+  family: string | null;
+  analytics_category: string | null;
+  image_url: string | null;
+  image_alt: string | null;
+  from_lines: boolean;
+};
+
+/** A variant as its source states it. */
+export type VariantRow = {
+  variant_id: string;
+  product_gid: string;
+  sku: string | null;
+  title: string | null;
+  used: boolean;
+  counterpart_sku: string | null;
+  unit_cost_minor: number | null;
+};
+
+/** What is stored of some products. Primary key of product. */
+export const listProducts = query<ProductRow, [shopKey: number, productGids: readonly string[]], Connection>(
+  "list_stored_products",
+  `select p.product_gid, p.title, p.handle, p.vendor, p.family, p.analytics_category, p.image_url, p.image_alt, p.from_lines
+           from product p where p.shop_key = $1 and p.product_gid = any($2)`,
 );
 
-/**
- * Stores the staged products that are new or different, and marks the months of those that moved to another family,
- * category or vendor. Returns how many. Primary key of product, order_line_by_product.
- */
-export const putProducts = requireValue<number, [shopKey: number], Connection>(
+/** Stores products as their source states them. Primary key of product. */
+export const putProducts = command<[shopKey: number, products: readonly ProductRow[]], Connection>(
   "put_products",
-  `with changed as (
-           select s.product_gid, s.title, s.handle, s.vendor, s.family, s.analytics_category, s.image_url, s.image_alt,
-                  (p.family, p.analytics_category, p.vendor)
-                  is distinct from (s.family, s.analytics_category, s.vendor) as is_regrouped
-             from staged_product s
-             left join product p on p.shop_key = $1 and p.product_gid = s.product_gid
-            where p.product_gid is null or p.from_lines
-               or (p.title, p.handle, p.vendor, p.family, p.analytics_category, p.image_url, p.image_alt)
-                  is distinct from
-                  (s.title, s.handle, s.vendor, s.family, s.analytics_category, s.image_url, s.image_alt)
-         ), dirty as (
-           insert into dirty_cohort (shop_key, cohort_month)
-           select distinct $1::bigint, l.cohort_month
-             from changed c join order_line l on l.shop_key = $1 and l.product_gid = c.product_gid
-            where c.is_regrouped
-           on conflict do nothing
-         ), touched as (
-           insert into touched_product (product_gid) select product_gid from changed on conflict do nothing
-         ), put as (
-           insert into product (shop_key, product_gid, title, handle, vendor, family, analytics_category, image_url,
-                                image_alt, from_lines)
-           select $1, product_gid, title, handle, vendor, family, analytics_category, image_url, image_alt, false
-             from changed
-           on conflict (shop_key, product_gid) do update
-              set title = excluded.title, handle = excluded.handle, vendor = excluded.vendor,
-                  family = excluded.family, analytics_category = excluded.analytics_category,
-                  image_url = excluded.image_url, image_alt = excluded.image_alt, from_lines = false
-           returning 1
-         ) select count(*) as changed from put`,
+  `insert into product (shop_key, product_gid, title, handle, vendor, family, analytics_category, image_url, image_alt,
+                             from_lines)
+         select w.shop_key, s.product_gid, s.title, s.handle, s.vendor, s.family, s.analytics_category, s.image_url,
+                s.image_alt, false
+           from workspace w
+          cross join json_to_recordset($2::json) s (product_gid text, title text, handle text, vendor text, family text,
+                       analytics_category text, image_url text, image_alt text)
+          where w.shop_key = $1
+         on conflict (shop_key, product_gid) do update
+            set title = excluded.title, handle = excluded.handle, vendor = excluded.vendor,
+                family = excluded.family, analytics_category = excluded.analytics_category,
+                image_url = excluded.image_url, image_alt = excluded.image_alt, from_lines = false`,
+  (shopKey, products) => [shopKey, JSON.stringify(products)],
 );
 
-/** Stores the staged variants that are new or different; returns how many. Primary key of variant. */
-export const putVariants = requireValue<number, [shopKey: number], Connection>(
+/** Marks the months in which some products were sold. Index order_line_by_product. */
+export const markProductMonths = command<[shopKey: number, productGids: readonly string[]], Connection>(
+  "mark_product_months",
+  `insert into dirty_cohort (shop_key, cohort_month)
+         select distinct l.shop_key, l.cohort_month
+           from order_line l where l.shop_key = $1 and l.product_gid = any($2)
+         on conflict do nothing`,
+);
+
+/** What is stored of some variants. Primary key of variant. */
+export const listVariants = query<VariantRow, [shopKey: number, variantIds: readonly string[]], Connection>(
+  "list_stored_variants",
+  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor
+           from variant v where v.shop_key = $1 and v.variant_id = any($2)`,
+);
+
+/** Stores variants as their source states them. Primary key of variant. */
+export const putVariants = command<[shopKey: number, variants: readonly VariantRow[]], Connection>(
   "put_variants",
-  `with changed as (
-           select s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor,
-                  v.sku as old_sku, v.product_gid as old_product_gid
-             from staged_variant s
-             left join variant v on v.shop_key = $1 and v.variant_id = s.variant_id
-            where v.variant_id is null
-               or (v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor)
-                  is distinct from
-                  (s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor)
-         ), variant_touched as (
-           insert into touched_variant (variant_id) select variant_id from changed on conflict do nothing
-         ), product_touched as (
-           insert into touched_product (product_gid)
-           select product_gid from changed
-           union select old_product_gid from changed where old_product_gid is not null
-           on conflict do nothing
-         ), sku_touched as (
-           insert into touched_sku (sku)
-           select sku from changed where sku is not null union select old_sku from changed where old_sku is not null
-           on conflict do nothing
-         ), put as (
-           insert into variant (shop_key, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor)
-           select $1, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor from changed
-           on conflict (shop_key, variant_id) do update
-              set product_gid = excluded.product_gid, sku = excluded.sku, title = excluded.title,
-                  used = excluded.used, counterpart_sku = excluded.counterpart_sku,
-                  unit_cost_minor = excluded.unit_cost_minor
-           returning 1
-         ) select count(*) as changed from put`,
+  `insert into variant (shop_key, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor)
+         select w.shop_key, s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor
+           from workspace w
+          cross join json_to_recordset($2::json) s (variant_id text, product_gid text, sku text, title text, used boolean,
+                       counterpart_sku text, unit_cost_minor bigint)
+          where w.shop_key = $1
+         on conflict (shop_key, variant_id) do update
+            set product_gid = excluded.product_gid, sku = excluded.sku, title = excluded.title, used = excluded.used,
+                counterpart_sku = excluded.counterpart_sku, unit_cost_minor = excluded.unit_cost_minor`,
+  (shopKey, variants) => [shopKey, JSON.stringify(variants)],
 );
 
-/** Marks every product and SKU that anything names. Reads all lines of the shop. */
-export const touchWholeCatalogue = command<[shopKey: number], Connection>(
-  "touch_whole_catalogue",
-  `with product_touched as (
-           insert into touched_product (product_gid)
-           select product_gid from product where shop_key = $1
-           union select product_gid from variant where shop_key = $1
-           union select product_gid from order_line where shop_key = $1 and product_gid is not null
-           on conflict do nothing
-         )
-         insert into touched_sku (sku)
-         select sku from sku where shop_key = $1
+/** Every product that anything names. Reads all lines of the shop. */
+export const listNamedProducts = queryColumn<string, [shopKey: number], Connection>(
+  "list_named_products",
+  `select product_gid from product where shop_key = $1
+         union select product_gid from variant where shop_key = $1
+         union select product_gid from order_line where shop_key = $1 and product_gid is not null`,
+);
+
+/** Every SKU that anything names. Reads all lines of the shop. */
+export const listNamedSkus = queryColumn<string, [shopKey: number], Connection>(
+  "list_named_skus",
+  `select sku from sku where shop_key = $1
          union select sku from variant where shop_key = $1 and sku is not null
-         union select sku from order_line where shop_key = $1 and sku is not null
-         on conflict do nothing`,
+         union select sku from order_line where shop_key = $1 and sku is not null`,
 );
 
-/** A product may owe its title to a variant that shares a touched SKU. Index variant_by_sku. */
-export const touchProductsOfSkus = command<[shopKey: number], Connection>(
-  "touch_products_of_skus",
-  `insert into touched_product (product_gid)
-         select v.product_gid from variant v join touched_sku t on t.sku = v.sku where v.shop_key = $1
-         on conflict do nothing`,
+/** The products of the variants of some SKUs, to which they may owe their title. Index variant_by_sku. */
+export const listProductsOfSkus = queryColumn<string, [shopKey: number, skus: readonly string[]], Connection>(
+  "list_products_of_skus",
+  "select distinct v.product_gid from variant v where v.shop_key = $1 and v.sku = any($2)",
 );
 
 /** The latest first, served backwards by order_line_by_sku or order_line_by_product. */
 const LATEST = "order by l.cohort_month desc, l.ordered_on desc, l.order_id desc, l.line_id desc limit 1";
 
+/** A product that no product row of a source describes, as order lines and variants have it. */
+export type LineProductRow = {
+  product_gid: string;
+  title: string;
+  vendor: string | null;
+  /** false: nothing names it any more. */
+  is_named: boolean;
+  /** Whether the vendor is another than the one stored. */
+  is_moved: boolean;
+};
+
 /**
- * Brings the touched products that no product row of a source describes to what order lines and variants say: title and
- * vendor of the latest line that has one, else the title of its first variant, else its id. Removes those that nothing
- * names any more, and marks the months of those whose vendor changed. Index order_line_by_product.
+ * What order lines and variants say of those among some products that no product row of a source describes: title and
+ * vendor of the latest line that has one, else the title of its first variant, else its id. Index order_line_by_product.
  */
-export const putLineProducts = command<[shopKey: number], Connection>(
+export const listLineProducts = query<
+  LineProductRow,
+  [shopKey: number, productGids: readonly string[]],
+  Connection
+>(
+  "list_line_products",
+  `select t.product_gid, made.line_vendor as vendor, made.line_vendor is distinct from p.vendor as is_moved,
+                coalesce(titled.line_title, v.title, regexp_replace(t.product_gid, '^gid://import/Product/', '')) as title,
+                v.product_gid is not null
+                or exists (select from order_line l where l.shop_key = $1 and l.product_gid = t.product_gid) as is_named
+           from unnest($2::text[]) t (product_gid)
+           left join product p on p.shop_key = $1 and p.product_gid = t.product_gid
+           left join (
+             select distinct on (product_gid) product_gid, title from variant
+              where shop_key = $1 order by product_gid, title is null, variant_id
+           ) v on v.product_gid = t.product_gid
+           left join lateral (
+             select l.line_title from order_line l
+              where p.from_lines is not false and l.shop_key = $1 and l.product_gid = t.product_gid
+                and l.line_title is not null ${LATEST}
+           ) titled on true
+           left join lateral (
+             select l.line_vendor from order_line l
+              where p.from_lines is not false and l.shop_key = $1 and l.product_gid = t.product_gid
+                and l.line_vendor is not null ${LATEST}
+           ) made on true
+          where p.from_lines is not false`,
+);
+
+/** Stores products as lines and variants have them. Primary key of product. */
+export const putLineProducts = command<[shopKey: number, products: readonly LineProductRow[]], Connection>(
   "put_line_products",
-  `with fresh as materialized (
-           select t.product_gid, p.vendor as old_vendor, made.line_vendor as vendor,
-                  coalesce(titled.line_title, v.title, regexp_replace(t.product_gid, '^gid://import/Product/', '')) as title,
-                  v.product_gid is not null
-                  or exists (select from order_line l where l.shop_key = $1 and l.product_gid = t.product_gid) as is_named
-             from touched_product t
-             left join product p on p.shop_key = $1 and p.product_gid = t.product_gid
-             left join (
-               select distinct on (product_gid) product_gid, title from variant
-                where shop_key = $1 order by product_gid, title is null, variant_id
-             ) v on v.product_gid = t.product_gid
-             left join lateral (
-               select l.line_title from order_line l
-                where p.from_lines is not false and l.shop_key = $1 and l.product_gid = t.product_gid
-                  and l.line_title is not null ${LATEST}
-             ) titled on true
-             left join lateral (
-               select l.line_vendor from order_line l
-                where p.from_lines is not false and l.shop_key = $1 and l.product_gid = t.product_gid
-                  and l.line_vendor is not null ${LATEST}
-             ) made on true
-            where p.from_lines is not false
-         ), dirty as (
-           insert into dirty_cohort (shop_key, cohort_month)
-           select distinct $1::bigint, l.cohort_month
-             from fresh f join order_line l on l.shop_key = $1 and l.product_gid = f.product_gid
-            where f.vendor is distinct from f.old_vendor
-           on conflict do nothing
-         ), gone as (
-           delete from product p using fresh f
-            where p.shop_key = $1 and p.product_gid = f.product_gid and not f.is_named
-         )
-         insert into product (shop_key, product_gid, title, vendor, from_lines)
-         select $1, product_gid, title, vendor, true from fresh where is_named
+  `insert into product (shop_key, product_gid, title, vendor, from_lines)
+         select w.shop_key, s.product_gid, s.title, s.vendor, true
+           from workspace w
+          cross join json_to_recordset($2::json) s (product_gid text, title text, vendor text)
+          where w.shop_key = $1
          on conflict (shop_key, product_gid) do update set title = excluded.title, vendor = excluded.vendor`,
+  (shopKey, products) => [shopKey, JSON.stringify(products)],
 );
 
-/** SKUs carry title and vendor of their product. Index sku_by_product. */
-export const touchSkusOfProducts = command<[shopKey: number], Connection>(
-  "touch_skus_of_products",
-  `insert into touched_sku (sku)
-         select s.sku from sku s join touched_product t on t.product_gid = s.product_gid where s.shop_key = $1
-         on conflict do nothing`,
+/** Removes products. Primary key of product. */
+export const removeProducts = command<[shopKey: number, productGids: readonly string[]], Connection>(
+  "remove_products",
+  "delete from product p where p.shop_key = $1 and p.product_gid = any($2)",
 );
 
-/** Removes the touched SKUs: look-ups in sku's primary key. */
-export const removeSkus = command<[shopKey: number], Connection>(
+/** The SKUs of some products, whose title and vendor they carry. Index sku_by_product. */
+export const listSkusOfProducts = queryColumn<
+  string,
+  [shopKey: number, productGids: readonly string[]],
+  Connection
+>("list_skus_of_products", "select s.sku from sku s where s.shop_key = $1 and s.product_gid = any($2)");
+
+/** Removes some SKUs: look-ups in sku's primary key. */
+export const removeSkus = command<[shopKey: number, skus: readonly string[]], Connection>(
   "remove_skus",
-  "delete from sku s using touched_sku t where s.shop_key = $1 and s.sku = t.sku",
+  "delete from sku s where s.shop_key = $1 and s.sku = any($2)",
 );
 
 /**
- * A row for each touched SKU that a variant or a line names: what its variant says (a new one before a used one),
+ * Adds a row for each of some SKUs that a variant or a line names: what its variant says (a new one before a used one),
  * else its latest line. Primary key of product, order_line_by_sku.
  */
-export const insertSkus = command<[shopKey: number], Connection>(
+export const insertSkus = command<[shopKey: number, skus: readonly string[]], Connection>(
   "insert_skus",
   `insert into sku (shop_key, sku, product_gid, product_title, vendor, used, unit_cost_minor, from_lines)
-         select $1, t.sku, p.product_gid, coalesce(p.title, titled.line_title),
+         select w.shop_key, t.sku, p.product_gid, coalesce(p.title, titled.line_title),
                 case when p.product_gid is null then made.line_vendor else p.vendor end,
                 coalesce(v.used, latest.used),
                 case when v.variant_id is null then latest.unit_cost_minor else v.unit_cost_minor end,
                 v.variant_id is null
-           from touched_sku t
+           from workspace w
+          cross join unnest($2::text[]) t (sku)
            left join (
              select distinct on (sku) sku, variant_id, product_gid, used, unit_cost_minor from variant
               where shop_key = $1 and sku is not null order by sku, used, variant_id
@@ -200,5 +216,5 @@ export const insertSkus = command<[shopKey: number], Connection>(
              select l.line_vendor from order_line l
               where p.product_gid is null and l.shop_key = $1 and l.sku = t.sku and l.line_vendor is not null ${LATEST}
            ) made on true
-          where v.variant_id is not null or latest.used is not null`,
+          where w.shop_key = $1 and (v.variant_id is not null or latest.used is not null)`,
 );

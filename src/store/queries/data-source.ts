@@ -1,5 +1,7 @@
-import type { Connection } from "../database.ts";
+import type { Connection, Queryable } from "../database.ts";
 import { command, query, queryRow, queryValue } from "../query.ts";
+import { queueConnection } from "./run-queue.ts";
+import { putAccount } from "./shop-account.ts";
 
 export type SourceKind = "store" | "label_cost";
 
@@ -46,7 +48,7 @@ export const lockConnection = queryRow<ConnectionRow, [shopKey: number, source: 
             for update of s`,
 );
 
-/** Every connection of the installation, for the worker's schedule and the operator: a scan of all workspaces. */
+/** Every connection of the installation, for the operator: a scan of all workspaces. */
 export const listConnections = query<ConnectionRow>(
   "list_connections",
   `select ${COLUMNS}
@@ -62,18 +64,26 @@ export const findConnectedStore = queryValue<string, [shopKey: number]>(
           where s.shop_key = $1 and s.kind = 'store' and s.is_connection and s.sealed_credentials is not null`,
 );
 
-/** Connects a source, or reconnects it: cursor, currency and last sync stay. */
-export const putConnection = command<
-  [
-    connection: {
-      shopKey: number;
-      source: string;
-      kind: SourceKind;
-      settings: Record<string, unknown>;
-      sealedCredentials: Buffer;
-    },
-  ]
+/** The connections of one workspace. Primary key. */
+export const listShopConnections = query<
+  { source: string; kind: SourceKind; account: string | null },
+  [shopKey: number]
 >(
+  "list_shop_connections",
+  `select s.source, s.kind, s.settings ->> 'shop' as account from data_source s
+          where s.shop_key = $1 and s.is_connection order by s.source`,
+);
+
+/** `settings.shop` is the account at the source, where it has a name. */
+export type NewConnection = {
+  shopKey: number;
+  source: string;
+  kind: SourceKind;
+  settings: Record<string, unknown>;
+  sealedCredentials: Buffer;
+};
+
+const storeConnection = command<[connection: NewConnection]>(
   "put_connection",
   `insert into data_source as s (shop_key, source, kind, is_connection, settings, sealed_credentials)
          values ($1, $2, $3, true, $4, $5)
@@ -89,6 +99,28 @@ export const putConnection = command<
     connection.sealedCredentials,
   ],
 );
+
+/** Connects a source, or reconnects it: cursor, currency and last sync stay. The directory and the queue have it, too. */
+export async function putConnection(database: Queryable, connection: NewConnection): Promise<void> {
+  await storeConnection(database, connection);
+  const { shopKey, source, kind, settings } = connection;
+  const { shop: account } = settings;
+  await registerConnection(database, shopKey, {
+    source,
+    kind,
+    account: typeof account === "string" ? account : null,
+  });
+}
+
+/** Has the directory and the queue know a connection; nothing changes when they do. */
+export async function registerConnection(
+  database: Queryable,
+  shopKey: number,
+  { source, kind, account }: { source: string; kind: SourceKind; account: string | null },
+): Promise<void> {
+  if (account !== null) await putAccount(database, shopKey, source, account);
+  await queueConnection(database, shopKey, source, kind);
+}
 
 /** Replaces (null: deletes) the credentials of a connection. */
 export const setCredentials = command<[shopKey: number, source: string, sealedCredentials: Buffer | null]>(

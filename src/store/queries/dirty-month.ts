@@ -7,6 +7,15 @@ export const listDirtyMonths = queryColumn<string, [shopKey: number], Connection
   "select cohort_month from dirty_cohort where shop_key = $1 order by cohort_month",
 );
 
+/** Marks months (first days) to be rolled up. Primary key of dirty_cohort. */
+export const markMonths = command<[shopKey: number, months: readonly string[]], Connection>(
+  "mark_months",
+  `insert into dirty_cohort (shop_key, cohort_month)
+         select w.shop_key, m.cohort_month from workspace w cross join unnest($2::date[]) m (cohort_month)
+          where w.shop_key = $1
+         on conflict do nothing`,
+);
+
 /** Every shop with months to roll up: a scan over all shops, for the end of a migration. */
 export const listShopsToRebuild = queryColumn<number>(
   "list_shops_to_rebuild",

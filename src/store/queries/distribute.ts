@@ -1,6 +1,31 @@
 import type { Connection } from "../database.ts";
 import { command, query, queryColumn, requireRow, requireValue } from "../query.ts";
 
+/**
+ * Whole on each node: read as requests are served, also where the coordinator is lost. Every node has to be up for a write,
+ * so only operators and migrations write them.
+ */
+export const REFERENCE_TABLES: readonly string[] = ["plan", "schema_migration"];
+
+/**
+ * On the coordinator alone, reached through any node: they belong to no single workspace, or are asked before the workspace is known,
+ * and are written while serving, which a lost node must not stop. Of two that refer to each other both are here.
+ */
+export const COORDINATOR_TABLES: readonly string[] = [
+  "console_challenge",
+  "console_link",
+  "console_passkey",
+  "console_session",
+  "console_user",
+  "coordinator",
+  "installation",
+  "run_queue",
+  "schedule",
+  "shop_account",
+  "shop_directory",
+  "workspace_member",
+];
+
 export const hasCitus = requireValue<boolean>(
   "has_citus",
   "select to_regproc('create_distributed_table') is not null as has_citus",
@@ -14,21 +39,31 @@ export async function workOnOneShardAtATime(connection: Connection): Promise<voi
   await connection.client.query("set local citus.multi_shard_modify_mode to 'sequential'");
 }
 
-/** Tables that Citus knows, distributed and reference ones. */
-export const listDistributed = queryColumn<string>(
-  "list_distributed",
-  "select logicalrelid::text as table_name from pg_dist_partition order by 1",
+/** A table that Citus knows. */
+export type PlacedTableRow = { table_name: string; kind: "tenant" | "reference" | "coordinator" };
+
+/** Every table that Citus knows, by name. */
+export const listPlaced = query<PlacedTableRow>(
+  "list_placed",
+  `select logicalrelid::text as table_name,
+                case when partmethod = 'h' then 'tenant' when repmodel = 't' then 'reference' else 'coordinator' end as kind
+           from pg_dist_partition order by 1`,
 );
 
-/**
- * Every table that holds rows of workspaces, by name; not the directory and the members, which are asked before the workspace
- * is known.
- */
+/** Every ordinary table, by name. */
+export const listTables = queryColumn<string>(
+  "list_tables",
+  `select c.relname as table_name from pg_class c
+          where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace order by 1`,
+);
+
+/** Every table that holds rows of single workspaces, by name. */
 export const listTenantTables = queryColumn<string>(
   "list_tenant_tables",
   `select c.relname as table_name
            from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'shop_key'
-          where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> all ('{shop_directory,workspace_member}')
+          where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+            and c.relname <> all ('{${COORDINATOR_TABLES.join(",")}}')
           order by 1`,
 );
 
@@ -39,11 +74,12 @@ export type ForeignKeyRow = {
   definition: string;
 };
 
+/** Of every table; Citus hides its shards in pg_class alone. */
 export const listForeignKeys = query<ForeignKeyRow>(
   "list_foreign_keys",
   `select k.conrelid::regclass::text as table_name, quote_ident(k.conname) as constraint_name,
                 k.confrelid::regclass::text as referenced_table, pg_get_constraintdef(k.oid) as definition
-           from pg_constraint k
+           from pg_constraint k join pg_class c on c.oid = k.conrelid
           where k.contype = 'f' and k.connamespace = 'public'::regnamespace
           order by 1, 2`,
 );
@@ -59,9 +95,20 @@ export async function addForeignKey(connection: Connection, key: ForeignKeyRow):
   );
 }
 
+/** Makes a table of one that Citus knows that it does not, with its rows. */
+export const makePlain = command<[table: string], Connection>(
+  "make_plain",
+  "select undistribute_table($1::text::regclass) is null as done",
+);
+
 export const makeReferenceTable = command<[table: string], Connection>(
   "make_reference_table",
   "select create_reference_table($1::text::regclass) is null as done",
+);
+
+export const makeCoordinatorTable = command<[table: string], Connection>(
+  "make_coordinator_table",
+  "select citus_add_local_table_to_metadata($1::text::regclass) is null as done",
 );
 
 /** `colocateWith`: a table distributed already, or "none" to begin a group. */
@@ -85,7 +132,7 @@ export const distributeFunction = queryColumn<string, [name: string, colocateWit
           where p.proname = $1 and p.pronamespace = 'public'::regnamespace`,
 );
 
-/** The number of the node that has a shop's rows; any bigint has one. Read from the coordinator's catalogue. */
+/** The number of the node that has a shop's rows; any bigint has one. Every node has this catalogue. */
 export const findShopNode = requireValue<number, [shopKey: number]>(
   "find_shop_node",
   `select groupid as node from pg_dist_placement
@@ -103,4 +150,10 @@ export const findNodePlace = requireRow<{ host: string; port: number }, [node: n
 export const isOnNode = requireValue<boolean, [node: number]>(
   "is_on_node",
   "select groupid = $1 as is_on_node from pg_dist_local_group",
+);
+
+/** Whether this connection is to the coordinator, of which there is one. Only of a database with Citus. */
+export const isCoordinator = requireValue<boolean>(
+  "is_coordinator",
+  "select groupid = 0 as is_coordinator from pg_dist_local_group",
 );

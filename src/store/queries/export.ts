@@ -4,7 +4,7 @@ import { cursor, query, requireValue } from "../query.ts";
 /** Takes the right to export a workspace until the transaction ends; false = another export of it is under way. */
 export const tryLockExport = requireValue<boolean, [shopKey: number], Connection>(
   "try_lock_export",
-  "select pg_try_advisory_xact_lock(hashtextextended('workspace export', $1)) as is_locked",
+  "select pg_try_advisory_xact_lock(hashtextextended('workspace export', $1)) as is_locked from coordinator",
 );
 
 export type ExportedProductRow = {

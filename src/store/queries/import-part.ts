@@ -87,9 +87,3 @@ export const deleteEndedParts = queryAny<[shopKey: number, now: Date, keptFile: 
                    limit $4)
          returning 1 as deleted`,
 );
-
-/** Workspaces that have parts of uploads: a scan of the index of the primary key, over all shops. */
-export const listShopsWithParts = query<{ shop_key: number }>(
-  "list_shops_with_parts",
-  "select p.shop_key from import_part p group by p.shop_key",
-);

@@ -1,10 +1,13 @@
 import type { Connection } from "../database.ts";
-import { command, cursor, queryAny, requireRow, requireValue } from "../query.ts";
+import { planForRun } from "../many-rows.ts";
+import { command, cursor, queryAny, queryColumn, requireRow, requireValue } from "../query.ts";
+import type { ProductRow, VariantRow } from "./catalogue.ts";
+import type { LabelRow } from "./label-write.ts";
+import type { SaleEventRow } from "./report-figures.ts";
 
 /**
- * The tables of one run, gone at its commit. Text is collated as in the tables it is joined with. staged_* hold what a
- * connector read, one row per source row with its line number, of a deleted one its key alone; fact_* what the projection
- * made of changed_order, a slice at a time; touched_* what has to be derived again.
+ * What a connector read, one row per source row with its line number, of a deleted one its key alone: tables of the session,
+ * gone at its commit, which no statement joins with those of a workspace. Text is collated as there.
  */
 const CREATE_STAGE = `
 create temp table staged_product (
@@ -26,42 +29,11 @@ create temp table staged_label (
 create temp table staged_sale_event (
   line_number integer, slug text collate "C", label text, starts_on date, ends_on date, skus text[],
   deleted boolean not null default false
-) on commit drop;
-create temp table changed_order (order_id text collate "C" primary key, existed boolean) on commit drop;
-create temp table fact_line (
-  order_id text collate "C", line_id text collate "C", ordered_on date, cohort_month date, sold_units integer,
-  product_gid text collate "C", variant_id text collate "C", sku text collate "C", title text, vendor text
-) on commit drop;
-create temp table fact_event (
-  order_id text collate "C", line_id text collate "C", event_number integer, cohort_month date, lag_days integer, occurred_on date,
-  reason text, returned_units integer, refunded_units integer, restocked_units integer, refund_minor bigint
-) on commit drop;
-create temp table fact_request (
-  order_id text collate "C", line_id text collate "C", return_id text collate "C", cohort_month date, status text,
-  units integer
-) on commit drop;
-create temp table fact_order_name (order_id text collate "C", order_name text collate "C") on commit drop;
-create temp table fact_tracking (
-  order_id text collate "C", return_id text collate "C", tracking_number text collate "C"
-) on commit drop;
-create temp table fact_share (
-  order_id text collate "C", line_id text collate "C", source text collate "C", label_id text collate "C",
-  lag_days integer, label_minor bigint
-) on commit drop;
-create temp table touched_variant (variant_id text collate "C" primary key) on commit drop;
-create temp table touched_product (product_gid text collate "C" primary key) on commit drop;
-create temp table touched_sku (sku text collate "C" primary key) on commit drop;
-create temp table unnamed_label (label_id text collate "C") on commit drop;
-create temp table touched_label (
-  source text collate "C", label_id text collate "C", primary key (source, label_id)
-) on commit drop;
-set local work_mem = '64MB';
-set local cursor_tuple_fraction = 1;
--- Tables fill while a run goes on: a plan that was made for an empty one would stay.
-set local plan_cache_mode = force_custom_plan;`;
+) on commit drop`;
 
-/** Makes the empty tables of a run, for the rest of this transaction. */
+/** Makes the empty tables of a run and has its statements planned as they need, for the rest of this transaction. */
 export async function createStage(connection: Connection): Promise<void> {
+  await planForRun(connection);
   await connection.client.query(CREATE_STAGE);
 }
 
@@ -79,12 +51,12 @@ export class WorkspaceErasing extends Error {
 
 const tryLockShop = requireValue<boolean, [shopKey: number]>(
   "try_lock_shop",
-  "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked",
+  "select pg_try_advisory_xact_lock(hashtextextended('shop data', $1)) as is_locked from coordinator",
 );
 
 const waitForShop = command<[shopKey: number]>(
   "lock_shop",
-  "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked",
+  "select pg_advisory_xact_lock(hashtextextended('shop data', $1)) is null as locked from coordinator",
 );
 
 const isShopThere = queryAny<[shopKey: number]>(
@@ -185,4 +157,61 @@ export const openStagedOrders = cursor<StagedOrderRow>(
             '[' || string_agg('[' || s.line_number || ',"' || s.kind || '",' || s.deleted || ',' || s.record || ']', ',') || ']'
               as rows
        from staged_order_row s group by s.order_id order by s.order_id`,
+);
+
+/** Rows of the stage that one statement takes to their workspace. */
+const ROWS_PER_STATEMENT = 5000;
+
+/** Opens the cursor over the staged products, in key order. */
+export const openStagedProducts = cursor<ProductRow>(
+  "staged_product_row",
+  ROWS_PER_STATEMENT,
+  `select s.product_gid, s.title, s.handle, s.vendor, s.family, s.analytics_category, s.image_url, s.image_alt,
+            false as from_lines
+       from staged_product s order by s.product_gid`,
+);
+
+/** Opens the cursor over the staged variants, in key order. */
+export const openStagedVariants = cursor<VariantRow>(
+  "staged_variant_row",
+  ROWS_PER_STATEMENT,
+  `select s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor
+       from staged_variant s order by s.variant_id`,
+);
+
+/** Opens the cursor over the staged labels that are not deleted, in key order. */
+export const openStagedLabels = cursor<LabelRow>(
+  "staged_label_row",
+  ROWS_PER_STATEMENT,
+  `select s.label_id, s.order_id, s.return_id, s.order_name, s.tracking_number, s.charged_at::text, s.amount_minor,
+            s.currency_code, s.voided_at::text
+       from staged_label s where not s.deleted order by s.label_id`,
+);
+
+/** The labels that staged rows say are gone. */
+export const listDeletedLabels = queryColumn<string, [], Connection>(
+  "list_deleted_labels",
+  "select s.label_id from staged_label s where s.deleted order by s.label_id",
+);
+
+/** Opens the cursor over the staged sale events that are not deleted: each may name a megabyte of SKUs. */
+export const openStagedSaleEvents = cursor<SaleEventRow>(
+  "staged_sale_event_row",
+  10,
+  `select s.slug, s.label, s.starts_on, s.ends_on, s.skus
+       from staged_sale_event s where not s.deleted order by s.slug`,
+);
+
+/** The sale events that staged rows say are gone. */
+export const listDeletedSaleEvents = queryColumn<string, [], Connection>(
+  "list_deleted_sale_events",
+  "select s.slug from staged_sale_event s where s.deleted order by s.slug",
+);
+
+/** Takes image addresses that are not http(s) from the staged products: pages show them. Returns how many. */
+export const dropUnusableImages = requireValue<number, [], Connection>(
+  "drop_unusable_images",
+  `with dropped as (
+           update staged_product s set image_url = null where s.image_url !~* '^https?://[^/[:space:]]' returning 1
+         ) select count(*) as dropped from dropped`,
 );

@@ -1,5 +1,6 @@
 import type { Connection } from "../database.ts";
 import { command, query, queryAny, queryRow } from "../query.ts";
+import { queueUploads } from "./run-queue.ts";
 
 /** `refused`: the import has said no, and waits for corrected files or for leave to go on without rows. */
 export type UploadStatus =
@@ -110,8 +111,7 @@ export const reopenUpload = command<[shopKey: number, uploadId: string, files: r
   (shopKey, uploadId, files) => [shopKey, uploadId, JSON.stringify(files)],
 );
 
-/** Asks a worker for the import; it takes it up within about a second. */
-export const requestUploadImport = command<
+const storeImportRequest = command<
   [shopKey: number, uploadId: string, request: { by: string; origin: string | null; skipInvalid: boolean }]
 >(
   "request_upload_import",
@@ -122,6 +122,12 @@ export const requestUploadImport = command<
   (shopKey, uploadId, { by, origin, skipInvalid }) => [shopKey, uploadId, by, origin, skipInvalid],
 );
 
+/** Asks a worker for the import; it takes it up within about a second. */
+export const requestUploadImport: typeof storeImportRequest = async (database, shopKey, ...request) => {
+  await storeImportRequest(database, shopKey, ...request);
+  await queueUploads(database, shopKey);
+};
+
 /** Gives an upload up. */
 export const cancelUpload = command<[shopKey: number, uploadId: string, now: Date]>(
   "cancel_upload",
@@ -129,16 +135,20 @@ export const cancelUpload = command<[shopKey: number, uploadId: string, now: Dat
           where shop_key = $1 and upload_id = $2`,
 );
 
-/** An upload with its import to do; `is_open`: a worker has begun it, and may have been killed. */
-export type DueUploadRow = { shop_key: number; is_open: boolean };
+/** An upload with its import to do. */
+export type DueUploadRow = {
+  /** A worker has begun it, and may have been killed. */
+  is_open: boolean;
+  /** Its workspace is going to be erased: no import begins. */
+  is_erasing: boolean;
+};
 
-/** Uploads that wait for a worker or are being imported, of all shops but those to be erased. import_upload_due. */
-export const listDueUploads = query<DueUploadRow>(
-  "list_due_uploads",
-  `select u.shop_key, u.status = 'importing' as is_open
-           from import_upload u
-           join workspace w on w.shop_key = u.shop_key and w.erase_after is null
-          where u.status in ('waiting', 'importing') order by u.created_at`,
+/** The upload of a workspace that waits for a worker or is being imported; null = none is. import_upload_open. */
+export const findDueUpload = queryRow<DueUploadRow, [shopKey: number]>(
+  "find_due_upload",
+  `select u.status = 'importing' as is_open, w.erase_after is not null as is_erasing
+           from import_upload u join workspace w on w.shop_key = u.shop_key
+          where u.shop_key = $1 and u.status in ('waiting', 'importing')`,
 );
 
 /** An upload that a worker has taken up. */
@@ -208,22 +218,16 @@ export const finishUpload = queryAny<[shopKey: number, uploadId: string, attempt
   ],
 );
 
-/** Ends uploads that were not sent, or not corrected, in time, of all shops. import_upload_by_expiry. */
-export const expireUploads = command<[now: Date]>(
+/** Ends the uploads of a workspace that were not sent, or not corrected, in time. import_upload_open. */
+export const expireUploads = command<[shopKey: number, now: Date]>(
   "expire_uploads",
-  `update import_upload u set status = 'expired', finished_at = $1
-          where u.expires_at < $1 and u.status in ('sending', 'refused')`,
-);
-
-/** The same of one workspace. import_upload_open. */
-export const expireShopUploads = command<[shopKey: number, now: Date], Connection>(
-  "expire_shop_uploads",
   `update import_upload set status = 'expired', finished_at = $2
           where shop_key = $1 and expires_at < $2 and status in ('sending', 'refused')`,
 );
 
-/** Forgets uploads that ended before a moment, of all shops. import_upload_by_expiry. */
-export const deleteOldUploads = command<[before: Date]>(
+/** Forgets the uploads of a workspace that ended before a moment. Primary key. */
+export const deleteOldUploads = command<[shopKey: number, before: Date]>(
   "delete_old_uploads",
-  `delete from import_upload u where u.expires_at < $1 and u.status in ('imported', 'canceled', 'expired')`,
+  `delete from import_upload u
+          where u.shop_key = $1 and u.expires_at < $2 and u.status in ('imported', 'canceled', 'expired')`,
 );

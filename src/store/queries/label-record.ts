@@ -1,5 +1,6 @@
 import type { Connection, Queryable } from "../database.ts";
-import { command, query, queryValue, requireRow, requireValue } from "../query.ts";
+import { command, cursor, query, queryColumn, queryValue, requireRow } from "../query.ts";
+import type { LabelRow } from "./label-write.ts";
 
 /** How far an unfinished run of a label source came, in its own format; null = there is none. Primary key. */
 export const findProgress = queryValue<unknown, [shopKey: number, source: string]>(
@@ -38,34 +39,36 @@ export const insertRecords = command<
   ],
 );
 
-/** Moves the labels of the run's records to staged_label; of a record that came several times the last one counts. */
-export const stageRecords = command<[shopKey: number, source: string], Connection>(
-  "stage_label_records",
-  `with last as (
-           select distinct on (r.record_id) r.record_id, r.record
-             from sync_record r
-            where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
-            order by r.record_id, r.record_number desc
-         )
-         insert into staged_label (line_number, label_id, order_id, return_id, order_name, tracking_number, charged_at,
-                                   amount_minor, currency_code, voided_at)
-         select 0, l."labelId", l."orderId", l."returnId", l."orderName", l."trackingNumber", l."chargedAt",
-                l."amountMinor", l."currencyCode", l."voidedAt"
-           from last
-          cross join lateral jsonb_to_recordset(last.record::jsonb) as l (
-                  "labelId" text, "orderId" text, "returnId" text, "orderName" text, "trackingNumber" text,
-                  "chargedAt" timestamptz, "amountMinor" bigint, "currencyCode" text, "voidedAt" timestamptz)`,
+/** Of a record that came several times the last one counts. */
+const LAST_RECORDS = `
+         select distinct on (r.record_id) r.record_id, r.record
+           from sync_record r
+          where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
+          order by r.record_id, r.record_number desc`;
+
+/** Opens the cursor over the labels of the run's records. */
+export const openRecordLabels = cursor<LabelRow, [shopKey: number, source: string]>(
+  "record_label",
+  5000,
+  `select l."labelId" as label_id, l."orderId" as order_id, l."returnId" as return_id, l."orderName" as order_name,
+            l."trackingNumber" as tracking_number, l."chargedAt"::text as charged_at, l."amountMinor" as amount_minor,
+            l."currencyCode" as currency_code, l."voidedAt"::text as voided_at
+       from (${LAST_RECORDS}) last
+      cross join lateral jsonb_to_recordset(last.record::jsonb) l (
+              "labelId" text, "orderId" text, "returnId" text, "orderName" text, "trackingNumber" text,
+              "chargedAt" timestamptz, "amountMinor" bigint, "currencyCode" text, "voidedAt" timestamptz)`,
 );
 
-const findUnnamedLabels = command<[shopKey: number, source: string], Connection>(
-  "find_unnamed_labels",
-  `insert into unnamed_label (label_id)
-         with record as (
-           select distinct r.record_id from sync_record r
-            where r.shop_key = $1 and r.source = $2 and r.part = 'labels'
-         ), stored as (
+/**
+ * Stored labels that the run's records no longer name: those whose id is the record's, or begins with it and a colon.
+ * Primary key of return_label.
+ */
+export const listUnnamedLabels = queryColumn<string, [shopKey: number, source: string], Connection>(
+  "list_unnamed_labels",
+  `with last as materialized (${LAST_RECORDS}
+         ), stored as materialized (
            select l.label_id
-             from record r
+             from last r
             cross join lateral (
               select b.label_id from return_label b
                where b.shop_key = $1 and b.source = $2 and b.label_id = r.record_id
@@ -74,36 +77,12 @@ const findUnnamedLabels = command<[shopKey: number, source: string], Connection>
                where b.shop_key = $1 and b.source = $2
                  and b.label_id >= r.record_id || ':' and b.label_id < r.record_id || ';'
             ) l
-         ), named as materialized (select s.label_id from staged_label s)
-         select distinct l.label_id from stored l
-          where not exists (select from named n where n.label_id = l.label_id)`,
+         ), named as materialized (
+           select l."labelId" as label_id
+             from last cross join lateral jsonb_to_recordset(last.record::jsonb) l ("labelId" text)
+         )
+         select s.label_id from stored s except select n.label_id from named n`,
 );
-const deleteUnnamedLabels = command<[shopKey: number, source: string], Connection>(
-  "remove_unnamed_labels",
-  `delete from return_label b using (select u.label_id from unnamed_label u) gone
-          where b.shop_key = $1 and b.source = $2 and b.label_id = gone.label_id`,
-);
-const touchUnnamedLabels = requireValue<number, [source: string], Connection>(
-  "touch_unnamed_labels",
-  `with gone as (delete from unnamed_label returning label_id), touched as (
-           insert into touched_label (source, label_id) select $1, label_id from gone on conflict do nothing
-         ) select count(*) as removed from gone`,
-);
-
-/**
- * Removes stored labels that the run's records no longer name: those whose id is the record's, or begins with it and a
- * colon. Returns how many; their parts go when the labels are split. Primary key of return_label. In three statements:
- * Citus refuses the one that would look for them, remove and note them at once.
- */
-export async function removeUnnamedLabels(
-  connection: Connection,
-  shopKey: number,
-  source: string,
-): Promise<number> {
-  await findUnnamedLabels(connection, shopKey, source);
-  await deleteUnnamedLabels(connection, shopKey, source);
-  return touchUnnamedLabels(connection, source);
-}
 
 /** When a stored label was charged and, if it was, voided. */
 export type StoredLabel = { label_id: string; charged_at: Date; voided_at: Date | null };
@@ -134,7 +113,6 @@ export const findFirstMonth = queryValue<string, [shopKey: number]>(
 
 /** All stored labels of one source; unmatched_minor in the shop's currency, foreign ones are spend in another. */
 export type LabelTotals = {
-  staged: number;
   voided: number;
   foreign: number;
   foreign_currency_code: string | null;
@@ -149,8 +127,7 @@ export const countLabels = requireRow<
   Connection
 >(
   "count_labels",
-  `select (select count(*) from staged_label) as staged,
-                count(*) filter (where l.voided_at is not null) as voided,
+  `select count(*) filter (where l.voided_at is not null) as voided,
                 count(*) filter (where l.voided_at is null and l.currency_code <> $3) as foreign,
                 min(l.currency_code) filter (where l.voided_at is null and l.currency_code <> $3) as foreign_currency_code,
                 count(*) filter (where m.is_unmatched) as unmatched,

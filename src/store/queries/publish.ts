@@ -1,29 +1,31 @@
 import type { Connection } from "../database.ts";
-import { command, queryValue, requireValue } from "../query.ts";
+import { command, queryColumn, queryValue, requireValue } from "../query.ts";
+import type { SaleEventRow } from "./report-figures.ts";
 
-/** Stores the staged sale events that are new or different; returns how many. */
-export const putSaleEvents = requireValue<number, [shopKey: number], Connection>(
+/** Stores some sale events; returns those that are new or different. Primary key of sale_event. */
+export const putSaleEvents = queryColumn<
+  string,
+  [shopKey: number, events: readonly SaleEventRow[]],
+  Connection
+>(
   "put_sale_events",
-  `with put as (
-           insert into sale_event as e (shop_key, slug, label, starts_on, ends_on, skus)
-           select $1, slug, label, starts_on, ends_on, skus from staged_sale_event where not deleted
-           on conflict (shop_key, slug) do update
-              set label = excluded.label, starts_on = excluded.starts_on, ends_on = excluded.ends_on,
-                  skus = excluded.skus
-            where (e.label, e.starts_on, e.ends_on, e.skus)
-                  is distinct from (excluded.label, excluded.starts_on, excluded.ends_on, excluded.skus)
-           returning 1
-         ) select count(*) as changed from put`,
+  `insert into sale_event as e (shop_key, slug, label, starts_on, ends_on, skus)
+         select w.shop_key, s.slug, s.label, s.starts_on, s.ends_on, s.skus
+           from workspace w
+          cross join json_to_recordset($2::json) s (slug text, label text, starts_on date, ends_on date, skus text[])
+          where w.shop_key = $1
+         on conflict (shop_key, slug) do update
+            set label = excluded.label, starts_on = excluded.starts_on, ends_on = excluded.ends_on, skus = excluded.skus
+          where (e.label, e.starts_on, e.ends_on, e.skus)
+                is distinct from (excluded.label, excluded.starts_on, excluded.ends_on, excluded.skus)
+         returning e.slug`,
+  (shopKey, events) => [shopKey, JSON.stringify(events)],
 );
 
-/** Removes the sale events that staged rows say are gone; returns how many. Primary key of sale_event. */
-export const removeSaleEvents = requireValue<number, [shopKey: number], Connection>(
+/** Removes some sale events; returns those that were there. Primary key of sale_event. */
+export const removeSaleEvents = queryColumn<string, [shopKey: number, slugs: readonly string[]], Connection>(
   "remove_sale_events",
-  `with gone as (
-           delete from sale_event e using (select s.slug from staged_sale_event s where s.deleted) source_event
-            where e.shop_key = $1 and e.slug = source_event.slug
-           returning 1
-         ) select count(*) as removed from gone`,
+  "delete from sale_event e where e.shop_key = $1 and e.slug = any($2) returning e.slug",
 );
 
 /** The UTC day of the shop's newest order, YYYY-MM-DD; null without orders. Index order_line_by_month. */
@@ -34,12 +36,10 @@ export const findNewestOrderDay = queryValue<string, [shopKey: number], Connecti
             and l.cohort_month = (select max(m.cohort_month) from order_line m where m.shop_key = $1)`,
 );
 
-/** How many SKUs the staged sale events name that the workspace has never had. Primary key of sku. */
-export const countUnknownSaleSkus = requireValue<number, [shopKey: number], Connection>(
-  "count_unknown_sale_skus",
-  `with source_sku as materialized (select distinct s.sku from staged_sale_event e, unnest(e.skus) s (sku))
-         select count(*) as unknown
-           from source_sku s where not exists (select from sku k where k.shop_key = $1 and k.sku = s.sku)`,
+/** How many of some SKUs the workspace has ever had. Primary key of sku. */
+export const countKnownSkus = requireValue<number, [shopKey: number, skus: readonly string[]], Connection>(
+  "count_known_skus",
+  "select count(*) as known from sku k where k.shop_key = $1 and k.sku = any($2)",
 );
 
 const IS_DISCONNECTED =
@@ -124,13 +124,3 @@ export type NewAlert = {
   body: string | null;
   metadata: Record<string, unknown>;
 };
-
-/**
- * Gives the planner the new sizes at once, where autovacuum would come to it later. Belongs outside a transaction: its
- * locks would keep other shops' runs waiting until the end of that.
- */
-export const analyzeData = command<[]>(
-  "analyze_data",
-  `analyze product, variant, sku, entity, order_document, return_label, order_line, return_event, return_request,
-                 label_share, cohort, listing, sku_quarter, group_day, unmatched_label`,
-);

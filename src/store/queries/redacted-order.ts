@@ -53,21 +53,3 @@ export const listRedactedLabels = query<RedactedLabel, [shopKey: number, source:
                               join redacted_order r on r.shop_key = $1 and r.order_id = q.order_id
                              where q.shop_key = $1 and q.return_id = l.source_return_id))`,
 );
-
-/**
- * Gives labels that a source sends again by an order name or a tracking number, or by nothing, their stored values. A label
- * that names ids alone holds nothing to remove, and may name another order than before.
- */
-export const redactStagedLabels = command<[labels: readonly RedactedLabel[]], Connection>(
-  "redact_staged_labels",
-  `update staged_label s
-            set order_id = r.order_id, return_id = r.return_id, order_name = null, tracking_number = null
-           from unnest($1::text[], $2::text[], $3::text[]) r (label_id, order_id, return_id)
-          where s.label_id = r.label_id
-            and (s.order_name is not null or s.tracking_number is not null or coalesce(s.order_id, s.return_id) is null)`,
-  (labels) => [
-    labels.map((label) => label.label_id),
-    labels.map((label) => label.order_id),
-    labels.map((label) => label.return_id),
-  ],
-);

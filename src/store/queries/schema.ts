@@ -1,7 +1,20 @@
-import { queryColumn } from "../query.ts";
+import { command, query } from "../query.ts";
 
-/** One name per migration the database has run, oldest first. */
-export const appliedMigrations = queryColumn<string>(
+/** A migration that the database has run. */
+export type AppliedMigration = {
+  name: string;
+  /** The last migration that a version must know at least to work with the schema of this one; null = this one. */
+  works_with: string | null;
+};
+
+/** One row per migration the database has run, oldest first; read as JSON since early schemas lack the second column. */
+export const appliedMigrations = query<AppliedMigration>(
   "applied_migrations",
-  "select name from schema_migration order by id",
+  "select m.name, to_jsonb(m) ->> 'works_with' as works_with from schema_migration m order by m.id",
+);
+
+/** Keeps which versions work with a migration's schema. A scan, of some dozens of rows. */
+export const keepWorksWith = command<[name: string, worksWith: string]>(
+  "keep_works_with",
+  "update schema_migration set works_with = $2 where name = $1",
 );

@@ -1,6 +1,5 @@
 import { query } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
-import type { TaskName } from "./schedule.ts";
 import type { RequestedBy, SyncKind } from "./sync-request.ts";
 import type { RunStatus } from "./sync-run.ts";
 
@@ -55,10 +54,4 @@ export const listShopSources = query<ShopSourceRow, [shopKey: number]>(
                    from sync_request q where q.shop_key = $1 and q.source = s.source) as waiting
            from data_source s where s.shop_key = $1
           order by s.source`,
-);
-
-/** When the clock starts each task next: a scan of a handful of rows. */
-export const listTaskTimes = query<{ task: TaskName; next_at: Date }>(
-  "list_task_times",
-  "select s.task, date_bin(s.period, statement_timestamp(), s.first_at) + s.period as next_at from schedule s",
 );

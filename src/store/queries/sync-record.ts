@@ -1,4 +1,3 @@
-import type { Database } from "../database.ts";
 import { command, requireValue } from "../query.ts";
 
 /** Where fetched records go: the target of a COPY. */
@@ -18,9 +17,3 @@ export const countRecords = requireValue<number, [shopKey: number, source: strin
                   where r.shop_key = $1 and r.source = $2 and r.part = any($3)
                   group by r.part, r.record_id) known`,
 );
-
-/**
- * Gives the planner the size of the fetched records; autovacuum would do it too late. Call it outside a transaction:
- * within one, its lock would block other shops' runs until the end.
- */
-export const analyzeRecords = command<[], Database>("analyze_sync_records", "analyze sync_record");

@@ -1,4 +1,7 @@
-import { command, query, queryAny, queryRow, queryValue } from "../query.ts";
+import type { Queryable } from "../database.ts";
+import { command, queryAny, queryRow, queryValue } from "../query.ts";
+import type { SourceKind } from "./data-source.ts";
+import { wakeSource } from "./run-queue.ts";
 
 /**
  * Everything there is (backfill), what changed since the last run (incremental), orders whose returns are still under
@@ -22,16 +25,10 @@ export type SyncRequestRow = {
 const delayOf = (requestedBy: string): string =>
   `case when ${requestedBy} = 'webhook' then interval '15 seconds' else interval '0' end`;
 
-/**
- * Asks for a run of a connection; a worker takes it up within about a second. Any process may ask, on a pool or inside
- * a transaction of its own. A burst collapses: beside the active run at most one of each kind waits, and what is asked
- * while a run is active gets another run after it. A person's request ends the wait after a failure. Returns the moment
- * it was asked, by the database's clock, null when there is no such connection.
- */
-export const requestRun = queryValue<
-  Date,
-  [request: { shopKey: number; source: string; kind: SyncKind; requestedBy: RequestedBy }]
->(
+export type RunRequest = { shopKey: number; source: string; kind: SyncKind; requestedBy: RequestedBy };
+
+/** Writes a request down, for whoever looks at the source next. */
+export const askForRun = queryRow<{ requested_at: Date; run_after: Date }, [request: RunRequest]>(
   "ask_for_run",
   `insert into sync_request as r (shop_key, source, kind, requested_by, run_after)
          select s.shop_key, s.source, $3, $4::text, clock_timestamp() + ${delayOf("$4::text")}
@@ -40,9 +37,22 @@ export const requestRun = queryValue<
             set asked = r.asked + 1, requested_at = excluded.requested_at, requested_by = excluded.requested_by,
                 run_after = case when excluded.requested_by in ('connect', 'operator')
                                  then excluded.run_after else r.run_after end
-         returning r.requested_at`,
+         returning r.requested_at, r.run_after`,
   ({ shopKey, source, kind, requestedBy }) => [shopKey, source, kind, requestedBy],
 );
+
+/**
+ * Asks for a run of a connection; a worker takes it up within about a second. Any process may ask, on a pool or inside
+ * a transaction of its own. A burst collapses: beside the active run at most one of each kind waits, and what is asked
+ * while a run is active gets another run after it. A person's request ends the wait after a failure. Returns the moment
+ * it was asked, by the database's clock, null when there is no such connection.
+ */
+export async function requestRun(database: Queryable, request: RunRequest): Promise<Date | null> {
+  const asked = await askForRun(database, request);
+  if (asked === null) return null;
+  await wakeSource(database, request.shopKey, request.source, asked.run_after);
+  return asked.requested_at;
+}
 
 /**
  * A backfill runs first, and other kinds wait for it. After three failures in a row, the others run until its next
@@ -53,23 +63,36 @@ const FIRST_OF_SOURCE = `(r.kind = 'backfill'
                    r.run_after, r.kind`;
 const WITH_SOURCE = "join data_source s on s.shop_key = r.shop_key and s.source = r.source";
 
-/** A source with something to do; `is_open`: a run of it is active, or was abandoned. */
-export type DueSourceRow = { shop_key: number; source: string; is_open: boolean };
+/** A connection as a worker finds it when it looks. */
+export type SourceStateRow = {
+  kind: SourceKind;
+  /** It has credentials, which were not refused. */
+  is_connected: boolean;
+  /** It was read before. */
+  is_read: boolean;
+  /** Its workspace is going to be erased: no run begins. */
+  is_erasing: boolean;
+  /** A run of it is active, or was abandoned. */
+  is_open: boolean;
+};
 
-/** Sources with a request that is due, of workspaces that stay, or an open run: a scan of the open requests of all shops, and sync_run_running. */
-export const listDueSources = query<DueSourceRow>(
-  "list_due_sources",
-  `select due.shop_key, due.source, bool_or(due.is_open) as is_open
-           from (select first.shop_key, first.source, first.run_after, false as is_open
-                   from (select distinct on (r.shop_key, r.source) r.shop_key, r.source, r.run_after
-                           from sync_request r ${WITH_SOURCE}
-                           join workspace w on w.shop_key = r.shop_key and w.erase_after is null
-                          order by r.shop_key, r.source, ${FIRST_OF_SOURCE}) first
-                  where first.run_after <= clock_timestamp()
-                 union all
-                 select n.shop_key, n.source, n.started_at, true from sync_run n where n.status = 'running') due
-          group by due.shop_key, due.source
-          order by min(due.run_after)`,
+/** One connection; null = there is none. Primary keys, and sync_run_running. */
+export const findSourceState = queryRow<SourceStateRow, [shopKey: number, source: string]>(
+  "find_source_state",
+  `select s.kind, s.sealed_credentials is not null and s.status is distinct from 'disconnected' as is_connected,
+                s.last_synced_at is not null as is_read, w.erase_after is not null as is_erasing,
+                exists (select from sync_run n
+                         where n.shop_key = $1 and n.source = $2 and n.status = 'running') as is_open
+           from data_source s join workspace w on w.shop_key = s.shop_key
+          where s.shop_key = $1 and s.source = $2 and s.is_connection`,
+);
+
+/** When the next request of a connection is due, or was; null = none waits. Primary key. */
+export const findNextRequestTime = queryValue<Date, [shopKey: number, source: string]>(
+  "find_next_request_time",
+  `select r.run_after from sync_request r ${WITH_SOURCE}
+          where r.shop_key = $1 and r.source = $2
+          order by ${FIRST_OF_SOURCE} limit 1`,
 );
 
 /** What one connection has to do now; null when nothing is due, or a run of it is open. Primary key. */

@@ -29,19 +29,18 @@ export const listUsedTokens = query<UsedTokenRow, [shopKey: number, fromDay: str
 
 /** A token that ends soon. */
 export type EndingTokenRow = {
-  shop_key: number;
   token_id: string;
   name: string;
   created_at: Date;
   expires_at: Date;
 };
 
-/** The tokens of all shops that end within a span of time, unless they are revoked or another one has taken their place. */
-export const listEndingTokens = query<EndingTokenRow, [from: Date, to: Date]>(
+/** A shop's tokens that end within a span of time, unless they are revoked or another one has taken their place. Primary key. */
+export const listEndingTokens = query<EndingTokenRow, [shopKey: number, from: Date, to: Date]>(
   "list_ending_tokens",
-  `select t.shop_key, t.token_id, t.name, t.created_at, t.expires_at
+  `select t.token_id, t.name, t.created_at, t.expires_at
            from api_token t
-          where t.expires_at > $1 and t.expires_at <= $2 and t.revoked_at is null
-            and not exists (select from api_token n where n.shop_key = t.shop_key and n.replaces = t.token_id)
-          order by t.shop_key, t.expires_at, t.token_id`,
+          where t.shop_key = $1 and t.expires_at > $2 and t.expires_at <= $3 and t.revoked_at is null
+            and not exists (select from api_token n where n.shop_key = $1 and n.replaces = t.token_id)
+          order by t.expires_at, t.token_id`,
 );

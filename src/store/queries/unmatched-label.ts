@@ -10,19 +10,19 @@ const INSERT_UNMATCHED = `insert into unmatched_label (shop_key, source, label_i
        select from label_share s where s.shop_key = $1 and s.source = b.source and s.label_id = b.label_id)`;
 
 /**
- * M10: brings the unmatched labels among the run's touched ones up to date; belongs after they were split. Primary
- * keys of unmatched_label and return_label, label_share_by_label.
+ * M10: brings some labels of a source up to date among the unmatched; belongs after they were split. Primary keys of
+ * unmatched_label and return_label, label_share_by_label.
  */
-export const refreshTouchedUnmatched = inOrder<[shopKey: number], void, Connection>(
+export const refreshUnmatched = inOrder<
+  [shopKey: number, source: string, labelIds: readonly string[]],
+  void,
+  Connection
+>(
   command(
-    "remove_touched_unmatched",
-    `delete from unmatched_label u using touched_label t
-          where u.shop_key = $1 and u.source = t.source and u.label_id = t.label_id`,
+    "remove_unmatched",
+    "delete from unmatched_label u where u.shop_key = $1 and u.source = $2 and u.label_id = any($3)",
   ),
-  command(
-    "insert_touched_unmatched",
-    `${INSERT_UNMATCHED} and (b.source, b.label_id) in (select t.source, t.label_id from touched_label t)`,
-  ),
+  command("insert_unmatched", `${INSERT_UNMATCHED} and b.source = $2 and b.label_id = any($3)`),
 );
 
 /** M10: recomputes the unmatched labels of a shop. Reads all its labels. */

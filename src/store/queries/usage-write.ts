@@ -38,8 +38,8 @@ export const addUsage = command<[counts: readonly UsageToAdd[]]>(
   ],
 );
 
-/** Forgets the details of days before one, of all shops. usage_detail_day. */
-export const deleteOldUsage = command<[beforeDay: string]>(
+/** Forgets a shop's details of days before one. Primary key. */
+export const deleteOldUsage = command<[shopKey: number, beforeDay: string]>(
   "delete_old_usage",
-  "delete from usage_detail d where d.day < $1",
+  "delete from usage_detail d where d.shop_key = $1 and d.day < $2",
 );

@@ -1,5 +1,5 @@
 import type { Queryable } from "../database.ts";
-import { command, query, requireValue } from "../query.ts";
+import { command, requireValue } from "../query.ts";
 
 /** A record that a delivery names, to be fetched again. */
 export type NamedRecord = { kind: string; recordId: string };
@@ -86,32 +86,4 @@ export const isRecorded = requireValue<
     replayKey,
     new Date(Date.now() - REPLAY_MS),
   ],
-);
-
-/** A workspace that belongs to an account at a source. */
-export type AccountRow = {
-  shop_key: number;
-  shop_domain: string;
-  /** null = the workspace has the account's domain, but was never connected. */
-  settings: Record<string, unknown> | null;
-  sealed_credentials: Buffer | null;
-  status: string | null;
-};
-
-/**
- * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
- * first; also the one whose own domain it is. Index data_source_by_shop, over all workspaces.
- */
-export const listAccountWorkspaces = query<AccountRow, [source: string, account: string]>(
-  "list_account_workspaces",
-  `select w.shop_key, w.shop_domain, s.settings, s.sealed_credentials, s.status
-           from workspace w
-           left join data_source s on s.shop_key = w.shop_key and s.source = $1 and s.is_connection
-          where w.shop_key in (
-                  select c.shop_key from data_source c
-                   where c.source = $1 and c.is_connection and c.settings ->> 'shop' = $2
-                  union all
-                  select d.shop_key from shop_directory d where d.shop_domain = $2)
-            and coalesce(s.settings ->> 'shop', $2) = $2
-          order by s.sealed_credentials is null, s.settings is null, w.shop_key`,
 );

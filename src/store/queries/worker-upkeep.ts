@@ -1,16 +1,17 @@
 import { command, requireValue } from "../query.ts";
 import type { SyncKind } from "./sync-request.ts";
 
-/** Removes the history of one kind of runs that began before a moment, of all shops. sync_run_by_kind. */
-export const deleteOldRuns = command<[kind: SyncKind, before: Date]>(
+/** Removes a shop's history of one kind of runs that began before a moment. sync_run_by_kind. */
+export const deleteOldRuns = command<[shopKey: number, kind: SyncKind, before: Date]>(
   "delete_old_runs",
-  "delete from sync_run r where r.kind = $1 and r.started_at < $2 and r.status <> 'running'",
+  `delete from sync_run r
+          where r.shop_key = $1 and r.kind = $2 and r.started_at < $3 and r.status <> 'running'`,
 );
 
-/** Forgets webhook deliveries that were taken in before a moment, of all shops. webhook_delivery_by_time. */
-export const deleteOldDeliveries = command<[before: Date]>(
+/** Forgets webhook deliveries that a shop took in before a moment. webhook_delivery_by_time. */
+export const deleteOldDeliveries = command<[shopKey: number, before: Date]>(
   "delete_old_deliveries",
-  "delete from webhook_delivery d where d.received_at < $1",
+  "delete from webhook_delivery d where d.shop_key = $1 and d.received_at < $2",
 );
 
 /** The name of a worker's session, which it always has. */

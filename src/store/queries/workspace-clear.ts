@@ -1,4 +1,6 @@
-import { command } from "../query.ts";
+import { command, inOrder } from "../query.ts";
+import { leaveQueueWithShop } from "./run-queue.ts";
+import { deleteAccounts } from "./shop-account.ts";
 
 /** Everything that holds a workspace's data. */
 export const CLEARED_TABLES = [
@@ -34,11 +36,13 @@ export const CLEARED_TABLES = [
   "webhook_delivery",
 ];
 
-/** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
-export const clearWorkspace = command<[shopKey: number]>(
+const clearTables = command<[shopKey: number]>(
   "clear_workspace",
   `with ${CLEARED_TABLES.map((table) => `from_${table} as (delete from ${table} where shop_key = $1)`).join(", ")}
          update workspace
             set readiness = 'backfilling', data_as_of = null, data_version = data_version + 1
           where shop_key = $1`,
 );
+
+/** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
+export const clearWorkspace = inOrder(clearTables, deleteAccounts, leaveQueueWithShop);

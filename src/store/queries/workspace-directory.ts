@@ -1,4 +1,5 @@
-import { query, queryRow } from "../query.ts";
+import type { Queryable } from "../database.ts";
+import { query, queryRow, queryValue } from "../query.ts";
 
 /** A workspace as its operator sees it; `plan` and `billing` are named as the operator's settings. */
 export type WorkspaceRow = {
@@ -33,13 +34,21 @@ const COLUMNS = `w.shop_key, w.organization_id, w.shop_id, w.shop_domain, w.curr
                 r.plan_key as requested_plan, r.reason as plan_request_reason`;
 const WITH_REQUEST = "left join plan_request r on r.shop_key = w.shop_key";
 
-/** The workspace of a domain, by the primary keys of shop_directory, workspace and plan_request. */
-export const findWorkspace = queryRow<WorkspaceRow, [shopDomain: string]>(
-  "find_workspace",
-  `select ${COLUMNS}
-           from shop_directory d join workspace w on w.shop_key = d.shop_key ${WITH_REQUEST}
-          where d.shop_domain = $1`,
+const findShopKey = queryValue<number, [shopDomain: string]>(
+  "find_shop_key",
+  "select d.shop_key from shop_directory d where d.shop_domain = $1",
 );
+
+const readWorkspace = queryRow<WorkspaceRow, [shopKey: number]>(
+  "read_workspace",
+  `select ${COLUMNS} from workspace w ${WITH_REQUEST} where w.shop_key = $1`,
+);
+
+/** The workspace of a domain: the directory has its key, and then only its own node is asked. Primary keys. */
+export async function findWorkspace(database: Queryable, shopDomain: string): Promise<WorkspaceRow | null> {
+  const shopKey = await findShopKey(database, shopDomain);
+  return shopKey === null ? null : readWorkspace(database, shopKey);
+}
 
 /** Every workspace of the installation, by domain: a scan of all of them. */
 export const listWorkspaces = query<WorkspaceRow>(

@@ -1,11 +1,22 @@
-import { command, queryValue } from "../query.ts";
+import type { Queryable } from "../database.ts";
+import { command, queryValue, requireValue } from "../query.ts";
 
-/** Reserves a domain and gives out its shop key; null when the domain is taken. */
-export const insertShop = queryValue<number, [shopDomain: string]>(
+/** The next shop key: the coordinator's, since each node would count in a range of its own. */
+const nextShopKey = requireValue<number>(
+  "next_shop_key",
+  "select nextval(pg_get_serial_sequence('shop_directory', 'shop_key')) as shop_key from coordinator",
+);
+
+const insertShopKey = queryValue<number, [shopDomain: string, shopKey: number]>(
   "insert_shop",
-  `insert into shop_directory (shop_domain) values ($1)
+  `insert into shop_directory (shop_domain, shop_key) overriding system value values ($1, $2)
          on conflict (shop_domain) do nothing returning shop_key`,
 );
+
+/** Reserves a domain and gives out its shop key; null when the domain is taken. */
+export async function insertShop(database: Queryable, shopDomain: string): Promise<number | null> {
+  return insertShopKey(database, shopDomain, await nextShopKey(database));
+}
 
 export type NewWorkspace = {
   organizationId: string;

@@ -2,10 +2,15 @@ import type { Connection } from "../../../store/database.ts";
 import { insertAuditEvent } from "../../../store/queries/audit.ts";
 import type { AuditActor } from "../../../store/queries/audit.ts";
 import { raiseDataVersion, requireDataVersion } from "../../../store/queries/data-version.ts";
-import type { StagedCounts } from "../../../store/queries/import-stage.ts";
-import { removeDeletedLabels } from "../../../store/queries/label-write.ts";
 import {
-  countUnknownSaleSkus,
+  listDeletedLabels,
+  listDeletedSaleEvents,
+  openStagedLabels,
+  openStagedSaleEvents,
+} from "../../../store/queries/import-stage.ts";
+import type { StagedCounts } from "../../../store/queries/import-stage.ts";
+import {
+  countKnownSkus,
   findNewestOrderDay,
   publishImport,
   putLabelSource,
@@ -79,34 +84,33 @@ export async function applyFolder(
   orders: StagedOrders,
 ): Promise<AppliedFolder> {
   const { connection, shopKey, currencyCode, files } = run;
-  const removedLabels = await removeDeletedLabels(connection, shopKey, LABEL_SOURCE);
-  const removedSaleEvents = await removeSaleEvents(connection, shopKey);
-  const saleEventChanges = await putSaleEvents(connection, shopKey);
-  const { changes, merged, split, dirtyMonths } = await applyStage({
+  const saleEvents = await applySaleEvents(connection, shopKey);
+  const gone = await listDeletedLabels(connection);
+  const { changes, merged, labels, split, dirtyMonths } = await applyStage({
     connection,
     shopKey,
     currencyCode,
-    labelSource: LABEL_SOURCE,
+    labels: { source: LABEL_SOURCE, gone, next: await openStagedLabels(connection) },
     orders,
     onProgress: (stage, done) => {
       // The orders report their rows themselves.
       if (stage !== "orders") run.onProgress?.({ stage, doneBytes: done, totalBytes: 1 });
     },
   });
-  const isChanged = changes + saleEventChanges + removedLabels + removedSaleEvents > 0;
+  const isChanged = changes + saleEvents.changed + saleEvents.removed > 0;
   const dataVersion = await publish(run, isChanged);
   const warnings = [
     ...staged.warnings,
     ...fileWarnings(files, "repeated_row", byFile(orders.tally.repeated)),
     ...fileWarnings(files, "unknown_deleted_row", {
       ...byFile(orders.tally.unknown),
-      return_labels: staged.counts.deleted_labels - removedLabels,
-      sale_events: staged.counts.deleted_sale_events - removedSaleEvents,
+      return_labels: staged.counts.deleted_labels - labels.removed,
+      sale_events: staged.counts.deleted_sale_events - saleEvents.removed,
     }),
     ...projectionWarnings(merged.warnings),
     ...labelWarnings(split),
     ...fileWarnings(files, "unknown_sale_sku", {
-      sale_events: await countUnknownSaleSkus(connection, shopKey),
+      sale_events: saleEvents.skus.size - (await countKnownSkus(connection, shopKey, [...saleEvents.skus])),
     }),
     ...(bringsOrders(files)
       ? oldOrdersWarnings(await findNewestOrderDay(connection, shopKey), run.asOf)
@@ -125,6 +129,22 @@ export async function applyFolder(
   }
   await record(run, { data_version: dataVersion, ...counts });
   return { counts, warnings, changed_months: dirtyMonths, data_version: dataVersion };
+}
+
+/** Sale events that are new or different, those removed, and the SKUs that the stored ones name. */
+type AppliedSaleEvents = { changed: number; removed: number; skus: ReadonlySet<string> };
+
+async function applySaleEvents(connection: Connection, shopKey: number): Promise<AppliedSaleEvents> {
+  const gone = await listDeletedSaleEvents(connection);
+  const removed = gone.length === 0 ? [] : await removeSaleEvents(connection, shopKey, gone);
+  const next = await openStagedSaleEvents(connection);
+  const skus = new Set<string>();
+  let changed = 0;
+  for (let events = await next(); events.length > 0; events = await next()) {
+    changed += (await putSaleEvents(connection, shopKey, events)).length;
+    for (const event of events) for (const sku of event.skus ?? []) skus.add(sku);
+  }
+  return { changed, removed: removed.length, skus };
 }
 
 /**

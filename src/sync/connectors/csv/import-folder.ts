@@ -3,7 +3,7 @@ import type { Connection, Database } from "../../../store/database.ts";
 import { requireDataVersion } from "../../../store/queries/data-version.ts";
 import { findConnectedStore } from "../../../store/queries/data-source.ts";
 import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
-import { analyzeData } from "../../../store/queries/publish.ts";
+import { analyzeData } from "../../../store/statistics.ts";
 import { MANY_ROWS } from "../../apply.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { applyFolder, countsOf } from "./apply-folder.ts";
@@ -69,7 +69,7 @@ export async function importFolder(options: ImportOptions): Promise<ImportResult
       (connection) => importFiles(options, files, connection),
       options.signal,
     );
-    if (result.counts.changed_orders >= MANY_ROWS) await analyzeData(options.database);
+    if (result.counts.changed_orders >= MANY_ROWS) await analyzeData(options.database, options.shopKey);
     return result;
   } catch (error) {
     if (error instanceof NothingImported) return error.result;

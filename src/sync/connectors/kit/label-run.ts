@@ -1,15 +1,15 @@
 import { currencyExponent, decimalText } from "../../../metrics/money.ts";
 import type { Connection } from "../../../store/database.ts";
 import { findConnection, setCursor } from "../../../store/queries/data-source.ts";
-import { analyzeStage, createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
+import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import {
   countLabels,
   findFirstMonth,
   findProgress,
   insertRecords,
+  listUnnamedLabels,
+  openRecordLabels,
   putProgress,
-  removeUnnamedLabels,
-  stageRecords,
 } from "../../../store/queries/label-record.ts";
 import { clearRecords } from "../../../store/queries/sync-record.ts";
 import type { LabelTotals } from "../../../store/queries/label-record.ts";
@@ -181,7 +181,7 @@ async function findStart<Cursor, Position extends LabelPosition>(
   return { startedAt: context.now().toISOString(), position, isLast: false };
 }
 
-type AppliedLabels = LabelTotals & { changed: number };
+type AppliedLabels = LabelTotals & { read: number; changed: number };
 
 async function applyRecords(
   connection: Connection,
@@ -193,32 +193,29 @@ async function applyRecords(
   await lockShopForRun(connection, shopKey);
   const before = await findConnection(connection, shopKey, source);
   await createStage(connection);
-  await stageRecords(connection, shopKey, source);
-  await analyzeStage(connection);
-  const removed = await removeUnnamedLabels(connection, shopKey, source);
-  const applied = await applyStage({
+  const gone = await listUnnamedLabels(connection, shopKey, source);
+  const { changes, labels } = await applyStage({
     connection,
     shopKey,
     currencyCode,
-    labelSource: source,
+    labels: { source, gone, next: await openRecordLabels(connection, shopKey, source) },
     orders: null,
     onProgress: (stage, done) => context.progress({ stage, done, total: null }),
   });
   const totals = await countLabels(connection, shopKey, source, currencyCode);
-  const changed = applied.changes + removed;
   // Whether the source is usable is part of every answer, labels or not.
   const isFirst = (before?.last_synced_at ?? null) === null;
   const isOtherCurrency = before?.currency_code !== (totals.foreign_currency_code ?? currencyCode);
-  const isChanged = changed > 0 || isFirst || isOtherCurrency;
+  const isChanged = changes > 0 || isFirst || isOtherCurrency;
   await publishLabelRun(connection, { shopKey, source, asOf, currencyCode, isChanged });
   await setCursor(connection, shopKey, source, end.cursor);
   await clearRecords(connection, shopKey, source);
-  return { ...totals, changed };
+  return { ...totals, read: labels.read, changed: changes };
 }
 
 /** labels: read by this run; changed_labels: new, different or gone; the others: of all that the source has stored. */
 function outcomeOf(applied: AppliedLabels, currencyCode: string, title: string): SyncOutcome {
-  const { staged, changed, voided, unmatched, foreign } = applied;
+  const { read, changed, voided, unmatched, foreign } = applied;
   const notes: string[] = [];
   if (applied.foreign_currency_code !== null) {
     notes.push(
@@ -231,5 +228,5 @@ function outcomeOf(applied: AppliedLabels, currencyCode: string, title: string):
       unmatched === 1 ? `1 label of ${title} that belongs` : `${unmatched} labels of ${title} that belong`;
     notes.push(`Unmatched spend: ${amount} ${currencyCode}, ${labels} to no returned line we know.`);
   }
-  return { counts: { labels: staged, changed_labels: changed, voided, unmatched, foreign }, notes };
+  return { counts: { labels: read, changed_labels: changed, voided, unmatched, foreign }, notes };
 }

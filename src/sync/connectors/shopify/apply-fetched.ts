@@ -1,9 +1,9 @@
 import type { Connection } from "../../../store/database.ts";
 import { setCursor } from "../../../store/queries/data-source.ts";
-import { analyzeStage, createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
-import { analyzeData } from "../../../store/queries/publish.ts";
+import { createStage, lockShopForRun } from "../../../store/queries/import-stage.ts";
 import { addGoneOrders } from "../../../store/queries/shopify-record.ts";
-import { analyzeRecords, clearRecords } from "../../../store/queries/sync-record.ts";
+import { clearRecords } from "../../../store/queries/sync-record.ts";
+import { analyzeData, analyzeRecords } from "../../../store/statistics.ts";
 import { applyStage, MANY_ROWS } from "../../apply.ts";
 import { openCopyBuffer } from "../../copy.ts";
 import { replaceDocument } from "../../document-merge.ts";
@@ -39,7 +39,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
   const { backfill } = run.cursor;
   const limit = limitAfter(run.cursor, run.access, asOf);
   const cursor: ShopifyCursor = { watermark: asOf.toISOString(), listedAt: null, backfill: null, limit };
-  if (backfill !== null) await analyzeRecords(run.database);
+  if (backfill !== null) await analyzeRecords(run.database, run.shopKey);
   const applied = await run.database.transaction(async (connection) => {
     const { shopKey, currencyCode } = run;
     await lockShopForRun(connection, shopKey);
@@ -54,7 +54,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
       connection,
       shopKey,
       currencyCode,
-      labelSource: null,
+      labels: null,
       orders: await sourceOrders(run, connection, tally, limit?.historyFrom ?? null),
       onProgress: (stage, done) => run.progress({ stage, done, total: null }),
     });
@@ -71,7 +71,7 @@ export async function applyFetched(run: ShopifyRun, asOf: Date): Promise<Applied
     return { counts, anomalies: tally.anomalies, warnings: merged.warnings };
   }, run.signal);
   run.cursor = cursor;
-  if (applied.counts.changed_orders >= MANY_ROWS) await analyzeData(run.database);
+  if (applied.counts.changed_orders >= MANY_ROWS) await analyzeData(run.database, run.shopKey);
   return applied;
 }
 
@@ -107,7 +107,6 @@ async function stageProducts(run: ShopifyRun, connection: Connection, { counts }
     await products.send();
     await variants.send();
   }
-  await analyzeStage(connection);
 }
 
 function productRow(product: MappedProduct): (string | null)[] {

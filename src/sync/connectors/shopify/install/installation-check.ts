@@ -1,5 +1,5 @@
 import type { Database } from "../../../../store/database.ts";
-import type { AccountRow } from "../../../../store/queries/webhook-delivery.ts";
+import type { AccountRow } from "../../../../store/queries/shop-account.ts";
 import { SourceRefused } from "../../../connector.ts";
 import { openCredentials, unsealSecrets } from "../../../credentials.ts";
 import { openClient, SHOPIFY_RETRY_POLICY } from "../api/client.ts";

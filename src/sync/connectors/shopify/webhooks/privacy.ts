@@ -3,8 +3,9 @@ import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../../../../store/queri
 import { lockConnection } from "../../../../store/queries/data-source.ts";
 import { lockShop, WorkspaceGone } from "../../../../store/queries/import-stage.ts";
 import { redactOrders } from "../../../../store/queries/redacted-order.ts";
+import type { AccountWorkspace } from "../../../../store/directory.ts";
+import type { AccountRow } from "../../../../store/queries/shop-account.ts";
 import { isRecorded, recordDelivery } from "../../../../store/queries/webhook-delivery.ts";
-import type { AccountRow } from "../../../../store/queries/webhook-delivery.ts";
 import { eraseWorkspace } from "../../../../store/queries/workspace-erase.ts";
 import { checkInstallation } from "../install/installation-check.ts";
 import type { InstallationCheck } from "../install/installation-check.ts";
@@ -25,7 +26,7 @@ export type PrivacyRequest = {
   /** As the platform writes it; null = it does not say. */
   triggeredAt: string | null;
   /** Those that are or were connected to the shop. */
-  workspaces: readonly AccountRow[];
+  workspaces: readonly AccountWorkspace[];
 };
 
 /**
@@ -35,15 +36,14 @@ export type PrivacyRequest = {
  * it is. Of a shop that was never connected there is nothing here.
  */
 export async function answerPrivacy(options: PrivacyOptions, request: PrivacyRequest): Promise<boolean> {
-  const { database } = options;
   const { act, workspaces } = request;
   if (act.topic === "shop/redact") return eraseShop(options, request);
-  await database.transaction(async (connection) => {
-    for (const workspace of workspaces) {
+  for (const workspace of workspaces) {
+    await workspace.database.transaction(async (connection) => {
       if (act.topic === "customers/redact") await redact(connection, request, workspace, act.orderNumbers);
       else await record(connection, request, workspace, {});
-    }
-  });
+    });
+  }
   return true;
 }
 
@@ -95,9 +95,10 @@ async function eraseShop(options: PrivacyOptions, request: PrivacyRequest): Prom
 async function eraseOrKeep(
   options: PrivacyOptions,
   request: PrivacyRequest,
-  workspace: AccountRow,
+  workspace: AccountWorkspace,
 ): Promise<boolean> {
-  const { database, log } = options;
+  const { log } = options;
+  const { database } = workspace;
   const isEarlier = isOfEarlierConnection(request.triggeredAt, workspace.settings);
   const state = isEarlier ? "installed" : await checkInstallation(options, workspace);
   if (state === "gone") return database.transaction((connection) => erase(connection, request, workspace));
@@ -110,7 +111,7 @@ async function eraseOrKeep(
     await database.transaction((connection) => record(connection, request, workspace, { kept }));
     return true;
   }
-  await recordOnce(options, request, workspace, kept);
+  await recordOnce(request, workspace, kept);
   return false;
 }
 
@@ -121,9 +122,8 @@ const KEPT = {
 
 /** The platform asks nine times. */
 async function recordOnce(
-  { database }: PrivacyOptions,
   { act, shop, webhookId, replayKey }: PrivacyRequest,
-  { shop_key: shopKey }: AccountRow,
+  { shop_key: shopKey, database }: AccountWorkspace,
   kept: string,
 ): Promise<void> {
   const action = actionOf(act.topic);

@@ -2,8 +2,9 @@ import { insertAuditEvent } from "../../../../store/queries/audit.ts";
 import type { Connection } from "../../../../store/database.ts";
 import { setCredentials, setReadiness, setSourceStatus } from "../../../../store/queries/data-source.ts";
 import { dropRequests, requestRun } from "../../../../store/queries/sync-request.ts";
-import { listAccountWorkspaces, recordDelivery } from "../../../../store/queries/webhook-delivery.ts";
-import type { AccountRow } from "../../../../store/queries/webhook-delivery.ts";
+import { listAccountWorkspaces } from "../../../../store/directory.ts";
+import type { AccountRow } from "../../../../store/queries/shop-account.ts";
+import { recordDelivery } from "../../../../store/queries/webhook-delivery.ts";
 import { unsealSecrets } from "../../../credentials.ts";
 import { isShopHost } from "../api/hosts.ts";
 import { answerPrivacy } from "./privacy.ts";
@@ -23,8 +24,8 @@ export type WebhookAnswer = { status: 200 } | { status: 400 | 401 | 404 | 503; m
 const READY_STATES = ["installing", "backfilling", "ready"];
 
 /**
- * Takes a delivery in: the app's signature and the payload's form before the database is asked, then the shop, then
- * everything it changes in one transaction, in which a delivery that came before changes nothing. Nothing is fetched
+ * Takes a delivery in: the app's signature and the payload's form before the database is asked, then the directory for
+ * the shop, then everything it changes on the shop's node in one transaction, in which a delivery that came before changes nothing. Nothing is fetched
  * here: that is what the run it asks for does.
  */
 export async function receiveWebhook(options: WebhookOptions, delivery: Delivery): Promise<WebhookAnswer> {
@@ -53,7 +54,7 @@ export async function receiveWebhook(options: WebhookOptions, delivery: Delivery
   if (workspace === undefined)
     return { status: 404, message: `No workspace is connected to ${delivery.shop}.` };
   if (hasNoEffect(delivery, meaning, workspace)) return { status: 200 };
-  await database.transaction((connection) => apply(connection, delivery, meaning, workspace));
+  await workspace.database.transaction((connection) => apply(connection, delivery, meaning, workspace));
   return { status: 200 };
 }
 

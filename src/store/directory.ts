@@ -1,0 +1,51 @@
+import type { Database } from "./database.ts";
+import { findAccountWorkspace, listAccountShops, listDirectory } from "./queries/shop-account.ts";
+import type { AccountRow } from "./queries/shop-account.ts";
+
+/**
+ * A shop, and the database that has its rows. Today it is the directory's own, one PostgreSQL or one Citus; who asks for
+ * shops here would work with a database for each group of shops, too (docs/decisions/0040-directory-and-queue.md).
+ */
+export type ShopPlace = { shopKey: number; shopDomain: string; database: Database };
+
+/** A workspace of an account, and where its rows are. */
+export type AccountWorkspace = AccountRow & { database: Database };
+
+const SHOPS_PER_PAGE = 500;
+
+/**
+ * The workspaces that are, or were, connected to an account of a source such as demo.myshopify.com, the connected one
+ * first; also the one whose own domain it is. Only the directory and the nodes of these shops are asked.
+ */
+export async function listAccountWorkspaces(
+  directory: Database,
+  source: string,
+  account: string,
+): Promise<AccountWorkspace[]> {
+  const found: AccountWorkspace[] = [];
+  for (const shopKey of await listAccountShops(directory, source, account)) {
+    const row = await findAccountWorkspace(directory, shopKey, source, account);
+    if (row !== null) found.push({ ...row, database: directory });
+  }
+  return found.toSorted((one, other) => standingOf(one) - standingOf(other));
+}
+
+/** 0 = connected, 1 = was connected, 2 = never was. */
+function standingOf({ sealed_credentials: sealed, settings }: AccountRow): number {
+  if (sealed !== null) return 0;
+  return settings === null ? 2 : 1;
+}
+
+/** Every shop, page by page: none of their nodes is asked. */
+export async function* listShops(directory: Database): AsyncGenerator<ShopPlace> {
+  let after = 0;
+  for (;;) {
+    const page = await listDirectory(directory, after, SHOPS_PER_PAGE);
+    for (const { shop_key: shopKey, shop_domain: shopDomain } of page) {
+      yield { shopKey, shopDomain, database: directory };
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.shop_key;
+  }
+}

@@ -1,0 +1,108 @@
+import { command, query } from "../query.ts";
+import type { SourceKind } from "./data-source.ts";
+
+/** What the clock starts of sources: they are asked for it when a worker looks at them. */
+export type SourceTask = "stores" | "open_returns" | "labels";
+
+/** Under this name the queue has the uploads of a shop, as it has one of its sources. */
+export const UPLOADS = "csv";
+
+/** A source that a worker is to look at. */
+export type QueuedRow = {
+  shop_key: number;
+  source: string;
+  /** What the clock has started and the shop was not asked for. */
+  scheduled: SourceTask[];
+  /** Names the state of the row that a look has seen. */
+  asked: number;
+};
+
+/** The sources whose time has come, those due for longest first; uploads before all. run_queue_by_time. */
+export const listQueued = query<QueuedRow, [most: number]>(
+  "list_queued_sources",
+  `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
+          where q.due_at <= statement_timestamp() order by q.due_at limit $1`,
+);
+
+/** Puts a connection into the queue, to be looked at when it is asked for. Primary key. */
+export const queueConnection = command<[shopKey: number, source: string, kind: SourceKind]>(
+  "queue_connection",
+  `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, $3, 'infinity')
+         on conflict (shop_key, source) do update set kind = excluded.kind where q.kind <> excluded.kind`,
+);
+
+/** Has the uploads of a shop looked at before anything else: somebody waits for them. Primary key. */
+export const queueUploads = command<[shopKey: number]>(
+  "queue_uploads",
+  `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'upload', '-infinity')
+         on conflict (shop_key, source) do update set due_at = excluded.due_at, asked = q.asked + 1`,
+  (shopKey) => [shopKey, UPLOADS],
+);
+
+/** Has a source looked at by `dueAt`, or earlier. Primary key. */
+export const wakeSource = command<[shopKey: number, source: string, dueAt: Date]>(
+  "wake_source",
+  `update run_queue q set due_at = least(q.due_at, $3), asked = q.asked + 1
+          where q.shop_key = $1 and q.source = $2`,
+);
+
+/** Has everything of a shop looked at now. Primary key. */
+export const wakeShop = command<[shopKey: number]>(
+  "wake_shop",
+  `update run_queue q set due_at = least(q.due_at, statement_timestamp()), asked = q.asked + 1
+          where q.shop_key = $1`,
+);
+
+/** How long after the clock a source has its turn: always as long, and sources of a kind are spread over this time. */
+const DELAY = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0
+                * case q.kind when 'store' then interval '15 minutes' else interval '1 hour' end`;
+
+/** Starts a task of the schedule for all connections of a kind, spread over the time to its next one: a scan of the queue. */
+export const queueTask = command<[task: SourceTask, kind: SourceKind]>(
+  "queue_task",
+  `update run_queue q
+            set due_at = least(q.due_at, statement_timestamp() + ${DELAY}), asked = q.asked + 1,
+                scheduled = case when $1 = any(q.scheduled) then q.scheduled else q.scheduled || $1::text end
+          where q.kind = $2`,
+);
+
+type Look = Pick<QueuedRow, "shop_key" | "source" | "asked">;
+
+/** What a look found is done; null = it is not looked at before it is asked for. Nothing if it was asked for meanwhile. */
+export const finishLook = command<[look: Look, nextAt: Date | null]>(
+  "finish_look",
+  `update run_queue q set due_at = coalesce($4::timestamptz, 'infinity'), scheduled = '{}'
+          where q.shop_key = $1 and q.source = $2 and q.asked = $3`,
+  (look, nextAt) => [look.shop_key, look.source, look.asked, nextAt],
+);
+
+/** A look that came to nothing is made again after a time, for the same. */
+export const postponeLook = command<[look: Look, delayMs: number]>(
+  "postpone_look",
+  `update run_queue q set due_at = statement_timestamp() + $4 * interval '1 millisecond'
+          where q.shop_key = $1 and q.source = $2 and q.asked = $3`,
+  (look, delayMs) => [look.shop_key, look.source, look.asked, delayMs],
+);
+
+/** There is no such connection any more, or no upload that waits. Nothing if it was asked for meanwhile. */
+export const leaveQueue = command<[look: Look]>(
+  "leave_queue",
+  "delete from run_queue q where q.shop_key = $1 and q.source = $2 and q.asked = $3",
+  (look) => [look.shop_key, look.source, look.asked],
+);
+
+/** Removes a shop from the queue. Primary key. */
+export const leaveQueueWithShop = command<[shopKey: number]>(
+  "leave_queue_with_shop",
+  "delete from run_queue q where q.shop_key = $1",
+);
+
+/** When the clock, or what was asked for, has each connection of a shop looked at next. Primary key; `schedule` is a handful of rows. */
+export const listNextLooks = query<{ source: string; next_at: Date }, [shopKey: number]>(
+  "list_next_looks",
+  `select q.source,
+                least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period + ${DELAY}) as next_at
+           from run_queue q
+           join schedule s on s.task = case q.kind when 'store' then 'stores' when 'label_cost' then 'labels' end
+          where q.shop_key = $1`,
+);

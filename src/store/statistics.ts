@@ -1,0 +1,49 @@
+import type { Database } from "./database.ts";
+import { hasCitus } from "./queries/distribute.ts";
+import { analyzeFacts, analyzeFetched, analyzeShards, isDistributed } from "./queries/statistics.ts";
+
+const FACTS = [
+  "product",
+  "variant",
+  "sku",
+  "entity",
+  "order_document",
+  "return_label",
+  "order_line",
+  "return_event",
+  "return_request",
+  "label_share",
+  "cohort",
+  "listing",
+  "sku_quarter",
+  "group_day",
+  "unmatched_label",
+];
+
+/**
+ * Gives the planner the new sizes of a shop's data at once, where autovacuum would come to it later. Belongs outside a
+ * transaction: its locks would keep other shops' runs waiting until the end of that. Never throws: what was imported is
+ * imported, and statistics that fail are left to autovacuum.
+ */
+export async function analyzeData(database: Database, shopKey: number): Promise<void> {
+  await analyze(database, shopKey, FACTS, analyzeFacts);
+}
+
+/** The same of the records that were fetched for a shop. */
+export async function analyzeRecords(database: Database, shopKey: number): Promise<void> {
+  await analyze(database, shopKey, ["sync_record"], analyzeFetched);
+}
+
+async function analyze(
+  database: Database,
+  shopKey: number,
+  tables: readonly string[],
+  analyzeAll: (database: Database) => Promise<void>,
+): Promise<void> {
+  try {
+    const isSpread = (await hasCitus(database)) && (await isDistributed(database));
+    await (isSpread ? analyzeShards(database, shopKey, tables) : analyzeAll(database));
+  } catch {
+    // The shop's node, or the database, is away: whatever comes next says so.
+  }
+}

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startImportShop } from "../../tests/support/import-shop.ts";
+import type { ImportShop } from "../../tests/support/import-shop.ts";
+import { openCopyBuffer } from "./copy.ts";
+
+let shop: ImportShop;
+
+before(async () => {
+  shop = await startImportShop();
+});
+
+after(() => shop.stop());
+
+test("a repeated key in a COPY has its SQLSTATE, also on the way from a node", async () => {
+  const shopKey = await shop.open();
+  const copied = shop.database.transaction(async (connection) => {
+    const buffer = openCopyBuffer(connection, "order_reference (shop_key, order_id, order_name)");
+    for (const name of ["#1", "#2"]) buffer.add([shopKey, "o1", name]);
+    await buffer.send();
+  });
+  await assert.rejects(copied, { code: "23505", message: /violates unique constraint/u });
+});

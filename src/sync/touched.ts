@@ -1,0 +1,43 @@
+import type { LabelKey, LinePlaces } from "../store/queries/facts.ts";
+
+/** What a run changed and has to derive again at its end. It stays in memory, about 100 bytes each. */
+export type Touched = {
+  variants: Set<string>;
+  products: Set<string>;
+  skus: Set<string>;
+  /** First days of cohort months, YYYY-MM-DD. */
+  months: Set<string>;
+  /** Label ids by source. */
+  labels: Map<string, Set<string>>;
+};
+
+export function openTouched(): Touched {
+  return { variants: new Set(), products: new Set(), skus: new Set(), months: new Set(), labels: new Map() };
+}
+
+export function touchLabels({ labels }: Touched, source: string, labelIds: readonly string[]): void {
+  const known = labels.get(source) ?? new Set();
+  labels.set(source, known);
+  addAll(known, labelIds);
+}
+
+export function touchKeys(touched: Touched, keys: readonly LabelKey[]): void {
+  for (const [source, rows] of Map.groupBy(keys, (key) => key.source)) {
+    touchLabels(
+      touched,
+      source,
+      rows.map((row) => row.label_id),
+    );
+  }
+}
+
+export function touchPlaces(touched: Touched, { months, products, skus }: LinePlaces): void {
+  addAll(touched.months, months);
+  addAll(touched.products, products);
+  addAll(touched.skus, skus);
+}
+
+/** Null is nothing. */
+export function addAll(set: Set<string>, values: readonly (string | null)[]): void {
+  for (const value of values) if (value !== null) set.add(value);
+}

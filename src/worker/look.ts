@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
+import type { Database } from "../store/database.ts";
+import { findDueUpload, updateUploadProgress } from "../store/queries/import-upload.ts";
+import { finishLook, leaveQueue, UPLOADS } from "../store/queries/run-queue.ts";
+import type { QueuedRow } from "../store/queries/run-queue.ts";
+import { askForRun, findNextRequestTime, findSourceState } from "../store/queries/sync-request.ts";
+import type { SourceStateRow, SyncKind } from "../store/queries/sync-request.ts";
+import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
+import { importUpload } from "../sync/connectors/csv/import-upload.ts";
+import { startDueRun } from "../sync/run-record.ts";
+import { executeRun } from "../sync/runs.ts";
+import type { RunEnvironment } from "../sync/runs.ts";
+
+/** What a look needs of its worker. */
+export type LookEnvironment = RunEnvironment & {
+  /** For the queue and for progress: its statements are short, and have to end in time. */
+  lookDatabase: Database;
+  /** How long an abandoned run is left alone: a process that only lost its connection has stopped it by then. */
+  graceMs: number;
+};
+
+/** A look of which the caller has the claim. */
+export type Look = {
+  queued: QueuedRow;
+  stop: AbortSignal;
+  /** Gets what writes the progress that is not in the database yet. */
+  show: (write: () => Promise<void>) => void;
+};
+
+/**
+ * Looks at a source, or at a shop's uploads: asks for what the clock has started, does what is due, and says when it is
+ * looked at next. The shop's rows are the truth, and the queue only says when to read them: a look that is cut off
+ * anywhere leaves its row of the queue as it was, and the next look finds what is left to do. Throws when the database,
+ * or the shop's node, does not answer.
+ */
+export async function lookAt(environment: LookEnvironment, look: Look): Promise<void> {
+  await (look.queued.source === UPLOADS ? lookAtUploads(environment, look) : lookAtSource(environment, look));
+}
+
+async function lookAtSource(environment: LookEnvironment, { queued, stop, show }: Look): Promise<void> {
+  const { database, lookDatabase } = environment;
+  const { shop_key: shopKey, source, scheduled } = queued;
+  const state = await findSourceState(database, shopKey, source);
+  if (state === null) return leaveQueue(lookDatabase, queued);
+  if (state.is_open) {
+    await leaveAlone(environment, queued, stop);
+    if (stop.aborted) return;
+    await closeAbandonedRun(database, shopKey, source);
+  }
+  for (const kind of new Set(scheduled.flatMap((task) => kindsOf(task, state)))) {
+    await askForRun(database, { shopKey, source, kind, requestedBy: "schedule" });
+  }
+  const run = await startDueRun(database, { shopKey, source });
+  if (run !== null) {
+    const { status } = await executeRun(environment, run, stop, (progress) =>
+      show(() => updateRunProgress(lookDatabase, shopKey, run.runId, progress)),
+    );
+    if (status === "succeeded") await evaluate(environment, queued);
+  }
+  // Whoever looks next continues it.
+  if (stop.aborted) return;
+  // What waits for an erasure is looked at when that is taken back.
+  const next = state.is_erasing ? null : await findNextRequestTime(database, shopKey, source);
+  await finishLook(lookDatabase, queued, next);
+}
+
+/** What a task of the schedule asks a connection for. One that has refused us waits for a person, who connects it again. */
+function kindsOf(task: QueuedRow["scheduled"][number], state: SourceStateRow): SyncKind[] {
+  if (!state.is_connected || state.is_erasing) return [];
+  // A backfill that is still to come reads the returns anyway.
+  if (task === "open_returns") return state.kind === "store" && state.is_read ? ["open_returns"] : [];
+  if ((task === "stores") !== (state.kind === "store")) return [];
+  // What was never read is read from its beginning.
+  return [state.is_read ? "incremental" : "backfill"];
+}
+
+async function lookAtUploads(environment: LookEnvironment, { queued, stop, show }: Look): Promise<void> {
+  const { database, lookDatabase } = environment;
+  const { shop_key: shopKey } = queued;
+  const due = await findDueUpload(database, shopKey);
+  if (due === null) return leaveQueue(lookDatabase, queued);
+  if (due.is_erasing) return finishLook(lookDatabase, queued, null);
+  if (due.is_open) {
+    await leaveAlone(environment, queued, stop);
+    if (stop.aborted) return;
+  }
+  const isImported = await importUpload(environment, shopKey, stop, (uploadId, progress) =>
+    show(() => updateUploadProgress(lookDatabase, shopKey, uploadId, progress)),
+  );
+  if (isImported) await evaluate(environment, queued);
+}
+
+/** The next one continues what a killed worker left open. */
+async function leaveAlone({ graceMs, log }: LookEnvironment, queued: QueuedRow, stop: AbortSignal) {
+  await sleep(graceMs, undefined, { signal: stop }).catch(() => {});
+  if (stop.aborted) return;
+  const { shop_key: shopKey, source } = queued;
+  log.warn({ shopKey, source }, "run was abandoned; the next one continues it");
+}
+
+async function evaluate({ database, now, log }: LookEnvironment, { shop_key: shopKey, source }: QueuedRow) {
+  await evaluateAlerts({ database, shopKey, now: now() }).catch((error: unknown) =>
+    log.error({ source, err: error }, "alerts could not be evaluated"),
+  );
+}

@@ -1,0 +1,89 @@
+import { writeTokenNotices } from "../alerts/token-notices.ts";
+import type { Database } from "../store/database.ts";
+import type { ShopPlace } from "../store/directory.ts";
+import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
+import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
+import { findErasure, lockDueErasure } from "../store/queries/erasure.ts";
+import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
+import { deleteOldUploads, expireUploads, findDueUpload } from "../store/queries/import-upload.ts";
+import { queueUploads } from "../store/queries/run-queue.ts";
+import type { SyncKind } from "../store/queries/sync-request.ts";
+import { deleteOldUsage } from "../store/queries/usage-write.ts";
+import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
+import { eraseWorkspace } from "../store/queries/workspace-erase.ts";
+import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
+import type { TaskEnvironment } from "./tasks.ts";
+
+const DAY_MS = 24 * 3_600_000;
+/** Webhooks cause far more runs than the schedule, and each of them matters little. */
+const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
+  backfill: 90 * DAY_MS,
+  incremental: 90 * DAY_MS,
+  open_returns: 90 * DAY_MS,
+  refresh: 7 * DAY_MS,
+};
+/** Their results stay to be read. */
+const KEEP_UPLOADS_MS = 30 * DAY_MS;
+/** No source repeats a delivery for that long. */
+const KEEP_DELIVERIES_MS = 7 * DAY_MS;
+const KEEP_USAGE_MS = 400 * DAY_MS;
+
+/** Forgets what is old of one shop, tells its members what they should know, and erases it when its time has come. */
+export async function keepShopInOrder(
+  { now, log }: TaskEnvironment,
+  { database, shopKey, shopDomain: shop }: ShopPlace,
+): Promise<void> {
+  const eraseAfter = await findErasure(database, shopKey);
+  if (eraseAfter !== null && eraseAfter <= now()) {
+    if (await eraseDue(database, shopKey, now())) log.info({ shop }, "the workspace is erased");
+    return;
+  }
+  await reconcile(database, shopKey);
+  await forgetOld(database, shopKey, now());
+  await writeTokenNotices(database, shopKey, now());
+}
+
+/** What directory and queue lack of a shop, since a crash came between its own rows and them, they have again. */
+async function reconcile(database: Database, shopKey: number): Promise<void> {
+  for (const connection of await listShopConnections(database, shopKey)) {
+    await registerConnection(database, shopKey, connection);
+  }
+  if ((await findDueUpload(database, shopKey)) !== null) await queueUploads(database, shopKey);
+}
+
+async function forgetOld(database: Database, shopKey: number, now: Date): Promise<void> {
+  const before = (keepMs: number): Date => new Date(now.getTime() - keepMs);
+  for (const [kind, keepMs] of Object.entries(KEEP_RUNS_MS)) {
+    await deleteOldRuns(database, shopKey, kind as SyncKind, before(keepMs));
+  }
+  await deleteOldDeliveries(database, shopKey, before(KEEP_DELIVERIES_MS));
+  await deleteOldUsage(database, shopKey, before(KEEP_USAGE_MS).toISOString().slice(0, 10));
+  await expireUploads(database, shopKey, now);
+  await removeEndedParts(database, shopKey, now);
+  await deleteOldUploads(database, shopKey, before(KEEP_UPLOADS_MS));
+}
+
+/**
+ * Erases a workspace whose time has come, in one transaction: one that is cut off leaves all of it, and the next upkeep
+ * erases it. What stays is the installation's record of it. false = it was taken back meanwhile, or is gone.
+ */
+export async function eraseDue(database: Database, shopKey: number, now: Date): Promise<boolean> {
+  try {
+    return await database.transaction(async (connection) => {
+      await lockShop(connection, shopKey);
+      const due = await lockDueErasure(connection, shopKey, now);
+      if (due === null) return false;
+      await eraseWorkspace(connection, shopKey);
+      await insertAuditEvent(connection, INSTALLATION_SHOP_KEY, {
+        actor: "upkeep",
+        action: "workspace.delete",
+        detail: { shop_domain: due.shop_domain },
+        before: { erase_after: due.erase_after.toISOString() },
+      });
+      return true;
+    });
+  } catch (error) {
+    if (error instanceof WorkspaceGone) return false;
+    throw error;
+  }
+}
