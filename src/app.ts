@@ -4,6 +4,7 @@ import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
 import { startUsageWriter } from "./admission/usage-writer.ts";
 import { publicConsole } from "./control/console-address.ts";
+import { requireWorkerPlace } from "./control/distribute.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import type { Surface } from "./http/server.ts";
@@ -137,6 +138,7 @@ export async function startInstallationWorker(
   const forOperators = createOperatorRoutes(metrics, lookDatabase);
   let operators: Awaited<ReturnType<typeof listenForOperators>> = null;
   try {
+    await requireWorkerPlace(lookDatabase);
     if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
       databaseUrl,

@@ -34,7 +34,10 @@ async function forgetProofs(): Promise<void> {
 
 async function auditOf(name: string, action: string): Promise<{ detail: unknown; before: unknown }[]> {
   const { rows } = await service.database.query<{ detail: unknown; before: unknown }>(
-    `select detail - 'user_id' as detail, before from audit_event join console_user on actor = 'user:' || user_id
+    `select detail - 'user_id' as detail, before
+       from (select actor, action, detail, before, origin, happened_at from audit_event
+             union all select actor, action, detail, before, origin, happened_at from identity_event) a
+       join console_user on actor = 'user:' || user_id
       where name = $1 and action = $2 and origin = '127.0.0.1' order by happened_at`,
     [name, action],
   );

@@ -40,7 +40,7 @@ test("a link signs in, and / leads to the person's only workspace", async () => 
   const home = await get("/", cookieOf(entered));
   assert.deepEqual([home.status, home.headers.get("location")], [303, `/w/${shopDomain}`]);
   const { rows } = await service.database.query(
-    "select action from audit_event where actor like 'user:%' and shop_key = 0",
+    "select action from identity_event where actor like 'user:%'",
   );
   assert.deepEqual(rows, [{ action: "session.begin" }]);
 });

@@ -64,7 +64,7 @@ test("sign-ins, sign-outs, failures and refusals are logged, and no line holds a
   assert.equal((await lineOf("left", "signed out"))["user_id"], link.user_id);
 
   const { rows } = await service.database.query<{ action: string; detail: object }>(
-    "select action, detail from audit_event where actor = $1 order by happened_at",
+    "select action, detail from identity_event where actor = $1 order by happened_at",
     [`user:${link.user_id}`],
   );
   assert.deepEqual(

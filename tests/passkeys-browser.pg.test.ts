@@ -31,7 +31,7 @@ async function unusedLinks(name: string): Promise<number> {
 
 async function refusals(name: string): Promise<unknown[]> {
   const { rows } = await place.service.database.query<{ reason: string }>(
-    `select detail->>'reason' as reason from audit_event join console_user on user_id::text = detail->>'user_id'
+    `select detail->>'reason' as reason from identity_event join console_user on user_id::text = detail->>'user_id'
       where action = 'session.refuse' and name = $1 order by happened_at`,
     [name],
   );
@@ -55,7 +55,8 @@ test("a link opens the making of a passkey, which signs in then and later", asyn
     assert.notEqual(later?.value, cookie?.value);
     const { rows } = await place.service.database.query(
       `select action, detail->>'way' as way, host(origin::inet) like '127.0.0._' as is_local
-         from audit_event join console_user on actor = 'user:' || user_id
+         from (select actor, action, detail, before, origin, happened_at from audit_event
+             union all select actor, action, detail, before, origin, happened_at from identity_event) a join console_user on actor = 'user:' || user_id
         where name = 'Ada' order by happened_at, action`,
     );
     assert.deepEqual(rows, [

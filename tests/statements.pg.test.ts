@@ -44,7 +44,6 @@ const COMPUTED_APART: Readonly<Record<string, string>> = {
   ask_for_stored_open_returns: "each row has a time of its own",
   insert_alerts: "each row has a time of its own",
   insert_label_records: "each row has a number of its own",
-  record_webhook_delivery: "each row has a time of its own",
 };
 
 let stop: () => Promise<void>;

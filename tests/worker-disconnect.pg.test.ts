@@ -7,6 +7,7 @@ import { requestSync } from "../src/control/sync.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
+import { putAccount } from "../src/store/queries/shop-account.ts";
 import { eraseWorkspace } from "../src/store/queries/workspace-erase.ts";
 import { SourceRefused } from "../src/sync/connector.ts";
 import type { Connector, SyncContext } from "../src/sync/connector.ts";
@@ -94,6 +95,7 @@ async function uninstall(shopKey: number): Promise<void> {
     "update data_source set settings = settings || jsonb_build_object('shop', $2::text) where shop_key = $1",
     [shopKey, shop],
   );
+  await putAccount(control.database, shopKey, "shopify", shop);
   const body = Buffer.from(JSON.stringify({ id: 1, myshopify_domain: shop }));
   const signature = createHmac("sha256", "app-secret").update(body).digest("base64");
   const answer = await receiveWebhook(

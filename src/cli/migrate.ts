@@ -1,8 +1,16 @@
 import { OPERATOR } from "../control/actor.ts";
 import { distribute } from "../control/distribute.ts";
 import { readSchemaLevel } from "../control/schema.ts";
+import type { SchemaLevel } from "../control/schema.ts";
 import { migrateInstallation } from "../installation.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
+
+const UNCHANGED: Readonly<Record<SchemaLevel, string>> = {
+  current: "The schema was current already.",
+  ahead: "The schema is newer than this version, and works with it.",
+  behind: "",
+  newer: "",
+};
 
 export const MIGRATE: CommandSpec = {
   name: "migrate",
@@ -17,17 +25,19 @@ export const MIGRATE: CommandSpec = {
   ],
   run: async (session: CommandSession, options: { distribute?: boolean }) => {
     const { database, installation, terminal } = session;
-    const migrated = (await readSchemaLevel(database)) !== "current";
+    const migrated = (await readSchemaLevel(database)) === "behind";
     await migrateInstallation(installation, terminal.tell);
-    const sentence = migrated ? "The schema was brought up to date." : "The schema was current already.";
+    const schema = await readSchemaLevel(database);
+    const sentence = migrated ? "The schema was brought up to date." : UNCHANGED[schema];
     if (options.distribute !== true) {
-      terminal.print({ schema: "current", migrated }, `${sentence}\n`);
+      terminal.print({ schema, migrated }, `${sentence}\n`);
       return;
     }
     const made = await distribute(database, OPERATOR);
-    const count = made.distributed_tables.length + made.reference_tables.length;
+    const { functions, ...tables } = made;
+    const count = Object.values(tables).flat().length;
     const outcome =
       count === 0 ? "All tables were distributed already." : `${count} tables were distributed.`;
-    terminal.print({ schema: "current", migrated, ...made }, `${sentence}\n${outcome}\n`);
+    terminal.print({ schema, migrated, ...tables, functions }, `${sentence}\n${outcome}\n`);
   },
 };

@@ -1,5 +1,5 @@
 import type { Database } from "../store/database.ts";
-import { listAudit, listAuditOfAll } from "../store/queries/audit.ts";
+import { listAudit, listAuditOfAll, listIdentityEvents } from "../store/queries/audit.ts";
 import type { AuditFilter, AuditPosition, AuditRow } from "../store/queries/audit.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { csvText, guardedText } from "../lib/csv-text.ts";
@@ -88,8 +88,12 @@ export async function showNewestActions(
   requireRight(actor, workspace === null ? "audit.read_all" : "audit.read");
   const { since, limit } = request;
   if (workspace === null) {
-    const rows = await listAuditOfAll(database, since, limit);
-    return rows.map((row) => ({ workspace: row.shop_domain, ...shownAction(row) }));
+    const rows = [
+      ...(await listAuditOfAll(database, since, limit)),
+      ...(await listIdentityEvents(database, since, limit)),
+    ];
+    const newest = rows.toSorted((left, right) => (left.position < right.position ? 1 : -1)).slice(0, limit);
+    return newest.map((row) => ({ workspace: row.shop_domain, ...shownAction(row) }));
   }
   const filter = { actor: null, action: null, from: since, to: null };
   const rows = await listAudit(database, workspace.shop_key, filter, null, limit);

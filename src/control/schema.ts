@@ -4,6 +4,8 @@ import type { SchemaLevel } from "../store/migrate.ts";
 import { appliedMigrations } from "../store/queries/schema.ts";
 import { impossible } from "./refusal.ts";
 
+export type { SchemaLevel };
+
 const UNDEFINED_TABLE = "42P01";
 
 /** Whether the database's schema is current; that of an empty database is behind. */

@@ -18,13 +18,14 @@ export type ServerProcess = {
 
 const ENTRY = join(import.meta.dirname, "server-entry.ts");
 
-/** Starts a real server process on a database and waits until it listens; it never outlives the test. */
+/** Starts a real server process on a database and waits until it listens; it never outlives the test. `entry`: of another version. */
 export async function startServerProcess(
   context: TestContext,
   databaseUrl: string,
   environment: Record<string, string> = {},
+  entry: string = ENTRY,
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [ENTRY], {
+  const child = spawn(process.execPath, [entry], {
     env: { ...serviceEnvironment(databaseUrl), LOG_LEVEL: "silent", ...environment },
     stdio: ["ignore", "pipe", "inherit"],
   });

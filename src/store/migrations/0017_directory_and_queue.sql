@@ -1,4 +1,5 @@
 -- Up Migration
+-- Works with 0014_erasure.
 
 -- Which shops are, or were, connected to an account of a source, such as demo.myshopify.com: webhooks name the account.
 -- settings of data_source are the truth; upkeep puts back what is missing here.

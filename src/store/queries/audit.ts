@@ -31,6 +31,15 @@ export const insertAuditEvent = command<[shopKey: number, event: AuditEvent]>(
   ],
 );
 
+/** What a person did to their own ways in. Belongs into the transaction of the action itself. */
+export const insertIdentityEvent = command<
+  [event: { actor: string; action: string; detail: AuditEvent["detail"]; origin: string | null }]
+>(
+  "insert_identity_event",
+  "insert into identity_event (actor, action, detail, origin) values ($1, $2, $3, $4)",
+  ({ actor, action, detail, origin }) => [actor, action, JSON.stringify(detail), origin],
+);
+
 /** An action, with the names of the people who still are there. */
 export type AuditRow = {
   audit_id: string;
@@ -101,6 +110,19 @@ export const listAuditOfAll = query<
   "list_audit_of_all",
   `select ${COLUMNS}, w.shop_domain
      from audit_event a ${PEOPLE} left join workspace w on w.shop_key = a.shop_key
+    where a.happened_at >= $1
+    order by a.happened_at desc, a.audit_id desc limit $2`,
+  (since, limit) => [since ?? "-infinity", limit],
+);
+
+/** The newest of what people did to their own ways in. identity_event_time. */
+export const listIdentityEvents = query<
+  AuditRow & { shop_domain: null },
+  [since: Date | null, limit: number]
+>(
+  "list_identity_events",
+  `select ${COLUMNS}, null as shop_domain
+     from identity_event a ${PEOPLE}
     where a.happened_at >= $1
     order by a.happened_at desc, a.audit_id desc limit $2`,
   (since, limit) => [since ?? "-infinity", limit],

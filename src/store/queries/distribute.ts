@@ -18,6 +18,7 @@ export const COORDINATOR_TABLES: readonly string[] = [
   "console_session",
   "console_user",
   "coordinator",
+  "identity_event",
   "installation",
   "run_queue",
   "schedule",

@@ -39,8 +39,8 @@ export type UploadRow = {
 const OPEN = "('sending', 'waiting', 'importing', 'refused')";
 const COLUMNS = `u.upload_id, u.status, u.created_at, u.expires_at, u.files, u.as_of, u.skip_invalid, u.stage, u.done, u.total, u.started_at,
                 u.result, u.error, u.finished_at,
-                coalesce((select c.name from console_user c where u.created_by = 'user:' || c.user_id), u.created_by)
-                  as created_by`;
+                coalesce(c.name, u.created_by) as created_by`;
+const UPLOADS = "import_upload u left join console_user c on u.created_by = 'user:' || c.user_id";
 
 /** Begins an upload; false when the workspace has an open one. import_upload_open. */
 export const insertUpload = queryAny<
@@ -75,7 +75,7 @@ export const insertUpload = queryAny<
 /** One upload. Primary key. */
 export const findUpload = queryRow<UploadRow, [shopKey: number, uploadId: string]>(
   "find_upload",
-  `select ${COLUMNS} from import_upload u where u.shop_key = $1 and u.upload_id = $2`,
+  `select ${COLUMNS} from ${UPLOADS} where u.shop_key = $1 and u.upload_id = $2`,
 );
 
 /** What has to be known to change an upload. */
@@ -100,7 +100,7 @@ export const lockUpload = queryRow<LockedUploadRow, [shopKey: number, uploadId: 
 /** The newest uploads of a workspace first, by what its uploads of 30 days hold. Primary key. */
 export const listUploads = query<UploadRow, [shopKey: number, limit: number]>(
   "list_uploads",
-  `select ${COLUMNS} from import_upload u where u.shop_key = $1 order by u.created_at desc limit $2`,
+  `select ${COLUMNS} from ${UPLOADS} where u.shop_key = $1 order by u.created_at desc limit $2`,
 );
 
 /** The upload is sent again in part: these are its files now. */

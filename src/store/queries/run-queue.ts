@@ -54,14 +54,16 @@ export const wakeShop = command<[shopKey: number]>(
 );
 
 /** How long after the clock a source has its turn: always as long, and sources of a kind are spread over this time. */
-const DELAY = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0
-                * case q.kind when 'store' then interval '15 minutes' else interval '1 hour' end`;
+const DELAY_SECONDS = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0::float8
+                * case q.kind when 'store' then 900 else 3600 end`;
+/** In seconds: Citus refuses to add an interval of a row to a time, which depends on the session's time zone. */
+const TURN = `to_timestamp(extract(epoch from statement_timestamp())::float8 + ${DELAY_SECONDS})`;
 
 /** Starts a task of the schedule for all connections of a kind, spread over the time to its next one: a scan of the queue. */
 export const queueTask = command<[task: SourceTask, kind: SourceKind]>(
   "queue_task",
   `update run_queue q
-            set due_at = least(q.due_at, statement_timestamp() + ${DELAY}), asked = q.asked + 1,
+            set due_at = least(q.due_at, ${TURN}), asked = q.asked + 1,
                 scheduled = case when $1 = any(q.scheduled) then q.scheduled else q.scheduled || $1::text end
           where q.kind = $2`,
 );
@@ -101,7 +103,8 @@ export const leaveQueueWithShop = command<[shopKey: number]>(
 export const listNextLooks = query<{ source: string; next_at: Date }, [shopKey: number]>(
   "list_next_looks",
   `select q.source,
-                least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period + ${DELAY}) as next_at
+                least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period
+                                + ${DELAY_SECONDS} * interval '1 second') as next_at
            from run_queue q
            join schedule s on s.task = case q.kind when 'store' then 'stores' when 'label_cost' then 'labels' end
           where q.shop_key = $1`,

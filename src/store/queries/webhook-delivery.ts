@@ -1,5 +1,5 @@
 import type { Queryable } from "../database.ts";
-import { command, requireValue } from "../query.ts";
+import { command, queryAny, requireValue } from "../query.ts";
 
 /** A record that a delivery names, to be fetched again. */
 export type NamedRecord = { kind: string; recordId: string };
@@ -24,40 +24,41 @@ export const hasDelivery = requireValue<boolean, [shopKey: number, source: strin
                          where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3) as has_delivery`,
 );
 
-const takeDelivery = requireValue<boolean, [delivery: WebhookDelivery]>(
+const takeDelivery = queryAny<[delivery: WebhookDelivery]>(
   "record_webhook_delivery",
-  `with taken as (
-           insert into webhook_delivery (shop_key, source, webhook_id, topic, replay_key) values ($1, $2, $3, $4, $7)
-           on conflict (shop_key, source, replay_key) do update
-              set webhook_id = excluded.webhook_id, topic = excluded.topic, received_at = excluded.received_at
-            where webhook_delivery.received_at < $8
-           returning shop_key
-         ), pending as (
-           insert into pending_record (shop_key, source, kind, record_id)
-           select taken.shop_key, $2, named.kind, named.record_id
-             from taken, unnest($5::text[], $6::text[]) named (kind, record_id)
-           on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at
-         )
-         select count(*) = 1 as is_taken from taken`,
+  `insert into webhook_delivery as d (shop_key, source, webhook_id, topic, replay_key) values ($1, $2, $3, $4, $5)
+         on conflict (shop_key, source, replay_key) do update
+            set webhook_id = excluded.webhook_id, topic = excluded.topic, received_at = excluded.received_at
+          where d.received_at < $6
+         returning 1 as taken`,
   (delivery) => [
     delivery.shopKey,
     delivery.source,
     delivery.webhookId,
     delivery.topic,
-    delivery.records.map(({ kind }) => kind),
-    delivery.records.map(({ recordId }) => recordId),
     delivery.replayKey,
     new Date(Date.now() - REPLAY_MS),
   ],
 );
 
+/** In `values`: an insert of selected rows would pass through every node. Primary key. */
+const addPendingRecord = command<[shopKey: number, source: string, kind: string, recordId: string]>(
+  "add_pending_record",
+  `insert into pending_record (shop_key, source, kind, record_id) values ($1, $2, $3, $4)
+         on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
+);
+
 /**
  * Takes a delivery in, and asks for the records it names to be fetched again; false = it came before, by its webhook id
- * or within a day by its replay key, and nothing changes. Primary keys and webhook_delivery_by_replay_key.
+ * or within a day by its replay key, and nothing changes. Belongs in a transaction when it names records. Primary keys and
+ * webhook_delivery_by_replay_key.
  */
 export async function recordDelivery(database: Queryable, delivery: WebhookDelivery): Promise<boolean> {
-  const { shopKey, source, webhookId } = delivery;
-  return !(await hasDelivery(database, shopKey, source, webhookId)) && takeDelivery(database, delivery);
+  const { shopKey, source, webhookId, records } = delivery;
+  if (await hasDelivery(database, shopKey, source, webhookId)) return false;
+  if (!(await takeDelivery(database, delivery))) return false;
+  for (const { kind, recordId } of records) await addPendingRecord(database, shopKey, source, kind, recordId);
+  return true;
 }
 
 /** Lets a delivery that came to nothing come again. Primary key. */

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { listMigrations, readMigration, splitStatements } from "./migration-files.ts";
+
+const FOLDERS = ["./migrations/", "./migrations/before-release/"].map(
+  (folder) => new URL(folder, import.meta.url),
+);
+
+test("statements end at semicolons that are not quoted, and lose their comments", () => {
+  const text = `-- a comment; with 'quotes
+    create table a (b text default ';''"'); /* one; two */ insert into "a;b" values ($$ ; ' $$);
+    create function f() returns text language plpgsql as $body$ begin return $$;$$; end $body$;
+    select 1 - 2 / 3, $1; -- the end`;
+  assert.deepEqual(splitStatements(text), [
+    `create table a (b text default ';''"')`,
+    `insert into "a;b" values ($$ ; ' $$)`,
+    "create function f() returns text language plpgsql as $body$ begin return $$;$$; end $body$",
+    "select 1 - 2 / 3, $1",
+  ]);
+});
+
+test("a quote that does not end is refused", () => {
+  assert.throws(() => splitStatements("select 'a; select 2"), /quote that does not end/u);
+  assert.throws(() => splitStatements('select "a; select 2'), /quote that does not end/u);
+});
+
+test("no migration has a text that the rule does not know", async () => {
+  const unknown = /\bE'|\/\*[^/]*\/\*|\bbegin\s+atomic\b/iu;
+  for (const folder of FOLDERS) {
+    for (const name of await listMigrations(folder)) {
+      assert.doesNotMatch(readFileSync(new URL(`${name}.sql`, folder), "utf8"), unknown, name);
+    }
+  }
+});
+
+test("every migration begins its statements with a command that it runs", async () => {
+  const command = /^(?:alter|create|delete|do|drop|insert|select|update)\b/iu;
+  for (const folder of FOLDERS) {
+    for (const name of await listMigrations(folder)) {
+      const { statements } = await readMigration(folder, name);
+      assert.ok(statements.length > 0, name);
+      for (const statement of statements) assert.match(statement, command, name);
+    }
+  }
+});
+
+test("a migration works with versions that know one of before it", async () => {
+  const [folder] = FOLDERS as [URL];
+  const names = await listMigrations(folder);
+  for (const name of names) {
+    const { worksWith } = await readMigration(folder, name);
+    if (worksWith !== null) assert.ok(names.indexOf(worksWith) < names.indexOf(name), name);
+    if (worksWith !== null) assert.ok(names.includes(worksWith), name);
+  }
+});

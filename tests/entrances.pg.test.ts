@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import pg from "pg";
+import { OPERATOR } from "../src/control/actor.ts";
+import { requireWorkerPlace } from "../src/control/distribute.ts";
+import { createWorkspace } from "../src/control/workspace.ts";
+import { createIdentity } from "../src/identity/identity.ts";
+import { makeLink } from "../src/identity/link.ts";
+import { ensurePerson } from "../src/identity/person.ts";
+import { hashSecret } from "../src/identity/secret.ts";
+import type { Database } from "../src/store/database.ts";
+import { tryLockExport } from "../src/store/queries/export.ts";
+import { lockShop } from "../src/store/queries/import-stage.ts";
+import { findMember } from "../src/store/queries/member.ts";
+import { setRole } from "./support/people.ts";
+import { isCitus } from "./support/citus.ts";
+import { nodesOf } from "./support/cluster-database.ts";
+import { createTestDatabase, openConnections } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { waitOutMidnight } from "./support/midnight.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import type { ServerProcess } from "./support/server-process.ts";
+import { execute } from "./support/server.ts";
+import { openTestPool } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant, insertRows } from "./support/tenants.ts";
+
+/** Servers of a cluster may be connected to any node: each is an entrance to the same database. */
+const MONTHS = { start_month: "2025-01", end_month: "2026-05" };
+const ASKED: readonly (readonly [path: string, params: Record<string, string>])[] = [
+  ["/api/v1/summary", MONTHS],
+  ["/api/v1/timeseries", MONTHS],
+  ["/api/v1/entities", { q: "a" }],
+  ["/api/v1/alerts", {}],
+  ["/api/v1/leaderboards/return-rate", MONTHS],
+];
+
+let testDatabase: TestDatabase | null = null;
+let pool: pg.Pool;
+/** The coordinator, then the nodes. */
+let entrances: string[] = [];
+
+before(async () => {
+  if (!isCitus()) return;
+  await waitOutMidnight();
+  testDatabase = await createTestDatabase();
+  pool = openTestPool(testDatabase.url);
+  entrances = [testDatabase.url, ...(await nodesOf(testDatabase.url))];
+});
+after(async () => {
+  if (testDatabase === null) return;
+  await pool.end();
+  await testDatabase.drop();
+});
+
+/** false, with the reason, where there is no cluster. */
+function isHere(context: TestContext): boolean {
+  if (!isCitus()) context.diagnostic("needs a Citus: RETURNS_TEST_CITUS=1 (CONTRIBUTING.md)");
+  return isCitus();
+}
+
+async function withConnections(
+  urls: readonly string[],
+  work: (...databases: Database[]) => Promise<void>,
+): Promise<void> {
+  const databases = urls.map((url) => openConnections(url, { maxConnections: 2 }));
+  try {
+    await work(...databases);
+  } finally {
+    for (const database of databases) await database.close();
+  }
+}
+
+const startOnEach = (context: TestContext): Promise<ServerProcess[]> =>
+  Promise.all(entrances.map((url) => startServerProcess(context, url)));
+
+test("every entrance gives the same answers, and together they keep to the quota exactly", async (context) => {
+  if (!isHere(context)) return;
+  const servers = await startOnEach(context);
+  const shop = await createTenant(pool);
+  await seedSmallStore(pool, shop.shopKey);
+  for (const [path, params] of ASKED) {
+    const answers: unknown[] = [];
+    for (const server of servers) {
+      const answer = await server.call(path, { token: shop.token, params });
+      assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+      answers.push(answer.json().data);
+    }
+    for (const answer of answers) assert.deepEqual(answer, answers[0], path);
+  }
+  const limited = await createTenant(pool, { dailyQuota: 1000 });
+  await insertRows(pool, "daily_usage", [
+    { shop_key: limited.shopKey, day: new Date().toISOString().slice(0, 10), requests: 900 },
+  ]);
+  const statuses = await Promise.all(
+    Array.from({ length: 300 }, async (_, index) => {
+      const server = servers[index % servers.length] as ServerProcess;
+      return (await server.call("/api/v1/alerts", { token: limited.token })).status;
+    }),
+  );
+  assert.equal(statuses.filter((status) => status === 200).length, 100);
+  assert.equal(statuses.filter((status) => status === 429).length, 200);
+});
+
+test("locks of a shop and shop keys come from one place, through whichever entrance", async (context) => {
+  if (!isHere(context)) return;
+  const { shopKey } = await createTenant(pool);
+  await withConnections(entrances, async (coordinator, ...nodes) => {
+    const [node] = nodes as [Database];
+    const created: number[] = [];
+    for (const [index, database] of [coordinator as Database, ...nodes, coordinator as Database].entries()) {
+      await createWorkspace(database, OPERATOR, { domain: `entrance-${index}.example`, currency: "EUR" });
+      const { rows } = await pool.query<{ key: string }>(
+        "select shop_key as key from shop_directory where shop_domain = $1",
+        [`entrance-${index}.example`],
+      );
+      created.push(Number(rows[0]?.key));
+    }
+    assert.deepEqual(
+      created,
+      created.map((_, index) => (created[0] ?? 0) + index),
+    );
+    for (const [holder, other] of [
+      [coordinator as Database, node],
+      [node, coordinator as Database],
+    ] as const) {
+      await holder.transaction(async (held) => {
+        await lockShop(held, shopKey);
+        assert.equal(await tryLockExport(held, shopKey), true);
+        assert.equal(await other.transaction((connection) => tryLockExport(connection, shopKey)), false);
+        const waiting = new AbortController();
+        const second = other.transaction(
+          (connection) => lockShop(connection, shopKey, () => waiting.abort(new Error("it waits"))),
+          waiting.signal,
+        );
+        await assert.rejects(second, /it waits/u);
+      });
+      await other.transaction((connection) => lockShop(connection, shopKey));
+    }
+  });
+});
+
+test("a worker is refused at a node", async (context) => {
+  if (!isHere(context)) return;
+  await withConnections(entrances, async (coordinator, node) => {
+    await requireWorkerPlace(coordinator as Database);
+    await assert.rejects(requireWorkerPlace(node as Database), /Workers need the coordinator/u);
+  });
+});
+
+test("with a node lost, people sign in and see their workspaces on the others, through every entrance left", async (context) => {
+  if (!isHere(context)) return;
+  const lost = entrances.at(-1) ?? "";
+  const left = entrances.slice(0, -1);
+  const name = new URL(lost).pathname.slice(1);
+  const { port } = new URL(lost);
+  const { rows } = await pool.query<{ key: string }>(
+    `select d.key from generate_series(100000, 100200) d (key)
+       join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('workspace', d.key)
+       join pg_dist_node n using (groupid) where n.nodeport <> $1 limit 1`,
+    [port],
+  );
+  const shopKey = Number(rows[0]?.key);
+  await pool.query(
+    "insert into shop_directory (shop_domain, shop_key) overriding system value values ('healthy.example', $1)",
+    [shopKey],
+  );
+  await loseNode(lost, name);
+  try {
+    for (const url of left) {
+      await withConnections([url], async (database) => {
+        if (database === undefined) return;
+        const identity = createIdentity(database, () => new Date());
+        const { secret, userId } = await database.transaction(async (connection) => {
+          const { person } = await ensurePerson(connection, `Ada at ${new URL(url).port}`, new Date());
+          const link = { userId: person.user_id, purpose: "enter" as const, now: new Date() };
+          return { secret: (await makeLink(connection, link)).secret, userId: person.user_id };
+        });
+        await setRole(pool, { shopKey }, { userId }, "owner");
+        const signedIn = await identity.signInByLink({ secret, oldSessionHash: null, origin: null });
+        assert.equal(signedIn.outcome, "signed_in");
+        const sessionHash = hashSecret(signedIn.outcome === "signed_in" ? signedIn.session : "") as Buffer;
+        const member = await findMember(database, { sessionHash, shopDomain: "healthy.example" }, null);
+        assert.equal(typeof member === "object" && member.shopKey, shopKey);
+        assert.equal((await identity.readSession(sessionHash))?.name, `Ada at ${new URL(url).port}`);
+      });
+    }
+  } finally {
+    await execute(maintenance(lost), `alter database ${name} allow_connections true`);
+  }
+});
+
+const maintenance = (url: string): string => Object.assign(new URL(url), { pathname: "/postgres" }).href;
+
+/** As far as this database is concerned, nobody reaches the node any more. */
+async function loseNode(url: string, name: string): Promise<void> {
+  await execute(maintenance(url), `alter database ${name} allow_connections false`);
+  await execute(
+    maintenance(url),
+    `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
+  );
+}

@@ -1,0 +1,56 @@
+import type pg from "pg";
+import { isCitus } from "./citus.ts";
+
+/** What changes in these tables is part of every run, webhook and upkeep of a shop. */
+const TABLES = ["sync_request", "sync_run", "webhook_delivery"];
+/** Nobody listens there. */
+const UNUSED_PORT = 1;
+
+/**
+ * Lets the rows of the first of these shops be out of reach until `find`: on a Citus, its node with all shops on it; on one
+ * server, a trigger refuses the shop's statements. At least one of the shops is elsewhere.
+ */
+export async function loseShop(
+  pool: pg.Pool,
+  shopKeys: readonly number[],
+): Promise<{ lost: number[]; others: number[]; find: () => Promise<void> }> {
+  const [first = 0, ...rest] = shopKeys;
+  if (!isCitus()) {
+    await pool.query(
+      `create or replace function refuse_shop() returns trigger language plpgsql as
+         $$ begin raise exception 'could not connect to the node' using errcode = '08006'; end $$`,
+    );
+    for (const table of TABLES) {
+      await pool.query(
+        `create trigger refuse_new before insert or update on ${table} for each row when (new.shop_key = ${first})
+           execute function refuse_shop()`,
+      );
+      await pool.query(
+        `create trigger refuse_old before delete on ${table} for each row when (old.shop_key = ${first})
+           execute function refuse_shop()`,
+      );
+    }
+    const find = async (): Promise<void> => {
+      for (const table of TABLES) {
+        await pool.query(`drop trigger if exists refuse_new on ${table}`);
+        await pool.query(`drop trigger if exists refuse_old on ${table}`);
+      }
+    };
+    return { lost: [first], others: rest, find };
+  }
+  const { rows } = await pool.query<{ shop_key: string; node: number; port: number }>(
+    `select k.shop_key, n.nodeid as node, n.nodeport as port from unnest($1::bigint[]) k (shop_key)
+       join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('workspace', k.shop_key)
+       join pg_dist_node n on n.groupid = p.groupid`,
+    [shopKeys],
+  );
+  const node = rows.find((row) => Number(row.shop_key) === first);
+  const lost = rows.filter((row) => row.node === node?.node).map((row) => Number(row.shop_key));
+  const move = "update pg_dist_node set nodeport = $2 where nodeid = $1";
+  await pool.query(move, [node?.node, UNUSED_PORT]);
+  return {
+    lost,
+    others: shopKeys.filter((shopKey) => !lost.includes(shopKey)),
+    find: async () => void (await pool.query(move, [node?.node, node?.port])),
+  };
+}
