@@ -195,7 +195,7 @@ test("no run begins and no folder is imported until it is taken back", async () 
     const queued = (await listQueued(database, 1000)).find((row) => row.shop_key === shopKey);
     if (queued === undefined) return false;
     const options = workerOptions({ database, url: service.installation.databaseUrl }, []);
-    await lookAt(options, { queued, stop: new AbortController().signal, show: () => {} });
+    await lookAt(options, { place, stop: new AbortController().signal, show: () => {} });
     return true;
   };
   const ask = async (): Promise<void> => {

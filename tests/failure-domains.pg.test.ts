@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { pino } from "pino";
 import { listAccountWorkspaces } from "../src/store/directory.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
-import { listQueued } from "../src/store/queries/run-queue.ts";
+import { findQueued, listQueued } from "../src/store/queries/run-queue.ts";
 import type { QueuedRow } from "../src/store/queries/run-queue.ts";
 import { takeDueTask } from "../src/store/queries/schedule.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
@@ -143,24 +143,26 @@ function crashingBefore(name: string): Queryable {
   };
 }
 
-async function queuedOf(shopKey: number): Promise<QueuedRow | undefined> {
-  return (await listQueued(database, 1000)).find((row) => row.shop_key === shopKey && row.source === "loop");
-}
+const queuedOf = (shopKey: number): Promise<QueuedRow | null> => findQueued(database, shopKey, "loop");
 
-const look = (queued: QueuedRow, environment = options()) =>
-  lookAt(environment, { queued, stop: new AbortController().signal, show: () => {} });
+const look = (shopKey: number, environment = options()) =>
+  lookAt(environment, {
+    place: { shopKey, source: "loop" },
+    stop: new AbortController().signal,
+    show: () => {},
+  });
 
 test("a crash between a request and the queue leaves the request to the clock", async () => {
   const { shopKey } = await createTenant(service.database);
   await connect({ database }, shopKey, "loop", "label_cost");
   const request = { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" } as const;
   await assert.rejects(requestRun(crashingBefore("wake_source"), request), /crash/u);
-  assert.equal(await queuedOf(shopKey), undefined, "the queue does not know");
+  assert.equal(await queuedOf(shopKey), null, "the queue does not know");
   await runTask(options(), "labels");
   await service.database.query(HAVE_TURN);
   const queued = await queuedOf(shopKey);
-  assert.ok(queued !== undefined);
-  await look(queued);
+  assert.ok(queued !== null);
+  await look(shopKey);
   assert.ok(await succeeded(shopKey));
 });
 
@@ -169,12 +171,12 @@ test("a crash between a run and the queue makes a look more, and no run", async 
   await connect({ database }, shopKey, "loop", "label_cost");
   await requestRun(database, { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" });
   const queued = await queuedOf(shopKey);
-  assert.ok(queued !== undefined);
+  assert.ok(queued !== null);
   const crashing = { ...database, ...crashingBefore("finish_look") };
-  await assert.rejects(look(queued, { ...options(), lookDatabase: crashing }), /crash/u);
+  await assert.rejects(look(shopKey, { ...options(), lookDatabase: crashing }), /crash/u);
   assert.deepEqual(await queuedOf(shopKey), queued, "it is looked at again");
-  await look(queued);
-  assert.equal(await queuedOf(shopKey), undefined);
+  await look(shopKey);
+  assert.equal(await queuedOf(shopKey), null);
   const { rows } = await service.database.query("select from sync_run where shop_key = $1", [shopKey]);
   assert.equal(rows.length, 1);
 });
@@ -184,11 +186,26 @@ test("what is asked for during a look is looked at after it", async () => {
   await connect({ database }, shopKey, "loop", "label_cost");
   const request = { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" } as const;
   await requestRun(database, request);
-  const queued = await queuedOf(shopKey);
-  assert.ok(queued !== undefined);
-  await requestRun(database, request);
-  await look(queued);
-  assert.ok((await queuedOf(shopKey)) !== undefined);
+  const asking: Connector = {
+    ...loop,
+    sync: async () => {
+      await requestRun(database, request);
+      return { counts: {}, notes: [] };
+    },
+  };
+  await look(shopKey, { ...options(), connectors: [asking] });
+  assert.ok((await queuedOf(shopKey)) !== null);
+});
+
+test("a worker that claims what another has just looked at finds nothing to do", async () => {
+  const { shopKey } = await createTenant(service.database);
+  await connect({ database }, shopKey, "loop", "label_cost");
+  await runTask(options(), "labels");
+  await service.database.query(HAVE_TURN);
+  await look(shopKey);
+  await look(shopKey);
+  const { rows } = await service.database.query("select from sync_run where shop_key = $1", [shopKey]);
+  assert.equal(rows.length, 1);
 });
 
 test("what a crash has kept from directory and queue, upkeep puts there", async () => {

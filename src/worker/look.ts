@@ -2,11 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import { findDueUpload, updateUploadProgress } from "../store/queries/import-upload.ts";
-import { finishLook, leaveQueue, UPLOADS } from "../store/queries/run-queue.ts";
+import { findQueued, finishLook, leaveQueue, UPLOADS } from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";
 import { askForRun, findNextRequestTime, findSourceState } from "../store/queries/sync-request.ts";
 import type { SourceStateRow, SyncKind } from "../store/queries/sync-request.ts";
 import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
+import type { SourcePlace } from "../store/worker-session.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
@@ -22,7 +23,7 @@ export type LookEnvironment = RunEnvironment & {
 
 /** A look of which the caller has the claim. */
 export type Look = {
-  queued: QueuedRow;
+  place: SourcePlace;
   stop: AbortSignal;
   /** Gets what writes the progress that is not in the database yet. */
   show: (write: () => Promise<void>) => void;
@@ -35,10 +36,17 @@ export type Look = {
  * or the shop's node, does not answer.
  */
 export async function lookAt(environment: LookEnvironment, look: Look): Promise<void> {
-  await (look.queued.source === UPLOADS ? lookAtUploads(environment, look) : lookAtSource(environment, look));
+  const { shopKey, source } = look.place;
+  const queued = await findQueued(environment.lookDatabase, shopKey, source);
+  if (queued === null) return;
+  await (source === UPLOADS ? lookAtUploads : lookAtSource)(environment, queued, look);
 }
 
-async function lookAtSource(environment: LookEnvironment, { queued, stop, show }: Look): Promise<void> {
+async function lookAtSource(
+  environment: LookEnvironment,
+  queued: QueuedRow,
+  { stop, show }: Look,
+): Promise<void> {
   const { database, lookDatabase } = environment;
   const { shop_key: shopKey, source, scheduled } = queued;
   const state = await findSourceState(database, shopKey, source);
@@ -75,7 +83,11 @@ function kindsOf(task: QueuedRow["scheduled"][number], state: SourceStateRow): S
   return [state.is_read ? "incremental" : "backfill"];
 }
 
-async function lookAtUploads(environment: LookEnvironment, { queued, stop, show }: Look): Promise<void> {
+async function lookAtUploads(
+  environment: LookEnvironment,
+  queued: QueuedRow,
+  { stop, show }: Look,
+): Promise<void> {
   const { database, lookDatabase } = environment;
   const { shop_key: shopKey } = queued;
   const due = await findDueUpload(database, shopKey);

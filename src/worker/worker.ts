@@ -3,7 +3,6 @@ import { within } from "../lib/within.ts";
 import { findErasure } from "../store/queries/erasure.ts";
 import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import { listQueued, postponeLook } from "../store/queries/run-queue.ts";
-import type { QueuedRow } from "../store/queries/run-queue.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
@@ -130,13 +129,10 @@ async function look(state: State): Promise<void> {
   const free = concurrency - state.looks.size;
   if (free <= 0) return;
   const due = (await listQueued(lookDatabase, MOST_QUEUED))
-    .map((queued) => ({ shopKey: queued.shop_key, source: queued.source, queued }))
+    .map((row) => ({ shopKey: row.shop_key, source: row.source }))
     .filter((place) => !state.looks.has(keyOf(place)));
   if (due.length === 0 || state.stopping.signal.aborted) return;
-  for (const claimed of await state.session.claim(due, free)) {
-    const found = due.find((place) => keyOf(place) === keyOf(claimed));
-    if (found !== undefined) beginLook(state, found.queued);
-  }
+  for (const claimed of await state.session.claim(due, free)) beginLook(state, claimed);
 }
 
 /**
@@ -158,9 +154,8 @@ async function watchRuns({ options, looks }: State): Promise<void> {
   }
 }
 
-function beginLook(state: State, queued: QueuedRow): void {
+function beginLook(state: State, place: SourcePlace): void {
   const { options, session } = state;
-  const place = { shopKey: queued.shop_key, source: queued.source };
   const key = keyOf(place);
   const stopping = new AbortController();
   const active: ActiveLook = { shopKey: place.shopKey, done: Promise.resolve(), show: null, stopping };
@@ -172,28 +167,28 @@ function beginLook(state: State, queued: QueuedRow): void {
     // There is room for another one.
     if (isDone) state.waking.abort();
   };
-  active.done = lookAt(options, { queued, stop, show: (write) => (active.show = write) }).then(
+  active.done = lookAt(options, { place, stop, show: (write) => (active.show = write) }).then(
     () => {
       if (state.failures.delete(key)) options.log.info(place, "the shop's data can be reached again");
       return end(true);
     },
     async (error: unknown) => {
-      await putOff(state, queued, error);
+      await putOff(state, place, error);
       return end(false);
     },
   );
 }
 
 /** A look that fails is made again later and later, and said once: the shop's node may be away for long. */
-async function putOff({ options, failures }: State, queued: QueuedRow, error: unknown): Promise<void> {
+async function putOff({ options, failures }: State, place: SourcePlace, error: unknown): Promise<void> {
   const { log, lookDatabase, firstRetryMs } = options;
-  const place = { shopKey: queued.shop_key, source: queued.source };
   const failed = failures.get(keyOf(place)) ?? 0;
   failures.set(keyOf(place), failed + 1);
   if (failed === 0)
     log.warn({ ...place, err: error }, "a source could not be looked at; it is taken up again");
   // Without an answer it stays due.
-  await postponeLook(lookDatabase, queued, retryDelayMs(firstRetryMs, failed)).catch(() => {});
+  const delayMs = retryDelayMs(firstRetryMs, failed);
+  await postponeLook(lookDatabase, place.shopKey, place.source, delayMs).catch(() => {});
 }
 
 function keyOf({ shopKey, source }: SourcePlace): string {

@@ -70,8 +70,8 @@ export async function runScheduled(
 ): Promise<void> {
   await runTask(options, task);
   await execute(url, "update run_queue set due_at = now()");
-  for (const queued of await listQueued(options.database, 1000)) {
-    await lookAt(options, { queued, stop: new AbortController().signal, show: () => {} });
+  for (const { shop_key: shopKey, source } of await listQueued(options.database, 1000)) {
+    await lookAt(options, { place: { shopKey, source }, stop: new AbortController().signal, show: () => {} });
   }
 }
 

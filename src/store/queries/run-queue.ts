@@ -1,4 +1,4 @@
-import { command, query } from "../query.ts";
+import { command, query, queryRow } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 
 /** What the clock starts of sources: they are asked for it when a worker looks at them. */
@@ -18,10 +18,17 @@ export type QueuedRow = {
 };
 
 /** The sources whose time has come, those due for longest first; uploads before all. run_queue_by_time. */
-export const listQueued = query<QueuedRow, [most: number]>(
+export const listQueued = query<Pick<QueuedRow, "shop_key" | "source">, [most: number]>(
   "list_queued_sources",
-  `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
+  `select q.shop_key, q.source from run_queue q
           where q.due_at <= statement_timestamp() order by q.due_at limit $1`,
+);
+
+/** A source whose time has come, read by whoever has the claim on it; null = another worker has looked at it. Primary key. */
+export const findQueued = queryRow<QueuedRow, [shopKey: number, source: string]>(
+  "find_queued_source",
+  `select q.shop_key, q.source, q.scheduled, q.asked from run_queue q
+          where q.shop_key = $1 and q.source = $2 and q.due_at <= statement_timestamp()`,
 );
 
 /** Puts a connection into the queue, to be looked at when it is asked for. Primary key. */
@@ -78,12 +85,11 @@ export const finishLook = command<[look: Look, nextAt: Date | null]>(
   (look, nextAt) => [look.shop_key, look.source, look.asked, nextAt],
 );
 
-/** A look that came to nothing is made again after a time, for the same. */
-export const postponeLook = command<[look: Look, delayMs: number]>(
+/** A look that came to nothing is made again after a time, for the same and what was asked for since. Primary key. */
+export const postponeLook = command<[shopKey: number, source: string, delayMs: number]>(
   "postpone_look",
-  `update run_queue q set due_at = statement_timestamp() + $4 * interval '1 millisecond'
-          where q.shop_key = $1 and q.source = $2 and q.asked = $3`,
-  (look, delayMs) => [look.shop_key, look.source, look.asked, delayMs],
+  `update run_queue q set due_at = statement_timestamp() + $3 * interval '1 millisecond'
+          where q.shop_key = $1 and q.source = $2`,
 );
 
 /** There is no such connection any more, or no upload that waits. Nothing if it was asked for meanwhile. */
