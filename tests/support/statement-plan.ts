@@ -9,7 +9,8 @@ import { createTestDatabase, openConnections } from "./database.ts";
 const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
-const OF_CITUS = /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|find_node_place|is_on_node|is_coordinator|is_distributed|analyze_shards)$/u;
+const OF_CITUS =
+  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|find_node_place|is_on_node|is_coordinator|is_distributed|analyze_shards)$/u;
 
 export type StatementDatabase = {
   database: Database;
@@ -91,7 +92,8 @@ export function partApart(plan: PlanNode, tables: ReadonlySet<string>): string |
   const nodes = nodesOf(plan);
   const readsShop = nodes.some((node) => node.Schema === "public" && tables.has(node["Relation Name"] ?? ""));
   if (!readsShop) return null;
-  if (nodes.some((node) => node.Schema?.startsWith("pg_temp") === true)) return "reads a table of its session";
+  if (nodes.some((node) => node.Schema?.startsWith("pg_temp") === true))
+    return "reads a table of its session";
   const inserts = nodes.filter(
     (node) => node["Node Type"] === "ModifyTable" && node.Operation === "Insert" && node !== plan,
   );
