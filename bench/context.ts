@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { migrateInstallation, openInstallation } from "../src/installation.ts";
 import type { Installation } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
+import type { Database } from "../src/store/database.ts";
 import { loadStore } from "./stores/load-store.ts";
 import type { LoadedStore } from "./stores/load-store.ts";
 import type { StoreKind, StorePlan } from "./stores/store-plan.ts";
@@ -32,6 +33,11 @@ const ADD_PLAN = {
          values ($1, '{api_access,data_export,full_leaderboards}', 2000000000)`,
 };
 
+/** Adds `COUNTED_PLAN` to a migrated database. */
+export async function addCountedPlan(database: Database): Promise<void> {
+  await database.rows(ADD_PLAN, [COUNTED_PLAN]);
+}
+
 /** Runs `work` on an embedded database with the service's own settings. */
 export async function withContext<Result>(
   { whaleLines, tell }: ContextOptions,
@@ -55,7 +61,7 @@ export async function withContext<Result>(
     installation = opened;
     await migrateInstallation(opened, tell);
     const { database, keys } = opened;
-    await database.rows(ADD_PLAN, [COUNTED_PLAN]);
+    await addCountedPlan(database);
     const stores = new Map<StoreKind, Promise<LoadedStore>>();
     const load = (kind: StoreKind, change: Partial<StorePlan> = {}): Promise<LoadedStore> => {
       const tokenPepper = keys.tokenPepper;

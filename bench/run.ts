@@ -11,6 +11,7 @@ import type { BenchContext } from "./context.ts";
 import { measureImport } from "./import.ts";
 import { measureQuestions } from "./questions.ts";
 import { measureRebuild } from "./rebuild.ts";
+import { measureCluster } from "./request/cluster.ts";
 import { measureCrowd } from "./request/crowd.ts";
 import { measureFairness } from "./request/fairness.ts";
 import { measureLatency } from "./request/latency.ts";
@@ -36,6 +37,7 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
     memory: measureMemory,
   },
   { crowd: (context, { typicalCrowd }) => measureCrowd(context, typicalCrowd) },
+  { cluster: measureCluster },
   { fairness: measureFairness },
   { questions: measureQuestions, rebuild: measureRebuild },
   { import: measureImport },
@@ -45,7 +47,7 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
 
 const NAMES = GROUPS.flatMap((group) => Object.keys(group));
 /** Only when they are named. */
-const LONG = ["backfill", "soak"];
+const LONG = ["backfill", "cluster", "soak"];
 /** A quarter of the whole whale, so that all rows take about half an hour. */
 const WHALE_LINES = 1_500_000;
 const SOAK_MINUTES = 10;
@@ -53,10 +55,11 @@ const SOAK_MINUTES = 10;
 const FEWEST_MINUTES = 4;
 const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--typical-crowd <number>] [--minutes <number>]
 
-  Rows: ${NAMES.join(", ")}; all but ${LONG.join(" and ")} unless some are named, about half an hour.
+  Rows: ${NAMES.join(", ")}; all but ${LONG.join(", ")} unless some are named, about half an hour.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES}; 6000000 is the whole)
   --typical-crowd  workspaces of typical stores for crowd, instead of 1000 small ones; each takes about 30 MB of disk
   --minutes      of the soak, at least ${FEWEST_MINUTES} (default ${SOAK_MINUTES})
+  cluster needs BENCH_CITUS_URL, the coordinator of a Citus on this machine; BENCH_SERVER_URL is compared instead of the embedded server
 `;
 
 process.exitCode = await main(process.argv.slice(2));

@@ -9,6 +9,8 @@ import type { Keys } from "./lib/keys.ts";
 import { openDatabase } from "./store/database.ts";
 import type { Database, DatabaseOptions, DatabasePool } from "./store/database.ts";
 import { migrate } from "./store/migrate.ts";
+import { openNodeDatabases } from "./store/node-databases.ts";
+import type { NodeDatabases } from "./store/node-databases.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
 
@@ -20,6 +22,8 @@ export const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;
 const EXPORT_CONNECTIONS = 2;
+/** A node has one batch of admission at a time, and shops that are asked for by themselves. */
+const NODE_CONNECTIONS = 4;
 
 /** A database that this process may use, and the keys that go with it. */
 export type Installation = {
@@ -27,6 +31,7 @@ export type Installation = {
   /** null = the database of DATABASE_URL. */
   embedded: EmbeddedDatabase | null;
   dataFolder: string;
+  /** Without RETURNS_SECRET, first asking for them makes the file of the secret: a command without need of keys leaves none. */
   keys: Keys;
   /** For the operator's actions and imports: reads and writes, no time limit. */
   database: Database;
@@ -40,7 +45,7 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
   const dataFolder = resolve(config.dataFolder ?? defaultDataFolder(PROJECT_FOLDER));
   const embedded = config.databaseUrl === null ? await joinEmbedded({ dataFolder, log }) : null;
   const databaseUrl = config.databaseUrl ?? (embedded?.url as string);
-  const keys = deriveKeys(config.secret ?? readOrCreateSecret(dataFolder));
+  let keys: Keys | undefined;
   const database = openDatabase({
     url: databaseUrl,
     maxConnections: 4,
@@ -53,7 +58,9 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
     databaseUrl,
     embedded,
     dataFolder,
-    keys,
+    get keys() {
+      return (keys ??= deriveKeys(config.secret ?? readOrCreateSecret(dataFolder)));
+    },
     database,
     close: async () => {
       await database.close();
@@ -96,8 +103,8 @@ export type ServingDatabases = {
   console: DatabasePool;
   /** For exports of whole workspaces. */
   exporting: DatabasePool;
-  /** Whether Citus spreads the shops over nodes. */
-  isDistributed: boolean;
+  /** For admission, where Citus spreads the shops over nodes. */
+  nodes: NodeDatabases | null;
   close(): Promise<void>;
 };
 
@@ -125,14 +132,20 @@ export async function openServingDatabases(
   const taking = open("taking", { maxConnections: TAKING_CONNECTIONS });
   const ofConsole = open("console", { maxConnections: CONSOLE_CONNECTIONS });
   const exporting = open("exporting", { maxConnections: EXPORT_CONNECTIONS });
+  const openNode = (url: string): DatabasePool =>
+    open("admission", { url, maxConnections: NODE_CONNECTIONS, statementTimeoutMs: LONGEST_WAIT_MS });
+  const nodes = isDistributed
+    ? openNodeDatabases({ entrance: admission, url: installation.databaseUrl, open: openNode })
+    : null;
   return {
     admission,
     reading,
     taking,
     console: ofConsole,
     exporting,
-    isDistributed,
+    nodes,
     close: async () => {
+      await nodes?.close();
       const opened = [admission, reading, taking, ofConsole, exporting];
       await Promise.all(opened.map((database) => database.close()));
     },

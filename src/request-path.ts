@@ -18,9 +18,10 @@ import { LONGEST_WAIT_MS } from "./installation.ts";
 import type { Keys } from "./lib/keys.ts";
 import type { Metrics } from "./operations.ts";
 import type { Database, DatabasePool } from "./store/database.ts";
+import type { NodeDatabases } from "./store/node-databases.ts";
 
-/** `isDistributed`: whether Citus spreads the shops over nodes. */
-export type RequestDatabases = { admission: Database; reading: DatabasePool; isDistributed: boolean };
+/** `nodes`: where Citus spreads the shops over nodes. */
+export type RequestDatabases = { admission: Database; reading: DatabasePool; nodes: NodeDatabases | null };
 
 /** What hears of requests: the metrics of the process, and the details of usage. */
 export type RequestCounters = { metrics: Metrics; countUsage: CountUsage };
@@ -32,14 +33,14 @@ export function createGate(
   databases: RequestDatabases,
   { metrics, countUsage }: RequestCounters,
 ): Gate {
-  const { admission, reading, isDistributed } = databases;
+  const { admission, reading, nodes } = databases;
   return {
     admit: createAdmit({
       database: admission,
       pepper: keys.tokenPepper,
       connections: config.maxConnections,
       longestWaitMs: LONGEST_WAIT_MS,
-      nodeOfShop: isDistributed ? createShopNodes(admission) : null,
+      ...(nodes === null ? {} : { nodeOfShop: createShopNodes(admission), databaseOfNode: nodes.of }),
       onOverQuota: metrics.countQuotaRefusal,
     }),
     answers: createAnswers({

@@ -73,10 +73,11 @@ function serverPid(pid: number): number {
   }
 }
 
-/** CPU seconds that a process has used so far. Throws where /proc is not there. */
-export function cpuSecondsOf(pid: number): number {
+/** CPU seconds that a process has used so far, with its children that have ended if asked. Throws where /proc is not there. */
+export function cpuSecondsOf(pid: number, withEnded = false): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
+  const used = fields.slice(11, withEnded ? 15 : 13);
+  return used.reduce((sum, ticks) => sum + Number(ticks), 0) / CLOCK_TICKS_PER_SECOND;
 }
 
 function usageOf(pid: number): ReturnType<MeasuredServer["usage"]> {

@@ -1,5 +1,6 @@
 import { checkBatch } from "./check-batch.ts";
 import type { AdmissionRequest, AdmissionResult, BatchOptions, Waiting } from "./check-batch.ts";
+import type { Queryable } from "../store/database.ts";
 import type { NodeOfShop } from "./shop-nodes.ts";
 import { createShopQueue } from "./shop-queue.ts";
 
@@ -10,6 +11,8 @@ export type AdmissionQueueOptions = BatchOptions & {
   longestWaitMs: number;
   /** null = all shops are on one; else a statement is for shops of one node, where Citus runs it whole. */
   nodeOfShop: NodeOfShop | null;
+  /** Where statements for shops of a node go; `database` by default. */
+  databaseOfNode?: (node: number) => Queryable;
 };
 
 /** `now` is for a request that is checked at a given time, instead of the database's. */
@@ -31,7 +34,8 @@ type UnderWay = { shops: Set<number>; batches: Map<number, number>; most: number
  * for again by itself, so that it delays and fails no other.
  */
 export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQueue {
-  const { connections, longestWaitMs, nodeOfShop } = options;
+  const { connections, longestWaitMs, nodeOfShop, pepper } = options;
+  const databaseOf = options.databaseOfNode ?? (() => options.database);
   const places = Math.max(1, connections - BATCHES_AT_ONCE);
   const alone = createShopQueue({ places, mostPerShop: 1, longestWaitMs });
   const most = nodeOfShop === null ? BATCHES_AT_ONCE : BATCHES_OF_A_NODE;
@@ -59,14 +63,17 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
     const shops = byShop(batch);
     addBatch(underWay, node, 1);
     for (const shopKey of shops.keys()) underWay.shops.add(shopKey);
-    const left = byShop(await checkTogether(options, batch, shops.size > 1));
+    const left = byShop(await checkTogether({ database: databaseOf(node), pepper }, batch, shops.size > 1));
     addBatch(underWay, node, -1);
     for (const shopKey of shops.keys()) if (!left.has(shopKey)) underWay.shops.delete(shopKey);
     for (const [shopKey, entries] of left) void sendAlone(shopKey, entries);
     sendSoon();
   };
   const sendAlone = async (shopKey: number, entries: readonly Waiting[]): Promise<void> => {
-    await alone(shopKey, () => checkBatch(options, entries, true)).catch(rejectAll(entries));
+    const { node } = entries[0] as Waiting;
+    await alone(shopKey, () => checkBatch({ database: databaseOf(node), pepper }, entries, true)).catch(
+      rejectAll(entries),
+    );
     underWay.shops.delete(shopKey);
     sendSoon();
   };
@@ -114,7 +121,7 @@ function rejectAll(entries: readonly Waiting[]): (error: unknown) => void {
 
 /** Returns the requests to check again, each shop by itself; never rejects. */
 async function checkTogether(
-  options: AdmissionQueueOptions,
+  options: BatchOptions,
   batch: readonly Waiting[],
   hasManyShops: boolean,
 ): Promise<readonly Waiting[]> {

@@ -44,6 +44,8 @@ export function createAdmit(options: {
   longestWaitMs?: number;
   /** Where Citus has spread the shops over nodes. */
   nodeOfShop?: NodeOfShop | null;
+  /** Connections to such a node; `database` by default. */
+  databaseOfNode?: (node: number) => Queryable;
   /** Hears of each request that is refused because the quota is used up. */
   onOverQuota?: () => void;
 }): Admit {

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
 import type { Outcome } from "../../tests/support/command.ts";
+import { isCitus } from "../../tests/support/citus.ts";
 import { createTestDatabase } from "../../tests/support/database.ts";
 import { execute, urlOfDatabase } from "../../tests/support/server.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
@@ -217,6 +221,19 @@ test("an empty database is migrated by serve, not by other commands", async () =
     assert.match(newer.stderr, /newer than this version of the service knows/u);
   } finally {
     await execute(database.url, `drop database ${name} with (force)`);
+  }
+});
+
+test("migrate asks for no secret, and leaves none behind", async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "returns-migrate-")), "data");
+  try {
+    const onUrl = { DATABASE_URL: database.url, RETURNS_DATA_DIR: folder };
+    assert.equal((await runCommand(["migrate", "--json"], onUrl)).code, 0);
+    const distributing = await runCommand(["migrate", "--distribute"], onUrl);
+    assert.ok(isCitus() ? distributing.code === 0 : /has no Citus/u.test(distributing.stderr));
+    assert.equal(existsSync(folder), false);
+  } finally {
+    rmSync(dirname(folder), { recursive: true });
   }
 });
 

@@ -31,7 +31,7 @@ export type PlacedTables = {
 
 const FIRST_TABLE = "workspace";
 /** Their first argument is the shop_key: Citus runs a call whole on the node of that shop. */
-const FUNCTIONS = ["admit", "admit_callers"];
+const FUNCTIONS = ["admit_callers"];
 
 /** The database lacks the extension. */
 export class CitusMissing extends Error {

@@ -1,5 +1,5 @@
 import type { Connection } from "../database.ts";
-import { command, query, queryColumn, requireValue } from "../query.ts";
+import { command, query, queryColumn, requireRow, requireValue } from "../query.ts";
 
 /**
  * Whole on each node: read as requests are served, also where the coordinator is lost. Every node has to be up for a write,
@@ -138,6 +138,19 @@ export const findShopNode = requireValue<number, [shopKey: number]>(
   "find_shop_node",
   `select groupid as node from pg_dist_placement
           where shardid = get_shard_id_for_distribution_column('workspace', $1::bigint)`,
+);
+
+/** Where the coordinator's catalogue says that a node is. */
+export const findNodePlace = requireRow<{ host: string; port: number }, [node: number]>(
+  "find_node_place",
+  `select nodename as host, nodeport as port from pg_dist_node
+          where groupid = $1 and noderole = 'primary' and isactive and hasmetadata and metadatasynced`,
+);
+
+/** Whether a connection leads to that node. */
+export const isOnNode = requireValue<boolean, [node: number]>(
+  "is_on_node",
+  "select groupid = $1 as is_on_node from pg_dist_local_group",
 );
 
 /** Whether this connection is to the coordinator, of which there is one. Only of a database with Citus. */

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import type pg from "pg";
+import type { Database } from "../src/store/database.ts";
+import { openDatabase } from "../src/store/database.ts";
+import { openWorkerSession } from "../src/store/worker-session.ts";
+import { createTestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { findPgbouncer, startPgbouncer } from "./support/pgbouncer.ts";
+import type { PoolMode } from "./support/pgbouncer.ts";
+import { execute } from "./support/server.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import { openTestPool } from "./support/service.ts";
+import { countedRequests, createTenant } from "./support/tenants.ts";
+
+/** Servers and workers behind PgBouncer with the settings of docs/scaling.md. Without a PgBouncer, each test says so. */
+
+const TIMEOUT_MS = 300;
+
+let testDatabase: TestDatabase;
+let database: pg.Pool;
+let role: string;
+let roleUrl: string;
+before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openTestPool(testDatabase.url);
+  role = `returns_server_${randomBytes(4).toString("hex")}`;
+  await execute(testDatabase.url, `create role ${role} superuser login password 'pooled'`);
+  await execute(testDatabase.url, `alter role ${role} set statement_timeout = ${TIMEOUT_MS}`);
+  roleUrl = Object.assign(new URL(testDatabase.url), { username: role, password: "pooled" }).href;
+});
+after(async () => {
+  await database.end();
+  await testDatabase.drop();
+  await execute(process.env["RETURNS_TEST_DATABASE_URL"] ?? "", `drop role ${role}`);
+});
+
+/** Runs `work` on the pooled address, unless there is no PgBouncer to try. */
+async function behind(
+  context: TestContext,
+  mode: PoolMode,
+  work: (pooledUrl: string) => Promise<void>,
+): Promise<void> {
+  const found = findPgbouncer();
+  if ("problem" in found) return context.diagnostic(found.problem);
+  await work(await startPgbouncer(context, { program: found.program, mode, url: roleUrl }));
+}
+
+function openReading(url: string): Database {
+  return openDatabase({
+    url,
+    maxConnections: 6,
+    readOnly: true,
+    statementTimeoutMs: 0,
+    applicationName: "returns-reading",
+    onConnectionError: () => {},
+  });
+}
+
+test("a server in transaction mode answers, and counts each request once", async (context) => {
+  await behind(context, "transaction", async (url) => {
+    const tenant = await createTenant(database);
+    const server = await startServerProcess(context, url);
+    const asked = Array.from({ length: 40 }, () => server.call("/api/v1/alerts", { token: tenant.token }));
+    const answers = await Promise.all(asked);
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.equal(await countedRequests(database, tenant), answers.length);
+  });
+});
+
+test("in transaction mode settings stay with their connection, and the role's timeout acts", async (context) => {
+  await behind(context, "transaction", async (url) => {
+    const reading = openReading(url);
+    try {
+      const write = {
+        name: "write",
+        text: "insert into plan (plan_key, entitlements) values ('pooled', '{}')",
+      };
+      await assert.rejects(reading.rows(write, []), { code: "25006" });
+      const [row] = await reading.rows<{ zone: string }>(
+        { name: "zone", text: "select current_setting('timezone') as zone" },
+        [],
+      );
+      assert.equal(row?.zone, "UTC");
+      await assert.rejects(reading.rows({ name: "sleep", text: "select pg_sleep(60)" }, []), {
+        code: "57014",
+      });
+    } finally {
+      await reading.close();
+    }
+  });
+});
+
+test("in transaction mode prepared statements find their connection", async (context) => {
+  await behind(context, "transaction", async (url) => {
+    const reading = openReading(url);
+    try {
+      const sums = await Promise.all(
+        Array.from({ length: 60 }, async (_, index) => {
+          const text = `select ${index % 7} + $1::integer as sum`;
+          const [row] = await reading.rows<{ sum: number }>({ name: `sum_${index % 7}`, text }, [index]);
+          return row?.sum;
+        }),
+      );
+      assert.deepEqual(
+        sums,
+        sums.map((_, index) => (index % 7) + index),
+      );
+    } finally {
+      await reading.close();
+    }
+  });
+});
+
+test("a worker in session mode claims what no other has", async (context) => {
+  await behind(context, "session", async (url) => {
+    const places = [{ shopKey: 1, source: "shopify" }];
+    const first = await openWorkerSession(url);
+    const second = await openWorkerSession(url);
+    assert.deepEqual(await first.claim(places, 1), places);
+    assert.deepEqual(await second.claim(places, 1), []);
+    await first.close();
+    assert.deepEqual(await second.claim(places, 1), places);
+    await second.close();
+  });
+});
