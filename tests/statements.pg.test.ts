@@ -43,6 +43,9 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   delete_old_uploads: "worker: upkeep",
   list_shops_with_parts: "worker: upkeep",
   sync_metrics: "operator: metrics",
+  find_unused_data_version: "operator: the end of a restore",
+  raise_warned_versions: "operator: the end of a restore",
+  raise_data_versions: "operator: the end of a restore",
 };
 
 /** The tables that hold nothing of a workspace, and where they lie in a distributed installation. */

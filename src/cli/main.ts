@@ -4,6 +4,7 @@ import { PLAIN, formatTable } from "../lib/table.ts";
 import { addCommand } from "./command.ts";
 import type { CommandGroup, CommandSpec } from "./command.ts";
 import { AUDIT } from "./audit.ts";
+import { BACKUP } from "./backup.ts";
 import { addCompletionCommand } from "./completion.ts";
 import { CONNECT } from "./connect.ts";
 import { addDemoCommand } from "./demo.ts";
@@ -15,6 +16,7 @@ import { MEMBER } from "./member.ts";
 import { MIGRATE } from "./migrate.ts";
 import { PLAN } from "./plan.ts";
 import { addQueryCommands } from "./query.ts";
+import { RESTORE } from "./restore.ts";
 import { REBUILD, RUNS } from "./runs.ts";
 import { SALE_EVENT } from "./sale-event.ts";
 import { SERVE } from "./serve.ts";
@@ -41,6 +43,8 @@ const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   SERVE,
   WORKER,
   MIGRATE,
+  BACKUP,
+  RESTORE,
   WORKSPACE,
   PLAN,
   TOKEN,

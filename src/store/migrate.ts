@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import type { Connection } from "./database.ts";
 
 const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
@@ -40,17 +41,7 @@ export async function migrate(options: { url: string; log?: (line: string) => vo
   // A lost connection fails the statement under way.
   client.on("error", () => {});
   const run = (folder: URL) =>
-    runner({
-      dbClient: client,
-      dir: fileURLToPath(folder),
-      direction: "up",
-      migrationsTable: MIGRATIONS_TABLE,
-      checkOrder: true,
-      noLock: true,
-      singleTransaction: false,
-      log: () => {},
-      logger: { debug: () => {}, info: () => {}, warn: log, error: log },
-    });
+    runner({ ...runnerOptions(folder, log), dbClient: client, singleTransaction: false });
   await client.connect();
   try {
     // The end of the connection releases it.
@@ -65,6 +56,71 @@ export async function migrate(options: { url: string; log?: (line: string) => vo
   } finally {
     await client.end();
   }
+}
+
+function runnerOptions(folder: URL, log: (line: string) => void) {
+  return {
+    dir: fileURLToPath(folder),
+    direction: "up",
+    migrationsTable: MIGRATIONS_TABLE,
+    checkOrder: true,
+    noLock: true,
+    log: () => {},
+    logger: { debug: () => {}, info: () => {}, warn: log, error: log },
+  } as const;
+}
+
+/** Migrations that this version does not have, or not in that order. */
+export class UnknownMigrations extends Error {
+  override name = "UnknownMigrations";
+}
+
+/**
+ * Runs the first migrations, those of these names, in the connection's own transaction: on an empty database, which gets
+ * the schema of an earlier version or of this one. Throws `UnknownMigrations`.
+ */
+export async function makeSchema({ client }: Connection, names: readonly string[]): Promise<void> {
+  const folder = (await isBeforeRelease(names)) ? BEFORE_RELEASE_FOLDER : MIGRATIONS_FOLDER;
+  const first = (await listMigrations(folder)).slice(0, names.length);
+  if (names.length === 0 || names.some((name, index) => name !== first[index])) {
+    throw new UnknownMigrations("these are not the first migrations of this version");
+  }
+  const { runner } = await import("node-pg-migrate");
+  // The transaction is the caller's to begin and to end.
+  const query = async (text: string, values?: unknown[]): Promise<unknown> =>
+    TRANSACTION_WORDS.has(text) ? { rows: [] } : client.query(text, values);
+  await runner({
+    ...runnerOptions(folder, () => {}),
+    dbClient: { query } as unknown as pg.ClientBase,
+    singleTransaction: true,
+    count: names.length,
+  });
+}
+
+const TRANSACTION_WORDS: ReadonlySet<string> = new Set(["BEGIN", "COMMIT", "ROLLBACK"]);
+
+/** Keeps migrations waiting until the end of the transaction. */
+export async function holdOffMigrations({ client }: Connection): Promise<void> {
+  const { PG_MIGRATE_LOCK_ID } = await import("node-pg-migrate");
+  await client.query(`select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
+}
+
+/** Runs `work` while no migration runs; returns false, without running it, when one does. */
+export async function runUnlessMigrating(
+  { client }: Connection,
+  work: () => Promise<void>,
+): Promise<boolean> {
+  const { PG_MIGRATE_LOCK_ID } = await import("node-pg-migrate");
+  const { rows } = await client.query<{ isFree: boolean }>(
+    `select pg_try_advisory_lock_shared(${PG_MIGRATE_LOCK_ID}) as "isFree"`,
+  );
+  if (rows[0]?.isFree !== true) return false;
+  try {
+    await work();
+  } finally {
+    await client.query(`select pg_advisory_unlock_shared(${PG_MIGRATE_LOCK_ID})`).catch(() => {});
+  }
+  return true;
 }
 
 /** Names of the migrations this version brings, oldest first. */
