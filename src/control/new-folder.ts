@@ -46,6 +46,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: "the disk is read-only",
   ENOSPC: "the disk is full",
   EDQUOT: "the disk quota is used up",
+  EFBIG: "a file there may not be that large",
   ENOTEMPTY: "something was put there meanwhile",
   EEXIST: "something was put there meanwhile",
 };
