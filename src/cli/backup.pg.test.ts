@@ -154,7 +154,8 @@ async function endWaiting(
     const running = startCommand(words, of);
     const waiting = `select from pg_stat_activity
                       where datname = current_database() and wait_event_type = 'Lock'`;
-    while ((await holder.query(waiting)).rowCount === 0) {
+    // On another connection: a transaction sees the activity of its beginning.
+    while ((await rowsIn(url, waiting)).length === 0) {
       assert.equal(running.child.exitCode, null);
       await sleep(20);
     }
