@@ -40,9 +40,14 @@ export type Installation = {
 
 type Log = (line: string) => void;
 
+/** Where an installation keeps its embedded database and its secret. */
+export function dataFolderOf(config: Config): string {
+  return resolve(config.dataFolder ?? defaultDataFolder(PROJECT_FOLDER));
+}
+
 /** Joins or starts the embedded database, or takes DATABASE_URL. Does not migrate. */
 export async function openInstallation(config: Config, log: Log): Promise<Installation> {
-  const dataFolder = resolve(config.dataFolder ?? defaultDataFolder(PROJECT_FOLDER));
+  const dataFolder = dataFolderOf(config);
   const embedded = config.databaseUrl === null ? await joinEmbedded({ dataFolder, log }) : null;
   const databaseUrl = config.databaseUrl ?? (embedded?.url as string);
   let keys: Keys | undefined;

@@ -34,6 +34,9 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   sync_metrics: "operator: metrics",
   list_due_endpoints: "worker: the schedule",
   alert_delivery_metrics: "operator: metrics",
+  find_unused_data_version: "operator: the end of a restore",
+  raise_warned_versions: "operator: the end of a restore",
+  raise_data_versions: "operator: the end of a restore",
 };
 
 /** Inserts of a select that Citus computes apart from the shop's node. */

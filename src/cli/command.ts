@@ -34,6 +34,8 @@ export type CommandSpec = Described & {
   checksSecret?: true;
   /** Runs on a schema that is behind, too. */
   takesAnySchema?: true;
+  /** Runs before anything is opened or made; receives the arguments, too. */
+  prepare?(environment: CommandContext["environment"], ...given: unknown[]): Promise<void>;
   /** Receives the arguments, then the options. */
   run(session: CommandSession, ...given: unknown[]): Promise<void>;
 };
@@ -69,9 +71,10 @@ export function addCommand(parent: Command, context: CommandContext, spec: Comma
   if (spec.confirms) command.option("--yes", "do not ask");
   defaultToWorkspace(command, context.environment[COMMAND_OPTIONS.workspace.name]);
   const open = spec.takesAnySchema ? inUnmigratedSession : inSession;
-  command.action((...given: unknown[]) =>
-    open(context, command, (session) => run(spec, session, given.slice(0, -1))),
-  );
+  command.action(async (...given: unknown[]) => {
+    await spec.prepare?.(context.environment, ...given);
+    await open(context, command, (session) => run(spec, session, given.slice(0, -1)));
+  });
 }
 
 /** A command that takes a --workspace has this one where none is given. */

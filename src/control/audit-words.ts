@@ -72,6 +72,8 @@ export const AUDIT_WORDS: Readonly<Record<string, string>> = {
   "privacy.shop_redact": "Asked to erase the shop",
   rebuild: "Recomputed the figures",
   distribute: "Distributed the database",
+  backup: "Backed up the installation",
+  restore: "Restored the installation from a backup",
 };
 
 /** An action that a later or an earlier version recorded is shown by its name. */

@@ -23,6 +23,7 @@ export async function secretProblem(database: Queryable, tokenPepper: Buffer): P
   return kept === null || kept.equals(fingerprintOf(tokenPepper)) ? null : WRONG_SECRET;
 }
 
-function fingerprintOf(tokenPepper: Buffer): Buffer {
+/** What tells one secret from another, and nothing else of it. */
+export function fingerprintOf(tokenPepper: Buffer): Buffer {
   return createHmac("sha256", tokenPepper).update("fingerprint of the installation").digest();
 }

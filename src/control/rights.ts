@@ -79,6 +79,8 @@ export const RIGHTS = {
   "audit.read_all": { least: "operator", needsProof: false },
   rebuild: { least: "operator", needsProof: false },
   distribute: { least: "operator", needsProof: false },
+  backup: { least: "operator", needsProof: false },
+  restore: { least: "operator", needsProof: false },
 } as const satisfies Record<string, Right>;
 
 const STANDINGS: readonly Actor["standing"][] = ["person", ...ROLES, "operator"];

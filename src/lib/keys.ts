@@ -11,14 +11,25 @@ export function deriveKeys(secret: string): Keys {
   return { tokenPepper: derive("token pepper"), cursorKey: derive("cursor"), sealingKey: derive("sealing") };
 }
 
-/** The secret kept in `folder`, made on first use with mode 0600. Two processes that start at once agree on one. */
-export function readOrCreateSecret(folder: string): string {
+/** The secret kept in `folder`; null = there is none yet. */
+export function readSecret(folder: string): string | null {
+  return readIfThere(fileIn(folder));
+}
+
+/**
+ * The secret kept in `folder`; where there is none it becomes `first`, with mode 0600. Two processes that start at once
+ * agree on one.
+ */
+export function readOrCreateSecret(
+  folder: string,
+  first: string = randomBytes(32).toString("base64url"),
+): string {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, "secret");
+  const file = fileIn(folder);
   const found = readIfThere(file);
   if (found !== null) return found;
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx" });
+  writeFileSync(draft, `${first}\n`, { mode: 0o600, flag: "wx" });
   try {
     linkSync(draft, file);
   } catch (error) {
@@ -27,6 +38,10 @@ export function readOrCreateSecret(folder: string): string {
     unlinkSync(draft);
   }
   return readIfThere(file) as string;
+}
+
+function fileIn(folder: string): string {
+  return join(folder, "secret");
 }
 
 function readIfThere(file: string): string | null {

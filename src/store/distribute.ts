@@ -1,4 +1,4 @@
-import type { Connection, Database } from "./database.ts";
+import type { Connection, Database, Queryable } from "./database.ts";
 import {
   addForeignKey,
   COORDINATOR_TABLES,
@@ -6,6 +6,7 @@ import {
   distributeTable,
   dropForeignKey,
   hasCitus,
+  hasDistributedTables,
   listForeignKeys,
   listPlaced,
   listTables,
@@ -62,9 +63,8 @@ export async function distributeAll(connection: Connection): Promise<Distributio
 }
 
 /** Whether the tables are spread over nodes: Citus alone does not do that. */
-export async function isDistributed(connection: Connection): Promise<boolean> {
-  if (!(await hasCitus(connection))) return false;
-  return (await listPlaced(connection)).some((table) => table.table_name === FIRST_TABLE);
+export async function isDistributed(database: Queryable): Promise<boolean> {
+  return (await hasCitus(database)) && (await hasDistributedTables(database));
 }
 
 /** Places every table that is not where it belongs yet; foreign keys among them wait until all are. */

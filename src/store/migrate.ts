@@ -87,6 +87,49 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   }
 }
 
+/** Migrations that this version does not have, or not in that order. */
+export class UnknownMigrations extends Error {
+  override name = "UnknownMigrations";
+}
+
+/**
+ * Runs the first migrations, those of these names, in the connection's own transaction: on an empty database, which gets
+ * the schema of an earlier version or of this one. Throws `UnknownMigrations`.
+ */
+export async function makeSchema(connection: Connection, names: readonly string[]): Promise<void> {
+  const earlier = await listMigrations(BEFORE_RELEASE_FOLDER);
+  const folder = names.every((name) => earlier.includes(name)) ? BEFORE_RELEASE_FOLDER : MIGRATIONS_FOLDER;
+  const first = (await listMigrations(folder)).slice(0, names.length);
+  if (names.length === 0 || names.some((name, index) => name !== first[index])) {
+    throw new UnknownMigrations("these are not the first migrations of this version");
+  }
+  await connection.client.query(CREATE_MIGRATIONS_TABLE);
+  for (const name of names) await runMigration(connection, await readMigration(folder, name));
+}
+
+/** Keeps migrations waiting until the end of the transaction. */
+export async function holdOffMigrations({ client }: Connection): Promise<void> {
+  await client.query("select pg_advisory_xact_lock($1)", [LOCK]);
+}
+
+/** Runs `work` while no migration runs; returns false, without running it, when one does. */
+export async function runUnlessMigrating(
+  { client }: Connection,
+  work: () => Promise<void>,
+): Promise<boolean> {
+  const { rows } = await client.query<{ isFree: boolean }>(
+    'select pg_try_advisory_lock_shared($1) as "isFree"',
+    [LOCK],
+  );
+  if (rows[0]?.isFree !== true) return false;
+  try {
+    await work();
+  } finally {
+    await client.query("select pg_advisory_unlock_shared($1)", [LOCK]).catch(() => {});
+  }
+  return true;
+}
+
 /** Names of the migrations this version brings, oldest first. */
 export function knownMigrations(): Promise<string[]> {
   return listMigrations(MIGRATIONS_FOLDER);

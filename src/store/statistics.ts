@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
-import { hasCitus } from "./queries/distribute.ts";
-import { analyzeFacts, analyzeFetched, analyzeShards, isDistributed } from "./queries/statistics.ts";
+import { isDistributed } from "./distribute.ts";
+import { analyzeFacts, analyzeFetched, analyzeShards } from "./queries/statistics.ts";
 
 const FACTS = [
   "product",
@@ -41,7 +41,7 @@ async function analyze(
   analyzeAll: (database: Database) => Promise<void>,
 ): Promise<void> {
   try {
-    const isSpread = (await hasCitus(database)) && (await isDistributed(database));
+    const isSpread = await isDistributed(database);
     await (isSpread ? analyzeShards(database, shopKey, tables) : analyzeAll(database));
   } catch {
     // The shop's node, or the database, is away: whatever comes next says so.

@@ -70,7 +70,11 @@ export async function startSeededService<Known>(
   return { service: await startOn(database, {}), known: database.known };
 }
 
-async function startOn(testDatabase: TestDatabase, options: Record<string, string>): Promise<TestService> {
+/** The same on a database that is there already; stopping the service drops it. */
+export async function startOn(
+  testDatabase: TestDatabase,
+  options: Record<string, string>,
+): Promise<TestService> {
   const { url } = testDatabase;
   const database = openTestPool(url);
   const logs: string[] = [];

@@ -32,6 +32,12 @@ export const hasCitus = requireValue<boolean>(
   "select to_regproc('create_distributed_table') is not null as has_citus",
 );
 
+/** Whether the tables of workspaces are spread over nodes; only a database that has Citus has this catalogue. */
+export const hasDistributedTables = requireValue<boolean>(
+  "is_distributed",
+  "select exists (select from pg_dist_partition where logicalrelid = to_regclass('workspace')) as is_distributed",
+);
+
 /**
  * Lets one transaction distribute tables and then functions: by default Citus works on several shards at once, and
  * refuses to go on with anything that has to be the same on all nodes (citus.multi_shard_modify_mode).

@@ -1,10 +1,4 @@
-import { command, requireValue } from "../query.ts";
-
-/** Whether the tables of workspaces are spread over the nodes of a Citus; asked only of a database that has it. */
-export const isDistributed = requireValue<boolean>(
-  "is_distributed",
-  "select exists (select from pg_dist_partition where logicalrelid = 'workspace'::regclass) as is_distributed",
-);
+import { command } from "../query.ts";
 
 /** Analyzes the shards that hold a shop's rows of these tables, on its node alone. What a node refuses is left out. */
 export const analyzeShards = command<[shopKey: number, tables: readonly string[]]>(

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PG_MIGRATE_LOCK_ID } from "node-pg-migrate";
+import pg from "pg";
+import { createEmptyDatabase, rowsIn } from "../../tests/support/backups.ts";
+import { runCommand, startCommand } from "../../tests/support/command.ts";
+import type { Outcome } from "../../tests/support/command.ts";
+import { createTestDatabase } from "../../tests/support/database.ts";
+import type { TestDatabase } from "../../tests/support/database.ts";
+import { csv, withFolder } from "../../tests/support/import-shop.ts";
+import { execute } from "../../tests/support/server.ts";
+import { serviceEnvironment, TEST_SECRET } from "../../tests/support/service.ts";
+
+const MAIN = join(import.meta.dirname, "main.ts");
+const DOMAIN = "backup.example";
+const FILES = {
+  "order_lines.csv": csv(
+    "order_id,line_id,ordered_at,product_id,sku,units",
+    "o1,l1,2025-01-05T10:00:00Z,p1,HAT,3",
+  ),
+};
+const QUESTION = "/api/v1/summary?start_month=2025-01&end_month=2025-01&include_incomplete=true";
+
+let source: TestDatabase;
+let environment: Record<string, string>;
+let parent: string;
+let token: string;
+before(async () => {
+  source = await createTestDatabase();
+  environment = serviceEnvironment(source.url);
+  parent = await mkdtemp(join(tmpdir(), "returns-cli-backup-"));
+  // As root the embedded database runs as another user, who passes through.
+  await chmod(parent, 0o755);
+  await run(["workspace", "create", "--domain", DOMAIN, "--currency", "EUR", "--plan", "scale"]);
+  await withFolder(FILES, (folder) =>
+    run(["import", folder, "--workspace", DOMAIN, "--as-of", "2026-01-01"]),
+  );
+  const created = ["token", "create", "--workspace", DOMAIN, "--name", "n", "--scopes", "read:dashboard"];
+  token = (await run(created)).stdout.trim();
+});
+after(async () => {
+  await source.drop();
+  await rm(parent, { recursive: true, force: true });
+});
+
+async function run(words: readonly string[], of = environment): Promise<Outcome> {
+  const outcome = await runCommand(words, of);
+  assert.equal(outcome.code, 0, `${words.join(" ")}: ${outcome.stderr}`);
+  return outcome;
+}
+
+async function documentOf(words: readonly string[], of = environment): Promise<Record<string, unknown>> {
+  return JSON.parse((await run([...words, "--json"], of)).stdout) as Record<string, unknown>;
+}
+
+/** What a server on an installation answers to the token. */
+async function answerOf(of: Record<string, string>): Promise<unknown> {
+  const serving = startCommand(["serve", "--no-demo", "--no-worker", "--json"], { ...of, PORT: "0" });
+  const { address } = JSON.parse(await serving.printed(/\}\n$/u)) as { address: string };
+  const answer = await fetch(`${address}${QUESTION}`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(answer.status, 200);
+  const { data } = (await answer.json()) as { data: unknown };
+  serving.child.kill("SIGTERM");
+  assert.equal((await serving.outcome).code, 0);
+  return data;
+}
+
+test("a backup goes to an embedded database and from there to another server: tokens and answers stay", async () => {
+  const folder = join(parent, "first");
+  const { stdout, stderr } = await run(["backup", folder]);
+  assert.match(stdout, /^[\d,]+ rows of \d+ tables are backed up to .*first \([\d.]+ MB\)\.\n$/u);
+  assert.match(stderr, /holds no secret/u);
+  const [noted] = await rowsIn<{ at: Date }>(source.url, "select backed_up_at as at from installation");
+  const { made_at: madeAt } = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8")) as {
+    made_at: string;
+  };
+  assert.equal(noted?.at.toISOString(), madeAt);
+
+  const embedded = { RETURNS_DATA_DIR: join(parent, "embedded"), RETURNS_SECRET: TEST_SECRET };
+  const restored = await documentOf(["restore", folder], embedded);
+  assert.equal(restored["made_at"], madeAt);
+  const expected = await answerOf(environment);
+  assert.deepEqual(await answerOf(embedded), expected);
+
+  const again = join(parent, "second");
+  const made = await documentOf(["backup", again, "--with-secret"], embedded);
+  assert.deepEqual([made["folder"], made["has_secret"]], [again, true]);
+  const target = await createEmptyDatabase();
+  try {
+    // No secret is set there: the backup's becomes that of the data folder.
+    const elsewhere = { DATABASE_URL: target.url, RETURNS_DATA_DIR: join(parent, "elsewhere") };
+    assert.match(
+      (await run(["restore", again], elsewhere)).stdout,
+      /rows of \d+ tables are restored, as they were at/u,
+    );
+    assert.equal((await readFile(join(parent, "elsewhere", "secret"), "utf8")).trim(), TEST_SECRET);
+    assert.deepEqual(await answerOf(elsewhere), expected);
+    const actions = await rowsIn<{ action: string }>(
+      target.url,
+      "select action from audit_event where action in ('backup', 'restore') order by happened_at",
+    );
+    assert.deepEqual(
+      actions.map(({ action }) => action),
+      ["restore", "restore"],
+      "a backup is recorded after its snapshot",
+    );
+    const refused = await runCommand(["restore", again], elsewhere);
+    assert.match(refused.stderr, /^The database is not empty/u);
+  } finally {
+    await target.drop();
+  }
+});
+
+test("only this user can read a backup, and a folder that holds anything is refused", async () => {
+  const folder = join(parent, "private");
+  await run(["backup", folder, "--with-secret"]);
+  for (const name of ["", ...(await readdir(folder))]) {
+    assert.equal((await stat(join(folder, name))).mode & 0o777, name === "" ? 0o700 : 0o600, name);
+  }
+  const refused = await runCommand(["backup", folder, "--json"], environment);
+  const message = `${folder} is not empty: name a folder that does not exist yet, or an empty one.`;
+  assert.deepEqual([refused.code, JSON.parse(refused.stderr)], [1, { error: { message } }]);
+});
+
+test("another secret is refused before anything is opened, and none is made", async () => {
+  const folder = join(parent, "bare");
+  await run(["backup", folder]);
+  const dataFolder = join(parent, "untouched");
+  const none = await runCommand(["restore", folder], { RETURNS_DATA_DIR: dataFolder });
+  assert.match(none.stderr, /^The backup holds no secret, and none is set: [^\n]*\n$/u);
+  const wrong = { RETURNS_DATA_DIR: dataFolder, RETURNS_SECRET: "another secret of at least 32 characters" };
+  const other = await runCommand(["restore", folder], wrong);
+  assert.match(other.stderr, /^The secret is not the one of the installation that was backed up[^\n]*\n$/u);
+  assert.deepEqual([none.code, other.code], [1, 1]);
+  await assert.rejects(stat(dataFolder), { code: "ENOENT" });
+});
+
+/** Runs a command that waits for a lock of `locking`, ends it by the signal, and lets the lock go. */
+async function endWaiting(
+  words: readonly string[],
+  of: Record<string, string>,
+  { url, locking, signal }: { url: string; locking: string; signal: NodeJS.Signals },
+): Promise<Outcome> {
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  try {
+    await holder.query("begin");
+    await holder.query(locking);
+    const running = startCommand(words, of);
+    const waiting = `select from pg_stat_activity
+                      where datname = current_database() and wait_event_type = 'Lock'`;
+    // On another connection: a transaction sees the activity of its beginning.
+    while ((await rowsIn(url, waiting)).length === 0) {
+      assert.equal(running.child.exitCode, null);
+      await sleep(20);
+    }
+    running.child.kill(signal);
+    return await running.outcome;
+  } finally {
+    await holder.end();
+  }
+}
+
+for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+  test(`${signal} leaves no half backup and no half restore`, async () => {
+    const folder = join(parent, signal);
+    const locking = "lock table order_document in access exclusive mode";
+    await endWaiting(["backup", folder], environment, { url: source.url, locking, signal });
+    const names = await readdir(parent);
+    assert.equal(names.includes(signal), false);
+    // Nobody is left to remove it after a SIGKILL.
+    const partials = names.filter((name) => name.startsWith(`.${signal}.partial-`));
+    assert.equal(partials.length, signal === "SIGKILL" ? 1 : 0);
+    await run(["backup", folder]);
+
+    const target = await createEmptyDatabase();
+    try {
+      const elsewhere = serviceEnvironment(target.url);
+      const migrating = `select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`;
+      await endWaiting(["restore", folder], elsewhere, { url: target.url, locking: migrating, signal });
+      await run(["restore", folder], elsewhere);
+    } finally {
+      await target.drop();
+    }
+  });
+}
+
+test("a backup that cannot be written to its end leaves nothing, and does not hang", async () => {
+  await execute(
+    source.url,
+    `insert into order_document (shop_key, order_id, document)
+     select shop_key, 'long', to_jsonb(array(select md5(n::text) from generate_series(1, 20000) n))
+       from shop_directory where shop_domain = '${DOMAIN}'`,
+  );
+  const folder = join(parent, "cut");
+  // No file may be larger than 128 blocks.
+  const limited = spawnSync(
+    "sh",
+    ["-c", 'ulimit -f 128; exec "$@"', "sh", process.execPath, MAIN, "backup", folder],
+    { env: { PATH: process.env["PATH"], ...environment }, encoding: "utf8" },
+  );
+  const message = `${folder} cannot be written: a file there may not be that large.\n`;
+  assert.deepEqual([limited.status, limited.stderr], [1, message]);
+  assert.deepEqual(
+    (await readdir(parent)).filter((name) => name.includes("cut")),
+    [],
+  );
+});

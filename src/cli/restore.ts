@@ -1,0 +1,50 @@
+import { resolve } from "node:path";
+import { readConfig } from "../config.ts";
+import { OPERATOR } from "../control/actor.ts";
+import { readBackup } from "../control/backup-manifest.ts";
+import { finishRestore, restoreBackup, secretForRestore } from "../control/restore.ts";
+import { dataFolderOf, migrateInstallation } from "../installation.ts";
+import { readOrCreateSecret, readSecret } from "../lib/keys.ts";
+import type { CommandSession, CommandSpec } from "./command.ts";
+
+export const RESTORE: CommandSpec = {
+  name: "restore",
+  summary: "Restore a backup into an empty database: all of it, or nothing.",
+  arguments: { "<folder>": "a folder that `backup` has written" },
+  takesAnySchema: true,
+  examples: [
+    "RETURNS_DATA_DIR=./restored ./returns restore ./backup-2026-11-22",
+    "DATABASE_URL_FILE=./database-url RETURNS_SECRET_FILE=./secret ./returns restore ./backup-2026-11-22",
+  ],
+  // Opening an installation makes a secret where there is none, and it would be another one.
+  prepare: async (environment, folder: string) => {
+    const config = readConfig(environment);
+    const backup = await readBackup(resolve(folder));
+    const dataFolder = dataFolderOf(config);
+    const secret = await secretForRestore(backup, config.secret ?? readSecret(dataFolder));
+    if (config.secret === null) readOrCreateSecret(dataFolder, secret);
+  },
+  run: async (session: CommandSession, folder: string) => {
+    const { database, installation, terminal, interruption } = session;
+    const backup = await readBackup(resolve(folder));
+    const restored = await restoreBackup({
+      database,
+      actor: OPERATOR,
+      backup,
+      signal: interruption.signal,
+      onProgress: terminal.showProgress,
+    });
+    terminal.showStatus("");
+    await migrateInstallation(installation, terminal.tell);
+    await finishRestore(database, OPERATOR, backup, restored);
+    const { made_at: madeAt, version } = backup.manifest;
+    terminal.print(
+      { folder: backup.folder, made_at: madeAt, version, ...restored },
+      `${restored.rows.toLocaleString("en")} rows of ${restored.tables} tables are restored, as they were at ${madeAt}.\n`,
+    );
+    for (const table of restored.left_out) {
+      terminal.tell(`The table ${table} is none of this service's: its rows stay in the backup.`);
+    }
+    terminal.hint("Everybody signs in to the console again; tokens work as before.");
+  },
+};

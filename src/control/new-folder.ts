@@ -1,0 +1,57 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { impossible } from "./refusal.ts";
+
+/**
+ * Has `write` fill a folder that only this user can read. It is written beside and then renamed, so that the folder is
+ * there whole or not at all. Throws a `Refusal` for a folder that holds anything, or that cannot be written.
+ */
+export async function writeNewFolder(
+  folder: string,
+  signal: AbortSignal,
+  write: (partial: string) => Promise<void>,
+): Promise<void> {
+  await requireEmpty(folder);
+  const partial = join(dirname(folder), `.${basename(folder)}.partial-${randomBytes(6).toString("hex")}`);
+  try {
+    await write(partial);
+    await rename(partial, folder);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    signal.throwIfAborted();
+    throw refusalOf(error, folder);
+  }
+}
+
+/** Makes the partial folder, or a folder in it. */
+export async function makePrivateFolder(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 });
+}
+
+async function requireEmpty(folder: string): Promise<void> {
+  const present = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw refusalOf(error, folder);
+  });
+  if (present.length === 0) return;
+  throw impossible(`${folder} is not empty: name a folder that does not exist yet, or an empty one.`);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "the folder above it does not exist",
+  ENOTDIR: "it is a file, or a part of its path is",
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  EROFS: "the disk is read-only",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EFBIG: "a file there may not be that large",
+  ENOTEMPTY: "something was put there meanwhile",
+  EEXIST: "something was put there meanwhile",
+};
+
+function refusalOf(error: unknown, folder: string): unknown {
+  const reason = REASONS[(error as NodeJS.ErrnoException).code ?? ""];
+  return reason === undefined ? error : impossible(`${folder} cannot be written: ${reason}.`);
+}

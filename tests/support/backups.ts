@@ -1,0 +1,102 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { OPERATOR } from "../../src/control/actor.ts";
+import { readBackup } from "../../src/control/backup-manifest.ts";
+import { makeBackup } from "../../src/control/backup.ts";
+import type { BackupRequest, MadeBackup } from "../../src/control/backup.ts";
+import { restoreBackup } from "../../src/control/restore.ts";
+import type { Restored } from "../../src/control/restore.ts";
+import type { Database } from "../../src/store/database.ts";
+import { openConnections } from "./database.ts";
+import type { TestDatabase } from "./database.ts";
+import { execute, urlOfDatabase } from "./server.ts";
+
+/** A database that holds nothing. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"] ?? "";
+  const name = `test_empty_${randomBytes(6).toString("hex")}`;
+  await execute(serverUrl, `create database ${name} template template0`);
+  return {
+    url: urlOfDatabase(serverUrl, name),
+    drop: () => execute(serverUrl, `drop database if exists ${name} with (force)`),
+  };
+}
+
+/** Gives `use` a folder of its own, which is removed afterwards. */
+export async function withTemporaryFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), "returns-backup-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Backs a database up as the command does, by default without the secret. */
+export async function backUp(
+  database: Database,
+  folder: string,
+  own: Partial<BackupRequest> = {},
+): Promise<MadeBackup> {
+  return makeBackup({
+    database,
+    reading: database,
+    actor: OPERATOR,
+    folder,
+    secret: null,
+    now: new Date(),
+    signal: new AbortController().signal,
+    onProgress: () => {},
+    ...own,
+  });
+}
+
+/** Restores a folder into the database of an address, as the command does before it migrates. */
+export async function restoreInto(url: string, folder: string): Promise<Restored> {
+  const database = openConnections(url, { maxConnections: 2 });
+  try {
+    return await restoreBackup({
+      database,
+      actor: OPERATOR,
+      backup: await readBackup(folder),
+      signal: new AbortController().signal,
+      onProgress: () => {},
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+/** Columns that a restore writes itself, and those that the backup writes after its snapshot. */
+const CHANGED_COLUMNS = ["data_version", "warned_version", "backed_up_at"];
+
+/** A hash of all rows of each table, by its name. */
+export async function hashesOf(client: Pick<pg.ClientBase, "query">): Promise<Record<string, string>> {
+  const { rows: tables } = await client.query<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migration' order by 1",
+  );
+  const hashes: Record<string, string> = {};
+  for (const { name } of tables) {
+    const { rows } = await client.query<{ hash: string }>(
+      `select count(*) || ' ' || md5(coalesce(string_agg(row, '|' order by row), '')) as hash
+         from (select (to_jsonb(t) - $1::text[])::text collate "C" as row from public.${name} t) r`,
+      [CHANGED_COLUMNS],
+    );
+    hashes[name] = rows[0]?.hash ?? "";
+  }
+  return hashes;
+}
+
+/** Runs one statement on a connection of its own and returns its rows. */
+export async function rowsIn<Row>(url: string, statement: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows as Row[];
+  } finally {
+    await client.end();
+  }
+}
