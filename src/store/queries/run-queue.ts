@@ -62,7 +62,7 @@ export const wakeShop = command<[shopKey: number]>(
 
 /** How long after the clock a source has its turn: always as long, and sources of a kind are spread over this time. */
 const DELAY_SECONDS = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0::float8
-                * case q.kind when 'store' then 900 else 3600 end`;
+                * case when q.kind = 'store' then 900 else 3600 end`;
 /** In seconds: Citus refuses to add an interval of a row to a time, which depends on the session's time zone. */
 const TURN = `to_timestamp(extract(epoch from statement_timestamp())::float8 + ${DELAY_SECONDS})`;
 
@@ -112,6 +112,6 @@ export const listNextLooks = query<{ source: string; next_at: Date }, [shopKey: 
                 least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period
                                 + ${DELAY_SECONDS} * interval '1 second') as next_at
            from run_queue q
-           join schedule s on s.task = case q.kind when 'store' then 'stores' when 'label_cost' then 'labels' end
+           join schedule s on s.task = case when q.kind = 'store' then 'stores' when 'label_cost' then 'labels' end
           where q.shop_key = $1`,
 );
