@@ -112,6 +112,6 @@ export const listNextLooks = query<{ source: string; next_at: Date }, [shopKey: 
                 least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period
                                 + ${DELAY_SECONDS} * interval '1 second') as next_at
            from run_queue q
-           join schedule s on s.task = case when q.kind = 'store' then 'stores' when 'label_cost' then 'labels' end
+           join schedule s on s.task = case when q.kind = 'store' then 'stores' when q.kind = 'label_cost' then 'labels' end
           where q.shop_key = $1`,
 );
