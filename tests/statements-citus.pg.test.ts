@@ -30,6 +30,7 @@ const REFUSED_TEXTS: Readonly<Record<string, RegExp>> = {
   "chooses between a time and something else as it updates":
     /\bset\b.*\b(?:coalesce|case|least|greatest)\b[^;]*\bnow\(\)/su,
   "names the columns of a union in front of it": /\b\w+ \([\w, ]+\) as \(\s*select\b[^()]*\bunion\b/u,
+  "chooses by what follows `case` as it updates": /\bupdate\b[^;]*\bset\b[^;]*\bcase\s+[\w.]+\s+when\b/su,
 };
 
 function refusalsOf(text: string): string[] {
@@ -47,6 +48,8 @@ test("the check finds updates that Citus refuses", () => {
   const update = (value: string): string => `update api_token set revoked_at = ${value} where shop_key = $1`;
   assert.equal(refusalsOf(update("clock_timestamp()")).length, 1);
   assert.equal(refusalsOf(update("coalesce(revoked_at, now())")).length, 1);
+  assert.equal(refusalsOf(update("case name when '' then null end")).length, 1);
+  assert.equal(refusalsOf(update("case when name = '' then null end")).length, 0);
   assert.equal(refusalsOf(update("now()")).length, 0);
 });
 

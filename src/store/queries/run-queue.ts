@@ -53,15 +53,15 @@ export const wakeSource = command<[shopKey: number, source: string, dueAt: Date]
           where q.shop_key = $1 and q.source = $2`,
 );
 
-/** Has everything of a shop looked at at once. Primary key. */
+/** Has everything of a shop looked at now. Primary key. */
 export const wakeShop = command<[shopKey: number]>(
   "wake_shop",
   "update run_queue q set due_at = '-infinity', asked = q.asked + 1 where q.shop_key = $1",
 );
 
 /** How many seconds after the clock a source has its turn: always as many, and sources of a kind are spread over this time. */
-const DELAY_SECONDS = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0
-                * case q.kind when 'store' then 900 else 3600 end`;
+const DELAY_SECONDS = `(hashtextextended(q.source, q.shop_key) & 65535) / 65536.0::float8
+                * case when q.kind = 'store' then 900 else 3600 end`;
 
 /**
  * Starts a task of the schedule for all connections of a kind, spread over the time to its next one: a scan of the queue.
@@ -113,6 +113,6 @@ export const listNextLooks = query<{ source: string; next_at: Date }, [shopKey: 
                 least(q.due_at, date_bin(s.period, statement_timestamp(), s.first_at) + s.period
                                  + ${DELAY_SECONDS} * interval '1 second') as next_at
            from run_queue q
-           join schedule s on s.task = case q.kind when 'store' then 'stores' when 'label_cost' then 'labels' end
+           join schedule s on s.task = case when q.kind = 'store' then 'stores' when q.kind = 'label_cost' then 'labels' end
           where q.shop_key = $1`,
 );
