@@ -94,7 +94,7 @@ async function readNodes(rows: Rows, shopKeys: readonly number[]): Promise<Map<n
        join pg_dist_node n on n.groupid = p.groupid`,
     [shopKeys],
   );
-  return new Map(found.map(({ shop_key, node }) => [Number(shop_key), node]));
+  return new Map(found.map(({ shop_key, node }) => [shop_key, node]));
 }
 
 /** Citus moves the shards of all co-located tables with the one that is named. */

@@ -56,7 +56,7 @@ export function startFleet(databaseUrl: string, store: Store): Fleet {
     });
     const member = { child, name, isStopping: false };
     members.push(member);
-    const lines = createInterface({ input: child.stdout as NonNullable<typeof child.stdout> });
+    const lines = createInterface({ input: child.stdout });
     const firstLine = Promise.race([
       once(lines, "line").then(([line]) => line as string),
       once(child, "exit").then(([code]) => Promise.reject(new Error(`the ${name} ended with ${code}`))),

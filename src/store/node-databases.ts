@@ -4,7 +4,7 @@ import type { Database, Queryable } from "./database.ts";
 /** Connections straight to the nodes of a Citus cluster, for statements that one node answers whole. */
 export type NodeDatabases = {
   /** The node's own connections; the entrance's until the node has answered, and for a while after it failed. */
-  of(node: number): Queryable;
+  of(this: void, node: number): Queryable;
   close(): Promise<void>;
 };
 
