@@ -5,7 +5,7 @@ import pg from "pg";
 import { readBackup } from "../src/control/backup-manifest.ts";
 import { restoreRows } from "../src/control/restore.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
-import { knownMigrations, makeSchema, migrate } from "../src/store/migrate.ts";
+import { MIGRATION_LOCK, knownMigrations, makeSchema, migrate } from "../src/store/migrate.ts";
 import { rebuildMarkedShops } from "../src/sync/rebuild.ts";
 import { createDatabaseBeforeRelease } from "./support/before-release.ts";
 import {
@@ -235,15 +235,14 @@ test("a table of somebody else is backed up, and told when it has no place", () 
 
 test("a backup waits for no migration: it is refused while one runs", async () => {
   const database = openConnections(service.databaseUrl, { maxConnections: 2 });
-  const { PG_MIGRATE_LOCK_ID } = await import("node-pg-migrate");
   const migrating = new pg.Client({ connectionString: service.databaseUrl });
   await migrating.connect();
   try {
     await withTemporaryFolder(async (parent) => {
-      await migrating.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`);
+      await migrating.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
       const refused = { name: "Refusal", message: "A migration is under way: try again when it has ended." };
       await assert.rejects(backUp(database, join(parent, "backup")), refused);
-      await migrating.query(`select pg_advisory_unlock(${PG_MIGRATE_LOCK_ID})`);
+      await migrating.query(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
       await backUp(database, join(parent, "backup"));
     });
   } finally {

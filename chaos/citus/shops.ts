@@ -35,7 +35,9 @@ const CURRENCY = "EUR";
 /** Its quota is counted, and no run of this part uses it up. */
 const PLAN = "scale";
 
-export async function startStores(count: number): Promise<{ stores: Store[]; stop(this: void): Promise<void> }> {
+export async function startStores(
+  count: number,
+): Promise<{ stores: Store[]; stop(this: void): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "returns-chaos-stores-"));
   const stores: Store[] = [];
   for (let number = 1; number <= count; number++) {

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { PG_MIGRATE_LOCK_ID } from "node-pg-migrate";
 import pg from "pg";
 import { createEmptyDatabase, rowsIn } from "../../tests/support/backups.ts";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
@@ -15,6 +14,7 @@ import type { TestDatabase } from "../../tests/support/database.ts";
 import { csv, withFolder } from "../../tests/support/import-shop.ts";
 import { execute } from "../../tests/support/server.ts";
 import { serviceEnvironment, TEST_SECRET } from "../../tests/support/service.ts";
+import { MIGRATION_LOCK } from "../store/migrate.ts";
 
 const MAIN = join(import.meta.dirname, "main.ts");
 const DOMAIN = "backup.example";
@@ -181,7 +181,7 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     const target = await createEmptyDatabase();
     try {
       const elsewhere = serviceEnvironment(target.url);
-      const migrating = `select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`;
+      const migrating = `select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
       await endWaiting(["restore", folder], elsewhere, { url: target.url, locking: migrating, signal });
       await run(["restore", folder], elsewhere);
     } finally {

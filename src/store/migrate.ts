@@ -13,7 +13,7 @@ const MIGRATIONS_TABLE = "schema_migration";
 const CREATE_MIGRATIONS_TABLE = `create table if not exists ${MIGRATIONS_TABLE}
   (id serial primary key, name varchar(255) not null, run_on timestamp not null)`;
 /** The one that versions have always taken. */
-const LOCK = 7_241_865_325_823_964n;
+export const MIGRATION_LOCK = 7_241_865_325_823_964n;
 
 /**
  * The migrations of the versions before the first release. They run only on a database that one of those versions made,
@@ -66,7 +66,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   const log = options.log ?? (() => {});
   try {
     // The end of the connection releases it.
-    await client.query("select pg_advisory_lock($1)", [LOCK]);
+    await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
     const applied = await readApplied(connection);
     const level = await schemaLevel(applied, folder);
     if (level === "newer") {
@@ -109,7 +109,7 @@ export async function makeSchema(connection: Connection, names: readonly string[
 
 /** Keeps migrations waiting until the end of the transaction. */
 export async function holdOffMigrations({ client }: Connection): Promise<void> {
-  await client.query("select pg_advisory_xact_lock($1)", [LOCK]);
+  await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
 }
 
 /** Runs `work` while no migration runs; returns false, without running it, when one does. */
@@ -119,13 +119,13 @@ export async function runUnlessMigrating(
 ): Promise<boolean> {
   const { rows } = await client.query<{ isFree: boolean }>(
     'select pg_try_advisory_lock_shared($1) as "isFree"',
-    [LOCK],
+    [MIGRATION_LOCK],
   );
   if (rows[0]?.isFree !== true) return false;
   try {
     await work();
   } finally {
-    await client.query("select pg_advisory_unlock_shared($1)", [LOCK]).catch(() => {});
+    await client.query("select pg_advisory_unlock_shared($1)", [MIGRATION_LOCK]).catch(() => {});
   }
   return true;
 }
