@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { createEmptyDatabase, rowsIn } from "../../tests/support/backups.ts";
+import { createEmptyDatabase, HOLD_MIGRATION_LOCK, rowsIn } from "../../tests/support/backups.ts";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
 import type { Outcome } from "../../tests/support/command.ts";
 import { createTestDatabase } from "../../tests/support/database.ts";
@@ -14,7 +14,6 @@ import type { TestDatabase } from "../../tests/support/database.ts";
 import { csv, withFolder } from "../../tests/support/import-shop.ts";
 import { execute } from "../../tests/support/server.ts";
 import { serviceEnvironment, TEST_SECRET } from "../../tests/support/service.ts";
-import { MIGRATION_LOCK } from "../store/migrate.ts";
 
 const MAIN = join(import.meta.dirname, "main.ts");
 const DOMAIN = "backup.example";
@@ -181,8 +180,11 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     const target = await createEmptyDatabase();
     try {
       const elsewhere = serviceEnvironment(target.url);
-      const migrating = `select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
-      await endWaiting(["restore", folder], elsewhere, { url: target.url, locking: migrating, signal });
+      await endWaiting(["restore", folder], elsewhere, {
+        url: target.url,
+        locking: HOLD_MIGRATION_LOCK,
+        signal,
+      });
       await run(["restore", folder], elsewhere);
     } finally {
       await target.drop();

@@ -13,6 +13,10 @@ import type { Database } from "../../src/store/database.ts";
 import { openConnections } from "./database.ts";
 import type { TestDatabase } from "./database.ts";
 import { execute, urlOfDatabase } from "./server.ts";
+import { MIGRATION_LOCK } from "../../src/store/migrate.ts";
+
+/** Keeps migrations waiting until the end of the transaction, as one that runs does. */
+export const HOLD_MIGRATION_LOCK = `select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
 
 /** A database that holds nothing. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
