@@ -1,5 +1,3 @@
--- Up Migration
-
 -- Every table of a workspace starts its primary key with shop_key, which is also the distribution column: it keeps tenants
 -- apart, and the rows of a shop together. The others, plan, shop_directory, installation and schedule, are shared.
 

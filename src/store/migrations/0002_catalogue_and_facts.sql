@@ -1,5 +1,3 @@
--- Up Migration
-
 -- Similarity in the search of entities.
 create extension if not exists pg_trgm;
 -- shop_key beside the trigrams: a search reads the rows of its own shop, however many other workspaces hold.

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- A cohort month whose facts changed since it was last rolled up.
 create table dirty_cohort (
   shop_key bigint not null references workspace on delete cascade,

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- A source of a workspace: one that is imported by hand, or a source connection that the worker keeps up to date.
 create table data_source (
   shop_key bigint not null references workspace on delete cascade,

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- The people who use the console. Like plan, these tables belong to the installation, not to a workspace.
 
 -- A person.

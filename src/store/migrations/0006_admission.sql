@@ -1,5 +1,3 @@
--- Up Migration
-
 -- The whole order of checks (docs/api.md, "Order of checks") for `p_requests` equal requests: one token, the same needs.
 -- Unless p_waits, it never waits for a lock: it says "locked" instead. Single-table statements by primary key, which a
 -- distributed database plans once.

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- Where an action came from, such as an IP address, and how what it changed was before; detail says how it is since.
 alter table audit_event add column origin text, add column before jsonb;
 

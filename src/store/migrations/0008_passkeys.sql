@@ -1,5 +1,3 @@
--- Up Migration
-
 -- What a link is for: enter = sign in, invite = sign in for the first time, recover = sign in after every passkey was
 -- lost, which ends the passkeys and sessions there were.
 alter table console_link add column purpose text;

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- What requests of one UTC day asked for and how they ended, counted by each server and written every few seconds. Exact
 -- are the totals of daily_usage: a server that is killed loses what it had not written.
 create table usage_detail (

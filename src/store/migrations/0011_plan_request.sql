@@ -1,5 +1,3 @@
--- Up Migration
-
 -- The plan that an owner of a workspace asks for, until an operator sets one or the owner takes it back.
 create table plan_request (
   shop_key bigint primary key references workspace on delete cascade,

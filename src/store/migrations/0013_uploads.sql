@@ -1,5 +1,3 @@
--- Up Migration
-
 -- A folder of CSV files that a person sends by browser, and the import that is made of it. At most one of a workspace is
 -- open: being sent, waiting for a worker, being imported, or refused and not given up yet.
 create table import_upload (

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- When the workspace is erased; null = it is not to be. Until then its owner may take that back, and nothing of it is served.
 alter table workspace add column erase_after timestamptz;
 

@@ -1,4 +1,3 @@
--- Up Migration
 -- Works with 0014_erasure.
 
 -- The last migration that a version must know at least to work with this one; null = none of before does.

@@ -1,4 +1,3 @@
--- Up Migration
 -- Works with 0014_erasure.
 
 -- Which shops are, or were, connected to an account of a source, such as demo.myshopify.com: webhooks name the account.

@@ -1,4 +1,3 @@
--- Up Migration
 -- Works with 0014_erasure.
 
 -- The whole order of checks (docs/api.md, "Order of checks") for a batch of callers, in their order: sorted by shop, so that

@@ -1,4 +1,3 @@
--- Up Migration
 -- Works with 0014_erasure.
 
 -- When the newest backup that ended was begun: what it holds is as old as that. null = none was made.

@@ -1,4 +1,3 @@
--- Up Migration
 -- Works with 0014_erasure.
 
 -- Where a workspace has its alerts delivered. What follows its cursor in the feed's order is still to be delivered.

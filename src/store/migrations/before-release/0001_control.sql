@@ -1,5 +1,3 @@
--- Up Migration
-
 -- Every table of a workspace starts its primary key with shop_key: tenant isolation, index locality and the
 -- distribution column are one thing. Only shop_directory and plan are shared by all workspaces.
 

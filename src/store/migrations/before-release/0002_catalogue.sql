@@ -1,5 +1,3 @@
--- Up Migration
-
 -- Similarity in the search of entities.
 create extension if not exists pg_trgm;
 

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- What the sources said: one canonical document per order. Everything below can be rebuilt from these rows.
 create table order_document (
   shop_key bigint not null references workspace on delete cascade,

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- A source is either imported whenever somebody likes or a connection that the worker keeps up to date.
 alter table data_source
   add column is_connection boolean not null default false,

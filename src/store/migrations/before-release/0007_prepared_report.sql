@@ -1,5 +1,3 @@
--- Up Migration
-
 -- Labels in the shop's currency, not voided, that no line bears a part of (M10).
 create table unmatched_label (
   shop_key bigint not null,

@@ -1,3 +1,1 @@
--- Up Migration
-
 drop function if exists admit(bigint, text, bytea, text, text[], boolean, timestamptz);

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- Runs that somebody asked for and that have not succeeded yet: what a worker has to do. A request stays until its run
 -- has ended, so that nothing is lost with a worker; being asked again meanwhile only raises `asked`.
 create table sync_request (

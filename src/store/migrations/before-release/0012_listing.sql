@@ -1,5 +1,3 @@
--- Up Migration
-
 -- The SKU that a used line's variant names as its new counterpart (M14); null for lines in new condition.
 alter table order_line add column counterpart_sku text collate "C";
 create index order_line_by_counterpart on order_line (shop_key, counterpart_sku, cohort_month)

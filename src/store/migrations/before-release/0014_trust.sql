@@ -1,5 +1,3 @@
--- Up Migration
-
 -- What a repetition of a delivery has in common with it: the digest of a body that is sent once, else its webhook id.
 alter table webhook_delivery add column replay_key text collate "C";
 create unique index webhook_delivery_by_replay_key on webhook_delivery (shop_key, source, replay_key);

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- shop_key beside the trigrams: a search reads the shop's own rows, however many other workspaces hold.
 create extension if not exists btree_gin;
 

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- The month of the line that a fact hangs on: a month's facts are found in each table by themselves.
 alter table return_event add column cohort_month date;
 update return_event e set cohort_month = l.cohort_month

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- What the clock starts. A task is due at first_at and each period after it. done_until is the last time it was due
 -- that a worker has taken care of; of several that were missed, the task makes up for the last one only.
 create table schedule (

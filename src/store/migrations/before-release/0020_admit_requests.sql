@@ -1,3 +1,1 @@
--- Up Migration
-
 drop function if exists admit_many(bigint, text[], bytea[], text[], text[], boolean[], integer[], timestamptz);

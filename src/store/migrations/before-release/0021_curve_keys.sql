@@ -1,5 +1,3 @@
--- Up Migration
-
 -- A month is written in the order of the key, and read by month or by entity through one index instead of two.
 drop index cohort_leaderboard;
 alter table cohort drop constraint cohort_pkey;

@@ -1,5 +1,3 @@
--- Up Migration
-
 -- The newest episode of early warnings of an entity (M17): it ends when 45 as-of days pass without one.
 create table warning_episode (
   shop_key bigint not null references workspace on delete cascade,
