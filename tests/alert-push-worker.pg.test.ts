@@ -3,8 +3,10 @@ import { after, before, test } from "node:test";
 import { showEndpoints } from "../src/control/notify.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { createDeliveries } from "../src/worker/deliveries.ts";
+import { runTask } from "../src/worker/tasks.ts";
 import { startCommand } from "./support/command.ts";
 import type { RunningCommand } from "./support/command.ts";
+import { loseShop } from "./support/lost-shops.ts";
 import { addTestEndpoint, deliveryEnvironment, notifyTools, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
 import type { Receiver } from "./support/receiver.ts";
@@ -13,7 +15,7 @@ import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 
-/** Workers that push: killed between sending and recording, several at once, and with a receiver that hangs. */
+/** Workers that push: killed between sending and recording, several at once, with a receiver that hangs, and with a shop out of reach. */
 
 let service: TestService;
 const receivers: Receiver[] = [];
@@ -101,4 +103,54 @@ test("a receiver that hangs keeps no other one waiting, and two workers never de
       ["quick", 0],
     ],
   );
+});
+
+test("a shop out of reach keeps the endpoints of no other waiting, and its own have their turn afterwards", async () => {
+  const places: { shopKey: number; receiver: Receiver; ids: string[] }[] = [];
+  for (let made = 0; made < 6; made += 1) {
+    const tenant = await createTenant(service.database);
+    const receiver = await newReceiver();
+    await addTestEndpoint(service, tenant, { address: receiver.url });
+    places.push({ shopKey: tenant.shopKey, receiver, ids: await writeAlerts(service, tenant, [{}]) });
+  }
+  const problems: unknown[] = [];
+  const log = { info: () => {}, warn: (problem: unknown) => problems.push(problem), error: () => {} };
+  const look = async (): Promise<void> => {
+    const session = await openWorkerSession(service.databaseUrl);
+    const deliveries = createDeliveries({ ...deliveryEnvironment(service, () => new Date()), log });
+    await deliveries.look(session);
+    await deliveries.stop();
+    await session.close();
+  };
+  const shopKeys = places.map(({ shopKey }) => shopKey);
+  const { lost, others, find } = await loseShop(service.database, shopKeys);
+  try {
+    await look();
+    for (const { shopKey, receiver, ids } of places) {
+      if (others.includes(shopKey)) assert.deepEqual(receiver.received.map(idOf), ids);
+    }
+    assert.equal(problems.length, lost.length);
+    await look();
+    assert.equal(problems.length, lost.length, "it is not tried again at once");
+  } finally {
+    await find();
+  }
+  await service.database.query("update run_queue set due_at = now() where kind = 'push'");
+  await look();
+  for (const { receiver, ids } of places) {
+    await receiver.arrived(1);
+    assert.deepEqual([...new Set(receiver.received.map(idOf))], ids);
+  }
+});
+
+test("an endpoint that a crash kept from the queue is put there by upkeep", async () => {
+  const tenant = await createTenant(service.database);
+  await addTestEndpoint(service, tenant, { address: "http://127.0.0.1:9/" });
+  await service.database.query("delete from run_queue where shop_key = $1", [tenant.shopKey]);
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  await runTask({ database: service.installation.database, now: () => new Date(), log }, "upkeep");
+  const { rows } = await service.database.query("select kind from run_queue where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  assert.deepEqual(rows, [{ kind: "push" }]);
 });

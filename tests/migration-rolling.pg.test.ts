@@ -34,7 +34,7 @@ create index remark_by_text on remark (shop_key, remark);
 alter table remark add column source text;
 do $$
 declare
-  before text := pg_get_functiondef((select p.oid from pg_proc p where p.proname = 'admit'));
+  before text := pg_get_functiondef((select p.oid from pg_proc p where p.proname = 'admit_callers'));
 begin
   execute replace(before, 'begin', 'begin /* as before */');
 end $$;

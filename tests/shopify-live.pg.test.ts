@@ -66,6 +66,12 @@ async function until(sql: string, expected: unknown): Promise<void> {
       "update sync_request set run_after = now() where shop_key = $1 and requested_by = 'webhook' and failures = 0",
       [shopKey],
     );
+    await service.database.query(
+      `update run_queue q set due_at = now()
+        where q.shop_key = $1 and q.due_at > now()
+          and exists (select from sync_request r where r.shop_key = $1 and r.run_after <= now())`,
+      [shopKey],
+    );
     const value = await valueOf(sql);
     if (value === expected) return;
     if (Date.now() > deadline) assert.equal(value, expected, `${sql}\n${service.logs.slice(-20).join("")}`);

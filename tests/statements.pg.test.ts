@@ -32,7 +32,6 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_connections: "operator",
   add_usage: "server: the details of usage of all shops, beside the requests",
   sync_metrics: "operator: metrics",
-  list_due_endpoints: "worker: the schedule",
   alert_delivery_metrics: "operator: metrics",
   find_unused_data_version: "operator: the end of a restore",
   raise_warned_versions: "operator: the end of a restore",

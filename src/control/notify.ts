@@ -17,6 +17,7 @@ import {
   setEndpointSecrets,
 } from "../store/queries/alert-endpoint.ts";
 import type { EndpointRow } from "../store/queries/alert-endpoint.ts";
+import { queuePush } from "../store/queries/run-queue.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
@@ -79,6 +80,7 @@ export async function addEndpoint(
     const added = { ...endpoint, endpointId, sealedSecrets, createdBy: actor.name };
     if (!(await insertEndpoint(connection, shopKey, added)))
       throw impossible("This form has already added this endpoint. Its secret is shown only once.");
+    await queuePush(connection, shopKey, endpointId, null);
     const { kind, name, shownAddress, severities, categories, digestHour } = endpoint;
     await recordAction(connection, actor, {
       shopKey,
@@ -158,15 +160,18 @@ export async function resumeNow(tools: NotifyTools, endpointId: string): Promise
   const { workspace, now } = tools;
   return change(tools, "notify.resume", endpointId, async (connection, { name, paused_at: pausedAt }) => {
     await resumeEndpoint(connection, workspace.shop_key, endpointId, now);
+    await queuePush(connection, workspace.shop_key, endpointId, now);
     return { detail: {}, result: { endpoint_id: endpointId, name, changed: pausedAt !== null } };
   });
 }
 
 /** Nothing is sent to it any more, and its secrets are gone. */
 export async function removeEndpoint(tools: NotifyTools, endpointId: string): Promise<ChangedEndpoint> {
-  const { workspace } = tools;
+  const { workspace, now } = tools;
   return change(tools, "notify.remove", endpointId, async (connection, { name }) => {
     await deleteEndpoint(connection, workspace.shop_key, endpointId);
+    // Who looks at it finds that it is gone.
+    await queuePush(connection, workspace.shop_key, endpointId, now);
     return { detail: {}, result: { endpoint_id: endpointId, name, changed: true } };
   });
 }

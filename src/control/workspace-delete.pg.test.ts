@@ -1,11 +1,12 @@
 import { OPERATOR } from "./actor.ts";
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { countRowsByTable } from "../../tests/support/rows-by-table.ts";
 import { startTestService } from "../../tests/support/service.ts";
 import type { TestService } from "../../tests/support/service.ts";
 import { seedSmallStore } from "../../tests/support/small-store.ts";
-import { createTenant } from "../../tests/support/tenants.ts";
+import { createTenant, insertRows } from "../../tests/support/tenants.ts";
 import { deleteWorkspace } from "./workspace-delete.ts";
 import { createWorkspace, requireWorkspace } from "./workspace.ts";
 
@@ -18,6 +19,20 @@ after(() => service.stop());
 async function fullTenant() {
   const tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);
+  await insertRows(service.database, "alert_endpoint", [
+    {
+      shop_key: tenant.shopKey,
+      endpoint_id: randomUUID(),
+      kind: "webhook",
+      name: "An endpoint",
+      shown_address: "https://receiver.example",
+      sealed_secrets: "\\x00",
+      severities: ["critical"],
+      created_by: "user:test",
+      cursor_at: "2026-01-01T00:00:00Z",
+      cursor_id: "",
+    },
+  ]);
   return tenant;
 }
 

@@ -1,6 +1,8 @@
 import { deliverDue } from "../push/deliver.ts";
 import type { DeliveryEnvironment } from "../push/deliver.ts";
-import { listDueEndpoints } from "../store/queries/alert-delivery.ts";
+import { findNextDelivery } from "../store/queries/alert-delivery.ts";
+import { finishLook, leaveQueue, listQueuedPushes, postponeLook, PUSH } from "../store/queries/run-queue.ts";
+import type { QueuedRow } from "../store/queries/run-queue.ts";
 import type { WorkerSession } from "../store/worker-session.ts";
 import type { RunLog } from "../sync/runs.ts";
 
@@ -12,36 +14,45 @@ export type Deliveries = {
   stop(): Promise<void>;
 };
 
+/** An endpoint that the queue has. */
+export type QueuedPush = Pick<QueuedRow, "shop_key" | "source" | "asked">;
+
 /** Endpoints at a time: a receiver that is slow keeps its own place for its time limit, and no other's. */
 const MOST_ENDPOINTS = 64;
+/** Until an endpoint is looked at again of which nothing could be read or recorded: its shop's node may be away. */
+const RETRY_MS = 15_000;
 
 export function createDeliveries(environment: DeliveryEnvironment & { log: RunLog }): Deliveries {
   const { database, now, log } = environment;
   const active = new Map<string, Promise<void>>();
   const stopping = new AbortController();
-  const begin = async (session: WorkerSession, place: { shopKey: number; source: string }): Promise<void> => {
-    const { shopKey, source } = place;
+  const begin = async (session: WorkerSession, queued: QueuedPush): Promise<void> => {
+    const { shop_key: shopKey, source } = queued;
     const stop = AbortSignal.any([stopping.signal, session.lost]);
     try {
-      await deliverDue(environment, { shopKey, endpointId: source.slice(CLAIM.length) }, stop);
+      await deliverQueued(environment, queued, stop);
     } catch (error) {
       log.warn({ shopKey, err: error }, "a delivery could not be recorded; it is repeated with the same id");
+      // Without an answer it stays due.
+      await postponeLook(database, shopKey, source, RETRY_MS).catch(() => {});
     }
-    await session.release(place);
+    await session.release({ shopKey, source });
   };
   return {
     look: async (session) => {
       const free = MOST_ENDPOINTS - active.size;
       if (free === 0 || stopping.signal.aborted) return;
       // Those under way are among them.
-      const due = (await listDueEndpoints(database, now(), 2 * MOST_ENDPOINTS))
-        .map((row) => ({ shopKey: row.shop_key, source: CLAIM + row.endpoint_id }))
-        .filter(({ source }) => !active.has(source));
-      if (due.length === 0) return;
-      for (const place of await session.claim(due, free)) {
+      const queued = await listQueuedPushes(database, now(), 2 * MOST_ENDPOINTS);
+      const due = new Map(queued.map((push) => [push.source, push]));
+      for (const source of active.keys()) due.delete(source);
+      if (due.size === 0) return;
+      const places = [...due.values()].map(({ shop_key: shopKey, source }) => ({ shopKey, source }));
+      for (const { source } of await session.claim(places, free)) {
+        const push = due.get(source) as QueuedPush;
         active.set(
-          place.source,
-          begin(session, place).finally(() => active.delete(place.source)),
+          source,
+          begin(session, push).finally(() => active.delete(source)),
         );
       }
     },
@@ -52,5 +63,16 @@ export function createDeliveries(environment: DeliveryEnvironment & { log: RunLo
   };
 }
 
-/** Under this name and its id a worker claims an endpoint, as it claims a source. */
-const CLAIM = "alert endpoint ";
+/** Delivers what is due at an endpoint, and says when it is looked at next. Its own row is the truth, as with sources. */
+export async function deliverQueued(
+  environment: DeliveryEnvironment,
+  queued: QueuedPush,
+  stop: AbortSignal,
+): Promise<void> {
+  const { database } = environment;
+  const place = { shopKey: queued.shop_key, endpointId: queued.source.slice(PUSH.length) };
+  await deliverDue(environment, place, stop);
+  const next = await findNextDelivery(database, place);
+  if (next === null) await leaveQueue(database, queued);
+  else await finishLook(database, queued, next.due_at);
+}

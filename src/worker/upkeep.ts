@@ -1,12 +1,13 @@
 import { writeTokenNotices } from "../alerts/token-notices.ts";
 import type { Database } from "../store/database.ts";
 import type { ShopPlace } from "../store/directory.ts";
+import { listEndpoints } from "../store/queries/alert-endpoint.ts";
 import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
 import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
 import { findErasure, lockDueErasure } from "../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
 import { deleteOldUploads, expireUploads, findDueUpload } from "../store/queries/import-upload.ts";
-import { queueUploads } from "../store/queries/run-queue.ts";
+import { queuePush, queueUploads } from "../store/queries/run-queue.ts";
 import type { SyncKind } from "../store/queries/sync-request.ts";
 import { deleteOldUsage } from "../store/queries/usage-write.ts";
 import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
@@ -49,6 +50,9 @@ async function reconcile(database: Database, shopKey: number): Promise<void> {
     await registerConnection(database, shopKey, connection);
   }
   if ((await findDueUpload(database, shopKey)) !== null) await queueUploads(database, shopKey);
+  for (const { endpoint_id: endpointId, due_at: dueAt } of await listEndpoints(database, shopKey)) {
+    await queuePush(database, shopKey, endpointId, dueAt);
+  }
 }
 
 async function forgetOld(database: Database, shopKey: number, now: Date): Promise<void> {

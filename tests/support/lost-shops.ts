@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { isCitus } from "./citus.ts";
 
-/** What changes in these tables is part of every run, webhook and upkeep of a shop. */
-const TABLES = ["sync_request", "sync_run", "webhook_delivery"];
+/** What changes in these tables is part of every run, webhook, upkeep and delivery of a shop. */
+const TABLES = ["sync_request", "sync_run", "webhook_delivery", "alert_endpoint"];
 /** Nobody listens there. */
 const UNUSED_PORT = 1;
 

@@ -5,10 +5,10 @@ import type { EndpointRequest } from "../../src/control/notify-input.ts";
 import { pushOptions } from "../../src/control/push-options.ts";
 import { requireWorkspace } from "../../src/control/workspace.ts";
 import type { DeliveryEnvironment } from "../../src/push/deliver.ts";
-import { deliverDue } from "../../src/push/deliver.ts";
 import { resolveByDns } from "../../src/push/networks.ts";
 import type { PushOptions } from "../../src/push/send.ts";
-import { listDueEndpoints } from "../../src/store/queries/alert-delivery.ts";
+import { listQueuedPushes } from "../../src/store/queries/run-queue.ts";
+import { deliverQueued } from "../../src/worker/deliveries.ts";
 import { insertAlerts } from "../../src/store/queries/alert-write.ts";
 import { lockShop } from "../../src/store/queries/import-stage.ts";
 import { randomUUIDv7 } from "node:crypto";
@@ -97,7 +97,7 @@ export function deliveryEnvironment(
 /** One look of a worker: everything that is due is delivered, one endpoint after the other. */
 export async function deliverAll(environment: DeliveryEnvironment): Promise<void> {
   const { database, now } = environment;
-  for (const { shop_key: shopKey, endpoint_id: endpointId } of await listDueEndpoints(database, now(), 100)) {
-    await deliverDue(environment, { shopKey, endpointId }, new AbortController().signal);
+  for (const queued of await listQueuedPushes(database, now(), 100)) {
+    await deliverQueued(environment, queued, new AbortController().signal);
   }
 }

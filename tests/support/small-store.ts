@@ -255,6 +255,22 @@ function controlRows() {
     ],
     sync_request: [{ source: "labels", kind: "incremental", requested_by: "schedule" }],
     shop_account: [{ source: "labels", account: "an account" }],
+    alert_endpoint: [
+      {
+        endpoint_id: crypto.randomUUID(),
+        kind: "webhook",
+        name: "an endpoint",
+        shown_address: "https://receiver.example",
+        sealed_secrets: "\\x00",
+        severities: ["critical"],
+        wakes: 0,
+        failures: 0,
+        created_at: "2026-07-01T05:00:00Z",
+        created_by: "operator",
+        cursor_at: "2099-01-01T00:00:00Z",
+        cursor_id: "",
+      },
+    ],
     run_queue: [
       { source: "labels", kind: "label_cost", due_at: "2099-01-01T00:00:00Z", scheduled: [], asked: 1 },
     ],

@@ -17,9 +17,9 @@ select s.shop_key, s.source, s.settings ->> 'shop' from data_source s
 -- sync_run and import_upload are the truth. It lies where no node's loss stops it.
 create table run_queue (
   shop_key bigint not null,
-  -- csv = the uploads of the shop
+  -- csv = the uploads of the shop; push and its id = an endpoint of alerts
   source text collate "C" not null,
-  kind text not null check (kind in ('store', 'label_cost', 'upload')),
+  kind text not null check (kind in ('store', 'label_cost', 'upload', 'push')),
   -- infinity = not before it is asked for
   due_at timestamptz not null,
   -- Tasks of the schedule that the shop was not asked for yet.

@@ -40,4 +40,3 @@ create table alert_endpoint (
   pause_reason text check (pause_reason in ('person', 'failing', 'gone', 'refused')),
   primary key (shop_key, endpoint_id)
 );
-create index alert_endpoint_by_time on alert_endpoint (due_at) where paused_at is null;

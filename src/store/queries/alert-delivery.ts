@@ -31,11 +31,12 @@ export type DeliveryRow = {
   entitlements: string[];
 };
 
-/** Endpoints whose time has come, of all workspaces, the longest waiting first: alert_endpoint_by_time. */
-export const listDueEndpoints = query<{ shop_key: number; endpoint_id: string }, [now: Date, limit: number]>(
-  "list_due_endpoints",
-  `select e.shop_key, e.endpoint_id from alert_endpoint e
-    where e.paused_at is null and e.due_at <= $1 order by e.due_at limit $2`,
+/** When an endpoint has something to do next, null = when an alert comes or it is resumed; no row = it is gone. Primary key. */
+export const findNextDelivery = queryRow<{ due_at: Date | null }, [place: EndpointPlace]>(
+  "find_next_delivery",
+  `select case when e.paused_at is null then e.due_at end as due_at from alert_endpoint e
+    where e.shop_key = $1 and e.endpoint_id = $2`,
+  ({ shopKey, endpointId }) => [shopKey, endpointId],
 );
 
 /** One endpoint with its workspace and plan, by their primary keys; null = it is gone. */

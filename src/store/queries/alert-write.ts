@@ -1,6 +1,7 @@
 import type { Connection } from "../database.ts";
 import { query, queryValue } from "../query.ts";
 import { wakeEndpoints } from "./alert-delivery.ts";
+import { wakePushes } from "./run-queue.ts";
 import type { NewAlert } from "./publish.ts";
 
 /** The moment after the newest broadcast, at full precision; null = there is none. alert_feed. */
@@ -43,6 +44,9 @@ export async function insertAlerts(
   const nextMoment = await findNextMoment(connection, shopKey);
   const written = await insertRows(connection, shopKey, JSON.stringify(rows), nextMoment);
   const newest = written.at(-1);
-  if (newest !== undefined) await wakeEndpoints(connection, shopKey, newest.created_at);
+  if (newest !== undefined) {
+    await wakeEndpoints(connection, shopKey, newest.created_at);
+    await wakePushes(connection, shopKey, newest.created_at);
+  }
   return written.length;
 }

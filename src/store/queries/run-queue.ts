@@ -7,6 +7,9 @@ export type SourceTask = "stores" | "open_returns" | "labels";
 /** Under this name the queue has the uploads of a shop, as it has one of its sources. */
 export const UPLOADS = "csv";
 
+/** Under this name and its id the queue has an endpoint of alerts. */
+export const PUSH = "push ";
+
 /** A source that a worker is to look at. */
 export type QueuedRow = {
   shop_key: number;
@@ -21,7 +24,17 @@ export type QueuedRow = {
 export const listQueued = query<Pick<QueuedRow, "shop_key" | "source">, [most: number]>(
   "list_queued_sources",
   `select q.shop_key, q.source from run_queue q
-          where q.due_at <= statement_timestamp() order by q.due_at limit $1`,
+          where q.due_at <= statement_timestamp() and q.kind <> 'push' order by q.due_at limit $1`,
+);
+
+/** The endpoints whose time has come, those due for longest first: run_queue_by_time. */
+export const listQueuedPushes = query<
+  Pick<QueuedRow, "shop_key" | "source" | "asked">,
+  [now: Date, most: number]
+>(
+  "list_queued_pushes",
+  `select q.shop_key, q.source, q.asked from run_queue q
+          where q.due_at <= $1 and q.kind = 'push' order by q.due_at limit $2`,
 );
 
 /** A source whose time has come, read by whoever has the claim on it; null = another worker has looked at it. Primary key. */
@@ -44,6 +57,21 @@ export const queueUploads = command<[shopKey: number]>(
   `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'upload', '-infinity')
          on conflict (shop_key, source) do update set due_at = excluded.due_at, asked = q.asked + 1`,
   (shopKey) => [shopKey, UPLOADS],
+);
+
+/** Puts an endpoint into the queue, to be looked at by `dueAt`; null = when it is asked for. Primary key. */
+export const queuePush = command<[shopKey: number, endpointId: string, dueAt: Date | null]>(
+  "queue_push",
+  `insert into run_queue as q (shop_key, source, kind, due_at) values ($1, $2, 'push', coalesce($3::timestamptz, 'infinity'))
+         on conflict (shop_key, source) do update set due_at = least(q.due_at, excluded.due_at), asked = q.asked + 1`,
+  (shopKey, endpointId, dueAt) => [shopKey, PUSH + endpointId, dueAt],
+);
+
+/** Has the endpoints of a shop looked at by `dueAt`, or earlier. Primary key. */
+export const wakePushes = command<[shopKey: number, dueAt: Date]>(
+  "wake_pushes",
+  `update run_queue q set due_at = least(q.due_at, $2), asked = q.asked + 1
+          where q.shop_key = $1 and q.kind = 'push'`,
 );
 
 /** Has a source looked at by `dueAt`, or earlier. Primary key. */
