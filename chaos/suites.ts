@@ -30,6 +30,7 @@ const SUITES: readonly { name: string; files: readonly string[] }[] = [
     name: "from an empty folder to the first chart, by clicks",
     files: ["tests/console-onboarding-browser.pg.test.ts"],
   },
+  { name: "a year of a real shop, from CSV to served answers", files: ["tests/online-retail.pg.test.ts"] },
   { name: "tenants never meet", files: ["tests/tenants.pg.test.ts"] },
   {
     name: "sources: timeouts, 429, 5xx, truncated and duplicated data, changed types",

@@ -24,6 +24,7 @@ const fastSettings = {
 const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/console-onboarding-browser.pg.test.ts",
   "tests/database-away.pg.test.ts",
+  "tests/online-retail.pg.test.ts",
   "tests/uploads-killed.pg.test.ts",
   "tests/worker-sigkill.pg.test.ts",
 ]);
