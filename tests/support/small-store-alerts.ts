@@ -15,3 +15,23 @@ export function alertRows() {
     created_at: `2026-06-0${1 + Math.floor(index / 3)}T08:00:00.123456Z`,
   }));
 }
+
+/** An endpoint to which nothing is delivered: its cursor is after every alert. */
+export function endpointRows() {
+  return [
+    {
+      endpoint_id: crypto.randomUUID(),
+      kind: "webhook",
+      name: "an endpoint",
+      shown_address: "https://receiver.example",
+      sealed_secrets: "\\x00",
+      severities: ["critical"],
+      wakes: 0,
+      failures: 0,
+      created_at: "2026-07-01T05:00:00Z",
+      created_by: "operator",
+      cursor_at: "2099-01-01T00:00:00Z",
+      cursor_id: "",
+    },
+  ];
+}

@@ -17,7 +17,7 @@ import {
   USAGE_DETAIL,
   UNMATCHED_LABEL,
 } from "./small-store-plan.ts";
-import { alertRows } from "./small-store-alerts.ts";
+import { alertRows, endpointRows } from "./small-store-alerts.ts";
 import { uploadRows } from "./small-store-upload.ts";
 import { insertRows } from "./tenants.ts";
 
@@ -255,22 +255,6 @@ function controlRows() {
     ],
     sync_request: [{ source: "labels", kind: "incremental", requested_by: "schedule" }],
     shop_account: [{ source: "labels", account: "an account" }],
-    alert_endpoint: [
-      {
-        endpoint_id: crypto.randomUUID(),
-        kind: "webhook",
-        name: "an endpoint",
-        shown_address: "https://receiver.example",
-        sealed_secrets: "\\x00",
-        severities: ["critical"],
-        wakes: 0,
-        failures: 0,
-        created_at: "2026-07-01T05:00:00Z",
-        created_by: "operator",
-        cursor_at: "2099-01-01T00:00:00Z",
-        cursor_id: "",
-      },
-    ],
     run_queue: [
       { source: "labels", kind: "label_cost", due_at: "2099-01-01T00:00:00Z", scheduled: [], asked: 1 },
     ],
@@ -299,5 +283,6 @@ function controlRows() {
       { slug: "hats", label: "Hat week", starts_on: "2025-09-01", ends_on: "2025-09-07", skus: ["HAT-1"] },
     ],
     alert: alertRows(),
+    alert_endpoint: endpointRows(),
   };
 }
