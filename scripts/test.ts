@@ -63,8 +63,7 @@ async function main(args: string[]): Promise<number> {
 function chooseFiles(patterns: string[]): string[] {
   const all = globSync(["src/**/*.test.ts", "tests/**/*.test.ts"], { cwd: project }).toSorted();
   if (patterns.length === 0) {
-    for (const file of LEFT_TO_CHAOS)
-      console.error(`${file} is left to npm run chaos: it takes long.`);
+    for (const file of LEFT_TO_CHAOS) console.error(`${file} is left to npm run chaos: it takes long.`);
     return all.filter((file) => !LEFT_TO_CHAOS.has(file));
   }
   return all.filter((file) =>
