@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { showEndpoints } from "../src/control/notify.ts";
+import { clearWorkspace } from "../src/store/queries/workspace-clear.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { createDeliveries } from "../src/worker/deliveries.ts";
 import { runTask } from "../src/worker/tasks.ts";
@@ -149,6 +150,17 @@ test("an endpoint that a crash kept from the queue is put there by upkeep", asyn
   await service.database.query("delete from run_queue where shop_key = $1", [tenant.shopKey]);
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   await runTask({ database: service.installation.database, now: () => new Date(), log }, "upkeep");
+  const { rows } = await service.database.query("select kind from run_queue where shop_key = $1", [
+    tenant.shopKey,
+  ]);
+  assert.deepEqual(rows, [{ kind: "push" }]);
+});
+
+test("an endpoint stays in the queue when the data of its workspace is cleared", async () => {
+  const tenant = await createTenant(service.database);
+  const receiver = await newReceiver();
+  await addTestEndpoint(service, tenant, { address: receiver.url });
+  await clearWorkspace(service.installation.database, tenant.shopKey);
   const { rows } = await service.database.query("select kind from run_queue where shop_key = $1", [
     tenant.shopKey,
   ]);

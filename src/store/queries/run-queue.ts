@@ -128,6 +128,12 @@ export const leaveQueue = command<[look: Look]>(
   (look) => [look.shop_key, look.source, look.asked],
 );
 
+/** Removes the sources and uploads of a shop from the queue; its endpoints stay. Primary key. */
+export const leaveQueueWithSources = command<[shopKey: number]>(
+  "leave_queue_with_sources",
+  "delete from run_queue q where q.shop_key = $1 and q.kind <> 'push'",
+);
+
 /** Removes a shop from the queue. Primary key. */
 export const leaveQueueWithShop = command<[shopKey: number]>(
   "leave_queue_with_shop",

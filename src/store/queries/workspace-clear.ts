@@ -1,5 +1,5 @@
 import { command, inOrder } from "../query.ts";
-import { leaveQueueWithShop } from "./run-queue.ts";
+import { leaveQueueWithSources } from "./run-queue.ts";
 import { deleteAccounts } from "./shop-account.ts";
 
 /** Everything that holds a workspace's data. */
@@ -45,4 +45,4 @@ const clearTables = command<[shopKey: number]>(
 );
 
 /** Removes all data of a workspace, not its settings, tokens and history; it answers not_ready until it has data. */
-export const clearWorkspace = inOrder(clearTables, deleteAccounts, leaveQueueWithShop);
+export const clearWorkspace = inOrder(clearTables, deleteAccounts, leaveQueueWithSources);
