@@ -1,24 +1,6 @@
 import type { Database } from "./database.ts";
 import { isDistributed } from "./distribute.ts";
-import { analyzeFacts, analyzeFetched, analyzeShards } from "./queries/statistics.ts";
-
-const FACTS = [
-  "product",
-  "variant",
-  "sku",
-  "entity",
-  "order_document",
-  "return_label",
-  "order_line",
-  "return_event",
-  "return_request",
-  "label_share",
-  "cohort",
-  "listing",
-  "sku_quarter",
-  "group_day",
-  "unmatched_label",
-];
+import { analyzeFacts, analyzeFetched, analyzeShards, FACT_TABLES } from "./queries/statistics.ts";
 
 /**
  * Gives the planner the new sizes of a shop's data at once, where autovacuum would come to it later. Belongs outside a
@@ -26,7 +8,7 @@ const FACTS = [
  * imported, and statistics that fail are left to autovacuum.
  */
 export async function analyzeData(database: Database, shopKey: number): Promise<void> {
-  await analyze(database, shopKey, FACTS, analyzeFacts);
+  await analyze(database, shopKey, FACT_TABLES, analyzeFacts);
 }
 
 /** The same of the records that were fetched for a shop. */

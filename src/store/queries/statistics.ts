@@ -14,11 +14,26 @@ export const analyzeShards = command<[shopKey: number, tables: readonly string[]
                 master_run_on_worker(here.hosts, here.ports, here.commands, false) done`,
 );
 
+/** What an import writes. */
+export const FACT_TABLES = [
+  "product",
+  "variant",
+  "sku",
+  "entity",
+  "order_document",
+  "return_label",
+  "order_line",
+  "return_event",
+  "return_request",
+  "label_share",
+  "cohort",
+  "listing",
+  "sku_quarter",
+  "group_day",
+  "unmatched_label",
+] as const;
+
 /** One server analyzes a table as a whole, by a sample whose size does not grow with it. */
-export const analyzeFacts = command<[]>(
-  "analyze_data",
-  `analyze product, variant, sku, entity, order_document, return_label, order_line, return_event, return_request,
-                 label_share, cohort, listing, sku_quarter, group_day, unmatched_label`,
-);
+export const analyzeFacts = command<[]>("analyze_data", `analyze ${FACT_TABLES.join(", ")}`);
 
 export const analyzeFetched = command<[]>("analyze_sync_records", "analyze sync_record");
