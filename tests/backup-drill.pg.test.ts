@@ -103,7 +103,7 @@ async function answersOf({ call }: TestService, asked: readonly Question[]): Pro
   return texts;
 }
 
-/** Freshness depends on the moment, and a cursor is sealed anew each time. */
+/** Freshness depends on the moment, and a cursor is sealed again each time. */
 function comparable(text: string): string {
   if (!text.startsWith("{")) return text;
   const { data, meta } = JSON.parse(text) as { data: unknown; meta?: Record<string, unknown> };

@@ -75,7 +75,8 @@ begin
       continue;
     end if;
     select w.organization_id, w.shop_id, w.shop_domain, w.currency_code, w.plan_key, w.billing_status,
-           case when w.erase_after is null then w.readiness else 'erasing' end, w.primary_window_days, w.min_sold_units, w.visible_card_size, w.data_version, w.data_as_of
+           case when w.erase_after is null then w.readiness else 'erasing' end,
+           w.primary_window_days, w.min_sold_units, w.visible_card_size, w.data_version, w.data_as_of
       into organization_id, shop_id, shop_domain, currency_code, plan_of_shop, billing, readiness,
            primary_window_days, min_sold_units, visible_card_size, data_version, data_as_of
       from workspace w where w.shop_key = shop;
