@@ -1,14 +1,8 @@
-import type { NewNotice } from "../store/queries/notice.ts";
+import type { Notice } from "../store/queries/notice.ts";
 import { readableName } from "./wording.ts";
 
 /** A token that has an end and that nothing has replaced. */
 export type EndingToken = { tokenId: string; name: string; createdAt: Date; expiresAt: Date };
-
-/** A notice that a token expires; `event` is the same for the same stage of the same token. */
-export type TokenNotice = { event: string } & Pick<
-  NewNotice,
-  "category" | "severity" | "title" | "body" | "linkPath" | "linkLabel"
->;
 
 const DAY_MS = 86_400_000;
 /** How many days before a token's end its owners and admins are notified, the last one first. */
@@ -23,7 +17,7 @@ export const NOTICE_DAYS = 14;
  * The notice of a token that ends within 14 or 3 days, told the time: that of the stage it is in. null = it is in none, has
  * ended, or was made within that stage, so that its maker knows.
  */
-export function tokenNotice(token: EndingToken, now: Date): TokenNotice | null {
+export function tokenNotice(token: EndingToken, now: Date): Notice | null {
   const { tokenId, name, createdAt, expiresAt } = token;
   const leftMs = expiresAt.getTime() - now.getTime();
   const stage = STAGES.find(({ days }) => leftMs <= days * DAY_MS);

@@ -1,11 +1,9 @@
-import { randomUUIDv7 } from "node:crypto";
 import type { Database } from "../store/database.ts";
 import { listMembersByRole } from "../store/queries/console-member.ts";
-import { insertNotice } from "../store/queries/notice.ts";
+import { notifyPeople } from "../store/queries/notice.ts";
 import { listEndingTokens } from "../store/queries/token-list.ts";
 import type { EndingTokenRow } from "../store/queries/token-list.ts";
 import { NOTICE_DAYS, tokenNotice } from "./token-notice.ts";
-import { userName } from "../lib/user-name.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 const DAY_MS = 86_400_000;
@@ -21,13 +19,5 @@ async function tell(database: Database, shopKey: number, row: EndingTokenRow, no
   const { token_id: tokenId, name, created_at: createdAt, expires_at: expiresAt } = row;
   const notice = tokenNotice({ tokenId, name, createdAt, expiresAt }, now);
   if (notice === null) return;
-  const { event, ...said } = notice;
-  for (const userId of await listMembersByRole(database, shopKey, TOLD_ROLES)) {
-    await insertNotice(database, shopKey, {
-      ...said,
-      alertId: randomUUIDv7(),
-      eventKey: `notice:${event}:${userId}`,
-      recipient: userName(userId),
-    });
-  }
+  await notifyPeople(database, shopKey, await listMembersByRole(database, shopKey, TOLD_ROLES), notice);
 }

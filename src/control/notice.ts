@@ -1,15 +1,13 @@
-import { randomUUIDv7 } from "node:crypto";
 import { ROLES } from "../contract/role.ts";
 import type { Role } from "../contract/role.ts";
 import type { Connection, Queryable } from "../store/database.ts";
 import { listMembersByRole } from "../store/queries/console-member.ts";
 import { listOperators } from "../store/queries/console-user.ts";
-import { insertNotice, listNotices } from "../store/queries/notice.ts";
+import { listNotices, notifyPeople } from "../store/queries/notice.ts";
 import type { NoticeRow } from "../store/queries/notice.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { Actor } from "./actor.ts";
 import { requireRight } from "./rights.ts";
-import { userName } from "../lib/user-name.ts";
 
 /** A notice to some members of a workspace, not to all who read its alerts. */
 export type Notice = {
@@ -32,18 +30,10 @@ export async function notify(
   connection: Connection,
   shopKey: number,
   recipients: readonly string[],
-  { event, link, ...notice }: Notice,
+  { link, ...notice }: Notice,
 ): Promise<void> {
-  for (const userId of new Set(recipients)) {
-    await insertNotice(connection, shopKey, {
-      ...notice,
-      alertId: randomUUIDv7(),
-      eventKey: `notice:${event}:${userId}`,
-      recipient: userName(userId),
-      linkPath: link?.path ?? null,
-      linkLabel: link?.text ?? null,
-    });
-  }
+  const place = { linkPath: link?.path ?? null, linkLabel: link?.text ?? null };
+  await notifyPeople(connection, shopKey, recipients, { ...notice, ...place });
 }
 
 /** A notice as its member reads it; `link.path` is below the workspace's pages. */

@@ -1,9 +1,7 @@
-import { randomUUIDv7 } from "node:crypto";
-import { userName } from "../lib/user-name.ts";
 import type { Connection } from "../store/database.ts";
 import type { PauseReason } from "../store/queries/alert-endpoint.ts";
 import { listMembersByRole } from "../store/queries/console-member.ts";
-import { insertNotice } from "../store/queries/notice.ts";
+import { notifyPeople } from "../store/queries/notice.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;
 
@@ -21,19 +19,15 @@ export type Pause = {
 export async function tellOfPause(connection: Connection, shopKey: number, pause: Pause): Promise<void> {
   const { endpointId, name, problem, pauseReason, failingSince } = pause;
   const why = pauseReason === "failing" ? `No try has succeeded since ${minuteOf(failingSince)}. ` : "";
-  for (const userId of await listMembersByRole(connection, shopKey, TOLD_ROLES)) {
-    await insertNotice(connection, shopKey, {
-      alertId: randomUUIDv7(),
-      eventKey: `notice:endpoint_paused:${endpointId}:${failingSince.toISOString()}:${userId}`,
-      recipient: userName(userId),
-      category: "endpoint_paused",
-      severity: "critical",
-      title: `Alerts are no longer sent to ${name}`,
-      body: `${why}${problem} What it misses is kept: resume it once the receiver is back, and it is delivered in order.`,
-      linkPath: "/settings/notifications",
-      linkLabel: "Open notifications",
-    });
-  }
+  await notifyPeople(connection, shopKey, await listMembersByRole(connection, shopKey, TOLD_ROLES), {
+    event: `endpoint_paused:${endpointId}:${failingSince.toISOString()}`,
+    category: "endpoint_paused",
+    severity: "critical",
+    title: `Alerts are no longer sent to ${name}`,
+    body: `${why}${problem} What it misses is kept: resume it once the receiver is back, and it is delivered in order.`,
+    linkPath: "/settings/notifications",
+    linkLabel: "Open notifications",
+  });
 }
 
 function minuteOf(time: Date): string {

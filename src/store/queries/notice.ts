@@ -1,7 +1,10 @@
+import { randomUUIDv7 } from "node:crypto";
+import { userName } from "../../lib/user-name.ts";
+import type { Queryable } from "../database.ts";
 import { command, query } from "../query.ts";
 
 /** A notice to one member. */
-export type NewNotice = {
+type NewNotice = {
   alertId: string;
   eventKey: string;
   /** user:<id>. */
@@ -16,7 +19,7 @@ export type NewNotice = {
 };
 
 /** Writes a notice of an event of which this member has none; by the unique index of event_key. */
-export const insertNotice = command<[shopKey: number, notice: NewNotice]>(
+const insertNotice = command<[shopKey: number, notice: NewNotice]>(
   "insert_notice",
   `insert into alert (shop_key, alert_id, event_key, recipient, category, severity, title, body, link_url, link_label,
                       created_at)
@@ -35,6 +38,26 @@ export const insertNotice = command<[shopKey: number, notice: NewNotice]>(
     linkLabel,
   ],
 );
+
+/** A notice to several members; `event` names what happened, the same in every run. */
+export type Notice = Omit<NewNotice, "alertId" | "eventKey" | "recipient"> & { event: string };
+
+/** Writes a notice to each of these people (ids of users), once for each event. */
+export async function notifyPeople(
+  database: Queryable,
+  shopKey: number,
+  userIds: readonly string[],
+  { event, ...notice }: Notice,
+): Promise<void> {
+  for (const userId of new Set(userIds)) {
+    await insertNotice(database, shopKey, {
+      ...notice,
+      alertId: randomUUIDv7(),
+      eventKey: `notice:${event}:${userId}`,
+      recipient: userName(userId),
+    });
+  }
+}
 
 /** One notice of one member. */
 export type NoticeRow = {
