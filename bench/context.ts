@@ -1,9 +1,11 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openKeys } from "../src/control/installation-secret.ts";
 import { migrateInstallation, openInstallation } from "../src/installation.ts";
 import type { Installation } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
+import type { Keys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
 import { loadStore } from "./stores/load-store.ts";
 import type { LoadedStore } from "./stores/load-store.ts";
@@ -12,6 +14,7 @@ import type { StoreKind, StorePlan } from "./stores/store-plan.ts";
 /** What the rows of one run share: a database of its own, in a folder that is gone afterwards. */
 export type BenchContext = {
   installation: Installation;
+  keys: Keys;
   /** Of a process of the service on this installation. */
   environment: Record<string, string>;
   /** For files; gone afterwards. */
@@ -60,7 +63,8 @@ export async function withContext<Result>(
     const opened = await openInstallation(readConfig(environment), tell);
     installation = opened;
     await migrateInstallation(opened, tell);
-    const { database, keys } = opened;
+    const { database } = opened;
+    const keys = await openKeys(opened);
     await addCountedPlan(database);
     const stores = new Map<StoreKind, Promise<LoadedStore>>();
     const load = (kind: StoreKind, change: Partial<StorePlan> = {}): Promise<LoadedStore> => {
@@ -72,6 +76,7 @@ export async function withContext<Result>(
     };
     return await work({
       installation: opened,
+      keys,
       environment: { ...environment, DATABASE_URL: opened.databaseUrl },
       folder,
       tell,

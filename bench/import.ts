@@ -132,7 +132,8 @@ async function runImport(
 }
 
 async function tokenOf(context: BenchContext, domain: string): Promise<string> {
-  const { database, keys } = context.installation;
+  const { keys } = context;
+  const { database } = context.installation;
   const existing = await requireWorkspace(database, domain).catch(() => null);
   if (existing === null)
     await createWorkspace(database, OPERATOR, { domain, currency: "GBP", plan: "enterprise" });

@@ -33,7 +33,7 @@ import type { BenchRow } from "./table.ts";
  * DuckDB in this process. Refuses to show a row whose three answers differ.
  */
 export async function measureQuestions(context: BenchContext): Promise<BenchRow[]> {
-  const { installation, tell } = context;
+  const { installation, keys, tell } = context;
   const store = await context.whale();
   const [{ shopKey, token }] = store.workspaces;
   tell("Loading the rivals: normalised tables, DuckDB.");
@@ -42,7 +42,7 @@ export async function measureQuestions(context: BenchContext): Promise<BenchRow[
   const reading = openPool(installation.databaseUrl, { readOnly: true });
   const plain = openPool(installation.databaseUrl, { readOnly: false });
   try {
-    const admit = createAdmit({ database: installation.database, pepper: installation.keys.tokenPepper });
+    const admit = createAdmit({ database: installation.database, pepper: keys.tokenPepper });
     const workspace = await admittedWorkspace(admit, token);
     const rows: BenchRow[] = [];
     for (const { own, question } of questionsOf(store)) {

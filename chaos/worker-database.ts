@@ -5,7 +5,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
-import { deriveKeys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
@@ -15,7 +14,8 @@ import { startCommand } from "../tests/support/command.ts";
 import type { RunningCommand } from "../tests/support/command.ts";
 import { countRows, rowProblems, servedRows } from "../tests/support/served-rows.ts";
 import type { ServedRows } from "../tests/support/served-rows.ts";
-import { openTestPool, serviceEnvironment, TEST_SECRET } from "../tests/support/service.ts";
+import { openTestKeys } from "../tests/support/secret.ts";
+import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
 import { connectedShop, eventually, putShopifyConnection } from "../tests/support/worker.ts";
 import type { Finding } from "./finding.ts";
 import { startFaultProxy } from "../tests/support/fault-proxy.ts";
@@ -96,7 +96,7 @@ async function startBackfill({ database, simulator }: Scene): Promise<Backfill> 
   await putShopifyConnection({ database }, shopKey, {
     url: simulator.url,
     accessToken: simulator.token,
-    sealingKey: deriveKeys(TEST_SECRET).sealingKey,
+    sealingKey: (await openTestKeys(database)).sealingKey,
   });
   const since = await requestRun(database, {
     shopKey,

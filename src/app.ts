@@ -6,12 +6,14 @@ import { startUsageWriter } from "./admission/usage-writer.ts";
 import { publicConsole } from "./control/console-address.ts";
 import { pushOptions } from "./control/push-options.ts";
 import { requireWorkerPlace } from "./control/distribute.ts";
+import { openKeys } from "./control/installation-secret.ts";
 import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import type { Surface } from "./http/server.ts";
 import { createIdentity } from "./identity/identity.ts";
 import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
 import type { Installation, ServingDatabases } from "./installation.ts";
+import type { Keys } from "./lib/keys.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
 import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
 import type { Metrics } from "./operations.ts";
@@ -40,6 +42,7 @@ export async function startService(
   installation: Installation,
   logger: FastifyBaseLogger,
 ): Promise<Service> {
+  const keys = await openKeys(installation);
   const databases = await openServingDatabases(config, installation, logger);
   const metrics = createMetrics(databases.reading);
   for (const warning of config.warnings) logger.warn(warning);
@@ -48,18 +51,16 @@ export async function startService(
   const forOperators = createOperatorRoutes(metrics, databases.reading);
   const usage = startUsageWriter({ database: databases.taking, log: logger });
   const counters = { metrics, countUsage: usage.count };
-  const gate = createGate(config, installation.keys, databases, counters);
-  const operations = createOperations(config, gate, installation.keys);
+  const gate = createGate(config, keys, databases, counters);
+  const operations = createOperations(config, gate, keys);
   const docs = createDocs(config);
   const server = createServer({
     operations,
     surfaces: [
       createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
       ...docs.surfaces,
-      ...(config.hasConsole
-        ? await createConsoleSurfaces(config, installation.keys, databases, operations)
-        : []),
-      ...createPlatformSurfaces(config, installation.keys, databases.taking, {
+      ...(config.hasConsole ? await createConsoleSurfaces(config, keys, databases, operations) : []),
+      ...createPlatformSurfaces(config, keys, databases.taking, {
         log: logger,
         onRefusedWebhook: metrics.countRefusedWebhook,
       }),
@@ -90,7 +91,7 @@ export async function startService(
 
 async function createConsoleSurfaces(
   config: Config,
-  keys: Installation["keys"],
+  keys: Keys,
   { console: database, exporting }: Pick<ServingDatabases, "console" | "exporting">,
   operations: readonly Operation[],
 ): Promise<Surface[]> {
@@ -135,7 +136,8 @@ export async function startInstallationWorker(
   logger: FastifyBaseLogger,
   metricsOfService: Metrics | null = null,
 ): Promise<InstallationWorker> {
-  const { databaseUrl, keys } = installation;
+  const { databaseUrl } = installation;
+  const keys = await openKeys(installation);
   const open = (maxConnections: number, statementTimeoutMs: number): ReturnType<typeof openPool> =>
     openPool(installation, logger, { applicationName: "returns-sync", maxConnections, statementTimeoutMs });
   // A run writes its data, its progress and now and then a refreshed token.
@@ -187,7 +189,7 @@ export async function startInstallationWorker(
 
 function deliveriesOf(
   config: Config,
-  { sealingKey }: Installation["keys"],
+  { sealingKey }: Keys,
   database: Database,
   log: FastifyBaseLogger,
 ): Deliveries {

@@ -4,8 +4,6 @@ import type { Config } from "./config.ts";
 import { defaultDataFolder } from "./embedded/cluster.ts";
 import { joinEmbedded } from "./embedded/embedded.ts";
 import type { EmbeddedDatabase } from "./embedded/embedded.ts";
-import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
-import type { Keys } from "./lib/keys.ts";
 import { openDatabase } from "./store/database.ts";
 import type { Database, DatabaseOptions, DatabasePool } from "./store/database.ts";
 import { migrate } from "./store/migrate.ts";
@@ -25,14 +23,14 @@ const EXPORT_CONNECTIONS = 2;
 /** A node has one batch of admission at a time, and shops that are asked for by themselves. */
 const NODE_CONNECTIONS = 4;
 
-/** A database that this process may use, and the keys that go with it. */
+/** A database that this process may use, and where its root secret is: `openKeys` opens its keys with it. */
 export type Installation = {
   databaseUrl: string;
   /** null = the database of DATABASE_URL. */
   embedded: EmbeddedDatabase | null;
   dataFolder: string;
-  /** Without RETURNS_SECRET, first asking for them makes the file of the secret: a command without need of keys leaves none. */
-  keys: Keys;
+  /** RETURNS_SECRET; null = the file of the data folder. */
+  secret: string | null;
   /** For the operator's actions and imports: reads and writes, no time limit. */
   database: Database;
   close(): Promise<void>;
@@ -50,7 +48,6 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
   const dataFolder = dataFolderOf(config);
   const embedded = config.databaseUrl === null ? await joinEmbedded({ dataFolder, log }) : null;
   const databaseUrl = config.databaseUrl ?? (embedded?.url as string);
-  let keys: Keys | undefined;
   const database = openDatabase({
     url: databaseUrl,
     maxConnections: 4,
@@ -63,9 +60,7 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
     databaseUrl,
     embedded,
     dataFolder,
-    get keys() {
-      return (keys ??= deriveKeys(config.secret ?? readOrCreateSecret(dataFolder)));
-    },
+    secret: config.secret,
     database,
     close: async () => {
       await database.close();

@@ -30,7 +30,8 @@ test("a merchant who opens the link and approves connects the shop with tokens t
   assert.equal(connection?.settings["shop"], domain);
   assert.equal(connection?.settings["familyTagPrefix"], "family:");
   const { shopKey } = tenant;
-  const { database, keys } = oauth.service.installation;
+  const { keys } = oauth.service;
+  const { database } = oauth.service.installation;
   const place = { database, sealingKey: keys.sealingKey, shopKey, source: "shopify" };
   const secrets = await openCredentials(place).read();
   assert.ok(secrets["accessToken"] !== undefined && secrets["refreshToken"] !== undefined);

@@ -140,7 +140,8 @@ test("another workspace's events are in no page and no CSV", async () => {
 });
 
 test("what was changed says how it was before", async () => {
-  const { database, keys } = service.installation;
+  const { keys } = service;
+  const { database } = service.installation;
   const own = await createTenant(service.database);
   const workspace = await requireWorkspace(database, own.shopDomain);
   const event = { slug: "sale", label: "Sale", startsOn: "2026-01-01", endsOn: "2026-01-02", skus: [] };

@@ -157,7 +157,8 @@ test("an approval needs an app, and says what it takes", async () => {
 
 test("where others reach the console, nobody sends the service to an address of its own machine", async () => {
   const { tenant } = await newShop(service);
-  const { database, keys } = service.installation;
+  const { keys } = service;
+  const { database } = service.installation;
   const acting = {
     database,
     keys,

@@ -7,6 +7,7 @@ import { requireWorkspace, showWorkspaces } from "../src/control/workspace.ts";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import { runCommand } from "./support/command.ts";
 import { startServerProcess } from "./support/server-process.ts";
+import { TEST_SECRET } from "./support/secret.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -129,12 +130,7 @@ test("operators see what is asked for, and the plan that they set ends it", asyn
   const { database } = service.installation;
   const shown = (await showWorkspaces(database)).find((each) => each.shop_domain === tenant.shopDomain);
   assert.deepEqual([shown?.requested_plan, shown?.plan_request_reason], ["scale", "We want the CSV."]);
-  const patient = {
-    database,
-    dataFolder: "/nowhere",
-    isEmbedded: false,
-    tokenPepper: service.installation.keys.tokenPepper,
-  };
+  const patient = { database, dataFolder: "/nowhere", isEmbedded: false, secret: TEST_SECRET };
   const diagnosed = (await diagnose(patient)).workspaces.find(
     (each) => each.shop_domain === tenant.shopDomain,
   );

@@ -163,7 +163,8 @@ async function kindOfRefusal(action: Action, role: Role, isFresh: boolean): Prom
 }
 
 async function callOf({ path }: Action, role: Role, isFresh: boolean): Promise<ActionCall> {
-  const { database, keys } = service.installation;
+  const { keys } = service;
+  const { database } = service.installation;
   const workspace = await requireWorkspace(database, tenant.shopDomain);
   const actor = { name: "user:00000000-0000-4000-8000-000000000000", origin: null, standing: role, isFresh };
   const known: Record<string, unknown> = { database, keys, actor, workspace, now: new Date() };

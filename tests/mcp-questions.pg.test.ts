@@ -20,7 +20,8 @@ const folder = mkdtempSync(join(tmpdir(), "returns-questions-"));
 
 before(async () => {
   service = await startTestService();
-  const { database, keys } = service.installation;
+  const { keys } = service;
+  const { database } = service.installation;
   demo = await makeDemo({
     database,
     dataFolder: folder,

@@ -93,7 +93,8 @@ describe("HTTP", () => {
   test("a request with an Origin is a browser's: 403 unless it is in the list", async () => {
     expectError(await ask(rpc("ping"), { origin: "https://app.example" }), 403, -32600, null);
     expectError(await post(service.address, "{", { headers: { origin: "null" } }), 403, -32600, null);
-    const { database, keys } = service.installation;
+    const { keys } = service;
+    const { database } = service.installation;
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
     const server = createServer({
       operations: [],

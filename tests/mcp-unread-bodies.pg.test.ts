@@ -175,7 +175,8 @@ describe("connections", { timeout: 60_000 }, () => {
 
 describe("an admitted caller", { timeout: 60_000 }, () => {
   test("a body that stops is 408 after a while, and its connection ends", async () => {
-    const { database, keys } = service.installation;
+    const { keys } = service;
+    const { database } = service.installation;
     const admit = createAdmit({ database, pepper: keys.tokenPepper });
     const surface = createMcpSurface({ operations: [], admit, allowedOrigins: [], bodyTimeoutMs: 20 });
     const server = createServer({

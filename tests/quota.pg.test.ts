@@ -10,7 +10,8 @@ import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { TEST_SECRET, openTestPool } from "./support/service.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+import { openTestPool } from "./support/service.ts";
 import { changePlan, countedRequests, createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 

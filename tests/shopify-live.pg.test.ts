@@ -26,7 +26,8 @@ let shopKey: number;
 before(async () => {
   service = await startTestService(APP_OPTIONS);
   simulator = await startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 });
-  const { database, keys } = service.installation;
+  const { keys } = service;
+  const { database } = service.installation;
   await createWorkspace(database, OPERATOR, { domain: DOMAIN, currency: "EUR" });
   const workspace = await requireWorkspace(database, DOMAIN);
   shopKey = workspace.shop_key;
@@ -158,7 +159,8 @@ test("a revoked token is reported in one sentence, and connecting again misses n
   );
   assert.ok(!service.logs.join("").includes(simulator.token));
 
-  const { database, keys } = service.installation;
+  const { keys } = service;
+  const { database } = service.installation;
   const { sealingKey } = keys;
   const secrets = await approvedTokens(simulator);
   await connectSource(

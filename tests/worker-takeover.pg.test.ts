@@ -17,7 +17,8 @@ import { refuseRows } from "./support/refused-rows.ts";
 import { execute } from "./support/server.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
 import type { PageSource } from "./support/page-source.ts";
-import { openTestPool, serviceEnvironment, TEST_SECRET } from "./support/service.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+import { openTestPool, serviceEnvironment } from "./support/service.ts";
 import {
   connectedShop,
   eventually,

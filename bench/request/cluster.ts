@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { openKeys } from "../../src/control/installation-secret.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
 import { distributeInstallation } from "../../src/store/distribute.ts";
@@ -71,7 +72,7 @@ async function fillDatabase(
     if (url !== installation.databaseUrl) await addCountedPlan(database);
     const crowd = await loadStore(database, {
       kind: "crowd",
-      tokenPepper: installation.keys.tokenPepper,
+      tokenPepper: (await openKeys({ ...installation, database })).tokenPepper,
       planKey: COUNTED_PLAN,
       change: SMALL_STORE,
       workspaces: WORKSPACES,

@@ -30,7 +30,7 @@ export async function measureCrowd(
 ): Promise<BenchRow[]> {
   const crowd = await loadStore(context.installation.database, {
     kind: "crowd",
-    tokenPepper: context.installation.keys.tokenPepper,
+    tokenPepper: context.keys.tokenPepper,
     planKey: COUNTED_PLAN,
     ...(typicalWorkspaces === null ? { change: SMALL_STORE } : { workspaces: typicalWorkspaces }),
     withFacts: false,

@@ -26,7 +26,7 @@ type Round = { alone: Outcome; besideOne: Outcome; besideFive: Outcome };
 export async function measureFairness(context: BenchContext): Promise<BenchRow[]> {
   const store = await loadStore(context.installation.database, {
     kind: "crowd",
-    tokenPepper: context.installation.keys.tokenPepper,
+    tokenPepper: context.keys.tokenPepper,
     planKey: COUNTED_PLAN,
     workspaces: WORKSPACES,
     withFacts: false,

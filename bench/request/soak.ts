@@ -22,7 +22,8 @@ const SETTLING_SHARE = 0.25;
  * request is counted in the daily quota.
  */
 export async function measureSoak(context: BenchContext, minutes: number): Promise<BenchRow[]> {
-  const { database, keys } = context.installation;
+  const { keys } = context;
+  const { database } = context.installation;
   const store = await loadStore(database, {
     kind: "crowd",
     tokenPepper: keys.tokenPepper,

@@ -13,7 +13,7 @@ import type { LoadedWorkspace } from "./workspaces.ts";
 
 export type StoreOptions = {
   kind: StoreKind;
-  /** Of the installation that will serve the store: `installation.keys.tokenPepper`. */
+  /** Of the installation that will serve the store: `context.keys.tokenPepper`. */
   tokenPepper: Buffer;
   /** Default: enterprise, which counts no requests. */
   planKey?: string;

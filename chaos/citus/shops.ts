@@ -10,11 +10,10 @@ import { connectSource } from "../../src/control/connect.ts";
 import { importIntoWorkspace } from "../../src/control/import.ts";
 import { issueToken } from "../../src/control/token.ts";
 import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
-import { deriveKeys } from "../../src/lib/keys.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
 import { SHOPIFY_SOURCE } from "../../src/sync/connectors/shopify/connector.ts";
-import { TEST_SECRET } from "../../tests/support/service.ts";
+import { openTestKeys } from "../../tests/support/secret.ts";
 
 /** A simulated shop that changes: synced by one workspace, exported for the imports of others. */
 export type Store = {
@@ -101,7 +100,7 @@ function changesOf(round: number): Change[] {
 export async function openShop(database: Database, store: Store, domain: string): Promise<Shop> {
   await createWorkspace(database, OPERATOR, { domain, currency: CURRENCY, plan: PLAN });
   const workspace = await requireWorkspace(database, domain);
-  const { tokenPepper } = deriveKeys(TEST_SECRET);
+  const { tokenPepper } = await openTestKeys(database);
   const { token } = await issueToken(database, OPERATOR, workspace, tokenPepper, {
     name: "chaos",
     scopes: "read:dashboard,read:reports,read:exports,read:alerts",
@@ -112,7 +111,7 @@ export async function openShop(database: Database, store: Store, domain: string)
 
 /** Connects a shop to its store, which asks for a backfill. */
 export async function connectShop(database: Database, { workspace, store }: Shop): Promise<void> {
-  const { sealingKey } = deriveKeys(TEST_SECRET);
+  const { sealingKey } = await openTestKeys(database);
   const environment = { database, sealingKey, publicUrl: null, now: () => new Date() };
   const { url, token, options } = store.simulator;
   await connectSource(environment, OPERATOR, workspace, SHOPIFY_SOURCE, {

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { OPERATOR } from "../control/actor.ts";
 import { makeBackup } from "../control/backup.ts";
-import { requireSameSecret } from "../control/installation-secret.ts";
-import { readOrCreateSecret } from "../lib/keys.ts";
+import { ownSecret } from "../control/installation-secret.ts";
+import { impossible } from "../control/refusal.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 export const BACKUP: CommandSpec = {
@@ -13,15 +13,16 @@ export const BACKUP: CommandSpec = {
   takesAnySchema: true,
   examples: ["./returns backup ./backup-2026-11-22", "./returns backup ./backup-2026-11-22 --with-secret"],
   run: async (session: CommandSession, folder: string, options: { withSecret?: boolean }) => {
-    const { config, database, installation, terminal, interruption } = session;
+    const { database, installation, terminal, interruption } = session;
     const hasSecret = options.withSecret === true;
-    if (hasSecret) await requireSameSecret(database, installation.keys.tokenPepper);
+    const secret = hasSecret ? ownSecret(installation) : null;
+    if (hasSecret && secret === null) throw impossible("No secret is set that the backup could hold.");
     const made = await makeBackup({
       database,
       reading: database,
       actor: OPERATOR,
       folder: resolve(folder),
-      secret: hasSecret ? (config.secret ?? readOrCreateSecret(installation.dataFolder)) : null,
+      secret,
       now: new Date(),
       signal: interruption.signal,
       onProgress: terminal.showProgress,

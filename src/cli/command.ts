@@ -1,13 +1,15 @@
 import type { Command, Option } from "commander";
 import { COMMAND_OPTIONS } from "../config.ts";
-import { requireSameSecret } from "../control/installation-secret.ts";
+import { openKeys } from "../control/installation-secret.ts";
 import { requireWorkspace } from "../control/workspace.ts";
+import type { Keys } from "../lib/keys.ts";
 import { inSession, inUnmigratedSession } from "./session.ts";
 import type { CommandContext, Session } from "./session.ts";
 
-/** What a command is given; `workspace` only where it has `forWorkspace`. */
+/** What a command is given; `workspace` only where it has `forWorkspace`, `keys` where it has `needsKeys`. */
 export type CommandSession = Session & {
   workspace: Awaited<ReturnType<typeof requireWorkspace>>;
+  keys: Keys;
   /** Asks before something is destroyed, unless --yes was given. Throws a `Refusal` on a no. */
   confirm: (question: string) => Promise<void>;
 };
@@ -30,8 +32,8 @@ export type CommandSpec = Described & {
   otherOptions?: readonly Option[];
   /** Takes --yes. */
   confirms?: true;
-  /** Refuses to run with another secret than that of the database. */
-  checksSecret?: true;
+  /** Opens the installation's keys; refuses to run with a secret that the database does not know. */
+  needsKeys?: true;
   /** Runs on a schema that is behind, too. */
   takesAnySchema?: true;
   /** Runs before anything is opened or made; receives the arguments, too. */
@@ -89,9 +91,10 @@ async function run(spec: CommandSpec, session: Session, given: readonly unknown[
   const { database, installation, terminal, interruption } = session;
   const options = given.at(-1) as CommonOptions;
   const workspace = spec.forWorkspace ? await requireWorkspace(database, options.workspace) : null;
-  if (spec.checksSecret) await requireSameSecret(database, installation.keys.tokenPepper);
+  const keys = spec.needsKeys ? await openKeys(installation) : null;
   const confirm = async (question: string): Promise<void> => {
     if (options.yes !== true) await terminal.confirm(question, interruption.signal);
   };
-  await spec.run({ ...session, confirm, workspace: workspace as CommandSession["workspace"] }, ...given);
+  const opened = { workspace, keys } as Pick<CommandSession, "workspace" | "keys">;
+  await spec.run({ ...session, ...opened, confirm }, ...given);
 }

@@ -53,7 +53,7 @@ function commandOf(source: Source): CommandSpec {
     name: source.source,
     summary: source.summary,
     forWorkspace: true,
-    checksSecret: true,
+    needsKeys: true,
     options: {
       "--token-stdin": `read the ${key.title} from the standard input`,
       "--token-file <file>": "read it from a file",
@@ -119,10 +119,10 @@ async function printLink(
   );
 }
 
-function environmentOf({ config, database, installation }: CommandSession) {
+function environmentOf({ config, database, keys }: CommandSession) {
   return {
     database,
-    sealingKey: installation.keys.sealingKey,
+    sealingKey: keys.sealingKey,
     publicUrl: config.publicUrl,
     now: () => new Date(),
   };

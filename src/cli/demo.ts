@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { demoTokenFile, makeDemo, writeDemoFolder } from "../control/demo.ts";
 import type { Demo, DemoStoreRequest } from "../control/demo.ts";
 import { readDay, readInteger } from "../control/input.ts";
-import { requireSameSecret } from "../control/installation-secret.ts";
+import { openKeys } from "../control/installation-secret.ts";
 import type { Interruption } from "./interruption.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { inSession, LONGEST_STOP_MS, terminalOf } from "./session.ts";
@@ -42,7 +42,6 @@ export function addDemoCommand(program: Command, context: CommandContext): void 
         return;
       }
       await inSession(context, command, async (session) => {
-        await requireSameSecret(session.database, session.installation.keys.tokenPepper);
         const demo = await createDemo(session, options);
         const document = { workspace: demo.domain, token_file: demo.tokenFile, store: demo.store };
         session.terminal.printFields({ workspace: demo.domain, token: `in ${demo.tokenFile}` }, document);
@@ -62,7 +61,7 @@ export async function createDemo(
     database,
     dataFolder: installation.dataFolder,
     tokenFile: demoTokenFile(installation),
-    pepper: installation.keys.tokenPepper,
+    pepper: (await openKeys(installation)).tokenPepper,
     keepFolder: options.keepFolder === undefined ? null : resolve(options.keepFolder),
     now: new Date(),
   });

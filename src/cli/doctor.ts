@@ -10,9 +10,9 @@ export const DOCTOR: CommandSpec = {
   takesAnySchema: true,
   examples: ["./returns doctor", "./returns doctor --json"],
   run: async ({ database, installation, terminal }) => {
-    const { dataFolder, embedded, keys } = installation;
+    const { dataFolder, embedded, secret } = installation;
     const isEmbedded = embedded !== null;
-    const diagnosis = await diagnose({ database, dataFolder, isEmbedded, tokenPepper: keys.tokenPepper });
+    const diagnosis = await diagnose({ database, dataFolder, isEmbedded, secret });
     terminal.print(diagnosis, textOf(diagnosis, terminal.style));
     if (!diagnosis.ok) process.exitCode = 1;
   },

@@ -54,7 +54,7 @@ export const NOTIFY: CommandGroup = {
       name: "add",
       summary: "Send alerts somewhere; of a webhook the signing secret is printed, once, on standard output.",
       forWorkspace: true,
-      checksSecret: true,
+      needsKeys: true,
       required: { "--kind <kind>": "webhook, slack or email", "--name <name>": "what receives it" },
       options: {
         "--address <address>": "https://… or an e-mail address",
@@ -79,7 +79,7 @@ export const NOTIFY: CommandGroup = {
       summary: "Send a test message now.",
       arguments: ENDPOINT_ID,
       forWorkspace: true,
-      checksSecret: true,
+      needsKeys: true,
       run: async (session: CommandSession, endpointId: string) => {
         const tested = await testEndpoint(toolsOf(session), endpointId);
         session.terminal.print(tested, `${tested.answer}\n`);
@@ -90,7 +90,7 @@ export const NOTIFY: CommandGroup = {
       summary: "Replace the signing secret of a webhook; the new one is printed, once, on standard output.",
       arguments: ENDPOINT_ID,
       forWorkspace: true,
-      checksSecret: true,
+      needsKeys: true,
       options: {
         "--overlap <time>": "how long messages are signed with the old one, too: 1h, 7d (default: 24h)",
       },
@@ -138,7 +138,6 @@ export const NOTIFY: CommandGroup = {
   ],
 };
 
-function toolsOf({ config, database, installation, workspace }: CommandSession): NotifyTools {
-  const { keys } = installation;
+function toolsOf({ config, database, keys, workspace }: CommandSession): NotifyTools {
   return { database, keys, push: pushOptions(config), actor: OPERATOR, workspace, now: new Date() };
 }

@@ -28,6 +28,7 @@ export const COMMANDS: Readonly<Record<string, AddCommand>> = {
   migrate: added(async () => (await import("./migrate.ts")).MIGRATE),
   backup: added(async () => (await import("./backup.ts")).BACKUP),
   restore: added(async () => (await import("./restore.ts")).RESTORE),
+  secret: added(async () => (await import("./secret.ts")).SECRET),
   workspace: added(async () => (await import("./workspace.ts")).WORKSPACE),
   plan: added(async () => (await import("./plan.ts")).PLAN),
   token: added(async () => (await import("./token.ts")).TOKEN),

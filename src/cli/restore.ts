@@ -4,7 +4,7 @@ import { OPERATOR } from "../control/actor.ts";
 import { readBackup } from "../control/backup-manifest.ts";
 import { finishRestore, restoreBackup, secretForRestore } from "../control/restore.ts";
 import { dataFolderOf, migrateInstallation } from "../installation.ts";
-import { readOrCreateSecret, readSecret } from "../lib/keys.ts";
+import { readOrCreateSecret, readSecret } from "../lib/secret-file.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 export const RESTORE: CommandSpec = {

@@ -1,7 +1,7 @@
 import { startInstallationWorker, startService } from "../app.ts";
 import type { InstallationWorker } from "../app.ts";
 import { isDemoMissing } from "../control/demo.ts";
-import { requireSameSecret } from "../control/installation-secret.ts";
+import { openKeys } from "../control/installation-secret.ts";
 import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
 import { claimService } from "../control/service-claim.ts";
 import { finishMigration, migrateInstallation } from "../installation.ts";
@@ -67,7 +67,7 @@ async function prepare(session: Session, options: ServeOptions): Promise<Created
   await requireCurrentSchema(database);
   // An earlier start may have ended between its migration and this.
   await finishMigration(installation, terminal.tell);
-  await requireSameSecret(database, installation.keys.tokenPepper);
+  await openKeys(installation);
   interruption.check();
   if (installation.embedded === null || !options.demo || !(await isDemoMissing(database))) return null;
   terminal.hint("First start: creating a demo workspace with two years of a generated store…");

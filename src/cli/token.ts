@@ -16,7 +16,7 @@ export const TOKEN: CommandGroup = {
       name: "create",
       summary: "Create a token and print it, once, on standard output.",
       forWorkspace: true,
-      checksSecret: true,
+      needsKeys: true,
       required: {
         "--name <name>": "what it is for",
         "--scopes <list>": "read:dashboard, read:reports, read:exports, read:alerts",
@@ -26,15 +26,9 @@ export const TOKEN: CommandGroup = {
         "./returns token create --workspace shop.example --name analyst --scopes read:dashboard,read:reports",
         "TOKEN=$(./returns token create --workspace shop.example --name ci --scopes read:alerts --expires 90d)",
       ],
-      run: async (
-        { database, installation, terminal, workspace }: CommandSession,
-        options: CreateOptions,
-      ) => {
+      run: async ({ database, keys, terminal, workspace }: CommandSession, options: CreateOptions) => {
         const request = { ...options, now: new Date() };
-        printIssued(
-          terminal,
-          await issueToken(database, OPERATOR, workspace, installation.keys.tokenPepper, request),
-        );
+        printIssued(terminal, await issueToken(database, OPERATOR, workspace, keys.tokenPepper, request));
       },
     },
     {
@@ -70,22 +64,16 @@ export const TOKEN: CommandGroup = {
       summary: "Replace a token with a new one of the same name, scopes and lifetime.",
       arguments: TOKEN_ID,
       forWorkspace: true,
-      checksSecret: true,
+      needsKeys: true,
       options: { "--overlap <time>": "how long the old one stays valid: 24h, 7d (default: not at all)" },
       confirms: true,
       examples: ["./returns token rotate 0000000000142MPX --workspace shop.example --overlap 24h"],
       run: async (session: CommandSession, tokenId: string, { overlap }: { overlap?: string }) => {
-        const { database, installation, terminal, workspace } = session;
+        const { database, keys, terminal, workspace } = session;
         const question = `Requests with the token ${tokenId} fail from now on. Replace it?`;
         if (overlap === undefined) await session.confirm(question);
         const request = { tokenId, overlap, now: new Date() };
-        const issued = await rotateToken(
-          database,
-          OPERATOR,
-          workspace,
-          installation.keys.tokenPepper,
-          request,
-        );
+        const issued = await rotateToken(database, OPERATOR, workspace, keys.tokenPepper, request);
         printIssued(terminal, issued);
         terminal.hint(`The token ${tokenId} works until ${issued.replaces.valid_until.toISOString()}.`);
       },

@@ -8,7 +8,6 @@ export const WORKER: CommandSpec = {
   name: "worker",
   summary:
     "Keep connected sources up to date until it is stopped; `serve` does so too, unless --no-worker is given.",
-  checksSecret: true,
   examples: ["./returns worker", "SYNC_RUNS=8 DATABASE_URL=postgres://… ./returns worker"],
   run: async ({ config, installation, terminal, interruption }) => {
     interruption.check();

@@ -72,6 +72,8 @@ export const AUDIT_WORDS: Readonly<Record<string, string>> = {
   "privacy.shop_redact": "Asked to erase the shop",
   rebuild: "Recomputed the figures",
   distribute: "Distributed the database",
+  "secret.add": "Added a root secret",
+  "secret.retire": "Retired a root secret",
   backup: "Backed up the installation",
   restore: "Restored the installation from a backup",
 };

@@ -3,24 +3,27 @@ import { createReadStream } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { deriveKeys } from "../lib/keys.ts";
+import { rootFingerprint } from "../lib/keys.ts";
 import type { SequenceRow } from "../store/queries/backup.ts";
 import type { CopiedTable } from "../store/table-copy.ts";
 import { schemaLevel } from "../store/migrate.ts";
-import { fingerprintOf } from "./installation-secret.ts";
 import { impossible } from "./refusal.ts";
 
 /** One table of a backup: its file, as it is on disk, and how many rows it holds. */
 export type BackupTable = CopiedTable & { file: string; rows: number; bytes: number; sha256: string };
 
-/** What a backup holds. `migrations`: those that its schema has run; `secret_fingerprint`: null = it was not used yet. */
+/**
+ * What a backup holds. `migrations`: those that its schema has run; `secret_fingerprints`: of the root secrets that are valid
+ * in it, none = none was used yet. Earlier versions wrote `secret_fingerprint`, null = it was not used yet.
+ */
 export type Manifest = {
   format: number;
   made_at: string;
   version: string;
   postgresql: string;
   migrations: string[];
-  secret_fingerprint: string | null;
+  secret_fingerprints?: string[];
+  secret_fingerprint?: string | null;
   has_secret: boolean;
   tables: BackupTable[];
   sequences: SequenceRow[];
@@ -60,7 +63,7 @@ export async function readBackup(folder: string): Promise<Backup> {
   return { folder, manifest };
 }
 
-/** The secret that a backup holds; null = none. Throws a `Refusal` when it is missing or not the one of the manifest. */
+/** The secret that a backup holds; null = none. Throws a `Refusal` when it is missing or none of the manifest's. */
 export async function readBackupSecret({ folder, manifest }: Backup): Promise<string | null> {
   if (!manifest.has_secret) return null;
   const file = join(folder, SECRET_FILE);
@@ -71,10 +74,13 @@ export async function readBackupSecret({ folder, manifest }: Backup): Promise<st
   return secret.trim();
 }
 
+type Fingerprints = Pick<Manifest, "secret_fingerprint" | "secret_fingerprints">;
+
 /** Whether the tokens of a backup work with a secret. */
-export function isSecretOf({ secret_fingerprint: fingerprint }: Manifest, secret: string): boolean {
-  if (fingerprint === null) return true;
-  return fingerprintOf(deriveKeys(secret).tokenPepper).toString("hex") === fingerprint;
+export function isSecretOf(manifest: Fingerprints, secret: string): boolean {
+  const { secret_fingerprint: earlier = null, secret_fingerprints: valid } = manifest;
+  const fingerprints = valid ?? (earlier === null ? [] : [earlier]);
+  return fingerprints.length === 0 || fingerprints.includes(rootFingerprint(secret).toString("hex"));
 }
 
 /** Reads every file once. Throws a `Refusal` for the first that is missing or not as the backup has written it. */

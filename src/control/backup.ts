@@ -9,6 +9,7 @@ import { isDistributed } from "../store/distribute.ts";
 import { runUnlessMigrating } from "../store/migrate.ts";
 import { listSequences, listStoredTables, noteBackup } from "../store/queries/backup.ts";
 import { findSecretFingerprint, serverVersion } from "../store/queries/installation.ts";
+import { listRootSecrets } from "../store/queries/installation-secret.ts";
 import { appliedMigrations } from "../store/queries/schema.ts";
 import { streamOf } from "../store/silent-connections.ts";
 import { copyOut, holdTables, setCopyFormat } from "../store/table-copy.ts";
@@ -16,7 +17,7 @@ import type { CopyOut } from "../store/table-copy.ts";
 import { VERSION } from "../lib/version.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
-import { FORMAT, writeManifest } from "./backup-manifest.ts";
+import { FORMAT, isSecretOf, writeManifest } from "./backup-manifest.ts";
 import type { BackupTable, Manifest } from "./backup-manifest.ts";
 import { makePrivateFolder, writeNewFolder } from "./new-folder.ts";
 import { impossible } from "./refusal.ts";
@@ -53,7 +54,8 @@ type Table = Awaited<ReturnType<typeof listStoredTables>>[number];
 
 /**
  * Writes everything that the database holds into a new folder, from one snapshot, while others read and write; the schema
- * may be behind. Throws a `Refusal` on Citus, during a migration, and for a folder that cannot be written.
+ * may be behind. Throws a `Refusal` on Citus, during a migration, for a folder that cannot be written, and for a secret that the
+ * database does not know.
  */
 export async function makeBackup(request: BackupRequest): Promise<MadeBackup> {
   const { database, reading, actor, folder, secret, now, signal } = request;
@@ -107,6 +109,10 @@ async function copyTables(
   });
   if (!isHeld) throw impossible("A migration is under way: try again when it has ended.");
   if (tables.length === 0) throw impossible("The database is empty: there is nothing to back up.");
+  const fingerprints = await listFingerprints(connection, tables);
+  if (secret !== null && !isSecretOf({ secret_fingerprints: fingerprints }, secret)) {
+    throw impossible("The secret is none of this database's valid ones: no backup was made.");
+  }
   const total = sum(tables.map(({ bytes }) => bytes));
   const copied: { table: Table; copy: CopyOut; file: string; bytes: number; sha256: string }[] = [];
   let doneBytes = 0;
@@ -123,15 +129,13 @@ async function copyTables(
   }
   const sequences = await listSequences(connection);
   const { name: postgresql } = await serverVersion(connection);
-  const hasSecretRow = tables.some(({ name }) => name === "installation");
-  const fingerprint = hasSecretRow ? await findSecretFingerprint(connection) : null;
   return {
     format: FORMAT,
     made_at: now.toISOString(),
     version: VERSION,
     postgresql,
     migrations: (await appliedMigrations(connection)).map((migration) => migration.name),
-    secret_fingerprint: fingerprint?.toString("hex") ?? null,
+    secret_fingerprints: fingerprints,
     has_secret: secret !== null,
     tables: copied.map(({ table, copy, file, bytes, sha256 }): BackupTable => {
       const { name, columns } = table;
@@ -139,6 +143,15 @@ async function copyTables(
     }),
     sequences,
   };
+}
+
+/** Of the root secrets that are valid; of the one of an earlier version, where none was used since. */
+async function listFingerprints(connection: Connection, tables: readonly Table[]): Promise<string[]> {
+  const has = (table: string): boolean => tables.some(({ name }) => name === table);
+  const rows = has("installation_secret") ? await listRootSecrets(connection) : [];
+  const earlier = rows.length === 0 && has("installation") ? await findSecretFingerprint(connection) : null;
+  const valid = rows.flatMap((row) => (row.retired_at === null ? [row.fingerprint] : []));
+  return [...valid, ...(earlier === null ? [] : [earlier])].map((fingerprint) => fingerprint.toString("hex"));
 }
 
 /** Writes a table's rows as they come; no more is read than is written. */

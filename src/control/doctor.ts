@@ -1,6 +1,5 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Database } from "../store/database.ts";
 import { serverVersion } from "../store/queries/installation.ts";
 import { connectionHealth } from "../store/queries/worker-health.ts";
 import { hasWorker } from "../store/queries/worker-upkeep.ts";
@@ -9,7 +8,8 @@ import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts
 import { DEMO_TOKEN_PREFIX } from "./demo.ts";
 import { checkConnections, checkWorker, diagnoseConnections } from "./doctor-connections.ts";
 import type { ConnectionDiagnosis } from "./doctor-connections.ts";
-import { secretProblem } from "./installation-secret.ts";
+import { describeSecret } from "./installation-secret.ts";
+import type { SecretPlace } from "./installation-secret.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { readSchemaLevel, schemaProblem } from "./schema.ts";
 
@@ -26,12 +26,7 @@ export type Diagnosis = {
   connections: ConnectionDiagnosis[];
 };
 
-export type Patient = {
-  database: Database;
-  dataFolder: string;
-  isEmbedded: boolean;
-  tokenPepper: Buffer;
-};
+export type Patient = SecretPlace & { isEmbedded: boolean };
 
 const OLDEST_MAJOR = 15;
 const NEWEST_MAJOR = 18;
@@ -49,12 +44,7 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
   let workspaces: WorkspaceDiagnosis[] = [];
   let connections: ConnectionDiagnosis[] = [];
   if (schemaProblem(level) === null) {
-    const problem = await secretProblem(database, patient.tokenPepper);
-    checks.push({
-      name: "secret",
-      ok: problem === null,
-      message: problem ?? "the one the tokens were made with",
-    });
+    checks.push({ name: "secret", ...(await describeSecret(patient)) });
     const rows = await workspaceHealth(database);
     workspaces = rows.map((row) => ({ ...row, problems: problemsOf(row) }));
     connections = diagnoseConnections(await connectionHealth(database), new Date());

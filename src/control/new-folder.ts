@@ -40,6 +40,7 @@ async function requireEmpty(folder: string): Promise<void> {
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "the folder above it does not exist",
+  EISDIR: "it is a folder",
   ENOTDIR: "it is a file, or a part of its path is",
   EACCES: "this user may not write there",
   EPERM: "this user may not write there",
@@ -51,7 +52,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "something was put there meanwhile",
 };
 
-function refusalOf(error: unknown, folder: string): unknown {
+/** The sentence about a folder or file that could not be written; any other error as it is. */
+export function refusalOf(error: unknown, folder: string): unknown {
   const reason = REASONS[(error as NodeJS.ErrnoException).code ?? ""];
   return reason === undefined ? error : impossible(`${folder} cannot be written: ${reason}.`);
 }

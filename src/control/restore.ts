@@ -38,7 +38,7 @@ export type Restored = { rows: number; tables: number; left_out: string[] };
 const ENDED_TABLES: ReadonlySet<string> = new Set(["console_session", "console_link", "console_challenge"]);
 
 /**
- * The secret that a restored installation runs with: the one that is set, which has to be the backup's, or else the one
+ * The secret that a restored installation runs with: the one that is set, which has to be valid in the backup, or else the one
  * that the backup holds. Throws a `Refusal` when neither is.
  */
 export async function secretForRestore(backup: Backup, setSecret: string | null): Promise<string> {
@@ -52,8 +52,8 @@ export async function secretForRestore(backup: Backup, setSecret: string | null)
   }
   if (isSecretOf(backup.manifest, secret)) return secret;
   throw impossible(
-    "The secret is not the one of the installation that was backed up, so that none of its tokens would work: set its " +
-      "RETURNS_SECRET, or use a data folder that has none. Nothing was restored.",
+    "The secret is none of those that were valid in the installation when it was backed up, so that no token would work: set one of " +
+      "them as RETURNS_SECRET, or use a data folder that has none. Nothing was restored.",
   );
 }
 

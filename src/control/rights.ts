@@ -79,6 +79,8 @@ export const RIGHTS = {
   "audit.read_all": { least: "operator", needsProof: false },
   rebuild: { least: "operator", needsProof: false },
   distribute: { least: "operator", needsProof: false },
+  "secret.add": { least: "operator", needsProof: true },
+  "secret.retire": { least: "operator", needsProof: true },
   backup: { least: "operator", needsProof: false },
   restore: { least: "operator", needsProof: false },
 } as const satisfies Record<string, Right>;

@@ -6,7 +6,6 @@ import { openControlDatabase } from "../../tests/support/control.ts";
 import type { ControlDatabase } from "../../tests/support/control.ts";
 import { hashSecret, parseToken } from "../admission/token.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { requireSameSecret, secretProblem } from "./installation-secret.ts";
 import { endToken, issueToken, rotateToken, showTokens } from "./token.ts";
 import { createWorkspace, requireWorkspace } from "./workspace.ts";
 
@@ -143,23 +142,4 @@ test("an overlap does not prolong a token that ends earlier", async () => {
     now,
   });
   assert.deepEqual(replaces.valid_until, inHours(2));
-});
-
-test("another secret than the one tokens were made with is refused", async () => {
-  assert.equal(await secretProblem(control.database, pepper), null);
-  await requireSameSecret(control.database, pepper);
-  await requireSameSecret(control.database, pepper);
-  await assert.rejects(requireSameSecret(control.database, randomBytes(32)), {
-    kind: "impossible",
-    message: /The secret is not the one this database's tokens were made with/u,
-  });
-  const kept = await control.database.rows<{ fingerprint: string }>(
-    {
-      name: "test_fingerprint",
-      text: "select encode(secret_fingerprint, 'hex') as fingerprint from installation",
-    },
-    [],
-  );
-  assert.equal(kept.length, 1);
-  assert.notEqual(kept[0]?.fingerprint, pepper.toString("hex"));
 });

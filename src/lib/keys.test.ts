@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { hkdfSync } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, describe, test } from "node:test";
-import { deriveKeys, readOrCreateSecret } from "./keys.ts";
+import { describe, test } from "node:test";
+import { deriveKeys, fingerprintOf, makeKeys, rootFingerprint, sealKeys, unsealKeys } from "./keys.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "returns-keys-"));
-after(() => rmSync(folder, { recursive: true }));
-
-describe("the keys", () => {
+describe("the keys that earlier versions derived", () => {
   test("are the same for the same secret, and others for another", () => {
     assert.deepEqual(deriveKeys("one"), deriveKeys("one"));
     for (const name of ["tokenPepper", "cursorKey", "sealingKey"] as const) {
@@ -27,24 +21,33 @@ describe("the keys", () => {
     const pepper = Buffer.from(hkdfSync("sha256", "one", "returns-analytics", "token pepper", 32));
     assert.deepEqual(deriveKeys("one").tokenPepper, pepper);
   });
+
+  test("have the fingerprint of their root secret, which stays what it is: backups hold it", () => {
+    assert.deepEqual(fingerprintOf(deriveKeys("one").tokenPepper), rootFingerprint("one"));
+    assert.equal(
+      rootFingerprint("one").toString("hex"),
+      "9c4cffe7fa0c8b53a29ad48acc48e2b748f3d3ab1229d8be8c1ee0d5439be712",
+    );
+  });
 });
 
-describe("the secret of a folder", () => {
-  test("is made once, for the owner's eyes only, folders included", () => {
-    const place = join(folder, "deep", "er");
-    const secret = readOrCreateSecret(place);
-    assert.match(secret, /^[A-Za-z0-9_-]{43}$/u);
-    assert.equal(readOrCreateSecret(place), secret);
-    assert.equal(statSync(join(place, "secret")).mode & 0o777, 0o600);
-    assert.deepEqual(readdirSync(place), ["secret"]);
+describe("the keys of an installation", () => {
+  test("are random, and each has a purpose of its own", () => {
+    const keys = [makeKeys(), makeKeys()].flatMap<Buffer>((each) => Object.values(each));
+    assert.equal(new Set(keys.map((key) => key.toString("hex"))).size, 6);
+    for (const key of keys) assert.equal(key.length, 32);
   });
 
-  test("is another in another folder", () => {
-    assert.notEqual(readOrCreateSecret(join(folder, "a")), readOrCreateSecret(join(folder, "b")));
-  });
-
-  test("that is there already is kept as it is", () => {
-    writeFileSync(join(folder, "secret"), "kept for years\n", { mode: 0o600 });
-    assert.equal(readOrCreateSecret(folder), "kept for years");
+  test("are opened by the root secret and for the version that they were sealed for, and by nothing else", () => {
+    const keys = makeKeys();
+    const sealed = sealKeys("one", 3, keys);
+    assert.deepEqual(unsealKeys("one", 3, sealed), keys);
+    assert.throws(() => unsealKeys("two", 3, sealed));
+    assert.throws(() => unsealKeys("one", 4, sealed));
+    for (let place = 0; place < sealed.length; place += 1) {
+      const changed = Buffer.from(sealed);
+      changed[place] = (changed[place] ?? 0) ^ 1;
+      assert.throws(() => unsealKeys("one", 3, changed));
+    }
   });
 });

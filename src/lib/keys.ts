@@ -1,54 +1,59 @@
-import { hkdfSync, randomBytes } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-
-/** Keys for separate purposes, derived from one secret (HKDF-SHA-256, RFC 5869), so that none can stand for another. */
-export type Keys = { tokenPepper: Buffer; cursorKey: Buffer; sealingKey: Buffer };
-
-export function deriveKeys(secret: string): Keys {
-  const derive = (purpose: string): Buffer =>
-    Buffer.from(hkdfSync("sha256", secret, "returns-analytics", purpose, 32));
-  return { tokenPepper: derive("token pepper"), cursorKey: derive("cursor"), sealingKey: derive("sealing") };
-}
-
-/** The secret kept in `folder`; null = there is none yet. */
-export function readSecret(folder: string): string | null {
-  return readIfThere(fileIn(folder));
-}
+import { createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { seal, unseal } from "./seal.ts";
 
 /**
- * The secret kept in `folder`; where there is none it becomes `first`, with mode 0600. Two processes that start at once
- * agree on one.
+ * The keys of an installation, for separate purposes, so that none can stand for another. They stay the same for as long as the
+ * installation lives; every valid root secret opens them.
  */
-export function readOrCreateSecret(
-  folder: string,
-  first: string = randomBytes(32).toString("base64url"),
-): string {
-  mkdirSync(folder, { recursive: true });
-  const file = fileIn(folder);
-  const found = readIfThere(file);
-  if (found !== null) return found;
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${first}\n`, { mode: 0o600, flag: "wx" });
-  try {
-    linkSync(draft, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  } finally {
-    unlinkSync(draft);
-  }
-  return readIfThere(file) as string;
+export type Keys = { tokenPepper: Buffer; cursorKey: Buffer; sealingKey: Buffer };
+
+const KEY_BYTES = 32;
+
+export function makeKeys(): Keys {
+  return {
+    tokenPepper: randomBytes(KEY_BYTES),
+    cursorKey: randomBytes(KEY_BYTES),
+    sealingKey: randomBytes(KEY_BYTES),
+  };
 }
 
-function fileIn(folder: string): string {
-  return join(folder, "secret");
+/** The keys that versions before 0020_root_secrets derived from their one root secret (HKDF-SHA-256, RFC 5869). */
+export function deriveKeys(secret: string): Keys {
+  return {
+    tokenPepper: derive(secret, "token pepper"),
+    cursorKey: derive(secret, "cursor"),
+    sealingKey: derive(secret, "sealing"),
+  };
 }
 
-function readIfThere(file: string): string | null {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
+/** What tells one token pepper from another, and nothing else of it. */
+export function fingerprintOf(tokenPepper: Buffer): Buffer {
+  return createHmac("sha256", tokenPepper).update("fingerprint of the installation").digest();
+}
+
+/** What tells one root secret from another: as versions before 0020_root_secrets stored it, in backups too. */
+export function rootFingerprint(secret: string): Buffer {
+  return fingerprintOf(derive(secret, "token pepper"));
+}
+
+/** Seals an installation's keys under a key of the root secret, for the row of this version alone. */
+export function sealKeys(secret: string, version: number, keys: Keys): Buffer {
+  const { tokenPepper, cursorKey, sealingKey } = keys;
+  const text = [tokenPepper, cursorKey, sealingKey].map((key) => key.toString("base64url")).join(".");
+  return seal(derive(secret, "keys of the installation"), contextOf(version), text);
+}
+
+/** Throws when `sealed` was changed, or was sealed under another root secret or for another version. */
+export function unsealKeys(secret: string, version: number, sealed: Buffer): Keys {
+  const text = unseal(derive(secret, "keys of the installation"), contextOf(version), sealed);
+  const [tokenPepper, cursorKey, sealingKey] = text.split(".").map((key) => Buffer.from(key, "base64url"));
+  return { tokenPepper, cursorKey, sealingKey } as Keys;
+}
+
+function derive(secret: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync("sha256", secret, "returns-analytics", purpose, KEY_BYTES));
+}
+
+function contextOf(version: number): string {
+  return `root secret ${version}`;
 }

@@ -4,7 +4,7 @@ import type { Admit, Need } from "../../src/admission/admit.ts";
 import { ApiError } from "../../src/contract/errors.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
 import type { Queryable } from "../../src/store/database.ts";
-import { TEST_SECRET } from "./service.ts";
+import { TEST_SECRET } from "./secret.ts";
 
 export const ALERTS: Need = { scope: "read:alerts", entitlements: ["api_access"], counted: true };
 export const pepper = deriveKeys(TEST_SECRET).tokenPepper;

@@ -5,7 +5,8 @@ import { makeDemo } from "../../src/control/demo.ts";
 import type { Demo } from "../../src/control/demo.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
 import { openConnections } from "./database.ts";
-import { startSeededService, TEST_SECRET } from "./service.ts";
+import { TEST_SECRET } from "./secret.ts";
+import { startSeededService } from "./service.ts";
 import type { TestService } from "./service.ts";
 
 /** The demo workspace as a first start makes it, with its alerts and sale events. */

@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { rootFingerprint } from "../../src/lib/keys.ts";
 import { distributeInstallation } from "../../src/store/distribute.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { Database, DatabaseOptions } from "../../src/store/database.ts";
 import { freeze, isCitus, joinNodes, listServers } from "./citus.ts";
+import { TEST_SECRET } from "./secret.ts";
 import { execute, urlOfDatabase } from "./server.ts";
 
 export type TestDatabase = { url: string; drop(): Promise<void> };
@@ -18,6 +20,14 @@ export type Seed<Known> = { name: string; write: (url: string) => Promise<Known>
 
 /** The migrated database that every test database is a copy of. */
 export const templateName = "template_returns";
+
+/**
+ * Test databases are of an installation whose keys an earlier version derived from TEST_SECRET, so that tests can make tokens and
+ * seal credentials without opening them. `FORGET_KEYS` makes one that no secret was used with.
+ */
+const KEEP_TEST_KEYS = `insert into installation (secret_fingerprint)
+  values ('\\x${rootFingerprint(TEST_SECRET).toString("hex")}')`;
+export const FORGET_KEYS = "delete from installation";
 
 /** Tests of the schedule make its tasks due; others run past the quarter of an hour at which one would be. */
 const STOP_SCHEDULE = "update schedule set done_until = 'infinity'";
@@ -50,6 +60,7 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   if (isCitus())
     await joinNodes((await listServers(serverUrl)).map((server) => urlOfDatabase(server, templateName)));
   await migrate({ url });
+  await execute(url, KEEP_TEST_KEYS);
   if (!isCitus()) return;
   const database = openConnections(url);
   try {

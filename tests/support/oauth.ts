@@ -42,7 +42,8 @@ export async function startOAuthService() {
     },
     /** The operator's link, as the merchant's browser opens it here. */
     linkFor: async (tenant: Tenant, shop: string, url: string, now = new Date()): Promise<string> => {
-      const { database, keys } = service.installation;
+      const { keys } = service;
+      const { database } = service.installation;
       const workspace = await requireWorkspace(database, tenant.shopDomain);
       const { sealingKey } = keys;
       const environment = { database, sealingKey, publicUrl: PUBLIC_URL, app: APP, now: () => now };

@@ -28,11 +28,11 @@ export async function openOperations(
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...options });
   const { installation } = service;
   const databases = await openServingDatabases(config, installation, pino({ enabled: false }));
-  const gate = createGate(config, installation.keys, databases, {
+  const gate = createGate(config, service.keys, databases, {
     metrics: createMetrics(databases.reading),
     countUsage: () => {},
   });
-  const operations = createOperations(config, gate, installation.keys);
+  const operations = createOperations(config, gate, service.keys);
   const operationOf = (endpoint: Endpoint): Operation => {
     const operation = operations.find((one) => one.endpoint === endpoint);
     if (operation === undefined) throw new Error(`no operation of ${endpoint.name}`);

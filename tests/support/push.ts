@@ -36,11 +36,11 @@ export function createClock(): TestClock {
 }
 
 export async function notifyTools(
-  { installation }: TestService,
+  { installation, keys }: TestService,
   { shopDomain }: Pick<Tenant, "shopDomain">,
   push = LOCAL_PUSH,
 ): Promise<NotifyTools> {
-  const { database, keys } = installation;
+  const { database } = installation;
   const workspace = await requireWorkspace(database, shopDomain);
   return { database, keys, push, actor: OPERATOR, workspace, now: new Date() };
 }
@@ -86,11 +86,11 @@ export async function writeAlerts(
 }
 
 export function deliveryEnvironment(
-  { installation }: TestService,
+  { installation, keys }: TestService,
   now: () => Date,
   push = LOCAL_PUSH,
 ): DeliveryEnvironment {
-  const { database, keys } = installation;
+  const { database } = installation;
   return { database, sealingKey: keys.sealingKey, push, consoleAddress: null, now, random: () => 0 };
 }
 

@@ -1,12 +1,15 @@
 import pg from "pg";
 import pino from "pino";
 import { startService } from "../../src/app.ts";
+import { openKeys } from "../../src/control/installation-secret.ts";
 import { openInstallation } from "../../src/installation.ts";
 import type { Installation } from "../../src/installation.ts";
+import type { Keys } from "../../src/lib/keys.ts";
 import { readConfig } from "../../src/config.ts";
 import { checkAnswer } from "./answer-check.ts";
 import { createSeededDatabase, createTestDatabase } from "./database.ts";
 import type { Seed, TestDatabase } from "./database.ts";
+import { TEST_SECRET } from "./secret.ts";
 
 export type Parameters = Record<string, string | number | boolean> | readonly (readonly [string, string])[];
 
@@ -41,6 +44,7 @@ export type TestService = {
   database: pg.Pool;
   databaseUrl: string;
   installation: Installation;
+  keys: Keys;
   /** Every line the service logged. */
   logs: string[];
   /** Asks the service; fails when the answer breaks the contract in any part. */
@@ -49,8 +53,6 @@ export type TestService = {
 };
 
 export type Caller = (path: string, options?: CallOptions) => Promise<CalledAnswer>;
-
-export const TEST_SECRET = "a secret for tests of at least 32 characters";
 
 /** The environment of a server on a test database. */
 export function serviceEnvironment(databaseUrl: string): Record<string, string> {
@@ -87,6 +89,7 @@ export async function startOn(
     database,
     databaseUrl: url,
     installation,
+    keys: await openKeys(installation),
     logs,
     call: createCaller(service.address),
     stop: async () => {

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { createToken } from "../../src/admission/token.ts";
 import { ENTITLEMENTS, SCOPES } from "../../src/contract/endpoint.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
-import { TEST_SECRET } from "./service.ts";
+import { TEST_SECRET } from "./secret.ts";
 
 export type Tenant = { shopKey: number; shopDomain: string; token: string; tokenId: string };
 

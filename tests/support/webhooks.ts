@@ -3,7 +3,7 @@ import { deriveKeys } from "../../src/lib/keys.ts";
 import { registerConnection } from "../../src/store/queries/data-source.ts";
 import { sealSecrets } from "../../src/sync/credentials.ts";
 import { insertRows } from "./tenants.ts";
-import { TEST_SECRET } from "./service.ts";
+import { TEST_SECRET } from "./secret.ts";
 import type { TestService } from "./service.ts";
 
 export const APP = { clientId: "app-id", clientSecret: "app-secret" };

@@ -8,7 +8,6 @@ import { orderName } from "../../simulators/shopify/world/ids.ts";
 import { replayEarlyWarnings } from "../../src/alerts/evaluate-alerts.ts";
 import { createRandom } from "../../src/demo/random.ts";
 import type { Random } from "../../src/demo/random.ts";
-import { deriveKeys } from "../../src/lib/keys.ts";
 import { dayOfInstant } from "../../src/lib/month.ts";
 import type { SyncKind } from "../../src/store/queries/sync-request.ts";
 import { requestRun } from "../../src/store/queries/sync-request.ts";
@@ -17,7 +16,8 @@ import type { RunningCommand } from "./command.ts";
 import type { ControlDatabase } from "./control.ts";
 import { rowProblems, servedRows } from "./served-rows.ts";
 import type { ServedRows } from "./served-rows.ts";
-import { openTestPool, serviceEnvironment, TEST_SECRET } from "./service.ts";
+import { openTestKeys } from "./secret.ts";
+import { openTestPool, serviceEnvironment } from "./service.ts";
 import { connectedShop, eventually, putShopifyConnection } from "./worker.ts";
 
 /** Decides how long after its start a run is killed; told in the log, and given back the same way. */
@@ -147,7 +147,7 @@ async function connectedTo({ control, simulator }: Scene): Promise<Shop> {
   await putShopifyConnection(control, shop.shopKey, {
     url: simulator.url,
     accessToken: simulator.token,
-    sealingKey: deriveKeys(TEST_SECRET).sealingKey,
+    sealingKey: (await openTestKeys(control.database)).sealingKey,
   });
   return shop;
 }

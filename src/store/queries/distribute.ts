@@ -20,6 +20,7 @@ export const COORDINATOR_TABLES: readonly string[] = [
   "coordinator",
   "identity_event",
   "installation",
+  "installation_secret",
   "run_queue",
   "schedule",
   "shop_account",

@@ -1,15 +1,21 @@
 import { command, queryValue, requireRow } from "../query.ts";
 
-/** Keeps the fingerprint of the first secret that was used; a later one changes nothing. */
+/** Keeps the fingerprint of the token pepper that was first used; a later one changes nothing. */
 export const keepSecretFingerprint = command<[fingerprint: Buffer]>(
   "keep_secret_fingerprint",
   "insert into installation (secret_fingerprint) values ($1) on conflict (is_only_row) do nothing",
 );
 
-/** The kept fingerprint; null before the first secret was used. */
+/** The kept fingerprint; null before the first secret was used. Versions before 0020_root_secrets read it at each start. */
 export const findSecretFingerprint = queryValue<Buffer>(
   "find_secret_fingerprint",
   "select secret_fingerprint from installation",
+);
+
+/** Has versions before 0020_root_secrets refuse the root secret of this fingerprint. */
+export const hideSecretFingerprint = command<[fingerprint: Buffer]>(
+  "hide_secret_fingerprint",
+  "update installation set secret_fingerprint = sha256(secret_fingerprint) where secret_fingerprint = $1",
 );
 
 /** The database server's version: 180004 and "18.4". */
