@@ -95,11 +95,9 @@ export async function describeSecret(place: SecretPlace): Promise<{ ok: boolean;
   const own = secret === null ? undefined : findSecret(known.rows, secret);
   if (own === undefined) return { ok: true, message: "version 1 from its first use on" };
   const others = validOf(known.rows).filter((version) => version !== own.version);
-  const rest =
-    others.length === 0
-      ? "the only valid one"
-      : `${versionsText(others)} still valid: ./returns secret retire ends one`;
-  return { ok: true, message: `version ${own.version}, ${rest}` };
+  if (others.length === 0) return { ok: true, message: `version ${own.version}, the only valid one` };
+  const rest = `${versionsText(others)} ${others.length === 1 ? "is" : "are"} valid too`;
+  return { ok: true, message: `version ${own.version}; ${rest}, until ./returns secret retire` };
 }
 
 /** Opens the keys with a secret that is valid. Throws a `Refusal` when they were changed. */

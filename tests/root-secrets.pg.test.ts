@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { createHmac, hkdfSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openKeys } from "../src/control/installation-secret.ts";
+import { deriveKeys } from "../src/lib/keys.ts";
+import type { Keys } from "../src/lib/keys.ts";
+import type { Database } from "../src/store/database.ts";
+import { rowsIn } from "./support/backups.ts";
+import { runCommand } from "./support/command.ts";
+import { createTestDatabase, FORGET_KEYS, openConnections } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import type { ServerProcess } from "./support/server-process.ts";
+import { execute } from "./support/server.ts";
+import { openTestPool, serviceEnvironment } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
+
+/** Root secrets: what earlier versions made goes on working, and a rotation over two servers ends nothing. */
+
+const SECOND_SECRET = "the second secret of tests, of 32 characters or more";
+const OTHER_SECRET = "the secret of some other database than these";
+
+const ENTITIES = "/api/v1/entities";
+/** Between requests of one asker, so that what the test does beside them gets its turn. */
+const PAUSE_MS = 5;
+
+const folder = mkdtempSync(join(tmpdir(), "returns-root-secrets-"));
+const secondFile = join(folder, "second");
+writeFileSync(secondFile, `${SECOND_SECRET}\n`, { mode: 0o600 });
+const opened: Database[] = [];
+const made: TestDatabase[] = [];
+after(async () => {
+  await Promise.all(opened.map((database) => database.close()));
+  await Promise.all(made.map((database) => database.drop()));
+  rmSync(folder, { recursive: true });
+});
+
+async function newDatabase(isFresh: boolean): Promise<string> {
+  const database = await createTestDatabase();
+  made.push(database);
+  if (isFresh) await execute(database.url, FORGET_KEYS);
+  return database.url;
+}
+
+/** The keys as a process of its own opens them. */
+async function keysOf(url: string, secret: string | null, dataFolder = "/nowhere"): Promise<Keys> {
+  const database = openConnections(url);
+  opened.push(database);
+  return openKeys({ database, dataFolder, secret });
+}
+
+async function command(
+  url: string,
+  words: readonly string[],
+  secret = TEST_SECRET,
+): Promise<Record<string, unknown>> {
+  const environment = { ...serviceEnvironment(url), RETURNS_SECRET: secret };
+  const { code, stdout, stderr } = await runCommand([...words, "--json"], environment);
+  assert.equal(code, 0, `${words.join(" ")}: ${stderr}`);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+const versionsIn = (url: string) =>
+  rowsIn<{ version: number; isValid: boolean }>(
+    url,
+    'select version, sealed_keys is not null as "isValid" from installation_secret order by version',
+  );
+
+/** What a version before root secrets looks at when it starts with a secret. */
+async function earlierVersionAccepts(url: string, secret: string): Promise<boolean> {
+  const pepper = Buffer.from(hkdfSync("sha256", secret, "returns-analytics", "token pepper", 32));
+  const own = createHmac("sha256", pepper).update("fingerprint of the installation").digest("hex");
+  await execute(
+    url,
+    `insert into installation (secret_fingerprint) values ('\\x${own}') on conflict (is_only_row) do nothing`,
+  );
+  const [kept] = await rowsIn<{ fingerprint: string }>(
+    url,
+    "select encode(secret_fingerprint, 'hex') as fingerprint from installation",
+  );
+  return kept?.fingerprint === own;
+}
+
+test("a database of an earlier version keeps the keys of tokens, cursors and credentials", async () => {
+  const url = await newDatabase(false);
+  assert.ok(await earlierVersionAccepts(url, TEST_SECRET));
+  const derive = (purpose: string): Buffer =>
+    Buffer.from(hkdfSync("sha256", TEST_SECRET, "returns-analytics", purpose, 32));
+  const keys = await keysOf(url, TEST_SECRET);
+  assert.deepEqual(keys, {
+    tokenPepper: derive("token pepper"),
+    cursorKey: derive("cursor"),
+    sealingKey: derive("sealing"),
+  });
+  assert.deepEqual(await versionsIn(url), [{ version: 1, isValid: true }]);
+  assert.ok(await earlierVersionAccepts(url, TEST_SECRET), "its servers go on during a rolling upgrade");
+
+  await command(url, ["secret", "add", secondFile]);
+  assert.deepEqual(await keysOf(url, SECOND_SECRET), keys);
+  assert.ok(!(await earlierVersionAccepts(url, SECOND_SECRET)), "it would derive other keys");
+  await command(url, ["secret", "retire", "1", "--yes"], SECOND_SECRET);
+  assert.ok(!(await earlierVersionAccepts(url, TEST_SECRET)), "retired for every version");
+  assert.deepEqual(await keysOf(url, SECOND_SECRET), keys);
+});
+
+test("a database of an earlier version refuses another secret, and stays as it is", async () => {
+  const url = await newDatabase(false);
+  await assert.rejects(keysOf(url, OTHER_SECRET), {
+    name: "Refusal",
+    message: /^The secret is none of this database's/u,
+  });
+  assert.deepEqual(await versionsIn(url), []);
+  assert.ok(await earlierVersionAccepts(url, TEST_SECRET));
+});
+
+test("a new installation has random keys: its secret alone tells nobody which", async () => {
+  const [url, same] = [await newDatabase(true), await newDatabase(true)];
+  const keys = await keysOf(url, TEST_SECRET);
+  assert.deepEqual(await keysOf(url, TEST_SECRET), keys);
+  for (const others of [deriveKeys(TEST_SECRET), await keysOf(same, TEST_SECRET)]) {
+    for (const name of ["tokenPepper", "cursorKey", "sealingKey"] as const) {
+      assert.notDeepEqual(keys[name], others[name]);
+    }
+  }
+  assert.ok(!(await earlierVersionAccepts(url, TEST_SECRET)), "an earlier version would derive other keys");
+});
+
+for (const isFresh of [true, false]) {
+  const kind = isFresh ? "a new database" : "one of an earlier version";
+  test(`processes that start on ${kind} at once agree on its keys; those of another secret are refused`, async () => {
+    const url = await newDatabase(isFresh);
+    const secrets = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? TEST_SECRET : SECOND_SECRET));
+    const outcomes = await Promise.allSettled(secrets.map((secret) => keysOf(url, secret)));
+    const keys = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+    assert.equal(keys.length, 4);
+    for (const each of keys) assert.deepEqual(each, keys[0]);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") assert.match(outcome.reason.message, /^The secret is none of this/u);
+    }
+    assert.deepEqual(await versionsIn(url), [{ version: 1, isValid: true }]);
+  });
+}
+
+test("processes that start at once with one new data folder agree on its secret", async () => {
+  const url = await newDatabase(true);
+  const dataFolder = join(folder, "shared");
+  const keys = await Promise.all([1, 2, 3, 4].map(() => keysOf(url, null, dataFolder)));
+  for (const each of keys) assert.deepEqual(each, keys[0]);
+  assert.deepEqual(await versionsIn(url), [{ version: 1, isValid: true }]);
+});
+
+test("keys that were changed in the database, or moved to another version, are not opened", async () => {
+  const url = await newDatabase(true);
+  await keysOf(url, TEST_SECRET);
+  await execute(url, "update installation_secret set version = 2");
+  const damaged = { name: "Refusal", message: /^The keys that version 2 of the secret opens are damaged/u };
+  await assert.rejects(keysOf(url, TEST_SECRET), damaged);
+  await execute(url, "update installation_secret set version = 1");
+  await keysOf(url, TEST_SECRET);
+  await execute(url, "update installation_secret set sealed_keys = sealed_keys || '\\x00'");
+  await assert.rejects(keysOf(url, TEST_SECRET), /are damaged in the database: restore a backup/u);
+});
+
+type Load = {
+  /** Resolves once nothing is under way that was asked before. */
+  settled(): Promise<void>;
+  /** Returns how often each status came. */
+  stop(): Promise<Map<number, number>>;
+};
+
+/** Asks the servers with every token, until it is stopped. */
+function startLoad(servers: readonly ServerProcess[], tokens: readonly string[]): Load {
+  const statuses = new Map<number, number>();
+  const done = [0, 0, 0];
+  let isStopped = false;
+  const ask = async (_: number, asker: number): Promise<void> => {
+    for (let round = asker; !isStopped; round += 1) {
+      const server = servers[round % servers.length] as ServerProcess;
+      const token = tokens[Math.floor(round / servers.length) % tokens.length] ?? "";
+      const response = await fetch(`${server.address}${ENTITIES}?limit=1`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      await response.arrayBuffer();
+      await sleep(PAUSE_MS);
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+      done[asker] = (done[asker] ?? 0) + 1;
+    }
+  };
+  const asking = Promise.all(done.map(ask));
+  return {
+    settled: async () => {
+      const before = [...done];
+      const isSettled = (): boolean => done.every((count, asker) => count > (before[asker] ?? 0));
+      await eventually(async () => isSettled(), "the requests of before are answered", 30);
+    },
+    stop: async () => {
+      isStopped = true;
+      await asking;
+      return statuses;
+    },
+  };
+}
+
+async function startWith(context: TestContext, url: string, secret: string): Promise<ServerProcess> {
+  return startServerProcess(context, url, { RETURNS_SECRET: secret });
+}
+
+test("a rotation over two servers under load: no token, cursor or credential ends", async (context) => {
+  const url = await newDatabase(false);
+  const pool = openTestPool(url);
+  context.after(() => pool.end());
+  const tenant = await createTenant(pool, { dailyQuota: null });
+  await seedSmallStore(pool, tenant.shopKey);
+  const create = [
+    "token",
+    "create",
+    "--workspace",
+    tenant.shopDomain,
+    "--scopes",
+    "read:dashboard",
+    "--name",
+  ];
+  const newToken = async (name: string, secret: string): Promise<string> =>
+    String((await command(url, [...create, name], secret))["token"]);
+
+  const servers = [await startWith(context, url, TEST_SECRET), await startWith(context, url, TEST_SECRET)];
+  const tokens = [tenant.token, await newToken("before", TEST_SECRET)];
+  const load = startLoad(servers, tokens);
+  const firstPage = await servers[0]?.call(ENTITIES, {
+    params: { limit: 1 },
+    token: tenant.token,
+    isUnlimited: true,
+  });
+  const cursor = String(firstPage?.json().meta["next_cursor"]);
+
+  assert.equal((await command(url, ["secret", "add", secondFile]))["version"], 2);
+  tokens.push(await newToken("between, by the old one", TEST_SECRET));
+  tokens.push(await newToken("between, by the new one", SECOND_SECRET));
+  const [old, replaced] = servers as [ServerProcess, ServerProcess];
+  servers[1] = await startWith(context, url, SECOND_SECRET);
+  await load.settled();
+  replaced.signal("SIGTERM");
+  assert.equal(await replaced.ended, 0);
+  tokens.push(await newToken("both run", SECOND_SECRET));
+
+  const nextPage = await servers[1].call(ENTITIES, {
+    params: { limit: 1, cursor },
+    token: tokens[1] as string,
+    isUnlimited: true,
+  });
+  assert.equal(nextPage.status, 200, "a cursor of the one server is the other's, too");
+  assert.deepEqual(await keysOf(url, SECOND_SECRET), deriveKeys(TEST_SECRET));
+
+  await command(url, ["secret", "retire", "1", "--yes"], SECOND_SECRET);
+  tokens.push(await newToken("retired", SECOND_SECRET));
+  const still = await old.call(ENTITIES, {
+    params: { limit: 1 },
+    token: tokens.at(-1) as string,
+    isUnlimited: true,
+  });
+  assert.equal(still.status, 200, "what runs with the retired secret goes on until it ends");
+  servers[0] = await startWith(context, url, SECOND_SECRET);
+  await load.settled();
+  old.signal("SIGTERM");
+  assert.equal(await old.ended, 0);
+  for (const token of tokens) {
+    for (const server of servers) {
+      const answer = await server.call(ENTITIES, { params: { limit: 1 }, token, isUnlimited: true });
+      assert.equal(answer.status, 200);
+    }
+  }
+  const statuses = await load.stop();
+  assert.deepEqual([...statuses.keys()], [200]);
+  context.diagnostic(`${statuses.get(200)} requests`);
+  const refused = await runCommand(["serve", "--no-demo"], serviceEnvironment(url));
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /^The secret is version 1 of this database's, which was retired on \d{4}-\d\d-\d\d: start with version 2\.$/mu,
+  );
+});
