@@ -75,12 +75,12 @@ const OPTIONS = {
     "Folder of the embedded database and keys. For root the default is in `/var/lib/returns-analytics`.",
     { defaultText: "`.data` in the project" },
   ),
-  /** Root of the keys for tokens, cursors and sealed credentials. */
+  /** Opens the keys of tokens, cursors and sealed credentials. */
   secret: option(
     "RETURNS_SECRET",
     longText,
     null,
-    "At least 32 characters; the same on every server of one database.",
+    "At least 32 characters; the same on every server of one database, but for a rotation.",
     { defaultText: "a file in the data folder", hasFile: true },
   ),
   logLevel: option("LOG_LEVEL", logLevel, "info", "fatal, error, warn, info, debug, trace or silent."),

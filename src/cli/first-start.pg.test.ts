@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
-import { createTestDatabase } from "../../tests/support/database.ts";
+import { createTestDatabase, FORGET_KEYS } from "../../tests/support/database.ts";
+import { execute } from "../../tests/support/server.ts";
 
 const dataFolder = mkdtempSync(join(tmpdir(), "returns-first-start-"));
 const environment = { RETURNS_DATA_DIR: dataFolder, PORT: "0" };
@@ -79,6 +80,7 @@ test("a start with CONSOLE=off prints no link, and user link makes none", async 
 
 test("a demo store on a database of one's own leaves the embedded one's token alone", async () => {
   const other = await createTestDatabase();
+  await execute(other.url, FORGET_KEYS);
   try {
     const before = readFileSync(join(dataFolder, "demo-token"), "utf8");
     const words = ["demo", "--json"];

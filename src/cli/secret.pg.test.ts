@@ -249,6 +249,14 @@ test("a file that is not there is made, for this user alone, and its secret is n
   await documentOf(["secret", "retire", "3", "--yes"], withFile("second"));
 });
 
+test("a secret comes by a pipe, too", async () => {
+  const piped = await runCommand(["secret", "add", "/dev/stdin", "--json"], withFile("second"), `${OTHER}\n`);
+  assert.equal(piped.code, 0, piped.stderr);
+  assert.equal((JSON.parse(piped.stdout) as { version: number }).version, 4);
+  written += piped.stdout + piped.stderr;
+  await documentOf(["secret", "retire", "4", "--yes"], withFile("second"));
+});
+
 /** One machine whose secret is in its data folder. */
 async function ownFolder(
   name: string,
@@ -359,6 +367,8 @@ test("the audit has who added and retired what; no secret is in it, in the datab
       ["secret.retire", "operator", 1],
       ["secret.add", "operator", 3],
       ["secret.retire", "operator", 3],
+      ["secret.add", "operator", 4],
+      ["secret.retire", "operator", 4],
     ],
   );
   const rows = await rowsIn<{ text: string }>(

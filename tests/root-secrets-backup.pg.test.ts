@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { OPERATOR } from "../src/control/actor.ts";
+import { readBackup, writeManifest } from "../src/control/backup-manifest.ts";
+import type { Manifest } from "../src/control/backup-manifest.ts";
+import { openKeys } from "../src/control/installation-secret.ts";
+import { secretForRestore } from "../src/control/restore.ts";
+import { addSecretOfFile, retireSecret } from "../src/control/root-secrets.ts";
+import { rootFingerprint } from "../src/lib/keys.ts";
+import type { Keys } from "../src/lib/keys.ts";
+import { readOrCreateSecretFile } from "../src/lib/secret-file.ts";
+import type { Database } from "../src/store/database.ts";
+import { backUp, createEmptyDatabase, restoreInto } from "./support/backups.ts";
+import { createTestDatabase, FORGET_KEYS, openConnections } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+import { execute } from "./support/server.ts";
+
+/** A backup is restored with any root secret that was valid in it, and with no other. */
+
+const OTHER_SECRET = "the secret of some other database than these";
+
+let source: TestDatabase;
+let database: Database;
+let parent: string;
+let second: string;
+let keys: Keys;
+before(async () => {
+  source = await createTestDatabase();
+  await execute(source.url, FORGET_KEYS);
+  database = openConnections(source.url, { maxConnections: 2 });
+  parent = await mkdtemp(join(tmpdir(), "returns-secret-backup-"));
+  keys = await openKeys(placeOf(TEST_SECRET));
+  const file = join(parent, "second");
+  await addSecretOfFile(placeOf(TEST_SECRET), OPERATOR, file);
+  second = readOrCreateSecretFile(file).secret;
+});
+after(async () => {
+  await database.close();
+  await source.drop();
+  await rm(parent, { recursive: true });
+});
+
+const placeOf = (secret: string, of = database) => ({ database: of, dataFolder: "/nowhere", secret });
+
+const REFUSED = {
+  name: "Refusal",
+  message:
+    /^The secret is none of those that were valid in the installation when it was backed up.+ Nothing was restored\.$/u,
+};
+
+test("a backup made under two secrets is restored with either, and its database opens with either", async () => {
+  const folder = join(parent, "both");
+  await backUp(database, folder, { secret: second });
+  const backup = await readBackup(folder);
+  assert.deepEqual(
+    backup.manifest.secret_fingerprints,
+    [TEST_SECRET, second].map((secret) => rootFingerprint(secret).toString("hex")),
+  );
+  for (const secret of [TEST_SECRET, second]) assert.equal(await secretForRestore(backup, secret), secret);
+  assert.equal(await secretForRestore(backup, null), second, "the one that it holds");
+  await assert.rejects(secretForRestore(backup, OTHER_SECRET), REFUSED);
+  const target = await createEmptyDatabase();
+  const restored = openConnections(target.url);
+  try {
+    await restoreInto(target.url, folder);
+    for (const secret of [TEST_SECRET, second])
+      assert.deepEqual(await openKeys(placeOf(secret, restored)), keys);
+    await assert.rejects(openKeys(placeOf(OTHER_SECRET, restored)), /^Refusal: The secret is none of this/u);
+  } finally {
+    await restored.close();
+    await target.drop();
+  }
+});
+
+/** As versions before root secrets wrote it. */
+async function asEarlier(folder: string): Promise<void> {
+  const text = await readFile(join(folder, "manifest.json"), "utf8");
+  const { sha256: _, ...manifest } = JSON.parse(text) as Manifest & { sha256: string };
+  const [fingerprint = null, ...others] = manifest.secret_fingerprints ?? [];
+  assert.deepEqual(others, []);
+  delete manifest.secret_fingerprints;
+  await writeManifest(folder, { ...manifest, secret_fingerprint: fingerprint }, null);
+}
+
+test("a backup of an earlier version is restored with its one secret", async () => {
+  const earlier = await createTestDatabase();
+  const connections = openConnections(earlier.url, { maxConnections: 2 });
+  try {
+    const folder = join(parent, "earlier");
+    await backUp(connections, folder, { secret: TEST_SECRET });
+    await asEarlier(folder);
+    const backup = await readBackup(folder);
+    assert.equal(await secretForRestore(backup, TEST_SECRET), TEST_SECRET);
+    await assert.rejects(secretForRestore(backup, second), REFUSED);
+    await execute(earlier.url, FORGET_KEYS);
+    const unused = join(parent, "unused");
+    await backUp(connections, unused);
+    await asEarlier(unused);
+    assert.equal(await secretForRestore(await readBackup(unused), OTHER_SECRET), OTHER_SECRET);
+  } finally {
+    await connections.close();
+    await earlier.drop();
+  }
+});
+
+test("a retired secret is neither written into a backup nor accepted for one made since", async () => {
+  await retireSecret(placeOf(second), OPERATOR, 1);
+  const message = "The secret is none of this database's valid ones: no backup was made.";
+  const folder = join(parent, "retired");
+  await assert.rejects(backUp(database, folder, { secret: TEST_SECRET }), { name: "Refusal", message });
+  assert.equal(existsSync(folder), false);
+  await backUp(database, folder);
+  const backup = await readBackup(folder);
+  await assert.rejects(secretForRestore(backup, TEST_SECRET), REFUSED);
+  assert.equal(await secretForRestore(backup, second), second);
+});
+
+test("deleting the row of the installation forgets every secret, and the next start makes new keys", async () => {
+  await execute(source.url, FORGET_KEYS);
+  const renewed = await openKeys(placeOf(OTHER_SECRET));
+  for (const name of ["tokenPepper", "cursorKey", "sealingKey"] as const) {
+    assert.notDeepEqual(renewed[name], keys[name]);
+  }
+  await assert.rejects(openKeys(placeOf(second)), /^Refusal: The secret is none of this database's/u);
+});
