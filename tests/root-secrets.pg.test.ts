@@ -180,9 +180,9 @@ type Load = {
 function startLoad(servers: readonly ServerProcess[], tokens: readonly string[]): Load {
   const statuses = new Map<number, number>();
   const done = [0, 0, 0];
-  let isStopped = false;
+  const stopping = new AbortController();
   const ask = async (_: number, asker: number): Promise<void> => {
-    for (let round = asker; !isStopped; round += 1) {
+    for (let round = asker; !stopping.signal.aborted; round += 1) {
       const server = servers[round % servers.length] as ServerProcess;
       const token = tokens[Math.floor(round / servers.length) % tokens.length] ?? "";
       const response = await fetch(`${server.address}${ENTITIES}?limit=1`, {
@@ -202,7 +202,7 @@ function startLoad(servers: readonly ServerProcess[], tokens: readonly string[])
       await eventually(async () => isSettled(), "the requests of before are answered", 30);
     },
     stop: async () => {
-      isStopped = true;
+      stopping.abort();
       await asking;
       return statuses;
     },

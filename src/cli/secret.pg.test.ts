@@ -1,31 +1,30 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import pg from "pg";
 import { rowsIn } from "../../tests/support/backups.ts";
-import { runCommand, startCommand } from "../../tests/support/command.ts";
-import type { Outcome } from "../../tests/support/command.ts";
 import { createTestDatabase, FORGET_KEYS } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
+import {
+  CREATE_TOKEN,
+  CREATE_WORKSPACE,
+  createSecretCommands,
+  DOMAIN,
+} from "../../tests/support/secret-commands.ts";
 import { execute } from "../../tests/support/server.ts";
-import { openTestPool } from "../../tests/support/service.ts";
-import { countLockWaits } from "../../tests/support/locks.ts";
-import { eventually } from "../../tests/support/worker.ts";
 
 /** The commands of root secrets, as operators type them. Every secret here is a canary: no output may hold one. */
 
 const CANARIES = ["CANARY-one-qwrtzplkjhg-abcdefghijkl", "CANARY-two-qwrtzplkjhg-abcdefghijkl"] as const;
 const [FIRST, SECOND] = CANARIES;
+const MAIN = join(import.meta.dirname, "main.ts");
 const OTHER = "CANARY-other-qwrtzplkjhg-abcdefghij";
-const DOMAIN = "secrets.example";
 
 let database: TestDatabase;
 let folder: string;
 let dataFolder: string;
-/** Everything that any command wrote. */
-let written = "";
 before(async () => {
   database = await createTestDatabase();
   await execute(database.url, FORGET_KEYS);
@@ -34,8 +33,7 @@ before(async () => {
   for (const [name, secret] of Object.entries({ first: FIRST, second: SECOND, other: OTHER })) {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600 });
   }
-  const words = ["workspace", "create", "--domain", DOMAIN, "--currency", "EUR", "--plan", "scale"];
-  assert.equal((await run(words)).code, 0);
+  assert.equal((await run(CREATE_WORKSPACE)).code, 0);
 });
 after(async () => {
   await database.drop();
@@ -51,20 +49,9 @@ const environment = (own: Record<string, string>): Record<string, string> => ({
 /** The environment of a process whose secret is in one of the files. */
 const withFile = (name: string) => environment({ RETURNS_SECRET_FILE: join(folder, name) });
 
-async function run(words: readonly string[], of = withFile("first")): Promise<Outcome> {
-  const outcome = await runCommand(words, of);
-  written += outcome.stdout + outcome.stderr;
-  return outcome;
-}
-
-async function documentOf(
-  words: readonly string[],
-  of = withFile("first"),
-): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await run([...words, "--json"], of);
-  assert.equal(code, 0, `${words.join(" ")}: ${stderr}`);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
+const commands = createSecretCommands();
+const run = (words: readonly string[], of = withFile("first")) => commands.run(words, of);
+const documentOf = (words: readonly string[], of = withFile("first")) => commands.documentOf(words, of);
 
 async function refused(words: readonly string[], sentence: RegExp, of = withFile("first"), code = 1) {
   const outcome = await run(words, of);
@@ -73,16 +60,7 @@ async function refused(words: readonly string[], sentence: RegExp, of = withFile
   assert.equal(outcome.stderr.trim().split("\n").length, 1);
 }
 
-type Listed = { version: number; retired_at: string | null; is_own: boolean };
-
-async function listed(of = withFile("first")): Promise<[number, "valid" | "retired", boolean][]> {
-  const secrets = (await documentOf(["secret", "list"], of)) as unknown as Listed[];
-  return secrets.map(({ version, retired_at: at, is_own: isOwn }) => [
-    version,
-    at === null ? "valid" : "retired",
-    isOwn,
-  ]);
-}
+const listed = (of = withFile("first")) => commands.listed(of);
 
 async function secretCheck(
   of: Record<string, string>,
@@ -92,14 +70,12 @@ async function secretCheck(
   return checks.find(({ name }) => name === "secret");
 }
 
-const CREATE = ["token", "create", "--workspace", DOMAIN, "--name", "n", "--scopes", "read:dashboard"];
-
 test("the first use makes version 1; looking makes nothing", async () => {
   assert.deepEqual(await listed(), []);
   assert.equal((await secretCheck(withFile("first")))?.message, "version 1 from its first use on");
   assert.deepEqual(await listed(environment({})), []);
   assert.equal(existsSync(dataFolder), false, "no secret was made");
-  await documentOf(CREATE);
+  await documentOf(CREATE_TOKEN);
   assert.deepEqual(await listed(), [[1, "valid", true]]);
   assert.equal((await secretCheck(withFile("first")))?.message, "version 1, the only valid one");
 });
@@ -107,7 +83,7 @@ test("the first use makes version 1; looking makes nothing", async () => {
 test("without a secret a used database is refused, and no stray secret is made", async () => {
   const sentence =
     /^No secret is set, and this database has one: set RETURNS_SECRET, or use the data folder/u;
-  await refused(CREATE, sentence, environment({}));
+  await refused(CREATE_TOKEN, sentence, environment({}));
   await refused(["serve"], sentence, environment({}));
   await refused(
     ["backup", join(folder, "none"), "--with-secret"],
@@ -120,10 +96,10 @@ test("without a secret a used database is refused, and no stray secret is made",
 test("another secret is refused by everything that needs the keys, and changes nothing", async () => {
   const other = withFile("other");
   const sentence = /^The secret is none of this database's/u;
-  const commands = [
+  const needing = [
     ["serve"],
     ["worker"],
-    CREATE,
+    CREATE_TOKEN,
     [
       "notify",
       "add",
@@ -141,7 +117,7 @@ test("another secret is refused by everything that needs the keys, and changes n
     ["secret", "retire", "1", "--yes"],
     ["demo"],
   ];
-  for (const words of commands) await refused(words, sentence, other);
+  for (const words of needing) await refused(words, sentence, other);
   await refused(["backup", join(folder, "wrong"), "--with-secret"], sentence, other);
   assert.equal(existsSync(join(folder, "wrong")), false);
   assert.equal(existsSync(join(folder, "never-made")), false);
@@ -197,8 +173,8 @@ test("add, change over, retire: the output says what comes next, and each step m
     (await secretCheck(withFile("second")))?.message,
     "version 2; version 1 is valid too, until ./returns secret retire",
   );
-  await documentOf(CREATE);
-  await documentOf(CREATE, withFile("second"));
+  await documentOf(CREATE_TOKEN);
+  await documentOf(CREATE_TOKEN, withFile("second"));
 
   await refused(["secret", "retire", "1"], /add --yes to confirm\.$/mu, withFile("second"), 2);
   await refused(
@@ -226,7 +202,7 @@ test("add, change over, retire: the output says what comes next, and each step m
   );
   const sentence =
     /^The secret is version 1 of this database's, which was retired on [\d-]{10}: start with version 2\.$/mu;
-  for (const words of [CREATE, ["serve"], ["worker"], ["secret", "add", join(folder, "other")]]) {
+  for (const words of [CREATE_TOKEN, ["serve"], ["worker"], ["secret", "add", join(folder, "other")]]) {
     await refused(words, sentence);
   }
   assert.match((await secretCheck(withFile("first")))?.message ?? "", sentence);
@@ -244,114 +220,19 @@ test("a file that is not there is made, for this user alone, and its secret is n
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const secret = readFileSync(file, "utf8").trim();
   assert.match(secret, /^[A-Za-z0-9_-]{43}$/u);
-  assert.ok(!written.includes(secret));
-  await documentOf(CREATE, withFile("made"));
+  assert.ok(!commands.written().includes(secret));
+  await documentOf(CREATE_TOKEN, withFile("made"));
   await documentOf(["secret", "retire", "3", "--yes"], withFile("second"));
 });
 
 test("a secret comes by a pipe, too", async () => {
-  const piped = await runCommand(["secret", "add", "/dev/stdin", "--json"], withFile("second"), `${OTHER}\n`);
-  assert.equal(piped.code, 0, piped.stderr);
-  assert.equal((JSON.parse(piped.stdout) as { version: number }).version, 4);
-  written += piped.stdout + piped.stderr;
+  const line = `cat "$PIPED" | "$NODE" "$MAIN" secret add /dev/stdin --json`;
+  const env = { ...withFile("second"), PIPED: join(folder, "other"), NODE: process.execPath, MAIN };
+  const { status, stdout, stderr } = spawnSync("sh", ["-c", line], { env, encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  assert.equal((JSON.parse(stdout) as { version: number }).version, 4);
+  assert.ok(!(stdout + stderr).includes("CANARY"));
   await documentOf(["secret", "retire", "4", "--yes"], withFile("second"));
-});
-
-/** One machine whose secret is in its data folder. */
-async function ownFolder(
-  name: string,
-): Promise<{ place: string; of: Record<string, string>; drop(): Promise<void> }> {
-  const own = await createTestDatabase();
-  await execute(own.url, FORGET_KEYS);
-  const place = join(folder, name);
-  const of = { DATABASE_URL: own.url, RETURNS_DATA_DIR: place, PORT: "0" };
-  const words = ["workspace", "create", "--domain", DOMAIN, "--currency", "EUR", "--plan", "scale"];
-  assert.equal((await run(words, of)).code, 0);
-  assert.equal((await run(CREATE, of)).code, 0);
-  return { place, of, drop: own.drop };
-}
-
-const secretIn = (place: string, name = "secret"): string => readFileSync(join(place, name), "utf8").trim();
-
-test("with a data folder two commands rotate; a running server goes on", async (context) => {
-  const { place, of, drop } = await ownFolder("one-machine");
-  context.after(drop);
-  const first = secretIn(place);
-  const serving = startCommand(["serve", "--no-worker", "--json"], { ...of, LOG_LEVEL: "trace" });
-  context.after(() => serving.child.kill("SIGKILL"));
-  const { address } = JSON.parse(await serving.printed(/\}\n$/u)) as { address: string };
-  const added = await run(["secret", "add"], of);
-  assert.equal(added.stdout, `Version 2 is valid from now on. Its secret is in ${join(place, "secret")}.\n`);
-  assert.match(
-    added.stderr,
-    /Version 1 is kept in \S+secret\.1, for backups made before\.\nThen: .+ retire 1\n$/u,
-  );
-  const second = secretIn(place);
-  assert.notEqual(second, first);
-  assert.equal(secretIn(place, "secret.1"), first);
-  assert.deepEqual(readdirSync(place).toSorted(), ["secret", "secret.1"]);
-  for (const name of ["secret", "secret.1"]) assert.equal(statSync(join(place, name)).mode & 0o777, 0o600);
-  await documentOf(["secret", "retire", "1", "--yes"], of);
-  const { token } = (await documentOf(CREATE, of)) as { token: string };
-  const answer = await fetch(`${address}/api/v1/entities`, { headers: { authorization: `Bearer ${token}` } });
-  assert.equal(answer.status, 409, "the token is known, though the workspace has no data yet");
-  serving.child.kill("SIGTERM");
-  const { code, stdout, stderr } = await serving.outcome;
-  assert.equal(code, 0);
-  for (const secret of [first, second]) assert.ok(!(written + stdout + stderr).includes(secret));
-});
-
-test("a rotation that is killed leaves a secret that works, and is finished by the next one", async (context) => {
-  const { place, of, drop } = await ownFolder("killed");
-  const first = secretIn(place);
-  const url = of["DATABASE_URL"] ?? "";
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const pool = openTestPool(url);
-  context.after(async () => {
-    await client.end();
-    await pool.end();
-    await drop();
-  });
-  await client.query("begin; lock table audit_event in access exclusive mode");
-  const adding = startCommand(["secret", "add"], of);
-  await eventually(async () => (await countLockWaits(pool)) > 0, "the command writes its audit event", 60);
-  adding.child.kill("SIGKILL");
-  await adding.outcome;
-  await client.query("rollback");
-  assert.deepEqual([secretIn(place), await listed(of)], [first, [[1, "valid", true]]], "nothing has changed");
-  const next = secretIn(place, "secret.next");
-
-  // The state of a process that was killed between the database and the file.
-  await documentOf(["secret", "add", join(place, "secret.next")], of);
-  await documentOf(CREATE, of);
-  assert.equal(secretIn(place), first);
-  const finished = await documentOf(["secret", "add"], of);
-  assert.deepEqual([finished["version"], finished["is_new"]], [2, false]);
-  assert.deepEqual([secretIn(place), secretIn(place, "secret.1")], [next, first]);
-  assert.deepEqual(await listed(of), [
-    [1, "valid", false],
-    [2, "valid", true],
-  ]);
-  assert.deepEqual(readdirSync(place).toSorted(), ["secret", "secret.1"]);
-});
-
-test("two operators who retire each other's secret leave one", async (context) => {
-  const { place, of, drop } = await ownFolder("two-operators");
-  context.after(drop);
-  const file = join(place, "second");
-  await documentOf(["secret", "add", file], of);
-  const second = { ...of, RETURNS_SECRET_FILE: file };
-  const outcomes = await Promise.all([
-    run(["secret", "retire", "1", "--yes"], second),
-    run(["secret", "retire", "2", "--yes"], of),
-  ]);
-  assert.deepEqual(outcomes.map(({ code }) => code).toSorted(), [0, 1]);
-  const [row] = await rowsIn<{ valid: number }>(
-    of["DATABASE_URL"] ?? "",
-    "select count(sealed_keys)::integer as valid from installation_secret",
-  );
-  assert.equal(row?.valid, 1);
 });
 
 test("the audit has who added and retired what; no secret is in it, in the database or in any output", async () => {
@@ -379,5 +260,5 @@ test("the audit has who added and retired what; no secret is in it, in the datab
   for (const { text } of rows) {
     for (const hex of hexes) assert.ok(!text.includes(hex) && !text.includes("CANARY"), text);
   }
-  assert.ok(!written.includes("CANARY"));
+  assert.ok(!commands.written().includes("CANARY"));
 });
