@@ -55,7 +55,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   console_session: [WRITE, NONE, NONE],
   console_user: [WRITE, NONE, readOf("user_id", "name", "disabled_at")],
   coordinator: [READ, NONE, READ],
-  daily_usage: [WRITE, { select: ["shop_key", "day", "requests"], update: ["requests"] }, NONE],
+  daily_usage: [WRITE, { select: "all", update: ["requests"] }, NONE],
   data_source: [WRITE, NONE, readOf(...SOURCE_COLUMNS)],
   dirty_cohort: [WRITE, NONE, NONE],
   entity: [WRITE, NONE, READ],
