@@ -137,7 +137,11 @@ export async function startInstallationWorker(
 ): Promise<InstallationWorker> {
   const { roleUrls, keys } = installation;
   const open = (maxConnections: number, statementTimeoutMs: number): ReturnType<typeof openPool> =>
-    openPool(installation, logger, "worker", { applicationName: "returns-sync", maxConnections, statementTimeoutMs });
+    openPool(installation, logger, "worker", {
+      applicationName: "returns-sync",
+      maxConnections,
+      statementTimeoutMs,
+    });
   // A run writes its data, its progress and now and then a refreshed token.
   const database = open(config.syncRuns * 3 + 1, 0);
   const lookDatabase = open(1, SERVING_TIMEOUT_MS);

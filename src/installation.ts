@@ -201,7 +201,11 @@ export async function openServingDatabases(
   const ofConsole = open("console", "worker", { maxConnections: CONSOLE_CONNECTIONS });
   const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS });
   const openNode = (url: string): DatabasePool =>
-    open("admission", "admission", { url, maxConnections: NODE_CONNECTIONS, statementTimeoutMs: LONGEST_WAIT_MS });
+    open("admission", "admission", {
+      url,
+      maxConnections: NODE_CONNECTIONS,
+      statementTimeoutMs: LONGEST_WAIT_MS,
+    });
   const nodes = isDistributed
     ? openNodeDatabases({ entrance: admission, url: installation.roleUrls.admission, open: openNode })
     : null;

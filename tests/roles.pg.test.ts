@@ -4,6 +4,7 @@ import type pg from "pg";
 import { migrate } from "../src/store/migrate.ts";
 import { groupOf, loginOf, ROLES, TABLES_WITH_RIGHTS } from "../src/store/role-rights.ts";
 import { planRoles } from "../src/store/roles.ts";
+import { isCitus } from "./support/citus.ts";
 import { asRole, createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { attempt, connectAs, REFUSED, surprisesOf } from "./support/roles.ts";
@@ -60,14 +61,16 @@ test("whoever runs as its owner says where it looks for tables, and only its rol
 
 test("rights that somebody changed are put right by the next migration", async () => {
   assert.deepEqual(await planned(), []);
-  await execute(
-    testDatabase.url,
-    `grant insert on plan to returns_reader; grant select (secret_hash) on api_token to returns_reader;
-     revoke update on workspace from returns_worker; revoke select on cohort from returns_reader;
-     grant execute on function analyze_shop(bigint, text) to public;
-     alter function admit_callers(bigint, bigint[], text[], bytea[], text[], text[], boolean[], integer[], boolean, timestamptz)
-       security invoker`,
-  );
+  for (const change of [
+    "grant insert on plan to returns_reader",
+    "grant select (secret_hash) on api_token to returns_reader",
+    "revoke update on workspace from returns_worker",
+    "revoke select on cohort from returns_reader",
+    "grant execute on function analyze_shop to public",
+    "alter function admit_callers security invoker",
+  ]) {
+    await execute(testDatabase.url, change);
+  }
   assert.ok((await planned()).length > 5);
   await migrate({ url: testDatabase.url });
   assert.deepEqual(await planned(), []);
@@ -81,16 +84,17 @@ const ATTACKS: Readonly<Record<string, string>> = {
   "the login of the worker": `set local role ${loginOf("worker")}`,
   "no role": "reset role; delete from alert",
   "the role none": "set role none; delete from alert",
-  "a right of its own making": "grant insert on plan to returns_reader; insert into plan values ('free', '{}', null)",
+  "a right of its own making":
+    "grant insert on plan to returns_reader; insert into plan values ('free', '{}', null)",
   "a membership of its own making": `grant ${groupOf("worker")} to ${loginOf("reader")}`,
   "an attribute of its own making": `alter role ${loginOf("reader")} superuser`,
   "COPY into a table": "copy plan from stdin",
   "COPY into a file": "copy plan to '/tmp/plan'",
   "COPY from a file": "copy plan from '/etc/passwd'",
   "COPY to a program": "copy plan to program 'cat'",
-  "a statement within a statement":
-    "with gone as (delete from alert returning *) select count(*) from gone",
-  "a merge": "merge into plan using (select 1) one on false when not matched then insert values ('free', '{}', null)",
+  "a statement within a statement": "with gone as (delete from alert returning *) select count(*) from gone",
+  "a merge":
+    "merge into plan using (select 1) one on false when not matched then insert values ('free', '{}', null)",
   "a lock of rows": "select from workspace for update",
   "a lock of a table": "lock table workspace in exclusive mode",
   "a code block": "do $$ begin delete from alert; end $$",
@@ -101,7 +105,8 @@ const ATTACKS: Readonly<Record<string, string>> = {
   "a schema": "create schema mine",
   "an extension": "create extension file_fdw",
   "a view": "create view mine as select * from api_token",
-  "a trigger": "create trigger mine before insert on plan execute function pg_catalog.tsvector_update_trigger()",
+  "a trigger":
+    "create trigger mine before insert on plan execute function pg_catalog.tsvector_update_trigger()",
   "a policy": "create policy mine on workspace",
   "a comment": "comment on table plan is 'mine'",
   "a sequence": "select nextval('shop_directory_shop_key_seq')",
@@ -130,13 +135,21 @@ const ATTACKS: Readonly<Record<string, string>> = {
   "who is an operator": "select is_operator from console_user",
 };
 
+/** What a Citus cannot do for anybody, it says before it asks for rights. */
+const NOT_ON_CITUS: ReadonlySet<string> = new Set(["a merge", "a lock of rows"]);
+
+function isRefusal(name: string, code: string | null): boolean {
+  return code === REFUSED || (isCitus() && NOT_ON_CITUS.has(name) && code === "0A000");
+}
+
 test("a reader can neither write nor read secrets, whatever it sends", async () => {
   const reader = await connectAs(asRole(testDatabase.url, "reader"));
   try {
     const outcomes: Record<string, string | null> = {};
-    for (const [name, statement] of Object.entries(ATTACKS)) outcomes[name] = await attempt(reader, statement);
+    for (const [name, statement] of Object.entries(ATTACKS))
+      outcomes[name] = await attempt(reader, statement);
     assert.deepEqual(
-      Object.entries(outcomes).filter(([, code]) => code !== REFUSED),
+      Object.entries(outcomes).filter(([name, code]) => !isRefusal(name, code)),
       [],
     );
     await assert.rejects(reader.query("alter system set log_statement = 'none'"), { code: REFUSED });

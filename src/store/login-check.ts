@@ -45,7 +45,8 @@ const only = (role: Role): string => `grant it ${groupOf(role)} and nothing more
 
 function findFault(role: Role, login: LoginRow): string | null {
   if (login.is_replica) return "leads to a replica: name the primary, which has what was checked before";
-  if (login.is_privileged) return `is a superuser, or has another attribute of an administrator: ${only(role)}`;
+  if (login.is_privileged)
+    return `is a superuser, or has another attribute of an administrator: ${only(role)}`;
   return login.may_create ? `may create tables: ${only(role)}` : null;
 }
 
@@ -69,8 +70,8 @@ async function findLack(database: Queryable, role: Role): Promise<string | null>
 }
 
 function valuesOf(role: Role): RightValues {
-  const rights = TABLE_RIGHTS.filter((right) => right.role === role).flatMap(({ table, privilege, columns }) =>
-    (columns ?? [null]).map((column) => ({ table, privilege, column })),
+  const rights = TABLE_RIGHTS.filter((right) => right.role === role).flatMap(
+    ({ table, privilege, columns }) => (columns ?? [null]).map((column) => ({ table, privilege, column })),
   );
   return [
     rights.map(({ table }) => table),

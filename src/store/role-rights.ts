@@ -25,7 +25,20 @@ const WRITE: TableRights = { select: "all", insert: "all", update: "all", delete
 
 const readOf = (...columns: string[]): TableRights => ({ select: columns });
 
-/** Nothing of a source but its credentials, settings, cursor and errors is left out. */
+/** All but the hash of its secret, and the form that asked for it. */
+const TOKEN_COLUMNS = [
+  "shop_key",
+  "token_id",
+  "name",
+  "scopes",
+  "created_by",
+  "created_at",
+  "expires_at",
+  "revoked_at",
+  "last_used_at",
+  "replaces",
+];
+/** All but its credentials, settings, cursor and last error. */
 const SOURCE_COLUMNS = [
   "shop_key",
   "source",
@@ -46,7 +59,7 @@ type Line = readonly [worker: TableRights, admission: TableRights, reader: Table
 const TABLES: Readonly<Record<string, Line>> = {
   alert: [WRITE, NONE, READ],
   alert_endpoint: [WRITE, NONE, NONE],
-  api_token: [WRITE, NONE, NONE],
+  api_token: [WRITE, NONE, readOf(...TOKEN_COLUMNS)],
   audit_event: [WRITE, NONE, READ],
   cohort: [WRITE, NONE, READ],
   console_challenge: [WRITE, NONE, NONE],
@@ -71,7 +84,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   order_reference: [WRITE, NONE, NONE],
   pending_record: [WRITE, NONE, NONE],
   plan: [WRITE, NONE, READ],
-  plan_request: [WRITE, NONE, NONE],
+  plan_request: [WRITE, NONE, READ],
   product: [WRITE, NONE, READ],
   redacted_order: [WRITE, NONE, NONE],
   return_event: [WRITE, NONE, READ],
@@ -83,7 +96,7 @@ const TABLES: Readonly<Record<string, Line>> = {
   schedule: [WRITE, NONE, NONE],
   schema_migration: [READ, READ, READ],
   shop_account: [WRITE, NONE, NONE],
-  shop_directory: [WRITE, NONE, NONE],
+  shop_directory: [WRITE, NONE, READ],
   sku: [WRITE, NONE, READ],
   sku_quarter: [WRITE, NONE, READ],
   sync_record: [WRITE, NONE, NONE],
@@ -93,20 +106,28 @@ const TABLES: Readonly<Record<string, Line>> = {
   usage_detail: [WRITE, NONE, NONE],
   variant: [WRITE, NONE, READ],
   warning_episode: [WRITE, NONE, NONE],
-  watchlist_entry: [WRITE, NONE, NONE],
+  watchlist_entry: [WRITE, NONE, READ],
   webhook_delivery: [WRITE, NONE, NONE],
   workspace: [WRITE, NONE, READ],
   workspace_member: [WRITE, NONE, READ],
 };
 
 /** Functions that run with the owner's rights, and the role that may call each. No other function writes. */
-export const FUNCTIONS: Readonly<Record<string, Role>> = { admit_callers: "admission", analyze_shop: "worker" };
+export const FUNCTIONS: Readonly<Record<string, Role>> = {
+  admit_callers: "admission",
+  analyze_shop: "worker",
+};
 
 /** The numbers that the worker takes by name; those of identity columns need no right. */
 export const SEQUENCES: Readonly<Record<string, Role>> = { shop_directory_shop_key_seq: "worker" };
 
 /** What a role may do with one table; `columns`: null = the whole table. */
-export type TableRight = { role: Role; table: string; privilege: Privilege; columns: readonly string[] | null };
+export type TableRight = {
+  role: Role;
+  table: string;
+  privilege: Privilege;
+  columns: readonly string[] | null;
+};
 
 /** Every right of every role. */
 export const TABLE_RIGHTS: readonly TableRight[] = Object.entries(TABLES).flatMap(([table, line]) =>

@@ -38,7 +38,9 @@ export async function applyRoles(connection: Connection): Promise<void> {
 /** Temporary tables and large objects are open to everybody by default, and tables in databases of before PostgreSQL 15. */
 function planDatabase(state: DatabaseStateRow, roles: readonly Role[]): string[] {
   const { database_name: name, temporary_is_open: temporaryIsOpen } = state;
-  const statements: string[] = state.outside_schema.map((group) => `grant usage on schema public to ${group}`);
+  const statements: string[] = state.outside_schema.map(
+    (group) => `grant usage on schema public to ${group}`,
+  );
   if (temporaryIsOpen === true) statements.push(`revoke temporary on database ${name} from public`);
   if (temporaryIsOpen !== null && roles.includes("worker") && !state.may_worker_use_temporary) {
     statements.push(`grant temporary on database ${name} to ${groupOf("worker")}`);

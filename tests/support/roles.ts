@@ -7,10 +7,7 @@ import type { Privilege, Role } from "../../src/store/role-rights.ts";
 const ROLES_FILE = join(import.meta.dirname, "../../deploy/roles.sql");
 
 /** Runs deploy/roles.sql as psql does, with its variables. */
-export async function runRolesFile(
-  url: string,
-  variables: Readonly<Record<string, string>>,
-): Promise<void> {
+export async function runRolesFile(url: string, variables: Readonly<Record<string, string>>): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -51,10 +48,12 @@ type Try = Privilege | "truncate" | "alter" | "drop" | "index";
 /** What each try does to a table: nothing but asking for the right. */
 function statementOf(kind: Try, table: string, columns: readonly string[]): string {
   const [column = ""] = columns;
+  // A Citus refuses to change the key of a workspace, before it asks for rights.
+  const changed = columns.length > 1 ? columns.filter((name) => name !== "shop_key") : columns;
   return {
     select: `select ${columns.join(", ")} from ${table} limit 0`,
     insert: `insert into ${table} default values`,
-    update: `update ${table} set ${columns.map((name) => `${name} = default`).join(", ")} where false`,
+    update: `update ${table} set ${changed.map((name) => `${name} = null`).join(", ")} where false`,
     delete: `delete from ${table} where false`,
     truncate: `truncate ${table}`,
     alter: `alter table ${table} add column attempt integer`,
@@ -74,7 +73,7 @@ export async function triedRights(role: Role, client: pg.Client, owner: pg.Pool)
   for (const table of TABLES_WITH_RIGHTS) {
     const { rows } = await owner.query<{ name: string }>(
       `select attname as name from pg_attribute
-        where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+        where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' and attidentity = ''`,
       [table],
     );
     const all = rows.map(({ name }) => name);
@@ -87,8 +86,9 @@ export async function triedRights(role: Role, client: pg.Client, owner: pg.Pool)
         (await attempt(client, statementOf(kind, table, columns))) === REFUSED;
       if ((await isRefused(all)) !== (right === undefined || some !== null))
         surprises.push(`${role}: ${kind} ${table}`);
-      if (some !== null && (await isRefused(some))) surprises.push(`${role}: ${kind} ${table} (${some.join()})`);
-      const [outside] = some === null ? [] : all.filter((name) => !some.includes(name));
+      if (some !== null && (await isRefused(some)))
+        surprises.push(`${role}: ${kind} ${table} (${some.join()})`);
+      const [outside] = some === null || kind !== "select" ? [] : all.filter((name) => !some.includes(name));
       if (outside !== undefined && !(await isRefused([outside])))
         surprises.push(`${role}: ${kind} ${table} (${outside})`);
     }

@@ -7,7 +7,12 @@ export const listRoles = queryColumn<string, [names: readonly string[]]>(
 );
 
 /** A right that a role has by itself; `column`: null = the whole table. */
-export type HeldRightRow = { role_name: string; table_name: string; privilege: string; column_name: string | null };
+export type HeldRightRow = {
+  role_name: string;
+  table_name: string;
+  privilege: string;
+  column_name: string | null;
+};
 
 /** The rights of roles with tables and sequences. */
 export const listHeldRights = query<HeldRightRow, [roles: readonly string[], tables: readonly string[]]>(
