@@ -28,7 +28,11 @@ select format('create role %I login password %L in role %I', login, password, na
 -- Everybody may make temporary tables by default; only imports need to.
 select format('revoke temporary on database %I from public', current_database())
 \gexec
-select format('grant temporary on database %I to %I, returns_worker', current_database(), :'owner')
+select format('grant temporary on database %I to returns_worker', current_database())
+\gexec
+
+-- The owner makes the extension pg_trgm, and temporary tables with imports.
+select format('grant create, temporary on database %I to %I', current_database(), :'owner')
 \gexec
 
 -- Databases of before PostgreSQL 15 let everybody create tables.

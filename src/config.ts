@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isReadableOnTheWay, problemsOfExposure } from "./lib/exposure.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import {
   flag,
@@ -12,7 +13,6 @@ import {
   text,
 } from "./lib/option-forms.ts";
 import type { Form } from "./lib/option-forms.ts";
-import { isWeakSecret } from "./lib/weak-secret.ts";
 
 /** An option of the environment. `help` is Markdown: --help and the table in docs/operating.md are made from it. */
 type Option<Value, Fallback> = OptionDetail & {
@@ -280,36 +280,12 @@ function readFile(file: string): string | null {
   }
 }
 
-/** Options that are unsafe when other machines are served: approvals, webhooks and tokens depend on both. */
-function problemsOfExposure({ publicUrl, secret }: Values): string[] {
-  const problems: string[] = [];
-  const url = publicUrl === null ? null : new URL(publicUrl);
-  if (url?.protocol === "http:" && !isLoopbackHost(url.hostname)) {
-    problems.push("PUBLIC_URL must begin with https:// when HOST is not this machine itself.");
-  }
-  if (secret !== null && isWeakSecret(secret)) {
-    problems.push(
-      "RETURNS_SECRET must be random when HOST is not this machine itself, such as what openssl rand -hex 32 prints.",
-    );
-  }
-  return problems;
-}
-
-/** Another machine's database over a connection that need not be encrypted. A path of a socket has no host. */
+/** Databases of other machines over connections that need not be encrypted. */
 function warningsOfExposure(values: Values): string[] {
   const keys = ["databaseUrl", "databaseReaderUrl", "databaseAdmissionUrl", "databaseWorkerUrl"] as const;
   return keys
     .filter((key) => isReadableOnTheWay(values[key]))
     .map((key) => `${OPTIONS[key].name} ${DATABASE_WITHOUT_TLS}`);
-}
-
-function isReadableOnTheWay(databaseUrl: string | null): boolean {
-  const url = databaseUrl === null ? null : URL.parse(databaseUrl);
-  if (url === null) return false;
-  const host = url.searchParams.get("host") ?? url.hostname;
-  if (host === "" || host.startsWith("/") || isLoopbackHost(host)) return false;
-  const mode = url.searchParams.get("sslmode") ?? (url.searchParams.get("ssl") === "true" ? "require" : "");
-  return !["require", "verify-ca", "verify-full"].includes(mode);
 }
 
 const DATABASE_WITHOUT_TLS =

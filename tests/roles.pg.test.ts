@@ -30,7 +30,11 @@ after(async () => {
 
 async function planned(): Promise<string[]> {
   const database = openConnections(testDatabase.url);
-  return planRoles(database).finally(() => database.close());
+  try {
+    return await planRoles(database);
+  } finally {
+    await database.close();
+  }
 }
 
 test("every table says what each role may do with it", async () => {

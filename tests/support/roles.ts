@@ -106,7 +106,11 @@ export async function connectAs(url: string): Promise<pg.Client> {
 export async function surprisesOf(urlOf: (role: Role) => string, owner: pg.Pool): Promise<string[]> {
   const ofRoles = ROLES.map(async (role) => {
     const client = await connectAs(urlOf(role));
-    return triedRights(role, client, owner).finally(() => client.end());
+    try {
+      return await triedRights(role, client, owner);
+    } finally {
+      await client.end();
+    }
   });
   return (await Promise.all(ofRoles)).flat();
 }
