@@ -34,9 +34,8 @@ export async function findLoginProblem(
     if (problem !== null) return `${nameOf(role)} names the login ${login.name}, which ${problem}.`;
     logins.push([role, login]);
   }
-  // Servers of a Citus may enter by another node than workers do.
   const [first, ...others] = logins;
-  const other = hasCitus ? undefined : others.find(([, login]) => !isSameDatabase(login, first?.[1]));
+  const other = others.find(([, login]) => !isSameDatabase(login, first?.[1], hasCitus));
   if (first === undefined || other === undefined) return null;
   return `${nameOf(first[0])} and ${nameOf(other[0])} name different databases: give all of them the same one.`;
 }
@@ -80,6 +79,8 @@ function valuesOf(role: Role): RightValues {
   ];
 }
 
-function isSameDatabase(one: LoginRow, other: LoginRow | undefined): boolean {
+/** Servers of a Citus may enter by another node than workers do, where the database has the same name. */
+function isSameDatabase(one: LoginRow, other: LoginRow | undefined, hasCitus: boolean): boolean {
+  if (hasCitus) return one.database_name === other?.database_name;
   return one.database_key === other?.database_key && one.server_started_at === other.server_started_at;
 }

@@ -100,7 +100,8 @@ export type LoginRow = {
   /** A superuser, or another that rights do not hold back. */
   is_privileged: boolean;
   may_create: boolean;
-  /** Identify the database: two copies differ. */
+  database_name: string;
+  /** With the server's start it tells two copies apart. */
   database_key: number;
   server_started_at: string;
   is_replica: boolean;
@@ -112,7 +113,7 @@ export const findLogin = requireRow<LoginRow>(
   `select u.rolname as name,
                 u.rolsuper or u.rolbypassrls or u.rolcreaterole or u.rolcreatedb or u.rolreplication as is_privileged,
                 has_schema_privilege('public', 'create') or has_database_privilege(current_database(), 'create') as may_create,
-                d.oid::bigint as database_key, pg_postmaster_start_time()::text as server_started_at,
+                d.datname as database_name, d.oid::bigint as database_key, pg_postmaster_start_time()::text as server_started_at,
                 pg_is_in_recovery() as is_replica
            from pg_roles u join pg_database d on d.datname = current_database()
           where u.rolname = current_user`,
