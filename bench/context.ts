@@ -77,7 +77,7 @@ export async function withContext<Result>(
     return await work({
       installation: opened,
       keys,
-      environment: { ...environment, DATABASE_URL: opened.databaseUrl },
+      environment: { ...environment, DATABASE_URL: opened.databaseUrl, ...roleEnvironment(opened) },
       folder,
       tell,
       typical: () => load("typical"),
@@ -87,6 +87,14 @@ export async function withContext<Result>(
     await leave();
     removeSignals();
   }
+}
+
+function roleEnvironment({ roleUrls }: Installation): Record<string, string> {
+  return {
+    DATABASE_READER_URL: roleUrls.reader,
+    DATABASE_ADMISSION_URL: roleUrls.admission,
+    DATABASE_WORKER_URL: roleUrls.worker,
+  };
 }
 
 /** An interrupted run leaves nothing behind; npm and the launcher may pass the same signal on again. */

@@ -11,7 +11,7 @@ import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import type { Surface } from "./http/server.ts";
 import { createIdentity } from "./identity/identity.ts";
-import { openPool, openServingDatabases, SERVING_TIMEOUT_MS } from "./installation.ts";
+import { openPool, openServingDatabases, requireRoles, SERVING_TIMEOUT_MS } from "./installation.ts";
 import type { Installation, ServingDatabases } from "./installation.ts";
 import type { Keys } from "./lib/keys.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
@@ -44,7 +44,7 @@ export async function startService(
 ): Promise<Service> {
   const keys = await openKeys(installation);
   const databases = await openServingDatabases(config, installation, logger);
-  const metrics = createMetrics(databases.reading);
+  const metrics = createMetrics(databases.taking);
   for (const warning of config.warnings) logger.warn(warning);
   for (const name of ["admission", "reading", "taking", "console", "exporting"] as const)
     metrics.watchPool(name, databases[name]);
@@ -136,10 +136,14 @@ export async function startInstallationWorker(
   logger: FastifyBaseLogger,
   metricsOfService: Metrics | null = null,
 ): Promise<InstallationWorker> {
-  const { databaseUrl } = installation;
+  const { roleUrls } = installation;
   const keys = await openKeys(installation);
   const open = (maxConnections: number, statementTimeoutMs: number): ReturnType<typeof openPool> =>
-    openPool(installation, logger, { applicationName: "returns-sync", maxConnections, statementTimeoutMs });
+    openPool(installation, logger, "worker", {
+      applicationName: "returns-sync",
+      maxConnections,
+      statementTimeoutMs,
+    });
   // A run writes its data, its progress and now and then a refreshed token.
   const database = open(config.syncRuns * 3 + 1, 0);
   const lookDatabase = open(1, SERVING_TIMEOUT_MS);
@@ -154,10 +158,11 @@ export async function startInstallationWorker(
   const forOperators = createOperatorRoutes(metrics, lookDatabase);
   let operators: Awaited<ReturnType<typeof listenForOperators>> = null;
   try {
+    await requireRoles(config, installation, { worker: lookDatabase });
     await requireWorkerPlace(lookDatabase);
     if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
-      databaseUrl,
+      databaseUrl: roleUrls.worker,
       database,
       lookDatabase,
       connectors: createConnectors(config),

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isReadableOnTheWay, problemsOfExposure } from "./lib/exposure.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import {
   flag,
@@ -12,7 +13,6 @@ import {
   text,
 } from "./lib/option-forms.ts";
 import type { Form } from "./lib/option-forms.ts";
-import { isWeakSecret } from "./lib/weak-secret.ts";
 
 /** An option of the environment. `help` is Markdown: --help and the table in docs/operating.md are made from it. */
 type Option<Value, Fallback> = OptionDetail & {
@@ -68,6 +68,27 @@ const OPTIONS = {
     defaultText: "embedded PostgreSQL",
     hasFile: true,
   }),
+  databaseReaderUrl: option(
+    "DATABASE_READER_URL",
+    databaseAddress,
+    null,
+    "The same database, as a login of the role `returns_reader`: what requests and exports read. docs/operating.md, “Database roles”.",
+    { defaultText: "`DATABASE_URL`", hasFile: true },
+  ),
+  databaseAdmissionUrl: option(
+    "DATABASE_ADMISSION_URL",
+    databaseAddress,
+    null,
+    "The same, of `returns_admission`: checks of tokens and quotas.",
+    { defaultText: "`DATABASE_URL`", hasFile: true },
+  ),
+  databaseWorkerUrl: option(
+    "DATABASE_WORKER_URL",
+    databaseAddress,
+    null,
+    "The same, of `returns_worker`: syncs, webhooks, the console. Enough for a worker; with it `DATABASE_URL` may be left out.",
+    { defaultText: "`DATABASE_URL`", hasFile: true },
+  ),
   dataFolder: option(
     "RETURNS_DATA_DIR",
     text,
@@ -214,10 +235,20 @@ export function readConfig(environment: Environment): Config {
     problems.push("SHOPIFY_CLIENT_ID needs SHOPIFY_CLIENT_SECRET.");
   if ((values.smtpUrl === null) !== (values.smtpFrom === null))
     problems.push("SMTP_URL and SMTP_FROM must be set together.");
+  if (isHalfOfRoles(values)) problems.push(HALF_OF_ROLES);
   const isExposed = !isLoopbackHost(values.host);
   if (isExposed) problems.push(...problemsOfExposure(values));
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...values, warnings: isExposed ? warningsOfExposure(values) : [] };
+}
+
+const HALF_OF_ROLES =
+  "DATABASE_READER_URL and DATABASE_ADMISSION_URL must be set together, and with DATABASE_WORKER_URL.";
+
+/** A worker has no use for the other two; a server that has one of them needs all three. */
+function isHalfOfRoles(values: Values): boolean {
+  const { databaseReaderUrl: reader, databaseAdmissionUrl: admission, databaseWorkerUrl: worker } = values;
+  return (reader === null) !== (admission === null) || (reader !== null && worker === null);
 }
 
 /** The option's value, or its fallback; what is wrong is added to `problems`. */
@@ -249,30 +280,13 @@ function readFile(file: string): string | null {
   }
 }
 
-/** Options that are unsafe when other machines are served: approvals, webhooks and tokens depend on both. */
-function problemsOfExposure({ publicUrl, secret }: Values): string[] {
-  const problems: string[] = [];
-  const url = publicUrl === null ? null : new URL(publicUrl);
-  if (url?.protocol === "http:" && !isLoopbackHost(url.hostname)) {
-    problems.push("PUBLIC_URL must begin with https:// when HOST is not this machine itself.");
-  }
-  if (secret !== null && isWeakSecret(secret)) {
-    problems.push(
-      "RETURNS_SECRET must be random when HOST is not this machine itself, such as what openssl rand -hex 32 prints.",
-    );
-  }
-  return problems;
-}
-
-/** Another machine's database over a connection that need not be encrypted. A path of a socket has no host. */
-function warningsOfExposure({ databaseUrl }: Values): string[] {
-  const url = databaseUrl === null ? null : URL.parse(databaseUrl);
-  if (url === null) return [];
-  const host = url.searchParams.get("host") ?? url.hostname;
-  if (host === "" || host.startsWith("/") || isLoopbackHost(host)) return [];
-  const mode = url.searchParams.get("sslmode") ?? (url.searchParams.get("ssl") === "true" ? "require" : "");
-  return ["require", "verify-ca", "verify-full"].includes(mode) ? [] : [DATABASE_WITHOUT_TLS];
+/** Databases of other machines over connections that need not be encrypted. */
+function warningsOfExposure(values: Values): string[] {
+  const keys = ["databaseUrl", "databaseReaderUrl", "databaseAdmissionUrl", "databaseWorkerUrl"] as const;
+  return keys
+    .filter((key) => isReadableOnTheWay(values[key]))
+    .map((key) => `${OPTIONS[key].name} ${DATABASE_WITHOUT_TLS}`);
 }
 
 const DATABASE_WITHOUT_TLS =
-  "DATABASE_URL names another machine without TLS, so that data and password can be read on the way: add sslmode=verify-full.";
+  "names another machine without TLS, so that data and password can be read on the way: add sslmode=verify-full.";

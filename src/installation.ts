@@ -1,15 +1,22 @@
+import { createHmac } from "node:crypto";
 import { resolve } from "node:path";
 import type { FastifyBaseLogger } from "fastify";
+import { ConfigError } from "./config.ts";
 import type { Config } from "./config.ts";
 import { defaultDataFolder } from "./embedded/cluster.ts";
 import { joinEmbedded } from "./embedded/embedded.ts";
 import type { EmbeddedDatabase } from "./embedded/embedded.ts";
 import { openDatabase } from "./store/database.ts";
 import type { Database, DatabaseOptions, DatabasePool } from "./store/database.ts";
-import { migrate } from "./store/migrate.ts";
+import { findLoginProblem } from "./store/login-check.ts";
+import type { RoleDatabases } from "./store/login-check.ts";
+import { migrate, schemaLevel } from "./store/migrate.ts";
 import { openNodeDatabases } from "./store/node-databases.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
+import { appliedMigrations } from "./store/queries/schema.ts";
+import type { Role } from "./store/role-rights.ts";
+import { createLogins, loginUrl } from "./store/roles.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
 
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
@@ -25,7 +32,10 @@ const NODE_CONNECTIONS = 4;
 
 /** A database that this process may use, and where its root secret is: `openKeys` opens its keys with it. */
 export type Installation = {
+  /** The owner's, or the worker's where the owner's is kept from this process. */
   databaseUrl: string;
+  /** Where what serves connects, each part as its role. */
+  roleUrls: Readonly<Record<Role, string>>;
   /** null = the database of DATABASE_URL. */
   embedded: EmbeddedDatabase | null;
   dataFolder: string;
@@ -43,11 +53,12 @@ export function dataFolderOf(config: Config): string {
   return resolve(config.dataFolder ?? defaultDataFolder(PROJECT_FOLDER));
 }
 
-/** Joins or starts the embedded database, or takes DATABASE_URL. Does not migrate. */
+/** Joins or starts the embedded database and makes its logins, or takes DATABASE_URL. Does not migrate. */
 export async function openInstallation(config: Config, log: Log): Promise<Installation> {
   const dataFolder = dataFolderOf(config);
-  const embedded = config.databaseUrl === null ? await joinEmbedded({ dataFolder, log }) : null;
-  const databaseUrl = config.databaseUrl ?? (embedded?.url as string);
+  const ownUrl = config.databaseUrl ?? config.databaseWorkerUrl;
+  const embedded = ownUrl === null ? await joinEmbedded({ dataFolder, log }) : null;
+  const databaseUrl = ownUrl ?? (embedded?.url as string);
   const database = openDatabase({
     url: databaseUrl,
     maxConnections: 4,
@@ -56,17 +67,64 @@ export async function openInstallation(config: Config, log: Log): Promise<Instal
     applicationName: "returns-control",
     onConnectionError: (error) => log(`database connection lost: ${error.message}`),
   });
+  const close = async (): Promise<void> => {
+    await database.close();
+    await embedded?.release();
+  };
+  if (embedded !== null) {
+    const passwordOf = (role: Role): string => embeddedPassword(databaseUrl, role);
+    await createLogins(database, passwordOf).catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
+  }
   return {
     databaseUrl,
+    roleUrls: roleUrlsOf(config, databaseUrl),
     embedded,
     dataFolder,
     secret: config.secret,
     database,
-    close: async () => {
-      await database.close();
-      await embedded?.release();
-    },
+    close,
   };
+}
+
+function roleUrlsOf(config: Config, databaseUrl: string): Installation["roleUrls"] {
+  if (config.databaseUrl === null && config.databaseWorkerUrl === null) {
+    const urlOf = (role: Role): string => loginUrl(databaseUrl, role, embeddedPassword(databaseUrl, role));
+    return { reader: urlOf("reader"), admission: urlOf("admission"), worker: urlOf("worker") };
+  }
+  return {
+    reader: config.databaseReaderUrl ?? databaseUrl,
+    admission: config.databaseAdmissionUrl ?? databaseUrl,
+    worker: config.databaseWorkerUrl ?? databaseUrl,
+  };
+}
+
+/** Derived from the owner's, which is random and kept in a file of mode 0600: there is nothing more to keep. */
+function embeddedPassword(databaseUrl: string, role: Role): string {
+  return createHmac("sha256", new URL(databaseUrl).password).update(`login of ${role}`).digest("hex");
+}
+
+const ROLE_OPTIONS: Readonly<Record<Role, string>> = {
+  reader: "DATABASE_READER_URL",
+  admission: "DATABASE_ADMISSION_URL",
+  worker: "DATABASE_WORKER_URL",
+};
+
+/** Throws a `ConfigError` when a role's login has other rights than its role. One login for everything may do everything. */
+export async function requireRoles(
+  config: Config,
+  { database, embedded }: Installation,
+  opened: RoleDatabases,
+): Promise<void> {
+  if (embedded === null && config.databaseWorkerUrl === null) return;
+  const problem = await findLoginProblem(opened, {
+    nameOf: (role) => ROLE_OPTIONS[role],
+    hasCitus: await hasCitus(database),
+    isAhead: (await schemaLevel(await appliedMigrations(database))) === "ahead",
+  });
+  if (problem !== null) throw new ConfigError([problem]);
 }
 
 /** Brings the installation's schema to this version, and what is prepared for answers with it. */
@@ -80,15 +138,16 @@ export async function finishMigration({ database }: Installation, log: Log): Pro
   await rebuildMarkedShops(database, log);
 }
 
-/** A pool of connections that write, unless told otherwise; a lost idle connection is a warning. */
+/** A pool of connections of a role; a lost idle connection is a warning. */
 export function openPool(
-  installation: Installation,
+  { roleUrls }: Installation,
   logger: FastifyBaseLogger,
+  role: Role,
   options: Pick<DatabaseOptions, "applicationName" | "maxConnections" | "statementTimeoutMs"> &
     Partial<DatabaseOptions>,
 ): DatabasePool {
   return openDatabase({
-    url: installation.databaseUrl,
+    url: roleUrls[role],
     readOnly: false,
     onConnectionError: (error) => logger.warn({ err: error }, "idle database connection lost"),
     ...options,
@@ -109,45 +168,55 @@ export type ServingDatabases = {
 };
 
 /**
- * Admission counts requests, and endpoints read on connections that the database itself holds to it. Webhooks are
+ * Admission counts requests, and endpoints read on connections whose role may not write. Webhooks are
  * stored over a few connections of their own, opened for the first one, so that no burst of them holds up requests; the
- * details of usage are written over the same. What the console asks for itself has its own, too.
+ * details of usage are written over the same. What the console asks for itself has its own, too. Throws a `ConfigError` when
+ * a login has other rights than its role.
  */
 export async function openServingDatabases(
   config: Config,
   installation: Installation,
   logger: FastifyBaseLogger,
 ): Promise<ServingDatabases> {
+  if (config.databaseWorkerUrl !== null && config.databaseReaderUrl === null) {
+    throw new ConfigError([WORKER_ALONE]);
+  }
   const isDistributed = await hasCitus(installation.database);
-  const open = (name: string, options: Partial<DatabaseOptions> = {}): DatabasePool =>
-    openPool(installation, logger, {
+  const open = (name: string, role: Role, options: Partial<DatabaseOptions> = {}): DatabasePool =>
+    openPool(installation, logger, role, {
       applicationName: `returns-${name}`,
       maxConnections: config.maxConnections,
       statementTimeoutMs: SERVING_TIMEOUT_MS,
       hasCitus: isDistributed,
       ...options,
     });
-  const admission = open("admission", { statementTimeoutMs: LONGEST_WAIT_MS });
-  const reading = open("reading", { readOnly: true });
-  const taking = open("taking", { maxConnections: TAKING_CONNECTIONS });
-  const ofConsole = open("console", { maxConnections: CONSOLE_CONNECTIONS });
-  const exporting = open("exporting", { maxConnections: EXPORT_CONNECTIONS });
+  const admission = open("admission", "admission", { statementTimeoutMs: LONGEST_WAIT_MS });
+  const reading = open("reading", "reader", { readOnly: true });
+  const taking = open("taking", "worker", { maxConnections: TAKING_CONNECTIONS });
+  const ofConsole = open("console", "worker", { maxConnections: CONSOLE_CONNECTIONS });
+  const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS });
   const openNode = (url: string): DatabasePool =>
-    open("admission", { url, maxConnections: NODE_CONNECTIONS, statementTimeoutMs: LONGEST_WAIT_MS });
+    open("admission", "admission", {
+      url,
+      maxConnections: NODE_CONNECTIONS,
+      statementTimeoutMs: LONGEST_WAIT_MS,
+    });
   const nodes = isDistributed
-    ? openNodeDatabases({ entrance: admission, url: installation.databaseUrl, open: openNode })
+    ? openNodeDatabases({ entrance: admission, url: installation.roleUrls.admission, open: openNode })
     : null;
-  return {
-    admission,
-    reading,
-    taking,
-    console: ofConsole,
-    exporting,
-    nodes,
-    close: async () => {
-      await nodes?.close();
-      const opened = [admission, reading, taking, ofConsole, exporting];
-      await Promise.all(opened.map((database) => database.close()));
-    },
+  const close = async (): Promise<void> => {
+    await nodes?.close();
+    const opened = [admission, reading, taking, ofConsole, exporting];
+    await Promise.all(opened.map((database) => database.close()));
   };
+  await requireRoles(config, installation, { admission, reader: reading, worker: taking }).catch(
+    async (error: unknown) => {
+      await close();
+      throw error;
+    },
+  );
+  return { admission, reading, taking, console: ofConsole, exporting, nodes, close };
 }
+
+const WORKER_ALONE =
+  "A server needs DATABASE_READER_URL and DATABASE_ADMISSION_URL besides DATABASE_WORKER_URL, which is enough for a worker.";

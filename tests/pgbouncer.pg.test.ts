@@ -6,7 +6,8 @@ import type pg from "pg";
 import type { Database } from "../src/store/database.ts";
 import { openDatabase } from "../src/store/database.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
-import { createTestDatabase } from "./support/database.ts";
+import { ROLES } from "../src/store/role-rights.ts";
+import { asRole, createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { findPgbouncer, startPgbouncer } from "./support/pgbouncer.ts";
 import type { PoolMode } from "./support/pgbouncer.ts";
@@ -18,6 +19,7 @@ import { countedRequests, createTenant } from "./support/tenants.ts";
 /** Servers and workers behind PgBouncer with the settings of docs/scaling.md. Without a PgBouncer, each test says so. */
 
 const TIMEOUT_MS = 300;
+const WRITE = { name: "write", text: "insert into plan (plan_key, entitlements) values ('pooled', '{}')" };
 
 let testDatabase: TestDatabase;
 let database: pg.Pool;
@@ -27,7 +29,7 @@ before(async () => {
   testDatabase = await createTestDatabase();
   database = openTestPool(testDatabase.url);
   role = `returns_server_${randomBytes(4).toString("hex")}`;
-  await execute(testDatabase.url, `create role ${role} superuser login password 'pooled'`);
+  await execute(testDatabase.url, `create role ${role} login password 'pooled' in role returns_reader`);
   await execute(testDatabase.url, `alter role ${role} set statement_timeout = ${TIMEOUT_MS}`);
   roleUrl = Object.assign(new URL(testDatabase.url), { username: role, password: "pooled" }).href;
 });
@@ -45,14 +47,15 @@ async function behind(
 ): Promise<void> {
   const found = findPgbouncer();
   if ("problem" in found) return context.diagnostic(found.problem);
-  await work(await startPgbouncer(context, { program: found.program, mode, url: roleUrl }));
+  const urls = [roleUrl, ...ROLES.map((name) => asRole(testDatabase.url, name)), testDatabase.url] as const;
+  await work(await startPgbouncer(context, { program: found.program, mode, urls }));
 }
 
-function openReading(url: string): Database {
+function openReading(url: string, readOnly: boolean): Database {
   return openDatabase({
     url,
     maxConnections: 6,
-    readOnly: true,
+    readOnly,
     statementTimeoutMs: 0,
     applicationName: "returns-reading",
     onConnectionError: () => {},
@@ -70,15 +73,22 @@ test("a server in transaction mode answers, and counts each request once", async
   });
 });
 
+test("a reader that says nothing of reading cannot write either", async (context) => {
+  await behind(context, "transaction", async (url) => {
+    const reading = openReading(url, false);
+    try {
+      await assert.rejects(reading.rows(WRITE, []), { code: "42501" });
+    } finally {
+      await reading.close();
+    }
+  });
+});
+
 test("in transaction mode settings stay with their connection, and the role's timeout acts", async (context) => {
   await behind(context, "transaction", async (url) => {
-    const reading = openReading(url);
+    const reading = openReading(url, true);
     try {
-      const write = {
-        name: "write",
-        text: "insert into plan (plan_key, entitlements) values ('pooled', '{}')",
-      };
-      await assert.rejects(reading.rows(write, []), { code: "25006" });
+      await assert.rejects(reading.rows(WRITE, []), { code: "25006" });
       const [row] = await reading.rows<{ zone: string }>(
         { name: "zone", text: "select current_setting('timezone') as zone" },
         [],
@@ -95,7 +105,7 @@ test("in transaction mode settings stay with their connection, and the role's ti
 
 test("in transaction mode prepared statements find their connection", async (context) => {
   await behind(context, "transaction", async (url) => {
-    const reading = openReading(url);
+    const reading = openReading(url, true);
     try {
       const sums = await Promise.all(
         Array.from({ length: 60 }, async (_, index) => {

@@ -7,6 +7,7 @@ import { readConfig } from "../src/config.ts";
 import type { Queryable } from "../src/store/database.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { execute } from "./support/server.ts";
 import { serviceEnvironment } from "./support/service.ts";
 
 let testDatabase: TestDatabase;
@@ -41,14 +42,10 @@ test("no connection of the service compiles statements, whatever the server's de
 
 /** Citus itself is no package of this project: its function of that name is what tells it. */
 test("Citus plans a request's statements with their values; the other settings stay", async () => {
-  await withServingDatabases(async ({ admission }) => {
-    await admission.transaction(
-      async ({ client }) =>
-        void (await client.query(
-          "create function create_distributed_table(t regclass, c text) returns void return null",
-        )),
-    );
-  });
+  await execute(
+    testDatabase.url,
+    "create function create_distributed_table(t regclass, c text) returns void return null",
+  );
   await withServingDatabases(async ({ reading }) => {
     assert.deepEqual(await settingsOf(reading), { ...READING, plan_cache_mode: "auto" });
   });

@@ -1,7 +1,7 @@
-import type { Connection, Database } from "../../src/store/database.ts";
+import type { Connection, Database, Queryable } from "../../src/store/database.ts";
 import { listCohortMonths } from "../../src/store/queries/dirty-month.ts";
 import { createStage } from "../../src/store/queries/import-stage.ts";
-import { analyzeFacts } from "../../src/store/queries/statistics.ts";
+import { analyzeTable, FACT_TABLES } from "../../src/store/queries/statistics.ts";
 import { deriveCatalogue } from "../../src/sync/catalogue.ts";
 import { rebuildCohorts } from "../../src/sync/cohorts.ts";
 import { copyWorkspace } from "./crowd.ts";
@@ -68,7 +68,7 @@ export async function loadStore(database: Database, options: StoreOptions): Prom
           withFacts: options.withFacts ?? true,
         })
       : [];
-  await analyzeFacts(database);
+  await analyzeFacts(database, original.shopKey);
   await database.rows(WRITE_TO_DISK, []);
   return {
     kind,
@@ -89,6 +89,10 @@ export async function loadStore(database: Database, options: StoreOptions): Prom
   };
 }
 
+async function analyzeFacts(database: Queryable, shopKey: number): Promise<void> {
+  for (const table of FACT_TABLES) await analyzeTable(database, shopKey, table);
+}
+
 /** Otherwise the server would write what was loaded in the minutes that follow, while requests are measured. */
 const WRITE_TO_DISK = { name: "bench_write_to_disk", text: "checkpoint" };
 
@@ -102,7 +106,7 @@ async function loadWorkspace(
   const { shopKey } = workspace;
   tell(`Writing ${plan.lines.toLocaleString("en")} order lines of ${options.domain}.`);
   await writeStoreLines(connection, shopKey, plan);
-  await analyzeFacts(connection);
+  await analyzeFacts(connection, shopKey);
   tell("Deriving the catalogue.");
   await createStage(connection);
   await deriveCatalogue(connection, shopKey, await listCatalogue(connection, shopKey));

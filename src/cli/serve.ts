@@ -2,7 +2,7 @@ import { startInstallationWorker, startService } from "../app.ts";
 import type { InstallationWorker } from "../app.ts";
 import { isDemoMissing } from "../control/demo.ts";
 import { openKeys } from "../control/installation-secret.ts";
-import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
+import { needsMigration, requireCurrentSchema } from "../control/schema.ts";
 import { claimService } from "../control/service-claim.ts";
 import { finishMigration, migrateInstallation } from "../installation.ts";
 import type { CommandSpec } from "./command.ts";
@@ -61,7 +61,7 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
 /** Schema, secret, and on the first start the demo workspace. */
 async function prepare(session: Session, options: ServeOptions): Promise<CreatedDemo | null> {
   const { database, installation, terminal, interruption } = session;
-  if (options.migrate && (await readSchemaLevel(database)) === "behind") {
+  if (options.migrate && (await needsMigration(database))) {
     await migrateInstallation(installation, terminal.tell);
   }
   await requireCurrentSchema(database);

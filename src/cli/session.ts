@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { readConfig } from "../config.ts";
 import type { Config } from "../config.ts";
-import { readSchemaLevel, requireCurrentSchema } from "../control/schema.ts";
+import { needsMigration, requireCurrentSchema } from "../control/schema.ts";
 import { migrateInstallation, openInstallation } from "../installation.ts";
 import type { Installation } from "../installation.ts";
 import { listenForInterruption } from "./interruption.ts";
@@ -42,7 +42,7 @@ export async function inSession(
 ): Promise<void> {
   await inUnmigratedSession(context, command, async (session) => {
     const { installation, terminal } = session;
-    if (installation.embedded !== null && (await readSchemaLevel(session.database)) === "behind") {
+    if (installation.embedded !== null && (await needsMigration(session.database))) {
       await migrateInstallation(installation, terminal.tell);
     }
     await requireCurrentSchema(session.database);

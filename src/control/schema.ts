@@ -1,5 +1,5 @@
 import type { Queryable } from "../store/database.ts";
-import { schemaLevel } from "../store/migrate.ts";
+import { isMigrationDue, schemaLevel } from "../store/migrate.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { appliedMigrations } from "../store/queries/schema.ts";
 import { impossible } from "./refusal.ts";
@@ -16,6 +16,11 @@ export async function readSchemaLevel(database: Queryable): Promise<SchemaLevel>
     if ((error as { code?: string }).code === UNDEFINED_TABLE) return "behind";
     throw error;
   }
+}
+
+/** Whether the schema is behind, or roles wait for their rights. */
+export async function needsMigration(database: Queryable): Promise<boolean> {
+  return isMigrationDue(database, await readSchemaLevel(database));
 }
 
 /** Throws a `Refusal` that says what to do when this version does not work with the schema. */

@@ -19,6 +19,7 @@ import {
   workOnOneShardAtATime,
 } from "./queries/distribute.ts";
 import type { PlacedTableRow } from "./queries/distribute.ts";
+import { applyRoles } from "./roles.ts";
 
 /** Tables that one call placed (none when all were already), and the functions that run on their nodes. */
 export type Distribution = PlacedTables & { functions: string[] };
@@ -52,7 +53,10 @@ export async function distributeInstallation(database: Database): Promise<Distri
       );
     }
     await workOnOneShardAtATime(connection);
-    return distributeAll(connection);
+    const distribution = await distributeAll(connection);
+    // A distributed table has sequences of its own, to which nobody has a right yet.
+    await applyRoles(connection);
+    return distribution;
   });
 }
 

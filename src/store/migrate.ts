@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import type { Connection, Statement } from "./database.ts";
+import type { Connection, Queryable, Statement } from "./database.ts";
 import { distributeAll, isDistributed } from "./distribute.ts";
 import { listMigrations, readMigration } from "./migration-files.ts";
 import type { Migration } from "./migration-files.ts";
 import { hasCitus, isCoordinator, workOnOneShardAtATime } from "./queries/distribute.ts";
 import { appliedMigrations, keepWorksWith } from "./queries/schema.ts";
 import type { AppliedMigration } from "./queries/schema.ts";
+import { applyRoles, planRoles } from "./roles.ts";
 
 const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
@@ -74,14 +75,17 @@ export async function migrate(options: MigrateOptions): Promise<void> {
         "The database's schema is newer than this version of the service knows; install the newer version.",
       );
     }
-    if (level !== "behind") return;
-    await requireMigratable(connection);
-    await client.query(CREATE_MIGRATIONS_TABLE);
-    if (await isBeforeRelease(applied)) {
-      await runPending(connection, BEFORE_RELEASE_FOLDER, log);
-      for (const statement of ADOPT) await client.query(statement);
+    if (level === "behind") {
+      await requireMigratable(connection);
+      await client.query(CREATE_MIGRATIONS_TABLE);
+      if (await isBeforeRelease(applied)) {
+        await runPending(connection, BEFORE_RELEASE_FOLDER, log);
+        for (const statement of ADOPT) await client.query(statement);
+      }
+      await runPending(connection, folder, log);
     }
-    await runPending(connection, folder, log);
+    // A newer version has given the rights that belong to its tables.
+    if (level !== "ahead") await inTransaction(client, () => secure(connection));
   } finally {
     await client.end();
   }
@@ -138,6 +142,11 @@ export function knownMigrations(): Promise<string[]> {
 /** `ahead`: newer than this version, which works with it all the same. */
 export type SchemaLevel = "current" | "behind" | "ahead" | "newer";
 
+/** Whether `migrate` has something to do on a database of this level: roles may be newer than its schema. */
+export async function isMigrationDue(database: Queryable, level: SchemaLevel): Promise<boolean> {
+  return level === "behind" || (level === "current" && (await planRoles(database)).length > 0);
+}
+
 /** Compares the migrations a database has run with those this version knows. */
 export async function schemaLevel(
   applied: readonly AppliedMigration[],
@@ -191,16 +200,23 @@ async function runPending(connection: Connection, folder: URL, log: (line: strin
   }
 }
 
-/** false = it could not lock a table soon enough, and has changed nothing. */
-async function tryToRun(connection: Connection, migration: Migration, isLast: boolean): Promise<boolean> {
-  const { client } = connection;
+async function inTransaction(client: pg.Client | pg.PoolClient, work: () => Promise<void>): Promise<void> {
   await client.query("begin");
   try {
-    await runMigration(connection, migration);
+    await work();
     await client.query("commit");
-    return true;
   } catch (error) {
     await client.query("rollback").catch(() => {});
+    throw error;
+  }
+}
+
+/** false = it could not lock a table soon enough, and has changed nothing. */
+async function tryToRun(connection: Connection, migration: Migration, isLast: boolean): Promise<boolean> {
+  try {
+    await inTransaction(connection.client, () => runMigration(connection, migration));
+    return true;
+  } catch (error) {
     if (isLast || (error as pg.DatabaseError).code !== LOCK_NOT_AVAILABLE) throw error;
     return false;
   }
@@ -211,15 +227,24 @@ async function runMigration(connection: Connection, migration: Migration): Promi
   const { client } = connection;
   const { name, worksWith, statements } = migration;
   const isSpread = await isDistributed(connection);
-  if (isSpread) {
-    await workOnOneShardAtATime(connection);
-    await client.query("set local citus.propagate_set_commands = 'local'");
-  }
+  if (isSpread) await changeEveryNode(connection);
   await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
   for (const statement of statements) await client.query(statement);
   await client.query(`insert into ${MIGRATIONS_TABLE} (name, run_on) values ($1, now())`, [name]);
   if (worksWith !== null) await keepWorksWith(connection, name, worksWith);
   if (isSpread) await distributeAll(connection);
+  await applyRoles(connection);
+}
+
+async function changeEveryNode(connection: Connection): Promise<void> {
+  await workOnOneShardAtATime(connection);
+  await connection.client.query("set local citus.propagate_set_commands = 'local'");
+}
+
+/** Gives roles that were made since the last migration their rights, too. */
+async function secure(connection: Connection): Promise<void> {
+  if (await isDistributed(connection)) await changeEveryNode(connection);
+  await applyRoles(connection);
 }
 
 function connectionOf(client: pg.Client): Connection {

@@ -35,7 +35,7 @@ test("no migration has a text that the rule does not know", async () => {
 });
 
 test("every migration begins its statements with a command that it runs", async () => {
-  const command = /^(?:alter|create|delete|do|drop|insert|select|update)\b/iu;
+  const command = /^(?:alter|create|delete|do|drop|insert|revoke|select|update)\b/iu;
   for (const folder of FOLDERS) {
     for (const name of await listMigrations(folder)) {
       const { statements } = await readMigration(folder, name);

@@ -1,6 +1,5 @@
 import type { Database } from "./database.ts";
-import { isDistributed } from "./distribute.ts";
-import { analyzeFacts, analyzeFetched, analyzeShards, FACT_TABLES } from "./queries/statistics.ts";
+import { analyzeTable, FACT_TABLES } from "./queries/statistics.ts";
 
 /**
  * Gives the planner the new sizes of a shop's data at once, where autovacuum would come to it later. Belongs outside a
@@ -8,23 +7,17 @@ import { analyzeFacts, analyzeFetched, analyzeShards, FACT_TABLES } from "./quer
  * imported, and statistics that fail are left to autovacuum.
  */
 export async function analyzeData(database: Database, shopKey: number): Promise<void> {
-  await analyze(database, shopKey, FACT_TABLES, analyzeFacts);
+  await analyze(database, shopKey, FACT_TABLES);
 }
 
 /** The same of the records that were fetched for a shop. */
 export async function analyzeRecords(database: Database, shopKey: number): Promise<void> {
-  await analyze(database, shopKey, ["sync_record"], analyzeFetched);
+  await analyze(database, shopKey, ["sync_record"]);
 }
 
-async function analyze(
-  database: Database,
-  shopKey: number,
-  tables: readonly string[],
-  analyzeAll: (database: Database) => Promise<void>,
-): Promise<void> {
+async function analyze(database: Database, shopKey: number, tables: readonly string[]): Promise<void> {
   try {
-    const isSpread = await isDistributed(database);
-    await (isSpread ? analyzeShards(database, shopKey, tables) : analyzeAll(database));
+    for (const table of tables) await analyzeTable(database, shopKey, table);
   } catch {
     // The shop's node, or the database, is away: whatever comes next says so.
   }

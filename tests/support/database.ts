@@ -6,6 +6,9 @@ import { distributeInstallation } from "../../src/store/distribute.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import type { Database, DatabaseOptions } from "../../src/store/database.ts";
+import { groupOf, ROLES } from "../../src/store/role-rights.ts";
+import type { Role } from "../../src/store/role-rights.ts";
+import { createLogins, loginUrl } from "../../src/store/roles.ts";
 import { freeze, isCitus, joinNodes, listServers } from "./citus.ts";
 import { TEST_SECRET } from "./secret.ts";
 import { execute, urlOfDatabase } from "./server.ts";
@@ -28,6 +31,22 @@ export const templateName = "template_returns";
 const KEEP_TEST_KEYS = `insert into installation (secret_fingerprint)
   values ('\\x${rootFingerprint(TEST_SECRET).toString("hex")}')`;
 export const FORGET_KEYS = "delete from installation";
+/** Of the logins that every test server has. */
+const LOGIN_PASSWORD = "a password of tests";
+
+/** A database as the login of a role, which is what a service uses. */
+export function asRole(url: string, role: Role): string {
+  return loginUrl(url, role, LOGIN_PASSWORD);
+}
+
+/** The addresses of a database that a service of its own server would have. */
+export function roleEnvironment(url: string): Record<string, string> {
+  return Object.fromEntries(ROLES.map((role) => [`DATABASE_${role.toUpperCase()}_URL`, asRole(url, role)]));
+}
+
+/** Rights with a database itself are the one thing that a copy does not take over. */
+const closeCopy = (name: string): string =>
+  `revoke temporary on database ${name} from public; grant temporary on database ${name} to ${groupOf("worker")}`;
 
 /** Tests of the schedule make its tasks due; others run past the quarter of an hour at which one would be. */
 const STOP_SCHEDULE = "update schedule set done_until = 'infinity'";
@@ -44,6 +63,7 @@ export async function createTestDatabase(template = templateName): Promise<TestD
   const name = `test_${randomBytes(6).toString("hex")}`;
   const url = urlOfDatabase(serverUrl, name);
   await onEachServer(serverUrl, (server) => copyTemplate(server, name, template));
+  await onEachServer(serverUrl, (server) => execute(server, closeCopy(name)));
   await execute(url, STOP_SCHEDULE);
   return {
     url,
@@ -55,6 +75,7 @@ export async function createTestDatabase(template = templateName): Promise<TestD
 /** Creates the database that every test database is a copy of, in place of what an earlier run left. */
 export async function createTemplate(serverUrl: string): Promise<void> {
   await onEachServer(serverUrl, dropTemplates);
+  await createTestLogins(serverUrl);
   const url = urlOfDatabase(serverUrl, templateName);
   await onEachServer(serverUrl, (server) => execute(server, `create database ${templateName}`));
   if (isCitus())
@@ -69,6 +90,16 @@ export async function createTemplate(serverUrl: string): Promise<void> {
     await database.close();
   }
   await freeze(serverUrl, templateName);
+}
+
+/** Roles belong to the server; on a Citus with the extension in this database they are made on its nodes, too. */
+async function createTestLogins(serverUrl: string): Promise<void> {
+  const server = openConnections(serverUrl);
+  try {
+    await createLogins(server, () => LOGIN_PASSWORD);
+  } finally {
+    await server.close();
+  }
 }
 
 /** Drops what earlier runs left on a server that outlives them: their schema may be older. */

@@ -28,24 +28,31 @@ export function findPgbouncer(): { program: string } | { problem: string } {
   };
 }
 
-/** Starts PgBouncer with the settings of docs/scaling.md in front of a database; returns the address of the pooled one. */
+/**
+ * Starts PgBouncer with the settings of docs/scaling.md in front of a database; returns the address of the pooled one, for
+ * the first of the logins. `urls`: the database as each login that may come.
+ */
 export async function startPgbouncer(
   context: TestContext,
-  { program, mode, url }: { program: string; mode: PoolMode; url: string },
+  { program, mode, urls }: { program: string; mode: PoolMode; urls: readonly [string, ...string[]] },
 ): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "returns-pgbouncer-"));
   chmodSync(folder, 0o755);
-  const { hostname, port, username, password, pathname } = new URL(url);
+  const { hostname, port, username, pathname } = new URL(urls[0]);
+  const logins = urls.map((url) => new URL(url));
+  const users = logins.map((login) => `"${login.username}" "${decodeURIComponent(login.password)}"`);
+  writeFileSync(join(folder, "users.txt"), `${users.join("\n")}\n`, { mode: 0o644 });
   const listenPort = await freePort();
   const file = join(folder, "pgbouncer.ini");
   const lines = [
     "[databases]",
-    `* = host=${hostname} port=${port || 5432} user=${username}${password === "" ? "" : ` password=${password}`}`,
+    `* = host=${hostname} port=${port || 5432}`,
     "[pgbouncer]",
     "listen_addr = 127.0.0.1",
     `listen_port = ${listenPort}`,
     "unix_socket_dir =",
-    "auth_type = any",
+    "auth_type = trust",
+    `auth_file = ${join(folder, "users.txt")}`,
     `pool_mode = ${mode}`,
     ...(mode === "transaction" ? ["default_pool_size = 2"] : []),
     ...documentedSettings(),

@@ -7,7 +7,7 @@ import type { Installation } from "../../src/installation.ts";
 import type { Keys } from "../../src/lib/keys.ts";
 import { readConfig } from "../../src/config.ts";
 import { checkAnswer } from "./answer-check.ts";
-import { createSeededDatabase, createTestDatabase } from "./database.ts";
+import { createSeededDatabase, createTestDatabase, roleEnvironment } from "./database.ts";
 import type { Seed, TestDatabase } from "./database.ts";
 import { TEST_SECRET } from "./secret.ts";
 
@@ -54,9 +54,15 @@ export type TestService = {
 
 export type Caller = (path: string, options?: CallOptions) => Promise<CalledAnswer>;
 
-/** The environment of a server on a test database. */
+/** The environment of a server on a test database: it serves by the roles, and commands run as the owner. */
 export function serviceEnvironment(databaseUrl: string): Record<string, string> {
-  return { PORT: "0", DATABASE_URL: databaseUrl, RETURNS_SECRET: TEST_SECRET, DATABASE_CONNECTIONS: "4" };
+  return {
+    PORT: "0",
+    DATABASE_URL: databaseUrl,
+    ...roleEnvironment(databaseUrl),
+    RETURNS_SECRET: TEST_SECRET,
+    DATABASE_CONNECTIONS: "4",
+  };
 }
 
 /** Starts the real service on a database of its own, with options of one's own too; `call` speaks HTTP to it. */

@@ -13,7 +13,7 @@ const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
 const OF_CITUS =
-  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|find_node_place|is_on_node|is_coordinator|is_distributed|analyze_shards)$/u;
+  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|find_node_place|is_on_node|is_coordinator|is_distributed|analyze_table)$/u;
 
 export type StatementDatabase = {
   database: Database;

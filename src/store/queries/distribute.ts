@@ -140,11 +140,14 @@ export const distributeFunction = queryColumn<string, [name: string, colocateWit
           where p.proname = $1 and p.pronamespace = 'public'::regnamespace`,
 );
 
-/** The number of the node that has a shop's rows; any bigint has one. Every node has this catalogue. */
+/**
+ * The number of the node that has a shop's rows; any bigint has one. Every node has this catalogue. All tables are co-located; of
+ * this one admission may ask.
+ */
 export const findShopNode = requireValue<number, [shopKey: number]>(
   "find_shop_node",
   `select groupid as node from pg_dist_placement
-          where shardid = get_shard_id_for_distribution_column('workspace', $1::bigint)`,
+          where shardid = get_shard_id_for_distribution_column('daily_usage', $1::bigint)`,
 );
 
 /** Where the coordinator's catalogue says that a node is. */

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type pg from "pg";
+import pino from "pino";
+import { startInstallationWorker } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
+import { openInstallation, openServingDatabases } from "../src/installation.ts";
+import { runCommand, startCommand } from "./support/command.ts";
+import { asRole, createTestDatabase, roleEnvironment } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { execute, urlOfDatabase } from "./support/server.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+import { createCaller, openTestPool, serviceEnvironment } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+
+/** With which logins a process starts, and with which it does not (docs/operating.md, "Database roles"). */
+
+let testDatabase: TestDatabase;
+let owner: pg.Pool;
+let folder: string;
+before(async () => {
+  testDatabase = await createTestDatabase();
+  owner = openTestPool(testDatabase.url);
+  folder = mkdtempSync(join(tmpdir(), "returns-roles-"));
+});
+after(async () => {
+  await owner.end();
+  await testDatabase.drop();
+  rmSync(folder, { recursive: true });
+});
+
+const silent = pino({ level: "silent" });
+
+/** Why a server does not start with these options; null = it does. */
+async function refusal(options: Record<string, string>): Promise<string | null> {
+  const config = readConfig({ ...serviceEnvironment(testDatabase.url), ...options });
+  const installation = await openInstallation(config, () => {});
+  try {
+    const databases = await openServingDatabases(config, installation, silent);
+    await databases.close();
+    return null;
+  } catch (error) {
+    assert.equal((error as Error).name, "ConfigError");
+    return (error as Error).message;
+  } finally {
+    await installation.close();
+  }
+}
+
+describe("A server refuses, in one sentence,", () => {
+  test("a reader that may write", async () => {
+    assert.equal(
+      await refusal({ DATABASE_READER_URL: asRole(testDatabase.url, "worker") }),
+      "DATABASE_READER_URL names the login returns_login_worker, which has the right to delete on alert: grant it returns_reader and nothing more.",
+    );
+  });
+
+  test("a superuser for any role", async () => {
+    for (const name of ["DATABASE_READER_URL", "DATABASE_ADMISSION_URL", "DATABASE_WORKER_URL"]) {
+      const problem = await refusal({ [name]: testDatabase.url });
+      assert.match(
+        problem ?? "",
+        new RegExp(`^${name} names the login \\w+, which is a superuser, or has`, "u"),
+      );
+    }
+  });
+
+  test("one that reads secrets", async () => {
+    await execute(testDatabase.url, "grant select on data_source to returns_login_reader");
+    assert.match(
+      (await refusal({})) ?? "",
+      /has the right to select on data_source: grant it returns_reader and nothing/u,
+    );
+    await execute(testDatabase.url, "revoke select on data_source from returns_login_reader");
+    assert.equal(await refusal({}), null);
+  });
+
+  test("one without the rights of its role", async () => {
+    const problem = await refusal({ DATABASE_ADMISSION_URL: asRole(testDatabase.url, "reader") });
+    assert.match(
+      problem ?? "",
+      /DATABASE_ADMISSION_URL names the login returns_login_reader, which has the right/u,
+    );
+    await execute(testDatabase.url, "revoke select on cohort from returns_reader");
+    assert.equal(
+      await refusal({}),
+      'DATABASE_READER_URL names the login returns_login_reader, which lacks the right to select on cohort: grant it returns_reader, and run "./returns migrate" as the owner.',
+    );
+    const migrated = await runCommand(["migrate"], serviceEnvironment(testDatabase.url));
+    assert.equal(migrated.code, 0, migrated.stderr);
+    assert.equal(await refusal({}), null);
+  });
+
+  test("logins of two databases", async () => {
+    const other = await createTestDatabase();
+    try {
+      assert.equal(
+        await refusal({ DATABASE_READER_URL: asRole(other.url, "reader") }),
+        "DATABASE_WORKER_URL and DATABASE_READER_URL name different databases: give all of them the same one.",
+      );
+    } finally {
+      await other.drop();
+    }
+  });
+
+  test("the worker's login alone, which is enough for a worker", async () => {
+    const none = { DATABASE_READER_URL: "", DATABASE_ADMISSION_URL: "", DATABASE_URL: "" };
+    assert.match(
+      (await refusal(none)) ?? "",
+      /^A server needs DATABASE_READER_URL and DATABASE_ADMISSION_URL/u,
+    );
+    const config = readConfig({ ...serviceEnvironment(testDatabase.url), ...none });
+    const installation = await openInstallation(config, () => {});
+    const worker = await startInstallationWorker(config, installation, silent);
+    await worker.stop();
+    await installation.close();
+  });
+});
+
+test("server and worker need no owner, and what does need one says so", async (context) => {
+  const environment = {
+    ...roleEnvironment(testDatabase.url),
+    RETURNS_SECRET: TEST_SECRET,
+    RETURNS_DATA_DIR: folder,
+    PORT: "0",
+    LOG_LEVEL: "warn",
+  };
+  const tenant = await createTenant(owner);
+  const serving = startCommand(["serve", "--no-migrate", "--json"], environment);
+  context.after(() => serving.child.kill("SIGKILL"));
+  const { address } = JSON.parse(await serving.printed(/\}\n$/u)) as { address: string };
+  const answer = await createCaller(address)("/api/v1/alerts", { token: tenant.token });
+  assert.equal(answer.status, 200);
+  const { rows } = await owner.query<{ name: string }>(
+    `select distinct usename::text as name from pg_stat_activity
+      where datname = current_database() and application_name ~ '^returns-(?!test)' order by 1`,
+  );
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ["returns_login_admission", "returns_login_reader", "returns_login_worker"],
+  );
+  serving.child.kill("SIGTERM");
+  assert.equal((await serving.outcome).code, 0);
+  const empty = urlOfDatabase(testDatabase.url, "postgres");
+  const refused = await runCommand(["migrate"], { ...environment, ...roleEnvironment(empty) });
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /^The database user lacks a right .+: have DATABASE_URL name the owner of the tables/u,
+  );
+});
