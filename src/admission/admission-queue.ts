@@ -65,9 +65,9 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
     const shops = byShop(batch);
     addBatch(underWay, node, 1);
     for (const shopKey of shops.keys()) underWay.shops.add(shopKey);
-    const options = { database: databaseOf(node), pepper };
+    const database = databaseOf(node);
     const left = byShop(
-      await inSpan(spanOf(batch), () => checkTogether(options, batch, shops.size > 1)),
+      await inSpan(spanOf(batch), () => checkTogether({ database, pepper }, batch, shops.size > 1)),
     );
     addBatch(underWay, node, -1);
     for (const shopKey of shops.keys()) if (!left.has(shopKey)) underWay.shops.delete(shopKey);
@@ -76,10 +76,10 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
   };
   const sendAlone = async (shopKey: number, entries: readonly Waiting[]): Promise<void> => {
     const { node } = entries[0] as Waiting;
-    const options = { database: databaseOf(node), pepper };
-    await alone(shopKey, () => inSpan(spanOf(entries), () => checkBatch(options, entries, true))).catch(
-      rejectAll(entries),
-    );
+    const database = databaseOf(node);
+    await alone(shopKey, () =>
+      inSpan(spanOf(entries), () => checkBatch({ database, pepper }, entries, true)),
+    ).catch(rejectAll(entries));
     underWay.shops.delete(shopKey);
     sendSoon();
   };

@@ -56,13 +56,13 @@ export function traced<Result>(options: SpanOptions, work: () => Promise<Result>
 }
 
 async function record<Result>(
-  { within }: Tracer,
+  recorder: Tracer,
   span: Span,
   { expects }: SpanOptions,
   work: () => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await within(span, work);
+    return await recorder.within(span, work);
   } catch (error) {
     if (expects?.(error) !== true) span.fail(errorType(error));
     throw error;

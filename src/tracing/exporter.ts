@@ -86,7 +86,10 @@ export function createExporter(
   };
   const noteDropped = (spans: number, reason: string): void => {
     if (dropped === 0)
-      log.warn({ collector: url, reason }, "traces cannot be sent: they are dropped until the collector answers");
+      log.warn(
+        { collector: url, reason },
+        "traces cannot be sent: they are dropped until the collector answers",
+      );
     dropped += spans;
   };
   return {
