@@ -121,7 +121,9 @@ test("a stranger's traceparent forces nothing: a trace of its own, with a link t
   assert.notEqual(server.traceId, CALLER.traceId);
   assert.equal(server.parentSpanId, "");
   assert.deepEqual(server.links, [CALLER]);
-  const out = await traceWhile(collector, () => ask({ traceparent: SAMPLED }), { OTEL_TRACES_SAMPLER_ARG: "0" });
+  const out = await traceWhile(collector, () => ask({ traceparent: SAMPLED }), {
+    OTEL_TRACES_SAMPLER_ARG: "0",
+  });
   assert.deepEqual(out.spans, []);
   for (const traceparent of [UNSAMPLED, "00-0-0-01", `00-${"0".repeat(32)}-${CALLER.spanId}-01`]) {
     const own = await traceWhile(collector, () => ask({ traceparent }));
@@ -158,7 +160,9 @@ test("a tool call names its tool, after its body was read in several pieces too"
     await post(service.address, rpc("tools/list", {}), tenant);
     await post(service.address, rpc("no/such-method", {}), tenant);
   });
-  const requests = spans.filter(({ name }) => name === "POST /api/v1/mcp").map(({ attributes }) => attributes);
+  const requests = spans
+    .filter(({ name }) => name === "POST /api/v1/mcp")
+    .map(({ attributes }) => attributes);
   assert.deepEqual(
     requests.map((attributes) => [attributes["mcp.method.name"], attributes["gen_ai.tool.name"]]),
     [
@@ -171,8 +175,14 @@ test("a tool call names its tool, after its body was read in several pieces too"
 
 test("a refusal is no error of a span; a failure is, by its class", async () => {
   const refused = await traceWhile(collector, async () => {
-    assert.equal((await service.call(PATH, { token: tenant.token, params: { ...freshParams(), window: "x" } })).status, 400);
-    assert.equal((await service.call("/api/v1/product", { token: tenant.token, params: { sku: "none" } })).status, 404);
+    assert.equal(
+      (await service.call(PATH, { token: tenant.token, params: { ...freshParams(), window: "x" } })).status,
+      400,
+    );
+    assert.equal(
+      (await service.call("/api/v1/product", { token: tenant.token, params: { sku: "none" } })).status,
+      404,
+    );
     assert.equal((await service.call(PATH)).status, 401);
   });
   assert.deepEqual(
