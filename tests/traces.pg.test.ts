@@ -144,10 +144,10 @@ test("with TRUST_TRACEPARENT a caller's trace is continued, and sampled as the c
 });
 
 test("the log line of a sampled request has its trace_id, and no other line has one", async () => {
-  const before = service.logs.length;
+  const linesBefore = service.logs.length;
   const { spans } = await traceWhile(collector, () => ask());
   await traceWhile(collector, () => ask(), { OTEL_TRACES_SAMPLER_ARG: "0" });
-  const lines = service.logs.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = service.logs.slice(linesBefore).map((line) => JSON.parse(line) as Record<string, unknown>);
   assert.deepEqual(
     lines.filter(({ msg }) => msg === "request").map((line) => line["trace_id"]),
     [only(spans, "admission").traceId, undefined],

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { openTracing } from "../../src/app.ts";
@@ -33,15 +33,16 @@ export type Collector = {
 export async function startCollector(): Promise<Collector> {
   const collected: Pick<Collector, "spans" | "bodies"> = { spans: [], bodies: [] };
   let behaviour: number | "hang" = 200;
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url: path = "", headers } = request;
-    const body = Buffer.concat(await request.toArray());
+    const body = Buffer.concat((await request.toArray()) as Buffer[]);
     collected.bodies.push({ path, headers, body });
     if (behaviour === "hang") return;
     if (behaviour === 200 && headers["content-type"] === "application/json")
       collected.spans.push(...readSpans(JSON.parse(body.toString())));
     response.writeHead(behaviour, { "content-type": "application/json" }).end("{}");
-  });
+  };
+  const server = createServer((request, response) => void receive(request, response));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   return {
     ...collected,
@@ -57,7 +58,9 @@ export async function startCollector(): Promise<Collector> {
 }
 
 type Attribute = { key: string; value: Record<string, unknown> };
-type WireSpan = Omit<CollectedSpan, "attributes" | "isError" | "resource"> & {
+type WireSpan = Pick<CollectedSpan, "traceId" | "spanId" | "name" | "kind"> & {
+  parentSpanId?: string;
+  links?: CollectedSpan["links"];
   attributes: Attribute[];
   status: { code?: number };
 };
