@@ -22,6 +22,7 @@ import { openCredentials } from "./sync/credentials.ts";
 import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations, linkedConsole } from "./request-path.ts";
 import type { Database } from "./store/database.ts";
+import type { Tracing } from "./tracing/tracing.ts";
 import { createDeliveries } from "./worker/deliveries.ts";
 import type { Deliveries } from "./worker/deliveries.ts";
 import { startWorker } from "./worker/worker.ts";
@@ -35,6 +36,16 @@ export type Service = {
   /** Finishes requests in flight, then closes everything it opened. */
   stop(): Promise<void>;
 };
+
+/**
+ * Sends traces of what is started from here on. null = no collector is configured; then nothing of OpenTelemetry's SDK is
+ * loaded.
+ */
+export async function openTracing({ tracing }: Config, logger: FastifyBaseLogger): Promise<Tracing | null> {
+  if (tracing === null) return null;
+  const { startTracing } = await import("./tracing/tracing.ts");
+  return startTracing(tracing, logger);
+}
 
 /** Serves the API on an installation whose schema is current. */
 export async function startService(

@@ -12,32 +12,10 @@ import {
   rootAddress,
   text,
 } from "./lib/option-forms.ts";
-import type { Form } from "./lib/option-forms.ts";
-
-/** An option of the environment. `help` is Markdown: --help and the table in docs/operating.md are made from it. */
-type Option<Value, Fallback> = OptionDetail & {
-  name: string;
-  form: Form<Value>;
-  fallback: Fallback;
-  help: string;
-};
-
-type OptionDetail = {
-  /** What help shows as the default; else the fallback itself. */
-  defaultText?: string;
-  /** Its value may also come from the file that NAME_FILE names. */
-  hasFile?: boolean;
-};
-
-function option<Value, Fallback extends Value | null>(
-  name: string,
-  form: Form<Value>,
-  fallback: Fallback,
-  help: string,
-  detail: OptionDetail = {},
-): Option<Value, Fallback> {
-  return { name, form, fallback, help, ...detail };
-}
+import { option } from "./lib/option.ts";
+import type { Option } from "./lib/option.ts";
+import { TRACING_OPTIONS, tracingOf } from "./lib/tracing-options.ts";
+import type { TracingOptions } from "./lib/tracing-options.ts";
 
 const port = integer(0, 65_535);
 const databaseAddress = matching("start with postgres:// or postgresql://", /^postgres(ql)?:\/\//u);
@@ -180,6 +158,7 @@ const OPTIONS = {
     0,
     "Wait between SIGTERM and closing the port, while `/readyz` already answers 503.",
   ),
+  ...TRACING_OPTIONS,
 };
 
 /** Options that `./returns query` and the default of `--workspace` read, without the others. */
@@ -202,6 +181,8 @@ type Values = {
 
 /** Every option, read once from the environment; null = not set, and there is no value that stands for that. */
 export type Config = Values & {
+  /** null = traces are off. */
+  tracing: TracingOptions | null;
   /** What an operator should know of a service that other machines reach, a sentence each. */
   warnings: readonly string[];
 };
@@ -239,7 +220,7 @@ export function readConfig(environment: Environment): Config {
   const isExposed = !isLoopbackHost(values.host);
   if (isExposed) problems.push(...problemsOfExposure(values));
   if (problems.length > 0) throw new ConfigError(problems);
-  return { ...values, warnings: isExposed ? warningsOfExposure(values) : [] };
+  return { ...values, tracing: tracingOf(values), warnings: isExposed ? warningsOfExposure(values) : [] };
 }
 
 const HALF_OF_ROLES =

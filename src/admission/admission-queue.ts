@@ -1,3 +1,5 @@
+import { activeSpan, inSpan } from "../lib/trace.ts";
+import type { Span } from "../lib/trace.ts";
 import { checkBatch } from "./check-batch.ts";
 import type { AdmissionRequest, AdmissionResult, BatchOptions, Waiting } from "./check-batch.ts";
 import type { Queryable } from "../store/database.ts";
@@ -63,7 +65,10 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
     const shops = byShop(batch);
     addBatch(underWay, node, 1);
     for (const shopKey of shops.keys()) underWay.shops.add(shopKey);
-    const left = byShop(await checkTogether({ database: databaseOf(node), pepper }, batch, shops.size > 1));
+    const database = databaseOf(node);
+    const left = byShop(
+      await inSpan(spanOf(batch), () => checkTogether({ database, pepper }, batch, shops.size > 1)),
+    );
     addBatch(underWay, node, -1);
     for (const shopKey of shops.keys()) if (!left.has(shopKey)) underWay.shops.delete(shopKey);
     for (const [shopKey, entries] of left) void sendAlone(shopKey, entries);
@@ -71,19 +76,31 @@ export function createAdmissionQueue(options: AdmissionQueueOptions): AdmissionQ
   };
   const sendAlone = async (shopKey: number, entries: readonly Waiting[]): Promise<void> => {
     const { node } = entries[0] as Waiting;
-    await alone(shopKey, () => checkBatch({ database: databaseOf(node), pepper }, entries, true)).catch(
-      rejectAll(entries),
-    );
+    const database = databaseOf(node);
+    await alone(shopKey, () =>
+      inSpan(spanOf(entries), () => checkBatch({ database, pepper }, entries, true)),
+    ).catch(rejectAll(entries));
     underWay.shops.delete(shopKey);
     sendSoon();
   };
   return async (request, now) => {
     const node = nodeOfShop === null ? ONLY_NODE : await nodeOfShop(request.shopKey);
     return new Promise((resolve, reject) => {
-      waiting.push({ request, node, now: now ?? null, sinceMs: performance.now(), resolve, reject });
+      const sinceMs = performance.now();
+      waiting.push({ request, node, now: now ?? null, sinceMs, span: activeSpan(), resolve, reject });
       sendSoon();
     });
   };
+}
+
+/** Where the statement of a batch is shown: in the first sampled trace of its requests, each of which notes its wait. */
+function spanOf(batch: readonly Waiting[]): Span | null {
+  const sampled = batch.filter(({ span }) => span !== null);
+  for (const { span, sinceMs } of sampled) {
+    const waitMs = Math.round((performance.now() - sinceMs) * 1000) / 1000;
+    span?.set({ "returns.queue_wait_ms": waitMs, "returns.batch_requests": batch.length });
+  }
+  return sampled[0]?.span ?? null;
 }
 
 /** Rejects requests that have waited too long; returns the others. */

@@ -1,6 +1,7 @@
 import { ApiError } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import type { Entitlement, Scope } from "../contract/endpoint.ts";
+import { note, traced } from "../lib/trace.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import type { Queryable } from "../store/database.ts";
 import { workspaceOf } from "../store/queries/workspace-load.ts";
@@ -60,13 +61,19 @@ export function createAdmit(options: {
   return async (authorization, need, now, onKnown) => {
     const { shopKey, tokenId, secret } = readBearer(authorization);
     const { scope, entitlements, counted } = need;
-    const result = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
+    const result = await traced(ADMISSION, async () => {
+      const checked = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
+      note({ "returns.verdict": checked.verdict });
+      return checked;
+    });
     if (result.verdict === "over_quota") options.onOverQuota?.();
     if (!INVALID_TOKEN.has(result.verdict)) onKnown?.({ shopKey, tokenId, day: result.row.usage_day });
     refuse(result, now ?? new Date());
     return { workspace: workspaceOfRow(result.row), quota: quotaOf(result), tokenId };
   };
 }
+
+const ADMISSION = { name: "admission" };
 
 const INVALID_TOKEN: ReadonlySet<AdmissionResult["verdict"]> = new Set([
   "unknown_token",

@@ -1,6 +1,7 @@
 import type { Answer } from "../contract/call.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { jsonMembers } from "../contract/wire.ts";
+import { note } from "../lib/trace.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { createAnswerMemory } from "./answer-memory.ts";
@@ -37,6 +38,11 @@ export type AnswersOptions = {
   baseMeta: (workspace: Workspace, now: Date) => object;
 };
 
+/** In traces. An answer that another request already waits for is made in the trace of that one. */
+const HIT = { "returns.response_cache": "hit" };
+const MISS = { "returns.response_cache": "miss" };
+const JOINED = { "returns.response_cache": "joined" };
+
 /** `key`: that of the snapshot it was made from. */
 type SharedAnswer = { key: string; workspace: Workspace; text: AnswerText };
 
@@ -68,7 +74,8 @@ export function createAnswers(options: AnswersOptions): Answers {
   const shareMaking = (key: string, request: AnswerRequest): Promise<SharedAnswer> => {
     if (options.memoryBytes === 0) return makeText(request);
     let making = underWay.get(key);
-    if (making === undefined) {
+    if (making !== undefined) note(JOINED);
+    else {
       making = makeText(request).finally(() => underWay.delete(key));
       underWay.set(key, making);
     }
@@ -90,6 +97,7 @@ export function createAnswers(options: AnswersOptions): Answers {
     const { endpoint, workspace, now } = request;
     const key = keyOf(workspace, request);
     const known = memory.get(key);
+    note(known === undefined ? MISS : HIT);
     if (known !== undefined) return readyOf(known, workspace, now);
     if (endpoint.response === null) return makeFile(request);
     const made = await shareMaking(key, request);

@@ -1,3 +1,4 @@
+import type { Span } from "../lib/trace.ts";
 import type { Queryable } from "../store/database.ts";
 import { admitCallers } from "../store/queries/admit.ts";
 import type { AdmitRow, Caller, Verdict } from "../store/queries/admit.ts";
@@ -28,6 +29,8 @@ export type Waiting = {
   node: number;
   now: Date | null;
   sinceMs: number;
+  /** Of its admission, if its trace is sampled. */
+  span: Span | null;
   resolve: (result: AdmissionResult) => void;
   reject: (error: unknown) => void;
 };

@@ -4,6 +4,7 @@ import { ApiError } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import { compileRequest } from "../contract/input.ts";
 import type { RawInput } from "../contract/input.ts";
+import { traced } from "../lib/trace.ts";
 import { MCP_WORDS, REST_WORDS } from "../contract/vocabulary.ts";
 import type { Vocabulary } from "../contract/vocabulary.ts";
 import type { Snapshot, Workspace } from "../store/workspace.ts";
@@ -64,6 +65,7 @@ export function createOperation<E extends Endpoint>(
     mcp: compileRequest(endpoint, MCP_WORDS),
   };
   const need = { scope: endpoint.scope, entitlements: endpoint.entitlements, counted: true };
+  const span = { name: "answer", attributes: { "returns.endpoint": endpoint.name }, expects: isAnswer };
   const answer = async (workspace: Workspace, { words, parameters }: MemberRequest): Promise<ReadyAnswer> => {
     const input = readers[words.surface](parameters()) as Input<E>;
     const make = () =>
@@ -71,13 +73,10 @@ export function createOperation<E extends Endpoint>(
         workspace: snapshot.workspace,
         answer: await handler({ ...snapshot, input }),
       }));
-    return answers({
-      endpoint,
-      workspace,
-      input,
-      now: new Date(),
-      make: () => shopQueue(workspace.shopKey, make),
-    });
+    const now = new Date();
+    return traced(span, () =>
+      answers({ endpoint, workspace, input, now, make: () => shopQueue(workspace.shopKey, make) }),
+    );
   };
   return {
     endpoint,
@@ -107,4 +106,9 @@ export function createOperation<E extends Endpoint>(
       });
     },
   };
+}
+
+/** Errors that answer the request, rather than fail. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof ApiError || error instanceof ShopBusy || error instanceof WorkspaceGone;
 }

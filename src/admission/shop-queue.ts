@@ -1,3 +1,7 @@
+import { traced } from "../lib/trace.ts";
+
+const WAIT = { name: "wait for a turn", expects: (error: unknown) => error instanceof ShopBusy };
+
 /** Runs work of a shop when it is its turn. */
 export type ShopQueue = <Result>(shopKey: number, work: () => Promise<Result>) => Promise<Result>;
 
@@ -52,7 +56,7 @@ export function createShopQueue({ places, mostPerShop, longestWaitMs }: ShopQueu
     const shop = shops.get(shopKey) ?? { running: 0, waiting: [] };
     shops.set(shopKey, shop);
     if (shop.waiting.length === 0 && mayStart(shop)) start(shopKey, shop);
-    else await turnOf(shop, longestWaitMs).finally(() => forgetIdle(shopKey, shop));
+    else await traced(WAIT, () => turnOf(shop, longestWaitMs)).finally(() => forgetIdle(shopKey, shop));
     try {
       return await work();
     } finally {

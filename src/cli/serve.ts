@@ -1,5 +1,5 @@
-import { startInstallationWorker, startService } from "../app.ts";
-import type { InstallationWorker } from "../app.ts";
+import { openTracing, startInstallationWorker, startService } from "../app.ts";
+import type { InstallationWorker, Service } from "../app.ts";
 import { isDemoMissing } from "../control/demo.ts";
 import { openKeys } from "../control/installation-secret.ts";
 import { needsMigration, requireCurrentSchema } from "../control/schema.ts";
@@ -38,10 +38,12 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
     const demo = await prepare(session, options);
     interruption.check();
     const logger = createServiceLogger(config.logLevel);
-    const service = await listening(config, () => startService(config, installation, logger));
-    endOnUnexpectedError(installation, logger);
+    const tracing = await openTracing(config, logger);
+    let service: Service | null = null;
     let worker: InstallationWorker | null = null;
     try {
+      service = await listening(config, () => startService(config, installation, logger));
+      endOnUnexpectedError(installation, logger);
       if (options.worker) {
         worker = await startInstallationWorker(config, installation, logger, service.metrics);
       }
@@ -51,7 +53,8 @@ async function serve(session: Session, options: ServeOptions): Promise<void> {
       await printWelcome(session, service.address, demo);
       await interruption.arrived();
     } finally {
-      await Promise.all([service.stop(), worker?.stop()]);
+      await Promise.all([service?.stop(), worker?.stop()]);
+      await tracing?.stop();
     }
   } finally {
     claim?.release();

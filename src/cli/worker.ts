@@ -1,4 +1,5 @@
-import { startInstallationWorker } from "../app.ts";
+import { openTracing, startInstallationWorker } from "../app.ts";
+import type { InstallationWorker } from "../app.ts";
 import type { CommandSpec } from "./command.ts";
 import { listening } from "./port.ts";
 import { createServiceLogger } from "./service-logger.ts";
@@ -12,9 +13,11 @@ export const WORKER: CommandSpec = {
   run: async ({ config, installation, terminal, interruption }) => {
     interruption.check();
     const logger = createServiceLogger(config.logLevel);
-    const worker = await listening(config, () => startInstallationWorker(config, installation, logger));
-    endOnUnexpectedError(installation, logger);
+    const tracing = await openTracing(config, logger);
+    let worker: InstallationWorker | null = null;
     try {
+      worker = await listening(config, () => startInstallationWorker(config, installation, logger));
+      endOnUnexpectedError(installation, logger);
       const { operationsAddress } = worker;
       const where = operationsAddress === null ? "" : ` Health and metrics: ${operationsAddress}`;
       terminal.print(
@@ -23,7 +26,8 @@ export const WORKER: CommandSpec = {
       );
       await interruption.arrived();
     } finally {
-      await worker.stop();
+      await worker?.stop();
+      await tracing?.stop();
     }
   },
 };

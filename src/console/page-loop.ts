@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import { requireRight } from "../control/rights.ts";
+import { note } from "../lib/trace.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import { stateOfError } from "./loop-error.ts";
@@ -32,6 +33,7 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
       if (found === null) return await sendState({ request, reply }, missing(admitted.path, reply), member);
       const { place: page, held } = found;
       request.log = request.log.child({ page: page.name });
+      note({ "returns.page": page.name });
       const actor = actorOf(member, member.role, request, tools.now());
       const state = stateOf(member, page);
       if (state !== null) return await sendState({ request, reply }, state, member);

@@ -11,6 +11,7 @@ import { COMMON_HEADERS, requestId } from "./headers.ts";
 import type { HttpMetrics } from "./metrics.ts";
 import { parseQueryString } from "./query-string.ts";
 import { createRequestLine, createRequestLog } from "./request-log.ts";
+import { traceRequests } from "./request-span.ts";
 import { stopReadingAnsweredBodies } from "./unread-body.ts";
 
 /** A route beside the REST endpoints, with answers of its own form. */
@@ -66,6 +67,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const { notFoundPage } = options;
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     refuseUnknown(request, reply, { methodsOf, notFoundPage });
+  traceRequests(server);
   // Hooks with a callback: a promise for each would cost every request a turn.
   server.addHook("onRequest", (request, reply, done) => {
     setCommonHeaders(request, reply);

@@ -31,6 +31,29 @@ export const matching = (rule: string, pattern: RegExp): Form<string> => ({
   read: (value) => (pattern.test(value) ? value : undefined),
 });
 
+export const oneOf = <Value extends string>(values: readonly Value[]): Form<Value> => ({
+  rule: `be ${values.slice(0, -1).join(", ")} or ${values.at(-1)}`,
+  read: (value) => values.find((known) => known === value),
+});
+
+export const ratio: Form<number> = {
+  rule: "be a number from 0 to 1",
+  read: (value) => (/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/u.test(value) ? Number(value) : undefined),
+};
+
+/** Names and values, as OpenTelemetry writes them: values percent-encoded where they have to be. */
+export const pairs: Form<readonly (readonly [name: string, value: string])[]> = {
+  rule: "list names and values such as name=value,other=value%20with%20spaces",
+  read: (list) => {
+    const listed = list.split(",").flatMap((pair) => pair.trim() || []);
+    const read = listed.map((pair): readonly [string, string] | undefined => {
+      const [, name = "", value = ""] = /^([\w.-]+) *= *([\x21-\x7E ]*)$/u.exec(pair) ?? [];
+      return name === "" || !isDecodable(value) ? undefined : [name, decodeURIComponent(value)];
+    });
+    return read.includes(undefined) ? undefined : (read as [string, string][]);
+  },
+};
+
 export const origins: Form<readonly string[]> = {
   rule: "list origins such as https://app.example",
   read: (list) => {

@@ -5,6 +5,7 @@ import type { Operation } from "../admission/operation.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE } from "../contract/errors.ts";
 import type { QuotaState } from "../contract/errors.ts";
 import { quotaHeaders } from "../contract/wire.ts";
+import { errorType, note, noteFailure } from "../lib/trace.ts";
 import { TOO_LARGE, UNREADABLE, UnreadBodyError, declaredBytes, readBody } from "./body.ts";
 import { INVALID_REQUEST, isObject, readMessage } from "./message.ts";
 import type { JsonObject, Malformed, Message, RequestId } from "./message.ts";
@@ -145,6 +146,8 @@ function toolCallOf(message: Message, tools: Tools): ToolCall | null {
   return operation === undefined || !isObject(values) ? null : { id, operation, values };
 }
 
+const TOOL_CALL = { "mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool" };
+
 /** Runs a tool; its own admission is the counted one. Returns the JSON of the result. */
 async function answerCall(
   { operation, values }: ToolCall,
@@ -152,6 +155,7 @@ async function answerCall(
   reply: FastifyReply,
 ): Promise<string> {
   const { authorization } = request.headers;
+  note({ ...TOOL_CALL, "gen_ai.tool.name": operation.endpoint.tool?.name ?? "" });
   const answer = await callTool(operation, { authorization, values }, (quota, tokenId) =>
     noteAdmission(request, reply, quota, tokenId),
   );
@@ -164,7 +168,10 @@ async function answerCall(
 function uncountedAnswer(message: Message, revision: Revision): RpcAnswer {
   if (message.kind === "unanswered") return { status: 202, text: null };
   const outcome = runMethod(revision, message);
-  if (!("error" in outcome)) return rpcResult(message.id, revision.resultText(outcome.resultText));
+  if (!("error" in outcome)) {
+    note({ "mcp.method.name": message.method });
+    return rpcResult(message.id, revision.resultText(outcome.resultText));
+  }
   const isUnknown = outcome.error.code === METHOD_NOT_FOUND;
   return rpcError(isUnknown ? revision.unknownMethod.status : 200, message.id, outcome.error);
 }
@@ -201,5 +208,6 @@ function refusedCaller(error: ApiError, reply: FastifyReply, id: RequestId | nul
 }
 
 function logFailure(request: FastifyRequest, error: unknown): void {
+  noteFailure(errorType(error));
   request.log.error({ err: error, route: PATH }, "unexpected error");
 }

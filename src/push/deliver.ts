@@ -1,5 +1,6 @@
 import { billingInactive, entitlementMissing, notReady } from "../admission/refusals.ts";
 import { feedAlert } from "../endpoints/feed-alert.ts";
+import { note, noteFailure, traced } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import {
   listAlertsAfter,
@@ -107,7 +108,23 @@ async function rest(
 
 type Delivery = { place: EndpointPlace; endpoint: DeliveryRow; digestUntil: Date | null };
 
-async function deliver(
+function deliver(
+  environment: DeliveryEnvironment,
+  delivery: Delivery,
+  rows: readonly [AlertRow, ...AlertRow[]],
+): Promise<boolean> {
+  const { kind, failures } = delivery.endpoint;
+  const attributes = {
+    "returns.endpoint_kind": kind,
+    "returns.alerts": rows.length,
+    "returns.attempt": failures + 1,
+  };
+  return traced({ name: "deliver alerts", isRoot: true, attributes }, () =>
+    deliverRows(environment, delivery, rows),
+  );
+}
+
+async function deliverRows(
   environment: DeliveryEnvironment,
   delivery: Delivery,
   rows: readonly [AlertRow, ...AlertRow[]],
@@ -125,6 +142,8 @@ async function deliver(
       alerts: [feedAlert(first, feedPlace), ...others.map((row) => feedAlert(row, feedPlace))],
     },
   );
+  note({ "returns.delivery_status": outcome.status });
+  if (outcome.status !== "delivered") noteFailure(outcome.status);
   const tried: Try = { place, cursor: cursorOf(endpoint), now: now() };
   if (outcome.status !== "delivered") {
     await recordFailure(environment, { ...delivery, tried }, outcome);

@@ -1,4 +1,5 @@
 import type { FeedAlert } from "../endpoints/feed-alert.ts";
+import { noteFailure, traced } from "../lib/trace.ts";
 import type { DeliveryRow, EndpointPlace } from "../store/queries/alert-delivery.ts";
 import { unsealEndpoint } from "./endpoint-secrets.ts";
 import type { EndpointSecrets } from "./endpoint-secrets.ts";
@@ -31,7 +32,20 @@ export function messageIdOf(alertId: string, endpointId: string): string {
 }
 
 /** Sends one message, once. Never throws. */
-export async function send(
+export function send(
+  environment: SendEnvironment,
+  addressee: Addressee,
+  message: PushMessage,
+): Promise<SendOutcome> {
+  const attributes = { "returns.endpoint_kind": addressee.kind };
+  return traced({ name: `send ${addressee.kind}`, kind: "client", attributes }, async () => {
+    const outcome = await sendMessage(environment, addressee, message);
+    if (outcome.status !== "delivered") noteFailure(outcome.status);
+    return outcome;
+  });
+}
+
+async function sendMessage(
   environment: SendEnvironment,
   addressee: Addressee,
   message: PushMessage,

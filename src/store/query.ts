@@ -1,3 +1,5 @@
+import { traced } from "../lib/trace.ts";
+import type { SpanOptions } from "../lib/trace.ts";
 import { defineStatement } from "./database.ts";
 import type { Connection, Queryable } from "./database.ts";
 
@@ -21,7 +23,18 @@ function define<Inputs extends readonly unknown[], Result, On extends Queryable>
   resultOf: (rows: AnyRow[]) => Result,
 ): Query<Inputs, Result, On> {
   const statement = defineStatement({ name, text });
-  return async (database, ...inputs) => resultOf(await database.rows(statement, valuesOf(...inputs)));
+  const span = spanOf(name);
+  return async (database, ...inputs) =>
+    resultOf(await traced(span, () => database.rows(statement, valuesOf(...inputs))));
+}
+
+/** A statement in a trace: its name, and neither its text nor its values. It includes the wait for a connection. */
+function spanOf(name: string): SpanOptions {
+  return {
+    name,
+    kind: "client",
+    attributes: { "db.system.name": "postgresql", "db.query.summary": name },
+  };
 }
 
 /** Changes rows, and returns nothing. */

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { errorType, note, noteFailure, traced, traceFields } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { updateRunProgress } from "../store/queries/sync-run.ts";
 import type { Connector, Credentials, SyncProgress } from "./connector.ts";
@@ -7,6 +8,7 @@ import { describeEnd } from "./run-end.ts";
 import type { RunAttempt, RunEnd } from "./run-end.ts";
 import { recordEnd } from "./run-record.ts";
 import type { StartedRun } from "./run-record.ts";
+import { recordCounts } from "./run-trace.ts";
 
 /** What runs need of the process they are in. */
 export type RunEnvironment = {
@@ -35,7 +37,26 @@ const LONGEST_ABORT_MS = 15_000;
  * Executes a run that was started, and records its end. The run is handed on when `stop` aborts: the next one continues
  * it. `show` gets its progress. Throws only when the database does not answer; a run left open by that is abandoned.
  */
-export async function executeRun(
+export function executeRun(
+  environment: RunEnvironment,
+  run: StartedRun,
+  stop: AbortSignal,
+  show: (progress: SyncProgress) => void,
+): Promise<RunResult> {
+  const { connection, request, runId } = run;
+  const attributes = {
+    "returns.source": request.source,
+    "returns.source_kind": connection.kind,
+    "returns.run_kind": request.kind,
+    "returns.run_id": runId,
+    "returns.attempt": request.attempt,
+  };
+  return traced({ name: `run ${request.source}`, isRoot: true, attributes }, () =>
+    execute(environment, run, stop, show),
+  );
+}
+
+async function execute(
   environment: RunEnvironment,
   run: StartedRun,
   stop: AbortSignal,
@@ -43,7 +64,8 @@ export async function executeRun(
 ): Promise<RunResult> {
   const { log, database } = environment;
   const { connection, request, runId } = run;
-  const fields = { run_id: runId, shop: connection.shop_domain, source: request.source, kind: request.kind };
+  const { source, kind } = request;
+  const fields = { run_id: runId, shop: connection.shop_domain, source, kind, ...traceFields() };
   log.info({ ...fields, attempt: request.attempt }, "run started");
   let last: SyncProgress | null = null;
   const attempted = await attempt(environment, run, stop, (progress) => {
@@ -54,6 +76,8 @@ export async function executeRun(
   const end = describeEnd(attempted, runId);
   if (end.cause !== null) log.error({ ...fields, err: end.cause }, "run failed unexpectedly");
   await recordEnd(database, run, end, retryDelayMs(environment.firstRetryMs, request.failures));
+  note({ "returns.run_status": end.status, ...recordCounts(end.counts) });
+  if (end.status === "failed" && "error" in attempted) noteFailure(errorType(attempted.error));
   const outcome = { ...fields, status: end.status, ...(end.error === null ? {} : { reason: end.error }) };
   if (end.status === "failed") log.warn(outcome, "run failed");
   else log.info({ ...outcome, counts: end.counts }, `run ${end.status}`);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
+import { note, traced } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { findDueUpload, updateUploadProgress } from "../store/queries/import-upload.ts";
 import { findQueued, finishLook, leaveQueue, UPLOADS } from "../store/queries/run-queue.ts";
@@ -83,6 +84,12 @@ function kindsOf(task: QueuedRow["scheduled"][number], state: SourceStateRow): S
   return [state.is_read ? "incremental" : "backfill"];
 }
 
+const IMPORT = {
+  name: "run csv",
+  isRoot: true,
+  attributes: { "returns.source": "csv", "returns.source_kind": "store", "returns.run_kind": "upload" },
+};
+
 async function lookAtUploads(
   environment: LookEnvironment,
   queued: QueuedRow,
@@ -97,9 +104,13 @@ async function lookAtUploads(
     await leaveAlone(environment, queued, stop);
     if (stop.aborted) return;
   }
-  const isImported = await importUpload(environment, shopKey, stop, (uploadId, progress) =>
-    show(() => updateUploadProgress(lookDatabase, shopKey, uploadId, progress)),
-  );
+  const isImported = await traced(IMPORT, async () => {
+    const succeeded = await importUpload(environment, shopKey, stop, (uploadId, progress) =>
+      show(() => updateUploadProgress(lookDatabase, shopKey, uploadId, progress)),
+    );
+    note({ "returns.run_status": succeeded ? "succeeded" : "not_imported" });
+    return succeeded;
+  });
   if (isImported) await evaluate(environment, queued);
 }
 

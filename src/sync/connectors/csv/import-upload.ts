@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { csvText, guardedText } from "../../../lib/csv-text.ts";
 import { isLostDatabase } from "../../../lib/lost-database.ts";
+import { note, traceFields } from "../../../lib/trace.ts";
 import type { Connection, Database } from "../../../store/database.ts";
 import {
   deleteEndedParts,
@@ -15,6 +16,7 @@ import { WorkspaceGone } from "../../../store/queries/import-stage.ts";
 import { finishUpload, handOnUpload, takeUpload } from "../../../store/queries/import-upload.ts";
 import type { TakenUploadRow, UploadEnd } from "../../../store/queries/import-upload.ts";
 import type { SyncProgress } from "../../connector.ts";
+import { recordCounts } from "../../run-trace.ts";
 import type { RunLog } from "../../runs.ts";
 import { importFolder } from "./import-folder.ts";
 import type { ImportResult } from "./import-folder.ts";
@@ -64,7 +66,7 @@ export async function importUpload(
   if (upload === null) return false;
   const run: Run = { ...environment, shopKey, upload, stop };
   const { upload_id: uploadId, attempt } = upload;
-  const fields = { upload_id: uploadId, shop_key: shopKey };
+  const fields = { upload_id: uploadId, shop_key: shopKey, ...traceFields() };
   log.info({ ...fields, attempt }, "import of an upload started");
   if (attempt > MOST_ATTEMPTS) {
     await refuse(run, `The import was begun ${MOST_ATTEMPTS} times, and cut off each time.`);
@@ -78,6 +80,7 @@ export async function importUpload(
     await writeFiles(run, folder, (progress) => show(uploadId, progress));
     const result = await importWritten(run, folder, (progress) => show(uploadId, progress));
     if (!result.imported) await database.transaction((connection) => storeEnd(connection, run, result));
+    note(recordCounts(result.counts));
     log.info({ ...fields, imported: result.imported, counts: result.counts }, "import of an upload ended");
     if (result.imported) await removeEndedParts(database, shopKey, environment.now()).catch(() => {});
     return result.imported;

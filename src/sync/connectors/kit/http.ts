@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoopbackHost } from "../../../lib/loopback.ts";
+import { note, noteFailure, traced } from "../../../lib/trace.ts";
+import type { SpanOptions } from "../../../lib/trace.ts";
 import { SourceFailed } from "../../connector.ts";
 
 /** How a client waits, and how often it sends a request again. */
@@ -69,8 +71,9 @@ export async function ask<Value>(
   prepare: () => Promise<HttpRequest> | HttpRequest,
   read: (answer: HttpAnswer<string>) => Promise<Outcome<Value>> | Outcome<Value>,
 ): Promise<Value> {
-  return retry(source, async () => {
-    const answer = await send(source, await prepare(), (response) => readText(source, response));
+  return retry(source, async (resends) => {
+    const request = await prepare();
+    const answer = await send(source, { request, resends }, (response) => readText(source, response));
     return "again" in answer ? answer : read(answer);
   });
 }
@@ -81,8 +84,8 @@ export async function download(
   url: URL,
   refuse: (status: number) => Error,
 ): Promise<ReadableStream<Uint8Array>> {
-  return retry(source, async () => {
-    const answer = await send(source, { url }, async (response) => response.body);
+  return retry(source, async (resends) => {
+    const answer = await send(source, { request: { url }, resends }, async (response) => response.body);
     if ("again" in answer) return answer;
     if (answer.status === 200 && answer.body !== null) return { value: answer.body };
     await answer.body?.cancel();
@@ -91,12 +94,15 @@ export async function download(
   });
 }
 
-async function retry<Value>(source: HttpSource, attempt: () => Promise<Outcome<Value>>): Promise<Value> {
+async function retry<Value>(
+  source: HttpSource,
+  attempt: (resends: number) => Promise<Outcome<Value>>,
+): Promise<Value> {
   const { retryPolicy, signal, title, address } = source;
   let slowdowns = 0;
   for (let tries = 1; ;) {
     signal.throwIfAborted();
-    const outcome = await attempt();
+    const outcome = await attempt(tries - 1 + slowdowns);
     signal.throwIfAborted();
     if ("value" in outcome) return outcome.value;
     if (outcome.delayMs !== null && slowdowns < retryPolicy.slowdowns) {
@@ -115,7 +121,39 @@ async function retry<Value>(source: HttpSource, attempt: () => Promise<Outcome<V
   }
 }
 
+/** `resends`: how often it was sent before. */
+type Sending = { request: HttpRequest; resends: number };
+
 async function send<Body>(
+  source: HttpSource,
+  sending: Sending,
+  receive: (response: Response) => Promise<Body>,
+): Promise<HttpAnswer<Body> | Again> {
+  return traced(spanOf(source, sending), async () => {
+    const answer = await sendOnce(source, sending.request, receive);
+    if ("again" in answer) noteFailure(answer.again.replaceAll(" ", "_"));
+    else if (answer.status >= 400) noteFailure(String(answer.status));
+    return answer;
+  });
+}
+
+/** The host of a source that each customer has at another address names the customer: only its end is shown. */
+function spanOf({ address }: HttpSource, { request, resends }: Sending): SpanOptions {
+  const { url, method = "GET" } = request;
+  const { hostname } = new URL(url);
+  const isShown = address === undefined || isLoopbackHost(hostname);
+  return {
+    name: method,
+    kind: "client",
+    attributes: {
+      "http.request.method": method,
+      "server.address": isShown ? hostname : `*.${hostname.split(".").slice(-2).join(".")}`,
+      ...(resends === 0 ? {} : { "http.request.resend_count": resends }),
+    },
+  };
+}
+
+async function sendOnce<Body>(
   { signal, retryPolicy: { timeoutMs } }: HttpSource,
   { url, ...request }: HttpRequest,
   receive: (response: Response) => Promise<Body>,
@@ -131,6 +169,7 @@ async function send<Body>(
     });
     isAnswering = true;
     const { status } = response;
+    note({ "http.response.status_code": status });
     if (status !== 429 && status !== 408 && status < 500) return { status, body: await receive(response) };
     await response.body?.cancel();
     return { again: `status ${status}`, delayMs: status === 429 ? retryAfterMs(response) : null };

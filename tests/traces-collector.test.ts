@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { startSpan, traced } from "../src/lib/trace.ts";
+import { startCollector, traceWhile } from "./support/collector.ts";
+import type { Collector } from "./support/collector.ts";
+
+/** What a collector that is away, slow or unwilling does to the process that sends: nothing but one line in its log. */
+
+let collector: Collector;
+before(async () => {
+  collector = await startCollector();
+});
+after(() => collector.stop());
+beforeEach(() => {
+  collector.answer(200);
+  collector.bodies.length = 0;
+});
+
+/** As many as are sent at once, without waiting for more. */
+const BATCH = 512;
+const root = (): void => startSpan({ name: "test", isRoot: true })?.end();
+const endBatch = (): void => {
+  for (let spans = 0; spans < BATCH; spans++) root();
+};
+const messagesOf = (logs: readonly Record<string, unknown>[]): unknown[] => logs.map(({ msg }) => msg);
+
+async function arrived(bodies: number): Promise<void> {
+  while (collector.bodies.length < bodies) await new Promise((done) => setTimeout(done, 5));
+}
+
+test("spans are sent to /v1/traces in protobuf, with the operator's headers", async () => {
+  await traceWhile(collector, async () => root(), {
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+    OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20of-the-collector,x-scope=returns",
+  });
+  const [sent] = collector.bodies;
+  assert.equal(sent?.path, "/v1/traces");
+  assert.equal(sent.headers["content-type"], "application/x-protobuf");
+  assert.equal(sent.headers.authorization, "Bearer of-the-collector");
+  assert.equal(sent.headers["x-scope"], "returns");
+  assert.ok(sent.body.includes("service.name") && sent.body.includes("test"));
+});
+
+test("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is", async () => {
+  await traceWhile(collector, async () => root(), {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own/path`,
+  });
+  assert.deepEqual(
+    collector.bodies.map(({ path }) => path),
+    ["/own/path"],
+  );
+});
+
+test("a collector that refuses is logged once, and once more when it takes traces again", async () => {
+  collector.answer(400);
+  const { spans, logs } = await traceWhile(collector, async () => {
+    for (const batches of [1, 2, 3]) {
+      endBatch();
+      await arrived(batches);
+    }
+    collector.answer(200);
+    endBatch();
+    await arrived(4);
+  });
+  assert.deepEqual(messagesOf(logs), [
+    "traces cannot be sent: they are dropped until the collector answers",
+    "the collector takes traces again",
+  ]);
+  assert.equal(logs[0]?.["reason"], "status 400");
+  assert.equal(logs[1]?.["dropped_spans"], 3 * BATCH);
+  assert.equal(spans.length, BATCH);
+});
+
+test("a batch that the collector is too busy for is sent again", async () => {
+  collector.answer(503);
+  const { spans, logs } = await traceWhile(collector, async () => {
+    endBatch();
+    await arrived(1);
+    collector.answer(200);
+    await arrived(2);
+  });
+  assert.deepEqual([spans.length, logs], [BATCH, []]);
+});
+
+test("without a collector a stop ends at once", async () => {
+  const { logs } = await traceWhile(collector, async () => root(), {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
+  });
+  assert.equal(logs.length, 1);
+  assert.equal(logs[0]?.["level"], 40);
+});
+
+test("a collector that never answers is waited for no longer than a stop may take", async () => {
+  collector.answer("hang");
+  const { logs } = await traceWhile(collector, async () => {
+    endBatch();
+    await arrived(1);
+    root();
+  });
+  assert.equal(logs.length, 1);
+  assert.equal(logs[0]?.["reason"], "no answer in time");
+});
+
+test("of a long piece of work 1000 spans are recorded, and the first says how many are left out", async () => {
+  const { spans } = await traceWhile(collector, () =>
+    traced({ name: "long", isRoot: true }, async () => {
+      for (let step = 0; step < 1100; step++) await traced({ name: "step" }, async () => {});
+    }),
+  );
+  assert.equal(spans.length, 1000);
+  assert.equal(spans.at(-1)?.attributes["returns.spans_left_out"], 101);
+});
+
+test("work that outlives its trace is in none", async () => {
+  const { spans } = await traceWhile(collector, async () => {
+    let late: Promise<void> = Promise.resolve();
+    await traced({ name: "request", isRoot: true }, async () => {
+      late = new Promise((done) => setTimeout(done, 10)).then(() => traced({ name: "late" }, async () => {}));
+    });
+    await late;
+  });
+  assert.deepEqual(
+    spans.map(({ name }) => name),
+    ["request"],
+  );
+});

@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startCollector, traceWhile, treeOf } from "./support/collector.ts";
+import type { CollectedSpan, Collector } from "./support/collector.ts";
+import { post, rpc, toolCall } from "./support/mcp.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { changeWorkspace, createTenant } from "./support/tenants.ts";
+import type { Tenant } from "./support/tenants.ts";
+
+let collector: Collector;
+let service: TestService;
+let tenant: Tenant;
+before(async () => {
+  collector = await startCollector();
+  // A server that starts while traces are on has the hooks for them.
+  await traceWhile(collector, async () => {
+    service = await startTestService();
+  });
+  tenant = await createTenant(service.database);
+  await seedSmallStore(service.database, tenant.shopKey);
+});
+after(async () => {
+  await service.stop();
+  await collector.stop();
+});
+
+const PATH = "/api/v1/summary";
+const CALLER = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
+const SAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
+const UNSAMPLED = `00-${CALLER.traceId}-${CALLER.spanId}-00`;
+
+/** Months that nobody asked for before are in no response cache. */
+let asked = 0;
+const freshParams = () => {
+  asked += 1;
+  const month = new Date(Date.UTC(2020, asked)).toISOString().slice(0, 7);
+  return { start_month: month, end_month: "2026-06" };
+};
+
+async function ask(headers: Record<string, string> = {}): Promise<void> {
+  const answer = await service.call(PATH, { token: tenant.token, params: freshParams(), headers });
+  assert.equal(answer.status, 200, answer.text);
+}
+
+function only(spans: readonly CollectedSpan[], name: string): CollectedSpan {
+  const found = spans.filter((span) => span.name === name);
+  assert.equal(found.length, 1, `${name} among ${spans.map((span) => span.name).join(", ")}`);
+  return found[0] as CollectedSpan;
+}
+
+test("a request is one trace: admission, the answer, and each statement by its name", async () => {
+  const { spans } = await traceWhile(collector, () => ask());
+  assert.deepEqual(treeOf(spans), {
+    "GET /api/v1/summary": {
+      admission: { admit_callers: {} },
+      answer: { load_workspace: {}, load_cohort: {} },
+    },
+  });
+  assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
+  const server = only(spans, "GET /api/v1/summary");
+  assert.equal(server.kind, 2);
+  assert.deepEqual(server.attributes, {
+    "http.request.method": "GET",
+    "url.scheme": "http",
+    "http.route": "/api/v1/summary",
+    "http.response.status_code": 200,
+  });
+  const admission = only(spans, "admission").attributes;
+  assert.equal(admission["returns.verdict"], "admitted");
+  assert.equal(admission["returns.batch_requests"], 1);
+  assert.ok(Number(admission["returns.queue_wait_ms"]) >= 0);
+  const statement = only(spans, "admit_callers");
+  assert.equal(statement.kind, 3);
+  assert.deepEqual(statement.attributes, {
+    "db.system.name": "postgresql",
+    "db.query.summary": "admit_callers",
+  });
+});
+
+test("the span of an answer says whether the response cache had it", async () => {
+  const params = freshParams();
+  const { spans } = await traceWhile(collector, async () => {
+    for (let time = 0; time < 2; time++) await service.call(PATH, { token: tenant.token, params });
+  });
+  const answers = spans.filter(({ name }) => name === "answer");
+  assert.deepEqual(
+    answers.map(({ attributes }) => attributes),
+    ["miss", "hit"].map((cache) => ({ "returns.endpoint": "summary", "returns.response_cache": cache })),
+  );
+  assert.deepEqual(treeOf(spans, answers[1]?.spanId), {});
+});
+
+test("the resource names the service and its version, and what the operator adds", async () => {
+  const { spans } = await traceWhile(collector, () => ask(), {
+    OTEL_SERVICE_NAME: "returns-eu",
+    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=production,note=a%20b",
+  });
+  const { resource } = only(spans, "admission");
+  assert.equal(resource["service.name"], "returns-eu");
+  assert.match(String(resource["service.version"]), /^\d+\.\d+\.\d+/u);
+  assert.equal(resource["deployment.environment.name"], "production");
+  assert.equal(resource["note"], "a b");
+});
+
+test("a request that is sampled out leaves no span", async () => {
+  for (const options of [
+    { OTEL_TRACES_SAMPLER_ARG: "0" },
+    { OTEL_TRACES_SAMPLER: "always_off" },
+    { OTEL_SDK_DISABLED: "true" },
+  ] as Record<string, string>[]) {
+    const { spans } = await traceWhile(collector, () => ask(), options);
+    assert.deepEqual(spans, [], JSON.stringify(options));
+  }
+});
+
+test("a stranger's traceparent forces nothing: a trace of its own, with a link to the caller's", async () => {
+  const { spans } = await traceWhile(collector, () => ask({ traceparent: SAMPLED }));
+  const server = only(spans, "GET /api/v1/summary");
+  assert.notEqual(server.traceId, CALLER.traceId);
+  assert.equal(server.parentSpanId, "");
+  assert.deepEqual(server.links, [CALLER]);
+  const out = await traceWhile(collector, () => ask({ traceparent: SAMPLED }), {
+    OTEL_TRACES_SAMPLER_ARG: "0",
+  });
+  assert.deepEqual(out.spans, []);
+  for (const traceparent of [UNSAMPLED, "00-0-0-01", `00-${"0".repeat(32)}-${CALLER.spanId}-01`]) {
+    const own = await traceWhile(collector, () => ask({ traceparent }));
+    assert.deepEqual(only(own.spans, "GET /api/v1/summary").links, []);
+  }
+});
+
+test("with TRUST_TRACEPARENT a caller's trace is continued, and sampled as the caller says", async () => {
+  const trusting = { TRUST_TRACEPARENT: "true", OTEL_TRACES_SAMPLER_ARG: "0" };
+  const { spans } = await traceWhile(collector, () => ask({ traceparent: SAMPLED }), trusting);
+  const server = only(spans, "GET /api/v1/summary");
+  assert.deepEqual([server.traceId, server.parentSpanId], [CALLER.traceId, CALLER.spanId]);
+  assert.equal(only(spans, "admit_callers").traceId, CALLER.traceId);
+  const out = await traceWhile(collector, () => ask({ traceparent: UNSAMPLED }), {
+    TRUST_TRACEPARENT: "true",
+  });
+  assert.deepEqual(out.spans, []);
+});
+
+test("the log line of a sampled request has its trace_id, and no other line has one", async () => {
+  const linesBefore = service.logs.length;
+  const { spans } = await traceWhile(collector, () => ask());
+  await traceWhile(collector, () => ask(), { OTEL_TRACES_SAMPLER_ARG: "0" });
+  const lines = service.logs.slice(linesBefore).map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    lines.filter(({ msg }) => msg === "request").map((line) => line["trace_id"]),
+    [only(spans, "admission").traceId, undefined],
+  );
+});
+
+test("a tool call names its tool, after its body was read in several pieces too", async () => {
+  const { spans } = await traceWhile(collector, async () => {
+    await post(service.address, toolCall("get_summary", { note: "x".repeat(5000) }), tenant);
+    await post(service.address, rpc("tools/list", {}), tenant);
+    await post(service.address, rpc("no/such-method", {}), tenant);
+  });
+  const requests = spans
+    .filter(({ name }) => name === "POST /api/v1/mcp")
+    .map(({ attributes }) => attributes);
+  assert.deepEqual(
+    requests.map((attributes) => [attributes["mcp.method.name"], attributes["gen_ai.tool.name"]]),
+    [
+      ["tools/call", "get_summary"],
+      ["tools/list", undefined],
+      [undefined, undefined],
+    ],
+  );
+});
+
+test("a refusal is no error of a span; a failure is, by its class", async () => {
+  const refused = await traceWhile(collector, async () => {
+    assert.equal(
+      (await service.call(PATH, { token: tenant.token, params: { ...freshParams(), window: "x" } })).status,
+      400,
+    );
+    assert.equal(
+      (await service.call("/api/v1/product", { token: tenant.token, params: { sku: "none" } })).status,
+      404,
+    );
+    assert.equal((await service.call(PATH)).status, 401);
+  });
+  assert.deepEqual(
+    refused.spans.filter(({ isError }) => isError),
+    [],
+  );
+  await service.database.query("alter table cohort rename to cohort_away");
+  try {
+    const failed = await traceWhile(collector, async () => {
+      const params = freshParams();
+      assert.equal((await service.call(PATH, { token: tenant.token, params })).status, 500);
+    });
+    const errors = failed.spans.filter(({ isError }) => isError);
+    assert.deepEqual(
+      errors.map(({ name, attributes }) => [name, attributes["error.type"]]),
+      [
+        ["load_cohort", "42P01"],
+        ["answer", "42P01"],
+        ["GET /api/v1/summary", "500"],
+      ],
+    );
+  } finally {
+    await service.database.query("alter table cohort_away rename to cohort");
+  }
+});
+
+test("nothing that a caller sends, owns or is called is in a span", async () => {
+  const canary = "CaNaRy7361";
+  const domain = `${canary.toLowerCase()}.example`;
+  await changeWorkspace(service.database, tenant, { shop_domain: domain });
+  const headers = {
+    "user-agent": canary,
+    "x-request-id": canary,
+    origin: `https://${canary}.example`,
+    traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01-${canary}`,
+    tracestate: `vendor=${canary}`,
+    baggage: `name=${canary}`,
+    "x-forwarded-host": `${canary}.example`,
+  };
+  const { spans } = await traceWhile(collector, async () => {
+    await service.call(PATH, { token: tenant.token, params: { sku: canary }, headers });
+    await service.call(PATH, { token: tenant.token, params: { [canary]: canary } });
+    await service.call("/api/v1/entities", { token: tenant.token, params: { q: canary, type: "sku" } });
+    await fetch(`${service.address}/${canary}?q=${canary}`, { headers });
+    await fetch(`${service.address}/w/${domain}/report?q=${canary}`, { headers });
+    await post(service.address, toolCall("get_summary", { sku: canary }), { token: tenant.token });
+    await post(service.address, toolCall(canary, { sku: canary }), { token: tenant.token });
+    await post(service.address, rpc(canary, { name: canary }), { token: tenant.token });
+  });
+  assert.ok(spans.length > 20, String(spans.length));
+  const sent = collector.bodies.map(({ body }) => body.toString().toLowerCase()).join("\n");
+  const secrets = [canary, domain, tenant.shopDomain, tenant.token, tenant.tokenId, "127.0.0.1"];
+  for (const secret of secrets) assert.ok(!sent.includes(secret.toLowerCase()), secret);
+});
