@@ -19,7 +19,8 @@ import { startCommand } from "./support/command.ts";
 import { addTestEndpoint, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
 import type { Receiver } from "./support/receiver.ts";
-import { serviceEnvironment, startTestService, TEST_SECRET } from "./support/service.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -167,7 +168,8 @@ test("a failed run is an error of its span, by the class of what failed", async 
   const tenant = await createTenant(service.database);
   await requestLabels(tenant);
   simulator.control.setApiKey(null);
-  const { database, keys } = service.installation;
+  const { keys } = service;
+  const { database } = service.installation;
   const environment = {
     ...workerOptions({ database, url: service.databaseUrl }, createConnectors(readConfig({}))),
     openCredentials: (shopKey: number, source: string) =>
