@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openKeys } from "../src/control/installation-secret.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
 import type { Keys } from "../src/lib/keys.ts";
-import type { Database } from "../src/store/database.ts";
+import type { Database, Statement } from "../src/store/database.ts";
 import { rowsIn } from "./support/backups.ts";
 import { runCommand } from "./support/command.ts";
 import { createTestDatabase, FORGET_KEYS, openConnections } from "./support/database.ts";
@@ -148,6 +148,24 @@ for (const isFresh of [true, false]) {
     assert.deepEqual(await versionsIn(url), [{ version: 1, isValid: true }]);
   });
 }
+
+test("a first start that ends between two statements of another is not taken for another secret", async () => {
+  const url = await newDatabase(true);
+  const database = openConnections(url);
+  opened.push(database);
+  let asked = 0;
+  const interrupted: Database = {
+    ...database,
+    rows: async <Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]> => {
+      const found = await database.rows<Row>(statement, values);
+      asked += 1;
+      if (asked === 1) await keysOf(url, TEST_SECRET);
+      return found;
+    },
+  };
+  const keys = await openKeys({ database: interrupted, dataFolder: "/nowhere", secret: TEST_SECRET });
+  assert.deepEqual(keys, await keysOf(url, TEST_SECRET));
+});
 
 test("processes that start at once with one new data folder agree on its secret", async () => {
   const url = await newDatabase(true);
