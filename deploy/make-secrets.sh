@@ -5,7 +5,7 @@
 set -eu
 folder=${1:-secrets}
 if [ -e "$folder/files/returns-secret" ]; then
-  echo "$folder holds secrets already: a new one would invalidate every token." >&2
+  echo "$folder holds secrets already: ./returns secret add changes the root secret (docs/operating.md)." >&2
   exit 1
 fi
 if ! mkdir -p "$folder/files" 2>/dev/null || [ ! -w "$folder/files" ]; then

@@ -45,9 +45,11 @@ export function ownSecret({ secret, dataFolder }: Omit<SecretPlace, "database">)
   return secret ?? readSecret(dataFolder);
 }
 
+/** In this order: a new installation commits its fingerprint and its first row at once, and never shows the first alone. */
 export async function readSecrets(database: Queryable): Promise<KnownSecrets> {
+  const earlier = await findSecretFingerprint(database);
   const rows = await listRootSecrets(database);
-  return { rows, earlier: rows.length > 0 ? null : await findSecretFingerprint(database) };
+  return { rows, earlier: rows.length > 0 ? null : earlier };
 }
 
 /** Returns the secret if the database would accept it. Throws a `Refusal` otherwise. */

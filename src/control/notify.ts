@@ -113,7 +113,7 @@ export async function rotateEndpoint(
     const before = unsealEndpoint(keys.sealingKey, place, endpoint.sealed_secrets);
     if (before?.secret === undefined)
       throw impossible(
-        "Its secret was sealed with another RETURNS_SECRET: restore that secret, or add the endpoint again.",
+        "Its secret was sealed with keys that this installation no longer has: add the endpoint again.",
       );
     const secret = newSigningSecret();
     const secrets = { address: before.address, secret, previousSecret: before.secret };

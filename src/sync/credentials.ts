@@ -45,7 +45,7 @@ export function unsealSecrets(place: CredentialsPlace, sealed: Buffer | null): S
   } catch {
     // The cause says nothing that helps, and must not carry any part of the secrets into a log.
     throw new SourceRefused(
-      "The credentials were sealed with another RETURNS_SECRET: restore that secret or connect the source again.",
+      "The credentials were sealed with keys that this installation no longer has: connect the source again.",
     );
   }
 }

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runCommand } from "./support/command.ts";
+import { createTestDatabase } from "./support/database.ts";
+import { TEST_SECRET } from "./support/secret.ts";
+import { startServerProcess } from "./support/server-process.ts";
+import type { ServerProcess } from "./support/server-process.ts";
+import { openTestPool, serviceEnvironment } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
+
+/** A rotation of the root secret over two servers that are asked all the time. */
+
+const SECOND_SECRET = "the second secret of tests, of 32 characters or more";
+const ENTITIES = "/api/v1/entities";
+/** Between requests of one asker, so that what the test does beside them gets its turn. */
+const PAUSE_MS = 5;
+
+async function command(
+  url: string,
+  words: readonly string[],
+  secret = TEST_SECRET,
+): Promise<Record<string, unknown>> {
+  const environment = { ...serviceEnvironment(url), RETURNS_SECRET: secret };
+  const { code, stdout, stderr } = await runCommand([...words, "--json"], environment);
+  assert.equal(code, 0, `${words.join(" ")}: ${stderr}`);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+type Load = {
+  /** Resolves once nothing is under way that was asked before. */
+  settled(): Promise<void>;
+  /** Returns how often each status came. */
+  stop(): Promise<Map<number, number>>;
+};
+
+/** Asks the servers with every token, until it is stopped. */
+function startLoad(servers: readonly ServerProcess[], tokens: readonly string[]): Load {
+  const statuses = new Map<number, number>();
+  const done = [0, 0, 0];
+  const stopping = new AbortController();
+  const ask = async (_: number, asker: number): Promise<void> => {
+    for (let round = asker; !stopping.signal.aborted; round += 1) {
+      const server = servers[round % servers.length] as ServerProcess;
+      const token = tokens[Math.floor(round / servers.length) % tokens.length] ?? "";
+      const response = await fetch(`${server.address}${ENTITIES}?limit=1`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      await response.arrayBuffer();
+      await sleep(PAUSE_MS);
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+      done[asker] = (done[asker] ?? 0) + 1;
+    }
+  };
+  const asking = Promise.all(done.map(ask));
+  return {
+    settled: async () => {
+      const before = [...done];
+      const isSettled = (): boolean => done.every((count, asker) => count > (before[asker] ?? 0));
+      await eventually(async () => isSettled(), "the requests of before are answered", 30);
+    },
+    stop: async () => {
+      stopping.abort();
+      await asking;
+      return statuses;
+    },
+  };
+}
+
+async function startWith(context: TestContext, url: string, secret: string): Promise<ServerProcess> {
+  return startServerProcess(context, url, { RETURNS_SECRET: secret });
+}
+
+test("a rotation over two servers under load: no token and no cursor ends", async (context) => {
+  const database = await createTestDatabase();
+  const { url } = database;
+  const folder = mkdtempSync(join(tmpdir(), "returns-rotation-"));
+  const secondFile = join(folder, "second");
+  writeFileSync(secondFile, `${SECOND_SECRET}\n`, { mode: 0o600 });
+  const pool = openTestPool(url);
+  context.after(async () => {
+    await pool.end();
+    await database.drop();
+    rmSync(folder, { recursive: true });
+  });
+  const tenant = await createTenant(pool, { dailyQuota: null });
+  await seedSmallStore(pool, tenant.shopKey);
+  const create = [
+    "token",
+    "create",
+    "--workspace",
+    tenant.shopDomain,
+    "--scopes",
+    "read:dashboard",
+    "--name",
+  ];
+  const newToken = async (name: string, secret: string): Promise<string> =>
+    String((await command(url, [...create, name], secret))["token"]);
+
+  const servers = [await startWith(context, url, TEST_SECRET), await startWith(context, url, TEST_SECRET)];
+  const tokens = [tenant.token, await newToken("before", TEST_SECRET)];
+  const load = startLoad(servers, tokens);
+  const firstPage = await servers[0]?.call(ENTITIES, {
+    params: { limit: 1 },
+    token: tenant.token,
+    isUnlimited: true,
+  });
+  const cursor = String(firstPage?.json().meta["next_cursor"]);
+
+  assert.equal((await command(url, ["secret", "add", secondFile]))["version"], 2);
+  tokens.push(await newToken("between, by the old one", TEST_SECRET));
+  tokens.push(await newToken("between, by the new one", SECOND_SECRET));
+  const [old, replaced] = servers as [ServerProcess, ServerProcess];
+  servers[1] = await startWith(context, url, SECOND_SECRET);
+  await load.settled();
+  replaced.signal("SIGTERM");
+  assert.equal(await replaced.ended, 0);
+  tokens.push(await newToken("both run", SECOND_SECRET));
+
+  const nextPage = await servers[1].call(ENTITIES, {
+    params: { limit: 1, cursor },
+    token: tokens[1] as string,
+    isUnlimited: true,
+  });
+  assert.equal(nextPage.status, 200, "a cursor of the one server is the other's, too");
+
+  await command(url, ["secret", "retire", "1", "--yes"], SECOND_SECRET);
+  tokens.push(await newToken("retired", SECOND_SECRET));
+  const still = await old.call(ENTITIES, {
+    params: { limit: 1 },
+    token: tokens.at(-1) as string,
+    isUnlimited: true,
+  });
+  assert.equal(still.status, 200, "what runs with the retired secret goes on until it ends");
+  servers[0] = await startWith(context, url, SECOND_SECRET);
+  await load.settled();
+  old.signal("SIGTERM");
+  assert.equal(await old.ended, 0);
+  for (const token of tokens) {
+    for (const server of servers) {
+      const answer = await server.call(ENTITIES, { params: { limit: 1 }, token, isUnlimited: true });
+      assert.equal(answer.status, 200);
+    }
+  }
+  const statuses = await load.stop();
+  assert.deepEqual([...statuses.keys()], [200]);
+  context.diagnostic(`${statuses.get(200)} requests`);
+  const refused = await runCommand(["serve", "--no-demo"], serviceEnvironment(url));
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /^The secret is version 1 of this database's, which was retired on \d{4}-\d\d-\d\d: start with version 2\.$/mu,
+  );
+});
