@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { openConnections } from "../tests/support/database.ts";
+import { openConnections, createTestLogins } from "../tests/support/database.ts";
 import { sendLargeUpload } from "../tests/support/large-upload.ts";
 import type { Finding } from "./finding.ts";
 
@@ -16,6 +16,7 @@ export async function run(log: (line: string) => void): Promise<Finding[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
   const embedded = await joinEmbedded({ dataFolder, log });
   const ends: (() => unknown)[] = [];
+  await createTestLogins(embedded.url);
   await migrate({ url: embedded.url });
   const database = openConnections(embedded.url, { maxConnections: 2, applicationName: "returns-control" });
   try {

@@ -10,6 +10,7 @@ import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
 import { seedSmallStore } from "../tests/support/small-store.ts";
 import { createTenant } from "../tests/support/tenants.ts";
 import { startFaultProxy } from "../tests/support/fault-proxy.ts";
+import { createTestLogins } from "../tests/support/database.ts";
 
 /** stop: PostgreSQL is shut down, which cuts its connections off. blackhole: what is sent there and back is lost. */
 export type DatabaseFault = "stop" | "blackhole";
@@ -33,6 +34,7 @@ const ENTRY = join(import.meta.dirname, "../tests/support/server-entry.ts");
 export async function startSubject(): Promise<Subject> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
   let embedded = await joinEmbedded({ dataFolder, log: console.error });
+  await createTestLogins(embedded.url);
   await migrate({ url: embedded.url });
   const pool = openTestPool(embedded.url);
   const tenant = await createTenant(pool);

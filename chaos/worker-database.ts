@@ -20,7 +20,7 @@ import { connectedShop, eventually, putShopifyConnection } from "../tests/suppor
 import type { Finding } from "./finding.ts";
 import { startFaultProxy } from "../tests/support/fault-proxy.ts";
 import type { FaultProxy, ProxyMode } from "../tests/support/fault-proxy.ts";
-import { openConnections } from "../tests/support/database.ts";
+import { openConnections, createTestLogins } from "../tests/support/database.ts";
 
 const ORDERS = 5000;
 const LONGEST_RUN_SECONDS = 90;
@@ -46,6 +46,7 @@ type Scene = {
 export async function run(log: (line: string) => void): Promise<Finding[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
   const embedded = await joinEmbedded({ dataFolder, log });
+  await createTestLogins(embedded.url);
   await migrate({ url: embedded.url });
   const database = openConnections(embedded.url, { maxConnections: 4, applicationName: "returns-control" });
   const pool = openTestPool(embedded.url);

@@ -6,7 +6,7 @@ import { migrate } from "../src/store/migrate.ts";
 import { countRows } from "../tests/support/served-rows.ts";
 import { killProblems, killWorkers } from "../tests/support/worker-kill.ts";
 import type { Finding } from "./finding.ts";
-import { openConnections } from "../tests/support/database.ts";
+import { openConnections, createTestLogins } from "../tests/support/database.ts";
 
 const KILLS = 50;
 const ORDERS = 3000;
@@ -15,6 +15,7 @@ const ORDERS = 3000;
 export async function run(log: (line: string) => void): Promise<Finding[]> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
   const embedded = await joinEmbedded({ dataFolder, log });
+  await createTestLogins(embedded.url);
   await migrate({ url: embedded.url });
   const database = openConnections(embedded.url, { maxConnections: 4, applicationName: "returns-control" });
   try {

@@ -114,14 +114,14 @@ describe("The embedded server", () => {
   });
 
   test("of an earlier version gets the roles and their rights at the next start, or command", async (context) => {
-    const before = await open(context);
+    const earlier = await open(context);
     for (const role of ROLES) {
       for (const name of [groupOf(role), loginOf(role)])
-        await execute(before.databaseUrl, `drop owned by ${name}; drop role ${name}`);
+        await execute(earlier.databaseUrl, `drop owned by ${name}; drop role ${name}`);
     }
     const listed = await runCommand(["workspace", "list"], { RETURNS_DATA_DIR: join(folder, "embedded") });
     assert.equal(listed.code, 0, listed.stderr);
-    assert.equal((await namesOf(before)).reading, loginOf("reader"));
+    assert.equal((await namesOf(earlier)).reading, loginOf("reader"));
   });
 });
 

@@ -93,7 +93,7 @@ const ATTACKS: Readonly<Record<string, string>> = {
   "a membership of its own making": `grant ${groupOf("worker")} to ${loginOf("reader")}`,
   "an attribute of its own making": `alter role ${loginOf("reader")} superuser`,
   "COPY into a table": "copy plan from stdin",
-  "COPY into a file": "copy plan to '/tmp/plan'",
+  "COPY into a file": "copy plan to 'plan.txt'",
   "COPY from a file": "copy plan from '/etc/passwd'",
   "COPY to a program": "copy plan to program 'cat'",
   "a statement within a statement": "with gone as (delete from alert returning *) select count(*) from gone",

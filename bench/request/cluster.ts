@@ -23,6 +23,8 @@ const ROUNDS = 5;
 const LOAD = { connections: 32, seconds: 6, ratePerSecond: null };
 const SMALL_STORE = { lines: 1000, skus: 20, families: 4, categories: 3, vendors: 4 };
 
+const ONE_LOGIN = { DATABASE_READER_URL: "", DATABASE_ADMISSION_URL: "", DATABASE_WORKER_URL: "" };
+
 /** A database under measurement: one server, or the coordinator of a cluster and then its nodes. */
 type Side = { url: string; servers: readonly string[]; requests: readonly LoadRequest[] };
 type Round = { perSecond: number; microseconds: number[] };
@@ -105,7 +107,8 @@ function summaryOf({ examples }: LoadedStore): (workspace: { token: string }) =>
 async function measureInTurn(context: BenchContext, one: Side, cluster: Side): Promise<BenchRow[]> {
   const services: MeasuredServer[] = [];
   const start = async ({ url }: Side): Promise<MeasuredServer> => {
-    const service = await startService({ ...context.environment, DATABASE_URL: url });
+    // As one login: the databases of other servers have no roles.
+    const service = await startService({ ...context.environment, ...ONE_LOGIN, DATABASE_URL: url });
     services.push(service);
     return service;
   };

@@ -4,7 +4,7 @@ import { migrate } from "../../src/store/migrate.ts";
 import { distributeInstallation } from "../../src/store/distribute.ts";
 import type { Database } from "../../src/store/database.ts";
 import { joinNodes, listServers } from "../../tests/support/citus.ts";
-import { openConnections } from "../../tests/support/database.ts";
+import { openConnections, createTestLogins } from "../../tests/support/database.ts";
 import { openTestPool } from "../../tests/support/service.ts";
 import { execute, urlOfDatabase } from "../../tests/support/server.ts";
 import { eventually } from "../../tests/support/worker.ts";
@@ -44,6 +44,7 @@ export async function makeCluster(given: Given): Promise<Cluster> {
   for (const server of servers) await execute(server, `create database ${name}`);
   await joinNodes(urls);
   await execute(url, `alter database ${name} set citus.shard_count = ${SHARDS}`);
+  await createTestLogins(url);
   await migrate({ url });
   const database = openConnections(url, { maxConnections: 8, applicationName: "returns-chaos" });
   await distributeInstallation(database);

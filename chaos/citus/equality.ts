@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { joinEmbedded } from "../../src/embedded/embedded.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { listTenantTables } from "../../src/store/queries/distribute.ts";
-import { openConnections } from "../../tests/support/database.ts";
+import { openConnections, createTestLogins } from "../../tests/support/database.ts";
 import { openTestPool } from "../../tests/support/service.ts";
 import { eventually } from "../../tests/support/worker.ts";
 import type { Finding } from "../finding.ts";
@@ -42,6 +42,7 @@ export async function compareWithOneServer(
 ): Promise<Finding> {
   const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
   const embedded = await joinEmbedded({ dataFolder, log: scene.log });
+  await createTestLogins(embedded.url);
   await migrate({ url: embedded.url });
   const database = openConnections(embedded.url, { maxConnections: 4, applicationName: "returns-chaos" });
   const pool = openTestPool(embedded.url);

@@ -92,8 +92,8 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   await freeze(serverUrl, templateName);
 }
 
-/** Roles belong to the server; on a Citus with the extension in this database they are made on its nodes, too. */
-async function createTestLogins(serverUrl: string): Promise<void> {
+/** What `serviceEnvironment` names. Roles belong to the server; on a Citus with the extension in this database they are made on its nodes, too. */
+export async function createTestLogins(serverUrl: string): Promise<void> {
   const server = openConnections(serverUrl);
   try {
     await createLogins(server, () => LOGIN_PASSWORD);

@@ -13,10 +13,11 @@ const SOURCES = join(import.meta.dirname, "../../src");
 
 /** They ask a Citus about itself. */
 const OF_CITUS =
-  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|find_node_place|is_on_node|is_coordinator|is_distributed|analyze_table)$/u;
+  /^(?:list_placed|make_\w+|distribute_\w+|remove_local_rows|find_shop_node|find_node_place|is_on_node|is_coordinator|is_distributed)$/u;
 
 export type StatementDatabase = {
   database: Database;
+  url: string;
   /** The tables that hold rows of workspaces. */
   tenantTables: ReadonlySet<string>;
   stop(this: void): Promise<void>;
@@ -31,6 +32,7 @@ export async function openStatementDatabase(): Promise<StatementDatabase> {
   }
   return {
     database,
+    url: testDatabase.url,
     tenantTables: new Set(await listTenantTables(database)),
     stop: async () => {
       await database.close();
