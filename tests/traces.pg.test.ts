@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createAdmit } from "../src/admission/admit.ts";
+import { traced } from "../src/lib/trace.ts";
 import { startCollector, traceWhile, treeOf } from "./support/collector.ts";
 import type { CollectedSpan, Collector } from "./support/collector.ts";
 import { post, rpc, toolCall } from "./support/mcp.ts";
@@ -8,6 +10,7 @@ import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
 
 let collector: Collector;
 let service: TestService;
@@ -206,6 +209,55 @@ test("a refusal is no error of a span; a failure is, by its class", async () => 
     );
   } finally {
     await service.database.query("alter table cohort_away rename to cohort");
+  }
+});
+
+test("requests that are admitted together share a statement, and each notes how many they were", async () => {
+  const { database, keys } = service.installation;
+  const admit = createAdmit({ database, pepper: keys.tokenPepper });
+  const need = { scope: null, entitlements: [], counted: false };
+  const { spans } = await traceWhile(collector, () =>
+    Promise.all(
+      ["first", "second"].map((name) =>
+        traced({ name, isRoot: true }, () => admit(`Bearer ${tenant.token}`, need)),
+      ),
+    ),
+  );
+  const admissions = spans.filter(({ name }) => name === "admission");
+  assert.deepEqual(
+    admissions.map(({ attributes }) => attributes["returns.batch_requests"]),
+    [2, 2],
+  );
+  assert.equal(only(spans, "admit_callers").traceId, only(spans, "first").traceId);
+});
+
+test("a caller that leaves before the answer ends the span with an error", async () => {
+  const locking = await service.database.connect();
+  try {
+    await locking.query("begin");
+    await locking.query("lock table cohort");
+    const { spans } = await traceWhile(collector, async () => {
+      const leaving = new AbortController();
+      const url = `${service.address}${PATH}?${new URLSearchParams(freshParams()).toString()}`;
+      const headers = { authorization: `Bearer ${tenant.token}` };
+      const answer = fetch(url, { headers, signal: leaving.signal });
+      await eventually(async () => {
+        const { rows } = await service.database.query("select from pg_locks where not granted");
+        return rows.length > 0;
+      }, "the statement waits");
+      leaving.abort();
+      await assert.rejects(answer);
+      await locking.query("rollback");
+      // By the answer to the next request the server has heard that the caller has left.
+      await ask();
+    });
+    const ends = spans
+      .filter(({ name }) => name === "GET /api/v1/summary")
+      .map(({ attributes }) => attributes["error.type"]);
+    assert.deepEqual(ends, ["connection_closed", undefined]);
+  } finally {
+    await locking.query("rollback");
+    locking.release();
   }
 });
 

@@ -7,13 +7,20 @@ import { PROBE_ROUTES } from "./request-log.ts";
 export function traceRequests(server: FastifyInstance): void {
   if (!isTracing()) return;
   const spans = new WeakMap<FastifyRequest, Span>();
-  server.addHook("onRequest", (request, _reply, done) => {
+  const end = (request: FastifyRequest, reply: FastifyReply): void => {
+    const span = spans.get(request);
+    spans.delete(request);
+    if (span !== undefined) endRequestSpan(span, reply);
+  };
+  server.addHook("onRequest", (request, reply, done) => {
     const span = startRequestSpan(request);
     if (span === null) {
       done();
       return;
     }
     spans.set(request, span);
+    // A caller who leaves before the answer: there is no response to hear of.
+    reply.raw.once("close", () => end(request, reply));
     request.log = request.log.child({ trace_id: span.traceId });
     inSpan(span, done);
   });
@@ -24,8 +31,7 @@ export function traceRequests(server: FastifyInstance): void {
     else inSpan(span, done);
   });
   server.addHook("onResponse", (request, reply, done) => {
-    const span = spans.get(request);
-    if (span !== undefined) endRequestSpan(span, reply);
+    end(request, reply);
     done();
   });
 }

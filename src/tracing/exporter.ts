@@ -97,7 +97,7 @@ export function createExporter(
     dropped = 0;
   };
   const noteDropped = (spans: number, reason: string): void => {
-    if (dropped === 0) log.warn({ collector: url, reason }, DROPPED);
+    if (dropped === 0) log.warn({ collector: new URL(url).origin, reason }, DROPPED);
     dropped += spans;
   };
   return {
