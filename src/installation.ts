@@ -6,7 +6,7 @@ import type { Config } from "./config.ts";
 import { defaultDataFolder } from "./embedded/cluster.ts";
 import { joinEmbedded } from "./embedded/embedded.ts";
 import type { EmbeddedDatabase } from "./embedded/embedded.ts";
-import { openDatabase } from "./store/database.ts";
+import { openDatabase, SHOP_SCHEMA } from "./store/database.ts";
 import type { Database, DatabaseOptions, DatabasePool } from "./store/database.ts";
 import { findLoginProblem } from "./store/login-check.ts";
 import type { RoleDatabases } from "./store/login-check.ts";
@@ -14,6 +14,7 @@ import { migrate, schemaLevel } from "./store/migrate.ts";
 import { openNodeDatabases } from "./store/node-databases.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
+import { findsViewsFirst } from "./store/queries/shop-views.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
 import type { Role } from "./store/role-rights.ts";
 import { createLogins, loginUrl } from "./store/roles.ts";
@@ -127,6 +128,15 @@ export async function requireRoles(
   if (problem !== null) throw new ConfigError([problem]);
 }
 
+/** Throws a `ConfigError` when requests would read tables in place of views: behind a pooler that drops settings, for one. */
+async function requireViews({ databaseReaderUrl: url }: Config, reading: DatabasePool): Promise<void> {
+  if (await findsViewsFirst(reading)) return;
+  throw new ConfigError([
+    `Connections of ${url === null ? "DATABASE_URL" : ROLE_OPTIONS.reader} do not look for tables in the schema ${SHOP_SCHEMA} first: ` +
+      `leave "options" out of the address; behind a pooler, set search_path = ${SHOP_SCHEMA}, public on the login.`,
+  ]);
+}
+
 /** Brings the installation's schema to this version, and what is prepared for answers with it. */
 export async function migrateInstallation(installation: Installation, log: Log): Promise<void> {
   await migrate({ url: installation.databaseUrl, log });
@@ -191,10 +201,10 @@ export async function openServingDatabases(
       ...options,
     });
   const admission = open("admission", "admission", { statementTimeoutMs: LONGEST_WAIT_MS });
-  const reading = open("reading", "reader", { readOnly: true });
+  const reading = open("reading", "reader", { readOnly: true, ofOneShop: true });
   const taking = open("taking", "worker", { maxConnections: TAKING_CONNECTIONS });
   const ofConsole = open("console", "worker", { maxConnections: CONSOLE_CONNECTIONS });
-  const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS });
+  const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS, ofOneShop: true });
   const openNode = (url: string): DatabasePool =>
     open("admission", "admission", {
       url,
@@ -209,12 +219,14 @@ export async function openServingDatabases(
     const opened = [admission, reading, taking, ofConsole, exporting];
     await Promise.all(opened.map((database) => database.close()));
   };
-  await requireRoles(config, installation, { admission, reader: reading, worker: taking }).catch(
-    async (error: unknown) => {
-      await close();
-      throw error;
-    },
-  );
+  const check = async (): Promise<void> => {
+    await requireRoles(config, installation, { admission, reader: reading, worker: taking });
+    await requireViews(config, reading);
+  };
+  await check().catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   return { admission, reading, taking, console: ofConsole, exporting, nodes, close };
 }
 

@@ -125,15 +125,25 @@ function underLoad(database: Database, asked: readonly Question[]) {
   };
   const reading: Database = {
     ...database,
-    longSnapshot: (work, signal) =>
-      database.longSnapshot(async (connection) => {
-        seen.hashes = await hashesOf(connection.client);
-        await importDemo(150);
-        const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };
-        await simulator.control("change", { do: "refund", order, line: 0, units: 1, restockType: "RETURN" });
-        seen.loaded = Promise.all([connected.sync("incremental"), answersOf(service, asked.slice(0, 20))]);
-        return work(connection);
-      }, signal),
+    longSnapshot: (_shopKey, work, signal) =>
+      database.longSnapshot(
+        null,
+        async (connection) => {
+          seen.hashes = await hashesOf(connection.client);
+          await importDemo(150);
+          const { order } = (await simulator.control("find-order", { with: "refundable" })) ?? { order: 0 };
+          await simulator.control("change", {
+            do: "refund",
+            order,
+            line: 0,
+            units: 1,
+            restockType: "RETURN",
+          });
+          seen.loaded = Promise.all([connected.sync("incremental"), answersOf(service, asked.slice(0, 20))]);
+          return work(connection);
+        },
+        signal,
+      ),
   };
   return { reading, seen };
 }

@@ -51,14 +51,41 @@ test("Citus plans a request's statements with their values; the other settings s
   });
 });
 
-async function withServingDatabases(work: (databases: ServingDatabases) => Promise<void>): Promise<void> {
-  const config = readConfig(serviceEnvironment(testDatabase.url));
+test("requests and exports read views of one shop, and nothing when they name none", async () => {
+  await withServingDatabases(async ({ reading, exporting, console: ofConsole }) => {
+    const read = { name: "read_entities", text: "select count(*)::integer as count from entity" };
+    for (const database of [reading, exporting]) {
+      await assert.rejects(database.rows(read, []), { code: "42704" });
+      const rows = await database.longSnapshot(7, (connection) => connection.rows(read, []));
+      assert.deepEqual(rows, [{ count: 0 }]);
+    }
+    assert.deepEqual(await ofConsole.rows(read, []), [{ count: 0 }]);
+  });
+});
+
+test("a server does not start where a connection loses the views", async () => {
+  const { DATABASE_READER_URL: url = "" } = serviceEnvironment(testDatabase.url);
+  const lossy = Object.assign(new URL(url), { search: "?options=-cjit%3Doff" }).href;
+  await assert.rejects(
+    withServingDatabases(async () => {}, { DATABASE_READER_URL: lossy }),
+    /DATABASE_READER_URL do not look for tables in the schema one_shop first/u,
+  );
+});
+
+async function withServingDatabases(
+  work: (databases: ServingDatabases) => Promise<void>,
+  options: Record<string, string> = {},
+): Promise<void> {
+  const config = readConfig({ ...serviceEnvironment(testDatabase.url), ...options });
   const installation = await openInstallation(config, () => {});
-  const databases = await openServingDatabases(config, installation, pino({ level: "silent" }));
   try {
-    await work(databases);
+    const databases = await openServingDatabases(config, installation, pino({ level: "silent" }));
+    try {
+      await work(databases);
+    } finally {
+      await databases.close();
+    }
   } finally {
-    await databases.close();
     await installation.close();
   }
 }

@@ -21,7 +21,7 @@ export type OpenSnapshot = <Result>(
  */
 export function createSnapshots(database: Pick<DatabasePool, "snapshot">): OpenSnapshot {
   return (admitted, work) =>
-    database.snapshot(async (connection) => {
+    database.snapshot(admitted.shopKey, async (connection) => {
       const found = await loadWorkspace(connection, admitted);
       if (found === null) throw new WorkspaceGone();
       if (found.readiness !== "ready") throw notReady(found.readiness, null);

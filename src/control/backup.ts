@@ -65,11 +65,15 @@ export async function makeBackup(request: BackupRequest): Promise<MadeBackup> {
   await requireOneServer(database);
   let manifest: Manifest | undefined;
   await writeNewFolder(folder, signal, (partial) =>
-    reading.longSnapshot(async (connection) => {
-      await makePrivateFolder(partial);
-      manifest = await copyTables(connection, partial, request);
-      await writeManifest(partial, manifest, secret);
-    }, signal),
+    reading.longSnapshot(
+      null,
+      async (connection) => {
+        await makePrivateFolder(partial);
+        manifest = await copyTables(connection, partial, request);
+        await writeManifest(partial, manifest, secret);
+      },
+      signal,
+    ),
   );
   const { migrations, tables } = manifest as unknown as Manifest;
   const made = {

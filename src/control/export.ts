@@ -31,21 +31,25 @@ export async function exportWorkspace(
 ): Promise<void> {
   requireRight(actor, "workspace.export");
   const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
-  await reading.longSnapshot(async (connection) => {
-    if (!(await tryLockExport(connection, shopKey))) {
-      throw impossible(`${shopDomain} is being exported already. Try again when that has ended.`);
-    }
-    // What is handed out in part is handed out: this stays, whatever becomes of the rest.
-    await database.transaction((writing) =>
-      recordAction(writing, actor, {
-        shopKey,
-        action: "workspace.export",
-        detail: { shop_domain: shopDomain },
-      }),
-    );
-    const found = await requireWorkspace(connection, shopDomain);
-    const store = await exportStore(connection, { shopKey, currencyCode: found.currency_code });
-    const inFolder = store.map(({ name, content }) => ({ name: `${STORE_FOLDER}/${name}`, content }));
-    await use([...describingFiles(connection, found, now), ...inFolder]);
-  }, signal);
+  await reading.longSnapshot(
+    shopKey,
+    async (connection) => {
+      if (!(await tryLockExport(connection, shopKey))) {
+        throw impossible(`${shopDomain} is being exported already. Try again when that has ended.`);
+      }
+      // What is handed out in part is handed out: this stays, whatever becomes of the rest.
+      await database.transaction((writing) =>
+        recordAction(writing, actor, {
+          shopKey,
+          action: "workspace.export",
+          detail: { shop_domain: shopDomain },
+        }),
+      );
+      const found = await requireWorkspace(connection, shopDomain);
+      const store = await exportStore(connection, { shopKey, currencyCode: found.currency_code });
+      const inFolder = store.map(({ name, content }) => ({ name: `${STORE_FOLDER}/${name}`, content }));
+      await use([...describingFiles(connection, found, now), ...inFolder]);
+    },
+    signal,
+  );
 }

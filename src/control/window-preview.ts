@@ -40,7 +40,7 @@ export async function previewWindows(
   wanted: WindowSettings,
 ): Promise<WindowPreview | null> {
   requireRight(actor, "windows.set");
-  return database.snapshot(async (connection) => {
+  return database.snapshot(admitted.shopKey, async (connection) => {
     const loaded = await loadWorkspace(connection, admitted);
     if (loaded === null || !loaded.isBillingActive || loaded.readiness !== "ready") return null;
     const { workspace } = loaded;

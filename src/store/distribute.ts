@@ -20,6 +20,7 @@ import {
 } from "./queries/distribute.ts";
 import type { PlacedTableRow } from "./queries/distribute.ts";
 import { applyRoles } from "./roles.ts";
+import { applyShopViews } from "./shop-views.ts";
 
 /** Tables that one call placed (none when all were already), and the functions that run on their nodes. */
 export type Distribution = PlacedTables & { functions: string[] };
@@ -56,6 +57,8 @@ export async function distributeInstallation(database: Database): Promise<Distri
     const distribution = await distributeAll(connection);
     // A distributed table has sequences of its own, to which nobody has a right yet.
     await applyRoles(connection);
+    // Citus drops the views of tables that it creates again.
+    await applyShopViews(connection);
     return distribution;
   });
 }

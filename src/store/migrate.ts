@@ -8,6 +8,7 @@ import { hasCitus, isCoordinator, workOnOneShardAtATime } from "./queries/distri
 import { appliedMigrations, keepWorksWith } from "./queries/schema.ts";
 import type { AppliedMigration } from "./queries/schema.ts";
 import { applyRoles, planRoles } from "./roles.ts";
+import { applyShopViews, dropShopViews, hasShopViews, planShopViews } from "./shop-views.ts";
 
 const MIGRATIONS_FOLDER = new URL("./migrations/", import.meta.url);
 const MIGRATIONS_TABLE = "schema_migration";
@@ -85,7 +86,8 @@ export async function migrate(options: MigrateOptions): Promise<void> {
       await runPending(connection, folder, log);
     }
     // A newer version has given the rights that belong to its tables.
-    if (level !== "ahead") await inTransaction(client, () => secure(connection));
+    if (level !== "ahead")
+      await runInTurns(connection, () => secure(connection), { name: "What gives rights and views", log });
   } finally {
     await client.end();
   }
@@ -144,7 +146,8 @@ export type SchemaLevel = "current" | "behind" | "ahead" | "newer";
 
 /** Whether `migrate` has something to do on a database of this level: roles may be newer than its schema. */
 export async function isMigrationDue(database: Queryable, level: SchemaLevel): Promise<boolean> {
-  return level === "behind" || (level === "current" && (await planRoles(database)).length > 0);
+  if (level !== "current") return level === "behind";
+  return (await planRoles(database)).length > 0 || (await planShopViews(database)).length > 0;
 }
 
 /** Compares the migrations a database has run with those this version knows. */
@@ -193,10 +196,19 @@ async function runPending(connection: Connection, folder: URL, log: (line: strin
   for (const name of await listMigrations(folder)) {
     if (applied.some((migration) => migration.name === name)) continue;
     const migration = await readMigration(folder, name);
-    for (let tries = 1; !(await tryToRun(connection, migration, tries === MOST_TRIES)); tries += 1) {
-      if (tries === 1) log(`${name} waits until no statement uses the tables that it changes.`);
-      await sleep(BETWEEN_TRIES_MS);
-    }
+    await runInTurns(connection, () => runMigration(connection, migration), { name, log });
+  }
+}
+
+/** Runs what changes tables or views in one transaction, again from its beginning while others use them. */
+async function runInTurns(
+  connection: Connection,
+  work: () => Promise<void>,
+  { name, log }: { name: string; log: (line: string) => void },
+): Promise<void> {
+  for (let tries = 1; !(await tryToRun(connection, work, tries === MOST_TRIES)); tries += 1) {
+    if (tries === 1) log(`${name} waits until no statement uses the tables that it changes.`);
+    await sleep(BETWEEN_TRIES_MS);
   }
 }
 
@@ -212,15 +224,21 @@ async function inTransaction(client: pg.Client | pg.PoolClient, work: () => Prom
 }
 
 /** false = it could not lock a table soon enough, and has changed nothing. */
-async function tryToRun(connection: Connection, migration: Migration, isLast: boolean): Promise<boolean> {
+async function tryToRun(
+  connection: Connection,
+  work: () => Promise<void>,
+  isLast: boolean,
+): Promise<boolean> {
   try {
-    await inTransaction(connection.client, () => runMigration(connection, migration));
+    await inTransaction(connection.client, work);
     return true;
   } catch (error) {
     if (isLast || (error as pg.DatabaseError).code !== LOCK_NOT_AVAILABLE) throw error;
     return false;
   }
 }
+
+const TAKES_FROM_VIEWS = /\bdrop (?:column|table)\b|\brename\b|\balter column \w+ (?:set data )?type\b/iu;
 
 /** Statement by statement: Citus refuses several changes of distributed tables in one message. */
 async function runMigration(connection: Connection, migration: Migration): Promise<void> {
@@ -229,7 +247,12 @@ async function runMigration(connection: Connection, migration: Migration): Promi
   const isSpread = await isDistributed(connection);
   if (isSpread) await changeEveryNode(connection);
   await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  // Views keep what they show from being removed or renamed.
+  const replacesViews =
+    statements.some((text) => TAKES_FROM_VIEWS.test(text)) && (await hasShopViews(connection));
+  if (replacesViews) await dropShopViews(connection);
   for (const statement of statements) await client.query(statement);
+  if (replacesViews) await applyShopViews(connection);
   await client.query(`insert into ${MIGRATIONS_TABLE} (name, run_on) values ($1, now())`, [name]);
   if (worksWith !== null) await keepWorksWith(connection, name, worksWith);
   if (isSpread) await distributeAll(connection);
@@ -241,10 +264,12 @@ async function changeEveryNode(connection: Connection): Promise<void> {
   await connection.client.query("set local citus.propagate_set_commands = 'local'");
 }
 
-/** Gives roles that were made since the last migration their rights, too. */
+/** Gives roles that were made since the last migration their rights, too, and every table of a shop its view. */
 async function secure(connection: Connection): Promise<void> {
   if (await isDistributed(connection)) await changeEveryNode(connection);
+  await connection.client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
   await applyRoles(connection);
+  await applyShopViews(connection);
 }
 
 function connectionOf(client: pg.Client): Connection {

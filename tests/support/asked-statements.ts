@@ -2,7 +2,10 @@ import pg from "pg";
 import { STATEMENTS } from "../../src/store/database.ts";
 
 /** What a connection was asked: a statement with its name, or SQL text alone. */
-type Asked = { name?: string; text: string } | string;
+type Asked = { name?: string; text: string; values?: unknown[] } | string;
+
+/** A registered statement as a request ran it. */
+export type StatementCall = { name: string; text: string; values: readonly unknown[] };
 
 /** The connections that requests use, by application name. */
 const OF_REQUESTS = /^returns-(?:admission|reading|taking|console)$/u;
@@ -11,6 +14,8 @@ const TRANSACTION = /^(?:begin|commit|rollback)\b/u;
 export type AskedStatements = {
   /** Names of the registered statements that requests ran. */
   names(): string[];
+  /** Each registered statement that connections of this application name ran, with its values. */
+  callsOf(application: string): StatementCall[];
   /** How many statements requests ran, begin and commit included. */
   count(): number;
   /** SQL that requests ran and that is not in the registry. */
@@ -25,30 +30,42 @@ export function recordStatements(): AskedStatements {
   const { prototype } = pg.Client;
   const original = Reflect.get(prototype, "query") as (...parameters: unknown[]) => unknown;
   const asked: Asked[] = [];
+  const applications: string[] = [];
   function query(this: pg.Client, ...parameters: unknown[]): unknown {
     const { application_name: name = "" } = Reflect.get(this, "connectionParameters") as {
       application_name?: string;
     };
-    if (OF_REQUESTS.test(name)) asked.push(parameters[0] as Asked);
+    if (OF_REQUESTS.test(name)) {
+      asked.push(parameters[0] as Asked);
+      applications.push(name);
+    }
     return original.apply(this, parameters);
   }
   prototype.query = query as typeof prototype.query;
   return {
     names: () => [...new Set(asked.filter(isRegistered).map(({ name }) => name))],
+    callsOf: (application) =>
+      asked
+        .filter((_one, index) => applications[index] === application)
+        .filter(isRegistered)
+        .map(({ name, text, values = [] }) => ({ name, text, values })),
     count: () => asked.length,
     unregistered: () => {
       const others = asked.filter((one) => !isRegistered(one));
       const texts = others.map((one) => (typeof one === "string" ? one : one.text));
       return [...new Set(texts.filter((text) => !TRANSACTION.test(text)))];
     },
-    forget: () => void asked.splice(0),
+    forget: () => {
+      asked.splice(0);
+      applications.splice(0);
+    },
     stop: () => {
       prototype.query = original as typeof prototype.query;
     },
   };
 }
 
-function isRegistered(asked: Asked): asked is { name: string; text: string } {
+function isRegistered(asked: Asked): asked is { name: string; text: string; values?: unknown[] } {
   if (typeof asked === "string") return false;
   return STATEMENTS.get(asked.name ?? "")?.text === asked.text;
 }

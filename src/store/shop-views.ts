@@ -1,0 +1,55 @@
+import { SHOP_SCHEMA, SHOP_SETTING } from "./database.ts";
+import type { Connection, Queryable } from "./database.ts";
+import { listShopViews } from "./queries/shop-views.ts";
+import type { ShopViewRow } from "./queries/shop-views.ts";
+import { TABLE_RIGHTS } from "./role-rights.ts";
+
+/**
+ * The statements that give every table with a shop_key a view of the same name, of the rows of the one shop that the
+ * transaction names; none when all have theirs (docs/decisions/0047-row-level-security.md). Without a shop a view fails.
+ */
+export async function planShopViews(database: Queryable): Promise<string[]> {
+  const statements = (await listShopViews(database)).flatMap(planView);
+  return statements.length === 0 ? [] : [...OPEN_SCHEMA, ...statements];
+}
+
+/** Makes these views, in the connection's transaction. */
+export async function applyShopViews(connection: Connection): Promise<void> {
+  for (const statement of await planShopViews(connection)) await connection.client.query(statement);
+}
+
+export async function hasShopViews(database: Queryable): Promise<boolean> {
+  return (await listShopViews(database)).some(({ view_columns: shown }) => shown !== null);
+}
+
+export async function dropShopViews(connection: Connection): Promise<void> {
+  await connection.client.query(`drop schema ${SHOP_SCHEMA} cascade`);
+}
+
+/** Open to everybody: who reads a view needs the rights of its table. */
+const OPEN_SCHEMA = [
+  `create schema if not exists ${SHOP_SCHEMA}`,
+  `grant usage on schema ${SHOP_SCHEMA} to public`,
+];
+
+/** Of tables with secrets the columns that the reader may read: a view asks for the right to all of its columns. */
+const READABLE: ReadonlyMap<string, readonly string[]> = new Map(
+  TABLE_RIGHTS.flatMap(({ role, table, columns }) =>
+    role === "reader" && columns !== null ? [[table, columns] as const] : [],
+  ),
+);
+
+function planView({ name, table_columns: all, view_columns: shown }: ShopViewRow): string[] {
+  const view = `${SHOP_SCHEMA}.${name}`;
+  const columns = all?.filter((column) => READABLE.get(name)?.includes(column) ?? true) ?? null;
+  if (columns !== null && columns.join() === shown?.join()) return [];
+  const drop = shown === null ? [] : [`drop view ${view}`];
+  if (columns === null) return drop;
+  return [
+    ...drop,
+    // No barrier: then no index of a text search could be used (decision 0047).
+    `create view ${view} with (security_invoker = true) as select ${columns.join(", ")} from public.${name}` +
+      ` where shop_key = current_setting('${SHOP_SETTING}')::bigint`,
+    `grant select on ${view} to public`,
+  ];
+}
