@@ -22,6 +22,9 @@ export const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;
 const EXPORT_CONNECTIONS = 2;
+/** For metrics: one connection stays free while the other waits for a node that does not answer. */
+export const WATCHING_CONNECTIONS = 2;
+export const WATCHING_TIMEOUT_MS = 3000;
 /** A node has one batch of admission at a time, and shops that are asked for by themselves. */
 const NODE_CONNECTIONS = 4;
 
@@ -108,6 +111,8 @@ export type ServingDatabases = {
   console: DatabasePool;
   /** For exports of whole workspaces. */
   exporting: DatabasePool;
+  /** For metrics, which have to be read above all when the others are used up. */
+  watching: DatabasePool;
   /** For admission, where Citus spreads the shops over nodes. */
   nodes: NodeDatabases | null;
   close(): Promise<void>;
@@ -137,6 +142,11 @@ export async function openServingDatabases(
   const taking = open("taking", { maxConnections: TAKING_CONNECTIONS });
   const ofConsole = open("console", { maxConnections: CONSOLE_CONNECTIONS });
   const exporting = open("exporting", { maxConnections: EXPORT_CONNECTIONS });
+  const watching = open("watching", {
+    readOnly: true,
+    maxConnections: WATCHING_CONNECTIONS,
+    statementTimeoutMs: WATCHING_TIMEOUT_MS,
+  });
   const openNode = (url: string): DatabasePool =>
     open("admission", { url, maxConnections: NODE_CONNECTIONS, statementTimeoutMs: LONGEST_WAIT_MS });
   const nodes = isDistributed
@@ -148,10 +158,11 @@ export async function openServingDatabases(
     taking,
     console: ofConsole,
     exporting,
+    watching,
     nodes,
     close: async () => {
       await nodes?.close();
-      const opened = [admission, reading, taking, ofConsole, exporting];
+      const opened = [admission, reading, taking, ofConsole, exporting, watching];
       await Promise.all(opened.map((database) => database.close()));
     },
   };

@@ -46,6 +46,8 @@ export function createAdmit(options: {
   nodeOfShop?: NodeOfShop | null;
   /** Connections to such a node; `database` by default. */
   databaseOfNode?: (node: number) => Queryable;
+  /** Hears how long each request has waited for its check, in seconds. */
+  onChecked?: (waitSeconds: number) => void;
   /** Hears of each request that is refused because the quota is used up. */
   onOverQuota?: () => void;
 }): Admit {
@@ -60,7 +62,10 @@ export function createAdmit(options: {
   return async (authorization, need, now, onKnown) => {
     const { shopKey, tokenId, secret } = readBearer(authorization);
     const { scope, entitlements, counted } = need;
-    const result = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
+    const askedMs = performance.now();
+    const result = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now).finally(() =>
+      options.onChecked?.((performance.now() - askedMs) / 1000),
+    );
     if (result.verdict === "over_quota") options.onOverQuota?.();
     if (!INVALID_TOKEN.has(result.verdict)) onKnown?.({ shopKey, tokenId, day: result.row.usage_day });
     refuse(result, now ?? new Date());
