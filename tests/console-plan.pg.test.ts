@@ -134,6 +134,7 @@ test("operators see what is asked for, and the plan that they set ends it", asyn
     dataFolder: "/nowhere",
     isEmbedded: false,
     tokenPepper: service.installation.keys.tokenPepper,
+    operationsAddress: null,
   };
   const diagnosed = (await diagnose(patient)).workspaces.find(
     (each) => each.shop_domain === tenant.shopDomain,

@@ -29,7 +29,7 @@ const errors = (codes: string): string =>
   allServers("sum", `rate(returns_request_errors_total{code=~"${codes}"}[5m])`, "code");
 
 /** Pools whose connections are held for moments: exports, runs and pushes may use all of theirs for long. */
-const SERVING_POOLS = 'pool=~"admission|reading|taking|console"';
+export const SERVING_POOLS = ["admission", "reading", "taking", "console"];
 
 /** A process, its database, and whether it can be seen at all. */
 const SERVICE = [
@@ -167,7 +167,7 @@ const REQUESTS = [
     name: "ReturnsPoolFull",
     severity: "warning",
     value:
-      `sum without (state) (returns_database_pool_connections{state="used", ${SERVING_POOLS}}) ` +
+      `sum without (state) (returns_database_pool_connections{state="used", pool=~"${SERVING_POOLS.join("|")}"}) ` +
       "/ returns_database_pool_limit",
     is: ">=",
     limit: 1,
