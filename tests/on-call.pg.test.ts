@@ -88,10 +88,12 @@ after(async () => {
 const look = () => scrape(service.address);
 let asked = 0;
 /** Each is another answer. */
-const ask = (tenant: Tenant, token = tenant.token) =>
-  fetch(`${service.address}/api/v1/alerts?limit=${(asked += 1)}`, {
+function ask({ token }: Pick<Tenant, "token">): Promise<Response> {
+  const month = `${2000 + (asked += 1)}-01`;
+  return fetch(`${service.address}/api/v1/summary?start_month=${month}&end_month=${month}`, {
     headers: { authorization: `Bearer ${token}` },
   });
+}
 /** Of a topic that nobody asked for, which changes nothing. */
 const hook = (secret = APP.clientSecret) =>
   sendWebhook(service, { topic: "themes/update", shop: SHOP, payload: { id: 1 }, secret });
@@ -159,7 +161,7 @@ test("a backup that is followed by no other", { skip }, async () => {
 
 test("callers with tokens that are not known", { skip }, async () => {
   const state = await observe(async () => {
-    for (const token of ["rta_live_x", "guessed"]) assert.equal((await ask(tenants[0], token)).status, 401);
+    for (const token of ["rta_live_x", "guessed"]) assert.equal((await ask({ token })).status, 401);
     for (const tenant of tenants) await ask(tenant);
   });
   expectAlerts(state, 30, "ReturnsCallersRefused");
@@ -179,10 +181,10 @@ test("a lock that admission waits for", { skip }, async () => {
     const state = await observe(async () => {
       await holder.query("begin");
       await holder.query("select from daily_usage where shop_key = $1 for update", [tenants[0].shopKey]);
-      const asked = ask(tenants[0]);
+      const answer = ask(tenants[0]);
       await sleep(700);
       await holder.query("rollback");
-      assert.equal((await asked).status, 200);
+      assert.equal((await answer).status, 200);
     });
     expectAlerts(state, 20, "ReturnsAdmissionSlow");
   } finally {
@@ -196,17 +198,17 @@ test("a lock that answers wait for: every connection is in use, others have no t
   try {
     const state = await observe(async () => {
       await holder.query("begin");
-      await holder.query("lock table alert in access exclusive mode");
-      const asked = [tenants[0], tenants[1], tenants[0], tenants[1]].map((tenant) => ask(tenant));
+      await holder.query("lock table cohort in access exclusive mode");
+      const answers = [...tenants, ...tenants].map(ask);
       await eventually(async () => {
         const { values } = await look();
         return [...values].some(([name, value]) => /connections\{.*"reading",state="used"/u.test(name) && value === 2);
       }, "both connections are in use");
       during = await observe();
       assert.ok((await doctorAlerts()).includes("ReturnsPoolFull"));
-      await Promise.race(asked);
+      await Promise.race(answers);
       await holder.query("rollback");
-      const statuses = (await Promise.all(asked)).map(({ status }) => status);
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
       assert.deepEqual(statuses.toSorted(), [200, 200, 429, 429]);
     });
     expectAlerts(state, 20, "ReturnsSlow", "ReturnsBusy");

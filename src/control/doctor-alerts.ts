@@ -5,14 +5,14 @@ import type { RuleName } from "../on-call/rules.ts";
 import { readProcess } from "../on-call/readings.ts";
 import type { Reading } from "../on-call/readings.ts";
 import { parseSamples } from "../on-call/samples.ts";
-import type { Queryable } from "../store/database.ts";
+import type { Database, Queryable } from "../store/database.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
 import { findBackupAge, listDueRuns, listTaskDelays } from "../store/queries/on-call.ts";
 import { syncAgeSeconds, syncMetrics } from "../store/queries/sync-metrics.ts";
 import type { SyncMetricsRow } from "../store/queries/sync-metrics.ts";
 import type { Check } from "./doctor.ts";
 
-const METRICS_TIMEOUT_MS = 3000;
+const LONGEST_READ_MS = 3000;
 
 /** A check by a rule: what Prometheus alerts to, at the present moment. `fine`: what is said when it does not. */
 function checkBy(name: string, rule: RuleName, readings: readonly Reading[], fine: string, addition = ""): Check {
@@ -23,16 +23,23 @@ function checkBy(name: string, rule: RuleName, readings: readonly Reading[], fin
   return { name, ok: severity !== "critical", alert: rule, message: `${sentences.join(" ")}${addition}` };
 }
 
-/** What the database knows of the rules; `seesWorkers`: it also knows what workers do. */
-export async function checkDatabase(database: Queryable, seesWorkers: boolean): Promise<Check[]> {
-  const syncs = await syncMetrics(database);
-  return [
-    ...(seesWorkers ? await checkQueue(database) : []),
-    await checkSchedule(database),
-    ...checkSyncs(syncs),
-    await checkDeliveries(database),
-    await checkBackup(database),
-  ];
+/**
+ * What the database knows of the rules; `isSeen`: it also knows what workers do. What it does not answer in time, because of a
+ * lock or a lost node, is one check that says so.
+ */
+export async function checkDatabase(database: Database, isSeen: boolean): Promise<Check[]> {
+  const groups = { queue: checkQueue, tasks: checkTasks, syncs: checkSyncs, deliveries: checkDeliveries, backup: checkBackup };
+  const found: Check[] = [];
+  for (const [name, check] of Object.entries(groups)) {
+    if (name === "queue" && !isSeen) continue;
+    const signal = AbortSignal.timeout(LONGEST_READ_MS);
+    found.push(...(await database.transaction(check, signal).catch(() => [unread(name)])));
+  }
+  return found;
+}
+
+function unread(group: string): Check {
+  return checkBy(group, "ReturnsMetricsUnavailable", [{ value: 1, about: group }], "");
 }
 
 async function checkQueue(database: Queryable): Promise<Check[]> {
@@ -52,13 +59,14 @@ async function checkQueue(database: Queryable): Promise<Check[]> {
   ];
 }
 
-async function checkSchedule(database: Queryable): Promise<Check> {
+async function checkTasks(database: Queryable): Promise<Check[]> {
   const rows = await listTaskDelays(database);
   const delays = rows.map(({ task, late_seconds: value }) => ({ value, about: task }));
-  return checkBy("schedule", "ReturnsTasksLate", delays, "no task is late");
+  return [checkBy("schedule", "ReturnsTasksLate", delays, "no task is late")];
 }
 
-function checkSyncs(rows: readonly SyncMetricsRow[]): Check[] {
+async function checkSyncs(database: Queryable): Promise<Check[]> {
+  const rows = await syncMetrics(database);
   const age = (name: string, kind: SyncMetricsRow["kind"], rule: RuleName): Check => {
     const value = syncAgeSeconds(rows, kind);
     if (value === null) return { name, ok: true, alert: null, message: "none is connected" };
@@ -79,19 +87,19 @@ function checkSyncs(rows: readonly SyncMetricsRow[]): Check[] {
   ];
 }
 
-async function checkDeliveries(database: Queryable): Promise<Check> {
+async function checkDeliveries(database: Queryable): Promise<Check[]> {
   const rows = await deliveryMetrics(database);
   const ages = rows.map(({ kind, age_seconds: age }) => ({ value: age ?? 0, about: kind }));
   const pending = rows.reduce((sum, row) => sum + row.pending, 0);
   const fine = pending === 0 ? "no alert waits to be delivered" : `${pending} alerts wait, and none for long`;
-  return checkBy("deliveries", "ReturnsDeliveriesLate", ages, fine);
+  return [checkBy("deliveries", "ReturnsDeliveriesLate", ages, fine)];
 }
 
-async function checkBackup(database: Queryable): Promise<Check> {
+async function checkBackup(database: Queryable): Promise<Check[]> {
   const age = await findBackupAge(database);
-  if (age === null) return checkBy("backup", "ReturnsBackupMissing", [{ value: 0, about: "" }], "");
+  if (age === null) return [checkBy("backup", "ReturnsBackupMissing", [{ value: 0, about: "" }], "")];
   const readings = [{ value: age, about: "" }];
-  return checkBy("backup", "ReturnsBackupOld", readings, `the newest is ${formatValue(age, "seconds")} old`);
+  return [checkBy("backup", "ReturnsBackupOld", readings, `the newest is ${formatValue(age, "seconds")} old`)];
 }
 
 /** What only the running service knows. `address`: of its port for operators, null = none is set where this is asked. */
@@ -100,7 +108,7 @@ export async function checkService(address: string | null): Promise<Check[]> {
   if (address === null)
     return unseen("not seen from here: set OPERATIONS_PORT as the service has it to check errors, waits and pools");
   const text = await within(
-    METRICS_TIMEOUT_MS,
+    LONGEST_READ_MS,
     fetch(`${address}/metrics`).then((answer) => (answer.ok ? answer.text() : null)),
   ).catch(() => null);
   if (text === null) return unseen(`not seen: nothing answers at ${address}/metrics`);
