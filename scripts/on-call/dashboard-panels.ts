@@ -38,7 +38,12 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
         description: "Of all routes, by status.",
         unit: "reqps",
         isStacked: true,
-        queries: [[`sum by (http_response_status_code) (${rate(`${REQUESTS}_count`)})`, "{{http_response_status_code}}"]],
+        queries: [
+          [
+            `sum by (http_response_status_code) (${rate(`${REQUESTS}_count`)})`,
+            "{{http_response_status_code}}",
+          ],
+        ],
       },
       {
         title: "Errors of the API",
@@ -145,7 +150,10 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
         description: "Migrations that are missing, and groups of metrics that cannot be read.",
         unit: "short",
         queries: [
-          [`max by (instance) (returns_schema_level_wanted{${OWN}} - returns_schema_level{${OWN}})`, "missing at {{instance}}"],
+          [
+            `max by (instance) (returns_schema_level_wanted{${OWN}} - returns_schema_level{${OWN}})`,
+            "missing at {{instance}}",
+          ],
           [`sum by (group) (returns_metrics_unavailable{${OWN}})`, "cannot read {{group}}"],
         ],
       },

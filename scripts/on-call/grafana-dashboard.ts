@@ -20,7 +20,8 @@ function dashboard(): object {
   return {
     uid: "returns-analytics",
     title: "Returns Analytics",
-    description: "Traffic, database, syncs and deliveries. docs/on-call.md explains the alerts, whose limits are the red lines.",
+    description:
+      "Traffic, database, syncs and deliveries. docs/on-call.md explains the alerts, whose limits are the red lines.",
     tags: ["returns-analytics"],
     schemaVersion: SCHEMA_VERSION,
     editable: true,
@@ -36,11 +37,19 @@ function dashboard(): object {
 }
 
 function datasourceVariable(): object {
-  return { type: "datasource", name: "datasource", label: "Data source", query: "prometheus", refresh: 1, hide: 0 };
+  return {
+    type: "datasource",
+    name: "datasource",
+    label: "Data source",
+    query: "prometheus",
+    refresh: 1,
+    hide: 0,
+  };
 }
 
 function labelVariable(label: "job" | "instance"): object {
-  const query = label === "job" ? "label_values(returns_info, job)" : 'label_values(returns_info{job=~"$job"}, instance)';
+  const query =
+    label === "job" ? "label_values(returns_info, job)" : 'label_values(returns_info{job=~"$job"}, instance)';
   return {
     type: "query",
     name: label,
@@ -63,7 +72,14 @@ function layOut(): object[] {
   let id = 0;
   let y = 0;
   return DASHBOARD_ROWS.flatMap(({ title, panels }) => {
-    const header = { id: (id += 1), type: "row", title, collapsed: false, gridPos: { x: 0, y, w: GRID_COLUMNS, h: 1 }, panels: [] };
+    const header = {
+      id: (id += 1),
+      type: "row",
+      title,
+      collapsed: false,
+      gridPos: { x: 0, y, w: GRID_COLUMNS, h: 1 },
+      panels: [],
+    };
     y += 1;
     const w = GRID_COLUMNS / panels.length;
     const placed = panels.map((panel, index) => ({

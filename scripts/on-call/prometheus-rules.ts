@@ -12,7 +12,8 @@ const VALUE: Readonly<Record<Unit, string>> = {
 /** The alerting rules as Prometheus reads them. */
 export function rulesText(): string {
   const groups = RULE_GROUPS.map(
-    ({ name, rules }) => `  - name: ${name}\n    rules:\n${rules.map((rule: Rule) => ruleText(rule)).join("")}`,
+    ({ name, rules }) =>
+      `  - name: ${name}\n    rules:\n${rules.map((rule: Rule) => ruleText(rule)).join("")}`,
   );
   return `# Written by npm run on-call from src/on-call/rules.ts. docs/on-call.md explains each alert.\ngroups:\n${groups.join("")}`;
 }

@@ -15,7 +15,13 @@ import type { Check } from "./doctor.ts";
 const LONGEST_READ_MS = 3000;
 
 /** A check by a rule: what Prometheus alerts to, at the present moment. `fine`: what is said when it does not. */
-function checkBy(name: string, rule: RuleName, readings: readonly Reading[], fine: string, addition = ""): Check {
+function checkBy(
+  name: string,
+  rule: RuleName,
+  readings: readonly Reading[],
+  fine: string,
+  addition = "",
+): Check {
   const { severity, unit, sentence } = findRule(rule);
   const broken = readings.filter(({ value }) => alertsTo(rule, value));
   if (broken.length === 0) return { name, ok: true, alert: null, message: fine };
@@ -28,7 +34,13 @@ function checkBy(name: string, rule: RuleName, readings: readonly Reading[], fin
  * lock or a lost node, is one check that says so.
  */
 export async function checkDatabase(database: Database, isSeen: boolean): Promise<Check[]> {
-  const groups = { queue: checkQueue, tasks: checkTasks, syncs: checkSyncs, deliveries: checkDeliveries, backup: checkBackup };
+  const groups = {
+    queue: checkQueue,
+    tasks: checkTasks,
+    syncs: checkSyncs,
+    deliveries: checkDeliveries,
+    backup: checkBackup,
+  };
   const found: Check[] = [];
   for (const [name, check] of Object.entries(groups)) {
     if (name === "queue" && !isSeen) continue;
@@ -70,7 +82,12 @@ async function checkSyncs(database: Queryable): Promise<Check[]> {
   const age = (name: string, kind: SyncMetricsRow["kind"], rule: RuleName): Check => {
     const value = syncAgeSeconds(rows, kind);
     if (value === null) return { name, ok: true, alert: null, message: "none is connected" };
-    return checkBy(name, rule, [{ value, about: "" }], `the newest sync was ${formatValue(value, "seconds")} ago`);
+    return checkBy(
+      name,
+      rule,
+      [{ value, about: "" }],
+      `the newest sync was ${formatValue(value, "seconds")} ago`,
+    );
   };
   const count = (kind: string, isMeant: (status: string) => boolean): number =>
     rows
@@ -99,14 +116,18 @@ async function checkBackup(database: Queryable): Promise<Check[]> {
   const age = await findBackupAge(database);
   if (age === null) return [checkBy("backup", "ReturnsBackupMissing", [{ value: 0, about: "" }], "")];
   const readings = [{ value: age, about: "" }];
-  return [checkBy("backup", "ReturnsBackupOld", readings, `the newest is ${formatValue(age, "seconds")} old`)];
+  return [
+    checkBy("backup", "ReturnsBackupOld", readings, `the newest is ${formatValue(age, "seconds")} old`),
+  ];
 }
 
 /** What only the running service knows. `address`: of its port for operators, null = none is set where this is asked. */
 export async function checkService(address: string | null): Promise<Check[]> {
   const unseen = (message: string): Check[] => [{ name: "service", ok: true, alert: null, message }];
   if (address === null)
-    return unseen("not seen from here: set OPERATIONS_PORT as the service has it to check errors, waits and pools");
+    return unseen(
+      "not seen from here: set OPERATIONS_PORT as the service has it to check errors, waits and pools",
+    );
   const text = await within(
     LONGEST_READ_MS,
     fetch(`${address}/metrics`).then((answer) => (answer.ok ? answer.text() : null)),
@@ -116,5 +137,7 @@ export async function checkService(address: string | null): Promise<Check[]> {
     checkBy("service", rule, readings, "", sinceStart ? " (since the process began)" : ""),
   );
   const broken = checks.filter(({ alert }) => alert !== null);
-  return broken.length > 0 ? broken : unseen(`answers at ${address}; errors, waits and pools are as they should be`);
+  return broken.length > 0
+    ? broken
+    : unseen(`answers at ${address}; errors, waits and pools are as they should be`);
 }

@@ -62,7 +62,12 @@ export function checkConnections(connections: readonly ConnectionDiagnosis[]): C
   if (first !== undefined) {
     const what = first.status === "disconnected" ? "is refused" : "is stale";
     const others = broken.length === 1 ? "" : `, and ${broken.length - 1} more`;
-    return { name, ok: false, alert: null, message: `${first.source} of ${first.shop_domain} ${what}${others}.` };
+    return {
+      name,
+      ok: false,
+      alert: null,
+      message: `${first.source} of ${first.shop_domain} ${what}${others}.`,
+    };
   }
   const message = connections.length === 0 ? "none" : "none is refused or stale";
   return { name, ok: true, alert: null, message };

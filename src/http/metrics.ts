@@ -17,7 +17,9 @@ export type HttpMetrics = {
 export const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 const CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
-const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map(CODES.map((code) => [ERROR_STATUS[code], code]));
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map(
+  CODES.map((code) => [ERROR_STATUS[code], code]),
+);
 
 /** Names follow OpenTelemetry's http.server.request.duration. */
 export function createHttpMetrics(): HttpMetrics {

@@ -2,7 +2,13 @@ import { within } from "../lib/within.ts";
 import type { Queryable } from "../store/database.ts";
 import { knownMigrations } from "../store/migrate.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
-import { answers, countWorkers, findBackupAge, listDueRuns, listTaskDelays } from "../store/queries/on-call.ts";
+import {
+  answers,
+  countWorkers,
+  findBackupAge,
+  listDueRuns,
+  listTaskDelays,
+} from "../store/queries/on-call.ts";
 import { appliedMigrations } from "../store/queries/schema.ts";
 import { CONNECTION_STATUSES, syncAgeSeconds, syncMetrics } from "../store/queries/sync-metrics.ts";
 import { seesWorkers } from "../store/worker-session.ts";
@@ -50,7 +56,9 @@ export function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): ()
   const groups = [schema, backup, tasks, queue, syncs, deliveries].map((create) => create(gauge));
   const look = async (): Promise<void> => {
     const isUp = await within(LONGEST_READ_MS, answers(database)).catch(() => false);
-    const shows = await Promise.all(groups.map(({ read }) => (isUp ? readInTime(read(database)) : null)));
+    const shows = await Promise.all(
+      groups.map(async ({ read }) => (isUp ? readInTime(read(database)) : null)),
+    );
     // In one turn of the event loop, so that no look shows half of it.
     up.set(isUp ? 1 : 0);
     for (const [index, { name, gauges }] of groups.entries()) {
@@ -106,7 +114,9 @@ function tasks(gauge: MakeGauge): MetricsGroup {
 /** Claims and sessions of workers are known to the server that workers connect to: a node of a Citus shows nothing here. */
 function queue(gauge: MakeGauge): MetricsGroup {
   const workers = gauge("returns_workers", "Workers that are connected to the database.");
-  const due = gauge("returns_sync_runs_due", "Runs that are due and that no worker has begun.", ["source_kind"]);
+  const due = gauge("returns_sync_runs_due", "Runs that are due and that no worker has begun.", [
+    "source_kind",
+  ]);
   const age = gauge(
     "returns_sync_due_age_seconds",
     "How long the oldest run that is due and not begun has been due; 0 when there is none.",
@@ -133,7 +143,11 @@ function queue(gauge: MakeGauge): MetricsGroup {
 
 function syncs(gauge: MakeGauge): MetricsGroup {
   const labels = ["source_kind"];
-  const age = gauge("returns_sync_age_seconds", "Time since the newest successful sync of any source of a kind.", labels);
+  const age = gauge(
+    "returns_sync_age_seconds",
+    "Time since the newest successful sync of any source of a kind.",
+    labels,
+  );
   const failed = gauge("returns_sync_runs_failed", "Runs that failed within the last 24 hours.", labels);
   const connections = gauge("returns_connections", "Connected sources, by how their last run ended.", [
     "source_kind",
@@ -144,7 +158,10 @@ function syncs(gauge: MakeGauge): MetricsGroup {
       const own = rows.filter((row) => row.kind === kind);
       const ageSeconds = syncAgeSeconds(rows, kind);
       if (ageSeconds !== null) age.set({ source_kind: kind }, ageSeconds);
-      failed.set({ source_kind: kind }, own.reduce((sum, row) => sum + row.failed_runs, 0));
+      failed.set(
+        { source_kind: kind },
+        own.reduce((sum, row) => sum + row.failed_runs, 0),
+      );
       for (const status of CONNECTION_STATUSES) {
         const found = own.find((row) => row.status === status)?.connections ?? 0;
         connections.set({ source_kind: kind, status }, found);
@@ -155,7 +172,11 @@ function syncs(gauge: MakeGauge): MetricsGroup {
 
 function deliveries(gauge: MakeGauge): MetricsGroup {
   const labels = ["endpoint_kind"];
-  const pending = gauge("returns_alert_deliveries_pending", "Alerts that are due and not delivered yet.", labels);
+  const pending = gauge(
+    "returns_alert_deliveries_pending",
+    "Alerts that are due and not delivered yet.",
+    labels,
+  );
   const age = gauge(
     "returns_alert_delivery_age_seconds",
     "How long the oldest alert that is due has not been delivered.",

@@ -1,4 +1,4 @@
-import { SERVING_POOLS } from "./rules.ts";
+import { SERVING_POOLS } from "./promql.ts";
 import type { RuleName } from "./rules.ts";
 import { quantileOf, sumOf } from "./samples.ts";
 import type { Sample } from "./samples.ts";
@@ -18,8 +18,16 @@ export function readProcess(samples: readonly Sample[]): ProcessReading[] {
   const errors = (...codes: string[]): number =>
     sumOf(samples, "returns_request_errors_total", ({ code = "" }) => codes.includes(code));
   const share = (count: number): Reading[] => [{ value: count / requests, about: "" }];
-  const since = (rule: RuleName, readings: readonly Reading[]): ProcessReading => ({ rule, sinceStart: true, readings });
-  const now = (rule: RuleName, readings: readonly Reading[]): ProcessReading => ({ rule, sinceStart: false, readings });
+  const since = (rule: RuleName, readings: readonly Reading[]): ProcessReading => ({
+    rule,
+    sinceStart: true,
+    readings,
+  });
+  const now = (rule: RuleName, readings: readonly Reading[]): ProcessReading => ({
+    rule,
+    sinceStart: false,
+    readings,
+  });
   return [
     now("ReturnsMetricsUnavailable", gaugesOf(samples, "returns_metrics_unavailable", "group")),
     now("ReturnsEventLoopSlow", gaugesOf(samples, "nodejs_eventloop_lag_p99_seconds", null)),
@@ -42,7 +50,8 @@ function gaugesOf(samples: readonly Sample[], name: string, label: string | null
 
 function poolUse(samples: readonly Sample[]): Reading[] {
   return SERVING_POOLS.map((pool) => {
-    const isOfPool = (labels: Sample["labels"]): boolean => labels["pool"] === pool && labels["state"] !== "idle";
+    const isOfPool = (labels: Sample["labels"]): boolean =>
+      labels["pool"] === pool && labels["state"] !== "idle";
     const used = sumOf(samples, "returns_database_pool_connections", isOfPool);
     return { value: used / sumOf(samples, "returns_database_pool_limit", isOfPool), about: pool };
   });

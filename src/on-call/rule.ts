@@ -53,11 +53,13 @@ function formatSeconds(seconds: number): string {
   if (seconds < 10) return `${Math.round(seconds * 100) / 100} s`;
   const whole = Math.round(seconds);
   if (whole < MINUTE) return `${whole} s`;
-  const [large, small, names] = ([
-    [DAY, HOUR, ["d", "h"]],
-    [HOUR, MINUTE, ["h", "min"]],
-    [MINUTE, 1, ["min", "s"]],
-  ] as const).find(([unit]) => whole >= unit) ?? [MINUTE, 1, ["min", "s"]];
+  const [large, small, names] = (
+    [
+      [DAY, HOUR, ["d", "h"]],
+      [HOUR, MINUTE, ["h", "min"]],
+      [MINUTE, 1, ["min", "s"]],
+    ] as const
+  ).find(([unit]) => whole >= unit) ?? [MINUTE, 1, ["min", "s"]];
   const rest = Math.floor((whole % large) / small);
   return `${Math.floor(whole / large)} ${names[0]}${rest === 0 ? "" : ` ${rest} ${names[1]}`}`;
 }

@@ -6,7 +6,10 @@ export function parseSamples(text: string): Sample[] {
   return text.split("\n").flatMap((line) => {
     const [, name, labels = "", value] = /^([a-z_:][\w:]*)(?:\{(.*)\})? (\S+)$/iu.exec(line) ?? [];
     if (name === undefined) return [];
-    const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/gu)].map(([, key, text = ""]) => [key, text]);
+    const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/gu)].map(([, key, text = ""]) => [
+      key,
+      text,
+    ]);
     return [{ name, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) }];
   });
 }
@@ -29,7 +32,9 @@ export function quantileOf(
   isMeant: (labels: Sample["labels"]) => boolean = () => true,
 ): number {
   const counts = new Map<number, number>();
-  for (const { labels, value } of samples.filter((sample) => sample.name === `${name}_bucket` && isMeant(sample.labels))) {
+  for (const { labels, value } of samples.filter(
+    (sample) => sample.name === `${name}_bucket` && isMeant(sample.labels),
+  )) {
     const bound = labels["le"] === "+Inf" ? Infinity : Number(labels["le"]);
     counts.set(bound, (counts.get(bound) ?? 0) + value);
   }

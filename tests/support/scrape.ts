@@ -56,9 +56,12 @@ export function checkRules(
   const names = new Set([...healthy, ...state].flatMap(({ values }) => [...values.keys()]).filter(isUsed));
   const series = [...names].map((name) => {
     const { before, rise, after, growth } = courseOf(name, healthy, state, stepMinutes * 60);
-    return { series: name, values: `${line(before, rise, HEALTHY_SCRAPES)} ${line(after, growth, scrapes + 1)}` };
+    return {
+      series: name,
+      values: `${seriesText(before, rise, HEALTHY_SCRAPES)} ${seriesText(after, growth, scrapes + 1)}`,
+    };
   });
-  const at = (scrape: number): string => `${scrape * stepMinutes}m`;
+  const at = (step: number): string => `${step * stepMinutes}m`;
   const test = {
     interval: at(1),
     input_series: series,
@@ -92,7 +95,12 @@ function courseOf(series: string, healthy: Observed, state: Observed, stepSecond
     const rise = (last ?? 0) - (first ?? 0);
     const growth = (now ?? 0) - (began ?? 0);
     const reached = (first ?? 0) + rise * (HEALTHY_SCRAPES - 1);
-    return { before: last === null ? null : (first ?? 0), rise, after: now === null ? null : reached + growth, growth };
+    return {
+      before: last === null ? null : (first ?? 0),
+      rise,
+      after: now === null ? null : reached + growth,
+      growth,
+    };
   }
   const isOlder = /^returns_\w+_(?:age|late)_seconds\{/u.test(series) && (now ?? 0) > (began ?? 0);
   return { before: last, rise: 0, after: now, growth: isOlder ? stepSeconds : 0 };
@@ -103,7 +111,7 @@ function valuesOf(series: string, [first, last]: Observed): [number | null, numb
 }
 
 /** In promtool's notation. */
-function line(from: number | null, step: number, samples: number): string {
+function seriesText(from: number | null, step: number, samples: number): string {
   if (from === null) return `_x${samples}`;
   const text = (value: number): string => String(Number(value.toFixed(6)));
   return `${text(from)}${step < 0 ? "-" : "+"}${text(Math.abs(step))}x${samples - 1}`;
