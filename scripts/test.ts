@@ -1,7 +1,7 @@
 /**
  * Runs the tests: npm test [-- <file, folder, glob or part of a path>… <options of node --test>…]
  * Tests that need PostgreSQL get one embedded server, or the one named by RETURNS_TEST_DATABASE_URL; those in a browser
- * need Chromium, which is installed where there is none.
+ * need Chromium, which is installed where there is none, and those of alerting rules promtool, which is fetched.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { globSync, mkdtempSync, rmSync } from "node:fs";
@@ -10,6 +10,7 @@ import { dirname, join, matchesGlob } from "node:path";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { createTemplate } from "../tests/support/database.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
+import { fetchPromtool } from "../tests/support/promtool.ts";
 
 const project = dirname(import.meta.dirname);
 const fastSettings = {
@@ -55,6 +56,10 @@ async function main(args: string[]): Promise<number> {
   if (files.some((file) => file.endsWith("browser.pg.test.ts"))) {
     const missing = installChromium();
     if (missing !== null) console.error(`${missing} The tests in a browser are skipped.`);
+  }
+  if (files.some((file) => file.includes("on-call"))) {
+    const missing = fetchPromtool();
+    if (missing !== null) console.error(`${missing} The tests of alerting rules by Prometheus are skipped.`);
   }
   if (!files.some((file) => file.endsWith(".pg.test.ts"))) return run(files, options, undefined);
   const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"];

@@ -11,7 +11,14 @@ import { createDocs } from "./http/docs.ts";
 import { createServer } from "./http/server.ts";
 import type { Surface } from "./http/server.ts";
 import { createIdentity } from "./identity/identity.ts";
-import { openPool, openServingDatabases, requireRoles, SERVING_TIMEOUT_MS } from "./installation.ts";
+import {
+  openPool,
+  openServingDatabases,
+  requireRoles,
+  SERVING_TIMEOUT_MS,
+  WATCHING_CONNECTIONS,
+  WATCHING_TIMEOUT_MS,
+} from "./installation.ts";
 import type { Installation, ServingDatabases } from "./installation.ts";
 import type { Keys } from "./lib/keys.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
@@ -55,7 +62,7 @@ export async function startService(
 ): Promise<Service> {
   const keys = await openKeys(installation);
   const databases = await openServingDatabases(config, installation, logger);
-  const metrics = createMetrics(databases.taking);
+  const metrics = createMetrics(databases.watching);
   for (const warning of config.warnings) logger.warn(warning);
   for (const name of ["admission", "reading", "taking", "console", "exporting"] as const)
     metrics.watchPool(name, databases[name]);
@@ -68,7 +75,12 @@ export async function startService(
   const server = createServer({
     operations,
     surfaces: [
-      createMcpSurface({ operations, admit: gate.admit, allowedOrigins: config.mcpAllowedOrigins }),
+      createMcpSurface({
+        operations,
+        admit: gate.admit,
+        allowedOrigins: config.mcpAllowedOrigins,
+        onToolError: metrics.countToolError,
+      }),
       ...docs.surfaces,
       ...(config.hasConsole ? await createConsoleSurfaces(config, keys, databases, operations) : []),
       ...createPlatformSurfaces(config, keys, databases.taking, {
@@ -161,9 +173,12 @@ export async function startInstallationWorker(
   const pushDatabase = open(PUSH_CONNECTIONS, SERVING_TIMEOUT_MS);
   const close = async (): Promise<void> => {
     await operators?.close();
-    await Promise.all([database.close(), lookDatabase.close(), pushDatabase.close()]);
+    const opened = [database, lookDatabase, pushDatabase, watching];
+    await Promise.all(opened.map((pool) => pool.close()));
   };
-  const metrics = metricsOfService ?? createMetrics(lookDatabase);
+  // Of its own, so that no look at the metrics keeps the worker waiting; it connects when it is first asked.
+  const watching = open(WATCHING_CONNECTIONS, WATCHING_TIMEOUT_MS);
+  const metrics = metricsOfService ?? createMetrics(watching);
   metrics.watchPool("sync", database);
   metrics.watchPool("push", pushDatabase);
   const forOperators = createOperatorRoutes(metrics, lookDatabase);

@@ -87,7 +87,7 @@ const OPTIONS = {
     "DATABASE_CONNECTIONS",
     integer(1, 500),
     10,
-    "Connections per pool; a server has two pools, and up to 4 connections more for webhooks and for the console each.",
+    "Connections per pool; a server has two pools, and up to 4 connections more for webhooks and for the console each, and 2 for metrics.",
   ),
   requestsPerShop: option(
     "REQUESTS_PER_SHOP",

@@ -28,6 +28,9 @@ export const SERVING_TIMEOUT_MS = 10_000;
 const TAKING_CONNECTIONS = 4;
 const CONSOLE_CONNECTIONS = 4;
 const EXPORT_CONNECTIONS = 2;
+/** For metrics: one connection stays free while the other waits for a node that does not answer. */
+export const WATCHING_CONNECTIONS = 2;
+export const WATCHING_TIMEOUT_MS = 3000;
 /** A node has one batch of admission at a time, and shops that are asked for by themselves. */
 const NODE_CONNECTIONS = 4;
 
@@ -172,6 +175,8 @@ export type ServingDatabases = {
   console: DatabasePool;
   /** For exports of whole workspaces. */
   exporting: DatabasePool;
+  /** For metrics, which have to be read above all when the others are used up. */
+  watching: DatabasePool;
   /** For admission, where Citus spreads the shops over nodes. */
   nodes: NodeDatabases | null;
   close(): Promise<void>;
@@ -205,6 +210,11 @@ export async function openServingDatabases(
   const taking = open("taking", "worker", { maxConnections: TAKING_CONNECTIONS });
   const ofConsole = open("console", "worker", { maxConnections: CONSOLE_CONNECTIONS });
   const exporting = open("exporting", "reader", { maxConnections: EXPORT_CONNECTIONS, ofOneShop: true });
+  const watching = open("watching", "worker", {
+    readOnly: true,
+    maxConnections: WATCHING_CONNECTIONS,
+    statementTimeoutMs: WATCHING_TIMEOUT_MS,
+  });
   const openNode = (url: string): DatabasePool =>
     open("admission", "admission", {
       url,
@@ -216,7 +226,7 @@ export async function openServingDatabases(
     : null;
   const close = async (): Promise<void> => {
     await nodes?.close();
-    const opened = [admission, reading, taking, ofConsole, exporting];
+    const opened = [admission, reading, taking, ofConsole, exporting, watching];
     await Promise.all(opened.map((database) => database.close()));
   };
   const check = async (): Promise<void> => {
@@ -227,7 +237,7 @@ export async function openServingDatabases(
     await close();
     throw error;
   });
-  return { admission, reading, taking, console: ofConsole, exporting, nodes, close };
+  return { admission, reading, taking, console: ofConsole, exporting, watching, nodes, close };
 }
 
 const WORKER_ALONE =

@@ -41,6 +41,7 @@ export function createGate(
       connections: config.maxConnections,
       longestWaitMs: LONGEST_WAIT_MS,
       ...(nodes === null ? {} : { nodeOfShop: createShopNodes(admission), databaseOfNode: nodes.of }),
+      onChecked: metrics.observeAdmission,
       onOverQuota: metrics.countQuotaRefusal,
     }),
     answers: createAnswers({

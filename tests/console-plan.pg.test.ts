@@ -130,7 +130,13 @@ test("operators see what is asked for, and the plan that they set ends it", asyn
   const { database } = service.installation;
   const shown = (await showWorkspaces(database)).find((each) => each.shop_domain === tenant.shopDomain);
   assert.deepEqual([shown?.requested_plan, shown?.plan_request_reason], ["scale", "We want the CSV."]);
-  const patient = { database, dataFolder: "/nowhere", isEmbedded: false, secret: TEST_SECRET };
+  const patient = {
+    database,
+    dataFolder: "/nowhere",
+    isEmbedded: false,
+    secret: TEST_SECRET,
+    operationsAddress: null,
+  };
   const diagnosed = (await diagnose(patient)).workspaces.find(
     (each) => each.shop_domain === tenant.shopDomain,
   );

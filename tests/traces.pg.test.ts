@@ -213,7 +213,8 @@ test("a refusal is no error of a span; a failure is, by its class", async () => 
 });
 
 test("requests that are admitted together share a statement, and each notes how many they were", async () => {
-  const { database, keys } = service.installation;
+  const { keys } = service;
+  const { database } = service.installation;
   const admit = createAdmit({ database, pepper: keys.tokenPepper });
   const need = { scope: null, entitlements: [], counted: false };
   const { spans } = await traceWhile(collector, () =>

@@ -47,6 +47,8 @@ export function createAdmit(options: {
   nodeOfShop?: NodeOfShop | null;
   /** Connections to such a node; `database` by default. */
   databaseOfNode?: (node: number) => Queryable;
+  /** Hears how long each request has waited for its check, in seconds. */
+  onChecked?: (waitSeconds: number) => void;
   /** Hears of each request that is refused because the quota is used up. */
   onOverQuota?: () => void;
 }): Admit {
@@ -62,7 +64,10 @@ export function createAdmit(options: {
     const { shopKey, tokenId, secret } = readBearer(authorization);
     const { scope, entitlements, counted } = need;
     const result = await traced(ADMISSION, async () => {
-      const checked = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now);
+      const askedMs = performance.now();
+      const checked = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now).finally(() =>
+        options.onChecked?.((performance.now() - askedMs) / 1000),
+      );
       note({ "returns.verdict": checked.verdict });
       return checked;
     });

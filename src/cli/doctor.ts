@@ -1,5 +1,6 @@
 import { diagnose } from "../control/doctor.ts";
-import type { Diagnosis, WorkspaceDiagnosis } from "../control/doctor.ts";
+import type { Check, Diagnosis, WorkspaceDiagnosis } from "../control/doctor.ts";
+import type { Config } from "../config.ts";
 import { formatRows } from "../lib/table.ts";
 import type { TextStyle } from "../lib/table.ts";
 import type { CommandSpec } from "./command.ts";
@@ -9,19 +10,36 @@ export const DOCTOR: CommandSpec = {
   summary: "Check the database, the schema, the secrets, every workspace and connection; changes nothing.",
   takesAnySchema: true,
   examples: ["./returns doctor", "./returns doctor --json"],
-  run: async ({ database, installation, terminal }) => {
+  run: async ({ config, database, installation, terminal }) => {
     const { dataFolder, embedded, secret } = installation;
     const isEmbedded = embedded !== null;
-    const diagnosis = await diagnose({ database, dataFolder, isEmbedded, secret });
+    const operationsAddress = operationsAddressOf(config);
+    const diagnosis = await diagnose({ database, dataFolder, isEmbedded, secret, operationsAddress });
     terminal.print(diagnosis, textOf(diagnosis, terminal.style));
     if (!diagnosis.ok) process.exitCode = 1;
   },
 };
 
+function stateOf({ ok, alert }: Check): string {
+  if (!ok) return "PROBLEM";
+  return alert === null ? "ok" : "warning";
+}
+
+/** Where a service with the same options answers its operators on this machine. */
+function operationsAddressOf({ operationsHost, operationsPort }: Config): string | null {
+  if (operationsPort === null) return null;
+  const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[operationsHost] ?? operationsHost;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${operationsPort}`;
+}
+
 function textOf({ checks, workspaces, connections }: Diagnosis, style: TextStyle): string {
   const text = formatRows(
     checks,
-    { state: ({ ok }) => (ok ? "ok" : "PROBLEM"), check: "name", found: "message" },
+    {
+      state: stateOf,
+      check: "name",
+      found: ({ message, alert }) => (alert === null ? message : `${message} (${alert})`),
+    },
     style,
   );
   if (workspaces.length === 0) return text;

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from "../store/database.ts";
 import { CitusMissing, distributeInstallation } from "../store/distribute.ts";
 import type { Distribution } from "../store/distribute.ts";
-import { hasCitus, isCoordinator } from "../store/queries/distribute.ts";
+import { seesWorkers } from "../store/worker-session.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { requireRight } from "./rights.ts";
@@ -23,7 +23,7 @@ export async function distribute(database: Database, actor: Actor): Promise<Dist
 
 /** Throws a `Refusal` on a node of a Citus cluster: workers claim runs by locks of their own connection, which one server knows. */
 export async function requireWorkerPlace(database: Queryable): Promise<void> {
-  if (!(await hasCitus(database)) || (await isCoordinator(database))) return;
+  if (await seesWorkers(database)) return;
   throw impossible(
     "Workers need the coordinator of a Citus cluster: set DATABASE_URL to its address, or serve with --no-worker.",
   );

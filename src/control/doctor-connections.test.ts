@@ -53,14 +53,16 @@ test("a connection is stale after 36 hours, counted from when it was connected i
 });
 
 test("that no worker is there matters once something is connected", () => {
-  const messages = [checkWorker(true, 1), checkWorker(false, 0), checkWorker(false, 1)].map(
-    ({ message }) => message,
+  const checks = [checkWorker(1, 1), checkWorker(0, 0), checkWorker(null, 1), checkWorker(0, 1)];
+  assert.deepEqual(
+    checks.map(({ message, alert }) => [message, alert]),
+    [
+      ["connected", null],
+      ["none, and nothing is connected", null],
+      ["not seen from this node: ask at the coordinator", null],
+      ["No worker is running: nothing is synced, and no alert is evaluated or pushed.", "ReturnsNoWorker"],
+    ],
   );
-  assert.deepEqual(messages, [
-    "connected",
-    "none, and nothing is connected",
-    "none: connected sources wait until ./returns worker or serve runs",
-  ]);
 });
 
 test("a connection that is refused or stale is a problem, one that the operator has disconnected is none", () => {
@@ -75,12 +77,14 @@ test("a connection that is refused or stale is a problem, one that the operator 
   assert.deepEqual(check({}, { status: "failed", last_error: "The source answered 503." }), {
     name: "connections",
     ok: true,
+    alert: null,
     message: "none is refused or stale",
   });
   assert.equal(check({ status: "disconnected", last_synced_at: old }).ok, true);
   assert.deepEqual(check({}, { status: "disconnected", last_error: "The token is refused." }), {
     name: "connections",
     ok: false,
+    alert: null,
     message: "shopify of shop.example is refused.",
   });
   assert.equal(

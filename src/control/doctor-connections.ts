@@ -1,3 +1,4 @@
+import { findRule } from "../on-call/rules.ts";
 import { staleForMs } from "../metrics/staleness.ts";
 import type { ConnectionHealthRow } from "../store/queries/worker-health.ts";
 import type { Check } from "./doctor.ts";
@@ -61,16 +62,23 @@ export function checkConnections(connections: readonly ConnectionDiagnosis[]): C
   if (first !== undefined) {
     const what = first.status === "disconnected" ? "is refused" : "is stale";
     const others = broken.length === 1 ? "" : `, and ${broken.length - 1} more`;
-    return { name, ok: false, message: `${first.source} of ${first.shop_domain} ${what}${others}.` };
+    return {
+      name,
+      ok: false,
+      alert: null,
+      message: `${first.source} of ${first.shop_domain} ${what}${others}.`,
+    };
   }
   const message = connections.length === 0 ? "none" : "none is refused or stale";
-  return { name, ok: true, message };
+  return { name, ok: true, alert: null, message };
 }
 
-/** Without a worker the installation serves what it has; that is a state, not a fault of it. */
-export function checkWorker(isThere: boolean, connections: number): Check {
-  const name = "worker";
-  if (isThere) return { name, ok: true, message: "connected" };
-  if (connections === 0) return { name, ok: true, message: "none, and nothing is connected" };
-  return { name, ok: true, message: "none: connected sources wait until ./returns worker or serve runs" };
+/** Without a worker the installation serves what it has; that is a state, not a fault of it. `workers`: null = not seen. */
+export function checkWorker(workers: number | null, connections: number): Check {
+  const check = { name: "worker", ok: true, alert: null };
+  if (workers === null) return { ...check, message: "not seen from this node: ask at the coordinator" };
+  if (workers > 0) return { ...check, message: "connected" };
+  if (connections === 0) return { ...check, message: "none, and nothing is connected" };
+  const alert = "ReturnsNoWorker";
+  return { ...check, alert, message: findRule(alert).sentence("0", "") };
 }

@@ -1,11 +1,14 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { serverVersion } from "../store/queries/installation.ts";
+import { countWorkers } from "../store/queries/on-call.ts";
 import { connectionHealth } from "../store/queries/worker-health.ts";
-import { hasWorker } from "../store/queries/worker-upkeep.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
+import type { RuleName } from "../on-call/rules.ts";
+import { seesWorkers } from "../store/worker-session.ts";
 import { DEMO_TOKEN_PREFIX } from "./demo.ts";
+import { checkDatabase, checkService } from "./doctor-alerts.ts";
 import { checkConnections, checkWorker, diagnoseConnections } from "./doctor-connections.ts";
 import type { ConnectionDiagnosis } from "./doctor-connections.ts";
 import { describeSecret } from "./installation-secret.ts";
@@ -13,8 +16,11 @@ import type { SecretPlace } from "./installation-secret.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { readSchemaLevel, schemaProblem } from "./schema.ts";
 
-/** One thing looked at; `message` says what was found, and what to do when it is not right. */
-export type Check = { name: string; ok: boolean; message: string };
+/**
+ * One thing looked at; `message` says what was found, and what to do when it is not right. `alert`: the rule of Prometheus that
+ * says the same (docs/on-call.md), null = none does. Where it is ok all the same, the alert is a warning.
+ */
+export type Check = { name: string; ok: boolean; alert: RuleName | null; message: string };
 
 export type WorkspaceDiagnosis = WorkspaceHealthRow & { problems: string[] };
 
@@ -26,7 +32,11 @@ export type Diagnosis = {
   connections: ConnectionDiagnosis[];
 };
 
-export type Patient = SecretPlace & { isEmbedded: boolean };
+export type Patient = SecretPlace & {
+  isEmbedded: boolean;
+  /** Of the service's port for operators; null = none is set. */
+  operationsAddress: string | null;
+};
 
 const OLDEST_MAJOR = 15;
 const NEWEST_MAJOR = 18;
@@ -44,19 +54,24 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
   let workspaces: WorkspaceDiagnosis[] = [];
   let connections: ConnectionDiagnosis[] = [];
   if (schemaProblem(level) === null) {
-    checks.push({ name: "secret", ...(await describeSecret(patient)) });
+    checks.push({ name: "secret", alert: null, ...(await describeSecret(patient)) });
     const rows = await workspaceHealth(database);
     workspaces = rows.map((row) => ({ ...row, problems: problemsOf(row) }));
     connections = diagnoseConnections(await connectionHealth(database), new Date());
-    checks.push(checkConnections(connections), checkWorker(await hasWorker(database), connections.length));
+    const isSeen = await seesWorkers(database);
+    const workers = isSeen ? await countWorkers(database) : null;
+    checks.push(checkConnections(connections), checkWorker(workers, connections.length));
+    checks.push(...(await checkDatabase(database, isSeen)));
   }
+  checks.push(...(await checkService(patient.operationsAddress)));
   return { ok: checks.every((check) => check.ok), checks, workspaces, connections };
 }
 
 function checkSchema(level: SchemaLevel): Check {
   const problem = schemaProblem(level);
   const found = level === "ahead" ? "newer, and works with this version" : "current";
-  return { name: "schema", ok: problem === null, message: problem ?? found };
+  const alert = level === "behind" ? "ReturnsSchemaBehind" : null;
+  return { name: "schema", ok: problem === null, alert, message: problem ?? found };
 }
 
 function checkVersion(version: { number: number; name: string }, isEmbedded: boolean): Check {
@@ -64,14 +79,14 @@ function checkVersion(version: { number: number; name: string }, isEmbedded: boo
   const ok = major >= OLDEST_MAJOR && major <= NEWEST_MAJOR;
   const found = `PostgreSQL ${version.name}${isEmbedded ? " (embedded)" : ""}`;
   const message = ok ? found : `${found}, but ${OLDEST_MAJOR} to ${NEWEST_MAJOR} are supported.`;
-  return { name: "database", ok, message };
+  return { name: "database", ok, alert: null, message };
 }
 
 /** Secrets that others can read are no secrets. */
 function checkDataFolder(dataFolder: string): Check {
   const name = "data folder";
   if (statSync(dataFolder, { throwIfNoEntry: false }) === undefined) {
-    return { name, ok: true, message: `${dataFolder} does not exist; nothing needs it.` };
+    return { name, ok: true, alert: null, message: `${dataFolder} does not exist; nothing needs it.` };
   }
   const secretFiles = readdirSync(dataFolder).filter(
     (file) => file === "secret" || file.startsWith(DEMO_TOKEN_PREFIX),
@@ -82,8 +97,8 @@ function checkDataFolder(dataFolder: string): Check {
       const found = lstatSync(file, { throwIfNoEntry: false });
       return found !== undefined && (found.mode & 0o077) !== 0;
     });
-  if (open === undefined) return { name, ok: true, message: dataFolder };
-  return { name, ok: false, message: `Others can read ${open}: set its mode to 0600.` };
+  if (open === undefined) return { name, ok: true, alert: null, message: dataFolder };
+  return { name, ok: false, alert: null, message: `Others can read ${open}: set its mode to 0600.` };
 }
 
 function problemsOf(row: WorkspaceHealthRow): string[] {

@@ -1,16 +1,25 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { Counter, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { ERROR_STATUS } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/errors.ts";
 
 /** Prometheus metrics of the HTTP surface; no label names a tenant. */
 export type HttpMetrics = {
   /** For what else the process measures. */
   registry: Registry;
   observe(request: FastifyRequest, reply: FastifyReply): void;
+  /** A tool was answered with an error, whose HTTP status is 200. */
+  countToolError: (code: ErrorCode) => void;
   /** The text exposition format and its content type. */
   render(): Promise<{ body: string; contentType: string }>;
 };
 
-const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+export const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+const CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map(
+  CODES.map((code) => [ERROR_STATUS[code], code]),
+);
 
 /** Names follow OpenTelemetry's http.server.request.duration. */
 export function createHttpMetrics(): HttpMetrics {
@@ -23,8 +32,17 @@ export function createHttpMetrics(): HttpMetrics {
     buckets: DURATION_BUCKETS_SECONDS,
     registers: [registry],
   });
+  const errors = new Counter({
+    name: "returns_request_errors_total",
+    help: "Requests and tool calls of the API that were answered with an error, by its code.",
+    labelNames: ["code"],
+    registers: [registry],
+  });
+  // A series that begins with 1 has no rate.
+  for (const code of CODES) errors.inc({ code }, 0);
   return {
     registry,
+    countToolError: (code) => errors.inc({ code }),
     observe: (request, reply) => {
       const labels = {
         http_request_method: request.method,
@@ -32,6 +50,9 @@ export function createHttpMetrics(): HttpMetrics {
         http_response_status_code: String(reply.statusCode),
       };
       duration.observe(labels, reply.elapsedTime / 1000);
+      if (reply.statusCode >= 400 && request.raw.url?.startsWith("/api/") === true) {
+        errors.inc({ code: CODE_OF_STATUS.get(reply.statusCode) ?? "invalid_request" });
+      }
     },
     render: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
   };

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Admit } from "../admission/admit.ts";
 import type { Operation } from "../admission/operation.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE } from "../contract/errors.ts";
-import type { QuotaState } from "../contract/errors.ts";
+import type { ErrorCode, QuotaState } from "../contract/errors.ts";
 import { quotaHeaders } from "../contract/wire.ts";
 import { errorType, note, noteFailure } from "../lib/trace.ts";
 import { TOO_LARGE, UNREADABLE, UnreadBodyError, declaredBytes, readBody } from "./body.ts";
@@ -21,6 +21,8 @@ export type McpOptions = {
   admit: Admit;
   /** Origins of browser pages that may call; a request without Origin is no browser's. */
   allowedOrigins: readonly string[];
+  /** Hears of each tool call that is answered with an error, which HTTP does not show. */
+  onToolError?: (code: ErrorCode) => void;
   /** How long a body may take to arrive; 10 s by default. */
   bodyTimeoutMs?: number;
 };
@@ -41,6 +43,7 @@ export function createMcpSurface(options: McpOptions) {
   const origins = new Set(options.allowedOrigins);
   const limits = { bytes: BODY_LIMIT_BYTES, milliseconds: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS };
   const admitted = new WeakSet<FastifyRequest>();
+  const call = { tools, countError: options.onToolError ?? (() => {}) };
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { quota, tokenId } = await options.admit(request.headers.authorization, NEED);
     noteAdmission(request, reply, quota, tokenId);
@@ -73,7 +76,7 @@ export function createMcpSurface(options: McpOptions) {
             if (!admitted.has(request)) await admit(request, reply);
           };
           const message = readMessage(request.body as Buffer);
-          return sendRpc(reply, await answerMessage(message, request, reply, { tools, enter }));
+          return sendRpc(reply, await answerMessage(message, request, reply, { ...call, enter }));
         });
       });
     },
@@ -107,13 +110,14 @@ function noteAdmission(
 }
 
 type Tools = ReadonlyMap<string | undefined, Operation>;
+type CountError = (code: ErrorCode) => void;
 
 /** `enter` admits a caller who was not before the body was read; a tool's own admission, the counted one, does too. */
 async function answerMessage(
   message: Message | Malformed,
   request: FastifyRequest,
   reply: FastifyReply,
-  { tools, enter }: { tools: Tools; enter: () => Promise<void> },
+  { tools, countError, enter }: { tools: Tools; countError: CountError; enter: () => Promise<void> },
 ): Promise<RpcAnswer> {
   const id = message.kind === "request" ? message.id : null;
   try {
@@ -125,7 +129,7 @@ async function answerMessage(
     const refusal = revision.refuse(request.headers, message);
     const call = refusal === null ? toolCallOf(message, tools) : null;
     if (call !== null) {
-      return rpcResult(call.id, revision.resultText(await answerCall(call, request, reply)));
+      return rpcResult(call.id, revision.resultText(await answerCall(call, request, reply, countError)));
     }
     await enter();
     return refusal === null ? uncountedAnswer(message, revision) : rpcError(400, id, refusal);
@@ -153,6 +157,7 @@ async function answerCall(
   { operation, values }: ToolCall,
   request: FastifyRequest,
   reply: FastifyReply,
+  countError: CountError,
 ): Promise<string> {
   const { authorization } = request.headers;
   note({ ...TOOL_CALL, "gen_ai.tool.name": operation.endpoint.tool?.name ?? "" });
@@ -161,6 +166,7 @@ async function answerCall(
   );
   reply.headers(quotaHeaders(answer.refusedQuota));
   if (answer.failure !== null) logFailure(request, answer.failure);
+  if (answer.errorCode !== null) countError(answer.errorCode);
   return toolResultText(answer);
 }
 

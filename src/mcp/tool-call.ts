@@ -1,7 +1,7 @@
 import type { Operation } from "../admission/operation.ts";
 import { takesSelector } from "../contract/endpoint.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
-import type { ErrorBody, QuotaState } from "../contract/errors.ts";
+import type { ErrorBody, ErrorCode, QuotaState } from "../contract/errors.ts";
 import type { RawInput } from "../contract/input.ts";
 import { SELECTOR_SHAPES } from "../contract/tools.ts";
 import { MCP_WORDS } from "../contract/vocabulary.ts";
@@ -12,7 +12,8 @@ import type { JsonObject } from "./message.ts";
 /** A tool's answer, and what its refusal or failure leaves to the HTTP answer and the log. */
 export type ToolAnswer = {
   text: string;
-  isError: boolean;
+  /** null = it was answered as asked. */
+  errorCode: ErrorCode | null;
   /** Of a refusal; `onAdmitted` receives the quota of an answer. */
   refusedQuota: QuotaState | null;
   /** An unexpected failure, for the log. */
@@ -43,14 +44,14 @@ export async function callTool(
       },
     );
     if (answer.kind !== "json") throw new Error("A tool must wrap an endpoint that answers JSON.");
-    return { text: answer.text, isError: false, refusedQuota: null, failure: null };
+    return { text: answer.text, errorCode: null, refusedQuota: null, failure: null };
   } catch (error) {
     const body = refusalOf(error, isAdmitted);
     if (body === null) throw error;
     const isApiError = error instanceof ApiError;
     return {
       text: jsonText(body),
-      isError: true,
+      errorCode: body.error.code,
       refusedQuota: isApiError ? error.quota : null,
       failure: isApiError ? null : error,
     };
@@ -58,8 +59,8 @@ export async function callTool(
 }
 
 /** The JSON of a tools/call result; the text inside is the REST body, byte for byte. */
-export function toolResultText({ text, isError }: ToolAnswer): string {
-  return `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"isError":${isError}}`;
+export function toolResultText({ text, errorCode }: ToolAnswer): string {
+  return `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"isError":${errorCode !== null}}`;
 }
 
 function refusalOf(error: unknown, isAdmitted: boolean): ErrorBody | null {

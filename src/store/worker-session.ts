@@ -1,4 +1,6 @@
 import pg from "pg";
+import type { Queryable } from "./database.ts";
+import { hasCitus, isCoordinator } from "./queries/distribute.ts";
 import { WORKER_APPLICATION } from "./queries/worker-upkeep.ts";
 import { streamOf } from "./silent-connections.ts";
 
@@ -18,6 +20,11 @@ export type WorkerSession = {
 
 export class SessionLost extends Error {
   override name = "SessionLost";
+}
+
+/** Whether workers, and what they have claimed, can be seen through this connection: of a Citus only the coordinator knows. */
+export async function seesWorkers(database: Queryable): Promise<boolean> {
+  return !(await hasCitus(database)) || (await isCoordinator(database));
 }
 
 const CONNECT_TIMEOUT_MS = 3000;

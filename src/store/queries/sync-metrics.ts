@@ -1,29 +1,47 @@
 import { query } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 
-/** The connections of one kind. `age_seconds`: how long ago the newest sync was, null = there was none. */
+/** "new": a run of it has never ended. */
+export const CONNECTION_STATUSES = ["new", "ok", "syncing", "failed", "disconnected"] as const;
+export type ConnectionStatus = (typeof CONNECTION_STATUSES)[number];
+
+/** The connections of one kind in one state. */
 export type SyncMetricsRow = {
   kind: SourceKind;
-  age_seconds: number | null;
-  /** Requests whose time has come. */
-  due_runs: number;
+  status: ConnectionStatus;
+  connections: number;
+  /** How long ago the newest sync of any of them was; null = there was none. */
+  sync_age_seconds: number | null;
+  /** How long the oldest of them has been connected. */
+  connected_seconds: number;
   /** Within 24 hours. */
   failed_runs: number;
 };
 
-/** One row per kind of connection: a scan of all connections; sync_run_by_start. */
+/** One row per kind and state, of all workspaces that are not to be erased: a scan of all connections; sync_run_by_start. */
 export const syncMetrics = query<SyncMetricsRow>(
   "sync_metrics",
-  `select s.kind, extract(epoch from clock_timestamp() - max(s.last_synced_at))::float8 as age_seconds,
-                sum(due.runs) as due_runs, sum(failed.runs) as failed_runs
+  `select s.kind, coalesce(s.status, 'new') as status, count(*) as connections,
+                extract(epoch from clock_timestamp() - max(s.last_synced_at))::float8 as sync_age_seconds,
+                extract(epoch from clock_timestamp() - min(s.created_at))::float8 as connected_seconds,
+                sum(failed.runs) as failed_runs
            from data_source s
-          cross join lateral (
-            select count(*) as runs from sync_request q
-             where q.shop_key = s.shop_key and q.source = s.source and q.run_after <= clock_timestamp()) due
+           join workspace w on w.shop_key = s.shop_key
           cross join lateral (
             select count(*) as runs from sync_run r
              where r.shop_key = s.shop_key and r.source = s.source and r.status = 'failed'
                and r.started_at > statement_timestamp() - interval '24 hours') failed
-          where s.is_connection
-          group by s.kind`,
+          where s.is_connection and w.erase_after is null
+          group by s.kind, coalesce(s.status, 'new')`,
 );
+
+/**
+ * How long ago a source of the kind was synced, in seconds: the newest sync, or where none ever succeeded the time since the
+ * first was connected. Those that refused us wait for a person and do not count; null = there are no others.
+ */
+export function syncAgeSeconds(rows: readonly SyncMetricsRow[], kind: SourceKind): number | null {
+  const own = rows.filter((row) => row.kind === kind && row.status !== "disconnected");
+  if (own.length === 0) return null;
+  const ages = own.flatMap(({ sync_age_seconds: age }) => (age === null ? [] : [age]));
+  return ages.length > 0 ? Math.min(...ages) : Math.max(...own.map((row) => row.connected_seconds));
+}

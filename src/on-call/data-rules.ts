@@ -1,0 +1,136 @@
+import { allServers } from "./promql.ts";
+import type { Rule } from "./rule.ts";
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+/** Whether the data is kept up to date, and news gets out. */
+export const DATA_RULES = [
+  {
+    name: "ReturnsNoWorker",
+    severity: "warning",
+    value: `(${allServers("max", "returns_workers")} and on (job) (sum by (job) (returns_connections) > 0))`,
+    is: "<",
+    limit: 1,
+    unit: "count",
+    forMinutes: 5,
+    about: null,
+    sentence: () => "No worker is running: nothing is synced, and no alert is evaluated or pushed.",
+    doctor: "database",
+  },
+  {
+    name: "ReturnsTasksLate",
+    severity: "warning",
+    value: allServers("min", "returns_task_late_seconds"),
+    is: ">",
+    limit: HOUR,
+    unit: "seconds",
+    forMinutes: 5,
+    about: "task",
+    sentence: (value, task) => `The scheduled task ${task} is ${value} late.`,
+    doctor: "database",
+  },
+  {
+    name: "ReturnsRunsDue",
+    severity: "warning",
+    value: allServers("min", "returns_sync_due_age_seconds"),
+    is: ">",
+    limit: 15 * MINUTE,
+    unit: "seconds",
+    forMinutes: 5,
+    about: "source_kind",
+    sentence: (value, kind) =>
+      `A run of a ${kind} source has been due for ${value}, and no worker has begun it.`,
+    doctor: "database",
+  },
+  {
+    name: "ReturnsUploadsWaiting",
+    severity: "warning",
+    value: allServers("min", 'returns_sync_runs_due{source_kind="upload"}'),
+    is: ">",
+    limit: 0,
+    unit: "count",
+    forMinutes: 15,
+    about: null,
+    sentence: () => "An upload waits for a worker.",
+    doctor: "database",
+  },
+  {
+    name: "ReturnsStoresLate",
+    severity: "critical",
+    value: allServers("min", 'returns_sync_age_seconds{source_kind="store"}'),
+    is: ">",
+    limit: HOUR,
+    unit: "seconds",
+    forMinutes: 5,
+    about: null,
+    sentence: (value) => `No store was synced for ${value}.`,
+    doctor: "database",
+  },
+  {
+    name: "ReturnsLabelsLate",
+    severity: "warning",
+    value: allServers("min", 'returns_sync_age_seconds{source_kind="label_cost"}'),
+    is: ">",
+    limit: 3 * HOUR,
+    unit: "seconds",
+    forMinutes: 5,
+    about: null,
+    sentence: (value) => `No source of label costs was synced for ${value}.`,
+    doctor: "database",
+  },
+  {
+    name: "ReturnsSourcesFailing",
+    severity: "warning",
+    value:
+      `${allServers("max", 'returns_connections{status="failed"}', "status")} / ` +
+      `sum without (status) (${allServers("max", 'returns_connections{status!="disconnected"}')})`,
+    is: ">",
+    limit: 0.2,
+    unit: "share",
+    forMinutes: 30,
+    about: "source_kind",
+    sentence: (value, kind) => `The last run of ${value} of the ${kind} sources failed.`,
+    doctor: "database",
+  },
+  {
+    name: "ReturnsDeliveriesLate",
+    severity: "warning",
+    value: allServers("min", "returns_alert_delivery_age_seconds"),
+    is: ">",
+    limit: HOUR,
+    unit: "seconds",
+    forMinutes: 5,
+    about: "endpoint_kind",
+    sentence: (value, kind) => `An alert has been due for ${value} at an endpoint of the kind ${kind}.`,
+    doctor: "database",
+  },
+] as const satisfies readonly Rule[];
+
+/** For installations that are backed up by `./returns backup`; others leave this group out. */
+export const BACKUP_RULES = [
+  {
+    name: "ReturnsBackupOld",
+    severity: "warning",
+    value: allServers("min", "returns_backup_age_seconds"),
+    is: ">",
+    limit: 26 * HOUR,
+    unit: "seconds",
+    forMinutes: 5,
+    about: null,
+    sentence: (value) => `The newest backup is ${value} old.`,
+    doctor: "database",
+  },
+  {
+    name: "ReturnsBackupMissing",
+    severity: "warning",
+    value: allServers("min", "returns_database_up unless on (job, instance) returns_backup_age_seconds"),
+    is: ">=",
+    limit: 0,
+    unit: "count",
+    forMinutes: 24 * 60,
+    about: null,
+    sentence: () => "No backup was ever made.",
+    doctor: "database",
+  },
+] as const satisfies readonly Rule[];

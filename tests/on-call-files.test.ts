@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { DASHBOARD_FILE, dashboardText } from "../scripts/on-call/grafana-dashboard.ts";
+import { GUIDE_FILE, withTable } from "../scripts/on-call/guide-table.ts";
+import { RULES_FILE, rulesText } from "../scripts/on-call/prometheus-rules.ts";
+import { RULES } from "../src/on-call/rules.ts";
+import { createMetrics } from "../src/operations.ts";
+import { openDatabase } from "../src/store/database.ts";
+import { findPromtool, runPromtool } from "./support/promtool.ts";
+
+const read = (path: string): string => readFileSync(join(import.meta.dirname, "..", path), "utf8");
+const guide = read(GUIDE_FILE);
+const operating = read("docs/operating.md");
+
+/** Every metric of a process, by name with its type; histograms by the names of their series, too. */
+let metrics: ReadonlyMap<string, string>;
+const database = openDatabase({
+  url: "postgres://nobody@127.0.0.1:1/nothing",
+  maxConnections: 1,
+  readOnly: true,
+  statementTimeoutMs: 1000,
+  applicationName: "returns-test",
+  onConnectionError: () => {},
+});
+before(async () => {
+  const { body } = await createMetrics(database).render();
+  metrics = new Map(
+    [...body.matchAll(/^# TYPE (\S+) (\w+)$/gmu)].flatMap(([, name = "", type = ""]) =>
+      type === "histogram"
+        ? ["", "_bucket", "_count", "_sum"].map((end) => [name + end, type] as const)
+        : [[name, type] as const],
+    ),
+  );
+});
+after(() => database.close());
+
+test("the rules, the dashboard and the table of alerts are what npm run on-call writes", () => {
+  assert.equal(read(RULES_FILE), rulesText());
+  assert.equal(read(DASHBOARD_FILE), dashboardText());
+  assert.equal(guide, withTable(guide));
+});
+
+test(
+  "Prometheus accepts the rules",
+  { skip: findPromtool() === undefined && "There is no promtool on this machine." },
+  () => {
+    const output = runPromtool(["check", "rules", "rules.yml"], { "rules.yml": read(RULES_FILE) });
+    assert.match(output, new RegExp(`SUCCESS: ${RULES.length} rules found`, "u"));
+  },
+);
+
+test("every rule has a section of the guide, in the order of the table, and no section is of another", () => {
+  const sections = [...guide.matchAll(/^### (.+)$/gmu)].map(([, name]) => name);
+  assert.deepEqual(
+    sections,
+    RULES.map(({ name }) => name),
+  );
+});
+
+test("rules and dashboard ask for metrics that a process has", () => {
+  const own = /\b(?:returns|http_server|nodejs|process)_\w+/gu;
+  const dashboard = read(DASHBOARD_FILE);
+  const asked = new Set(
+    [...RULES.map(({ value }) => value), dashboard].flatMap((text) => text.match(own) ?? []),
+  );
+  assert.ok(asked.size > 25);
+  assert.deepEqual(
+    [...asked].filter((name) => !metrics.has(name)),
+    [],
+  );
+});
+
+test("operating.md lists every metric of ours, and none that is not there", () => {
+  const own = [...metrics.keys()].filter(
+    (name) => name.startsWith("returns_") && !/_(?:bucket|count|sum)$/u.test(name),
+  );
+  const listed = new Set(operating.match(/(?<=`)returns_\w+/gu));
+  assert.deepEqual([...listed].toSorted(), own.toSorted());
+  const named = new Set(guide.match(/(?<=`)returns_\w+/gu));
+  assert.deepEqual(
+    [...named].filter((name) => !metrics.has(name)),
+    [],
+  );
+});
+
+type Panel = {
+  id: number;
+  type: string;
+  title: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  datasource?: { uid: string };
+  fieldConfig?: { defaults: { unit?: string } };
+  targets?: { expr: string; refId: string; datasource: { uid: string } }[];
+};
+
+test("the dashboard is one that Grafana imports: panels with ids, places, units and a data source of choice", () => {
+  const dashboard = JSON.parse(read(DASHBOARD_FILE)) as {
+    uid: string;
+    schemaVersion: number;
+    templating: { list: { name: string; type: string }[] };
+    panels: Panel[];
+  };
+  assert.ok(dashboard.uid.length <= 40 && dashboard.schemaVersion >= 39);
+  assert.deepEqual(
+    dashboard.templating.list.map(({ name, type }) => [name, type]),
+    [
+      ["datasource", "datasource"],
+      ["job", "query"],
+      ["instance", "query"],
+    ],
+  );
+  const { panels } = dashboard;
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+  const drawn = panels.filter(({ type }) => type !== "row");
+  assert.ok(drawn.length >= 20);
+  for (const { title, gridPos, datasource, fieldConfig, targets = [] } of drawn) {
+    assert.ok(Object.values(gridPos).every(Number.isInteger) && gridPos.x + gridPos.w <= 24, title);
+    assert.match(fieldConfig?.defaults.unit ?? "", /^(?:s|reqps|percentunit|bytes|short)$/u, title);
+    assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length, title);
+    for (const source of [datasource, ...targets.map((target) => target.datasource)])
+      assert.equal(source?.uid, "${datasource}", title);
+  }
+  const places = panels.map(({ gridPos }) => `${gridPos.x} ${gridPos.y}`);
+  assert.equal(new Set(places).size, panels.length, "no panel covers another");
+});
+
+test(
+  "the dashboard's queries are PromQL",
+  { skip: findPromtool() === undefined && "There is no promtool on this machine." },
+  () => {
+    const { panels } = JSON.parse(read(DASHBOARD_FILE)) as { panels: Panel[] };
+    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    const rules = queries.map((expr, index) => ({
+      record: `dashboard:query:${index}`,
+      expr: expr.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/gu, ".+"),
+    }));
+    const groups = [{ name: "dashboard", rules }];
+    const output = runPromtool(["check", "rules", "rules.yml"], { "rules.yml": JSON.stringify({ groups }) });
+    assert.match(output, new RegExp(`SUCCESS: ${rules.length} rules found`, "u"));
+  },
+);

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { RULES } from "../src/on-call/rules.ts";
+import type { RuleName } from "../src/on-call/rules.ts";
+import { queueUploads } from "../src/store/queries/run-queue.ts";
+import { requestRun } from "../src/store/queries/sync-request.ts";
+import { openOnCallScene } from "./support/on-call-scene.ts";
+import type { OnCallScene } from "./support/on-call-scene.ts";
+import { findPromtool, runPromtool } from "./support/promtool.ts";
+import { addTestEndpoint, deliverAll, deliveryEnvironment, writeAlerts } from "./support/push.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { checkRules, NOTHING, scrape } from "./support/scrape.ts";
+import type { Observed } from "./support/scrape.ts";
+import { eventually } from "./support/worker.ts";
+
+/**
+ * Each rule of src/on-call/rules.ts is tested by its fault: a real service is scraped while it is well and while it is not, and
+ * promtool says which alerts these samples give when the state goes on.
+ */
+const skip = findPromtool() === undefined && "There is no promtool on this machine: no alert is tested.";
+const HOUR = 60;
+
+let scene: OnCallScene;
+/** Before the first backup. */
+let unsaved: Observed;
+let alertsUnsaved: string[];
+let healthy: Observed;
+/** Rules whose fault has been caused. */
+const tested = new Set<RuleName>();
+
+before(async () => {
+  scene = await openOnCallScene();
+  unsaved = await scene.observe();
+  alertsUnsaved = await scene.doctorAlerts();
+  await scene.backUp();
+  await scene.startSyncing();
+  await scene.syncAll("ok");
+  healthy = await scene.observeHealth();
+});
+after(() => scene.close());
+
+function expectAlerts(state: Observed, minutes: number, ...firing: RuleName[]): void {
+  for (const name of firing) tested.add(name);
+  checkRules(healthy, state, { minutes, firing });
+}
+
+test("a backup that was never made", { skip }, async () => {
+  assert.ok(alertsUnsaved.includes("ReturnsBackupMissing"));
+  const fromDatabase = new Set(RULES.filter(({ doctor }) => doctor === "database").map(({ name }) => name));
+  assert.deepEqual(
+    (await scene.doctorAlerts()).filter((name) => fromDatabase.has(name)),
+    [],
+  );
+  expectAlerts(unsaved, 25 * HOUR, "ReturnsBackupMissing");
+});
+
+test("a backup that is followed by no other", { skip }, async () => {
+  expectAlerts(await scene.observe(), 27 * HOUR, "ReturnsBackupOld");
+});
+
+test("callers with tokens that are not known", { skip }, async () => {
+  const state = await scene.observe(async () => {
+    for (const token of ["rta_live_x", "guessed"]) assert.equal((await scene.ask({ token })).status, 401);
+    for (const tenant of scene.tenants) await scene.ask(tenant);
+  });
+  expectAlerts(state, 30, "ReturnsCallersRefused");
+});
+
+test("webhooks signed with another secret", { skip }, async () => {
+  const state = await scene.observe(async () => {
+    assert.equal((await scene.hook("another")).status, 401);
+    await scene.hook();
+  });
+  expectAlerts(state, 40, "ReturnsWebhooksRefused");
+});
+
+test("a lock that admission waits for", { skip }, async () => {
+  const holder = await scene.service.database.connect();
+  try {
+    const state = await scene.observe(async () => {
+      await holder.query("begin");
+      await holder.query("select from daily_usage where shop_key = $1 for update", [
+        scene.tenants[0].shopKey,
+      ]);
+      const answer = scene.ask(scene.tenants[0]);
+      await sleep(700);
+      await holder.query("rollback");
+      assert.equal((await answer).status, 200);
+    });
+    expectAlerts(state, 20, "ReturnsAdmissionSlow");
+  } finally {
+    holder.release(true);
+  }
+});
+
+test(
+  "a lock that answers wait for: every connection is in use, others have no turn, and answers are slow",
+  { skip },
+  async () => {
+    const holder = await scene.service.database.connect();
+    let during: Observed | null = null;
+    try {
+      const state = await scene.observe(async () => {
+        await holder.query("begin");
+        await holder.query("lock table cohort in access exclusive mode");
+        const answers = [...scene.tenants, ...scene.tenants].map(scene.ask);
+        await eventually(async () => {
+          const { values } = await scene.look();
+          return [...values].some(
+            ([name, value]) => /connections\{.*"reading",state="used"/u.test(name) && value === 2,
+          );
+        }, "both connections are in use");
+        during = await scene.observe();
+        assert.ok((await scene.doctorAlerts()).includes("ReturnsPoolFull"));
+        await Promise.race(answers);
+        await holder.query("rollback");
+        const statuses = (await Promise.all(answers)).map(({ status }) => status);
+        assert.deepEqual(
+          [...new Set(statuses)].toSorted((one, other) => one - other),
+          [200, 429],
+        );
+      });
+      expectAlerts(state, 20, "ReturnsSlow", "ReturnsBusy");
+      expectAlerts(during ?? assert.fail(), 10, "ReturnsPoolFull");
+    } finally {
+      holder.release(true);
+    }
+  },
+);
+
+test("a processor that is kept busy", { skip }, async () => {
+  const state = await scene.observe(async () => {
+    for (let blocked = 0; blocked < 3; blocked += 1) {
+      // Delays are measured from one turn of the event loop to the next.
+      await sleep(50);
+      const end = performance.now() + 300;
+      while (performance.now() < end);
+    }
+    await sleep(50);
+  });
+  expectAlerts(state, 20, "ReturnsEventLoopSlow");
+});
+
+test("a migration that the database has not run", { skip }, async () => {
+  const { rows } = await scene.service.database.query<{
+    id: number;
+    name: string;
+    run_on: Date;
+    works_with: string | null;
+  }>("delete from schema_migration where id = (select max(id) from schema_migration) returning *");
+  const state = await scene.observe();
+  assert.ok((await scene.doctorAlerts()).includes("ReturnsSchemaBehind"));
+  const [{ id, name, run_on: runOn, works_with: worksWith } = assert.fail()] = rows;
+  await scene.service.database.query(
+    "insert into schema_migration (id, name, run_on, works_with) values ($1, $2, $3, $4)",
+    [id, name, runOn, worksWith],
+  );
+  expectAlerts(state, 20, "ReturnsSchemaBehind");
+});
+
+test("metrics that the database does not give", { skip }, async () => {
+  await scene.service.database.query("alter table alert_endpoint rename to alert_endpoint_elsewhere");
+  const state = await scene.observe();
+  await scene.service.database.query("alter table alert_endpoint_elsewhere rename to alert_endpoint");
+  expectAlerts(state, 20, "ReturnsMetricsUnavailable");
+});
+
+test("a receiver that refuses what it is sent", { skip }, async () => {
+  const receiver = await startReceiver();
+  try {
+    receiver.answer(503);
+    await addTestEndpoint(scene.service, scene.tenants[0], { address: receiver.url });
+    await writeAlerts(scene.service, scene.tenants[0], [{}]);
+    await deliverAll(deliveryEnvironment(scene.service, () => new Date()));
+    assert.equal(receiver.received.length, 1);
+    expectAlerts(await scene.observe(), 80, "ReturnsDeliveriesLate");
+  } finally {
+    await receiver.stop();
+  }
+});
+
+test("sources that fail", { skip }, async () => {
+  scene.pages.statusOf.set(String(scene.tenants[0].shopKey), 503);
+  await scene.syncAll("failed");
+  const state = await scene.observe();
+  assert.ok((await scene.doctorAlerts()).includes("ReturnsSourcesFailing"));
+  expectAlerts(state, 4 * HOUR, "ReturnsSourcesFailing", "ReturnsStoresLate", "ReturnsLabelsLate");
+});
+
+test("no worker: runs and uploads wait, and the schedule stands still", { skip }, async () => {
+  const { database } = scene.service.installation;
+  await scene.stopSyncing();
+  const { shopKey } = scene.tenants[0];
+  await requestRun(database, { shopKey, source: "shopify", kind: "incremental", requestedBy: "operator" });
+  await queueUploads(database, shopKey);
+  // Tests of the schedule make its tasks due: here the worker has been away for 20 minutes.
+  await scene.service.database.query(
+    "update schedule set done_until = now() - interval '20 minutes' where task = 'stores'",
+  );
+  const state = await scene.observe();
+  const alerts = await scene.doctorAlerts();
+  for (const name of ["ReturnsNoWorker", "ReturnsUploadsWaiting"])
+    assert.ok(alerts.includes(name), alerts.join());
+  expectAlerts(state, 80, "ReturnsNoWorker", "ReturnsRunsDue", "ReturnsUploadsWaiting", "ReturnsTasksLate");
+});
+
+test("a database that is away", { skip }, async () => {
+  await scene.proxy.set("refuse");
+  const state = await scene.observe(async () => {
+    assert.equal((await scene.ask(scene.tenants[0])).status, 500);
+    assert.equal((await scene.hook()).status, 500);
+  });
+  await scene.proxy.set("forward");
+  expectAlerts(state, 20, "ReturnsDatabaseDown", "ReturnsErrors", "ReturnsRouteErrors");
+});
+
+test("a server that is away, and one that Prometheus does not know", { skip }, async () => {
+  const gone = await scrape("http://127.0.0.1:1");
+  expectAlerts([gone, gone], 10, "ReturnsDown");
+  expectAlerts([NOTHING, NOTHING], 10, "ReturnsAbsent");
+});
+
+test(
+  "every rule was tested by its fault, and Prometheus finds nothing to say about the names of our metrics",
+  { skip },
+  async () => {
+    assert.deepEqual(
+      RULES.map(({ name }) => name).filter((name) => !tested.has(name as RuleName)),
+      [],
+    );
+    const text = await (await fetch(`${scene.service.address}/metrics`)).text();
+    const own = text.split("\n").filter((line) => /^(?:# (?:HELP|TYPE) )?returns_/u.test(line));
+    assert.equal(runPromtool(["check", "metrics"], { stdin: `${own.join("\n")}\n` }), "");
+  },
+);

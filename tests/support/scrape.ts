@@ -1,0 +1,118 @@
+import { RULES } from "../../src/on-call/rules.ts";
+import type { RuleName } from "../../src/on-call/rules.ts";
+import { rulesText } from "../../scripts/on-call/prometheus-rules.ts";
+import { runPromtool } from "./promtool.ts";
+
+/** What Prometheus has after it asked a server once: its samples by series, and which of them only ever rise. */
+export type Scrape = { values: ReadonlyMap<string, number>; counters: ReadonlySet<string> };
+
+const TARGET = 'job="returns-analytics", instance="server-1:9090"';
+const UP = `up{${TARGET}}`;
+
+/** Asks as Prometheus does: with the labels of the target, and `up` beside what was answered. */
+export async function scrape(address: string): Promise<Scrape> {
+  const text = await fetch(`${address}/metrics`).then(
+    (answer) => answer.text(),
+    () => null,
+  );
+  const values = new Map([[UP, text === null ? 0 : 1]]);
+  const counters = new Set<string>();
+  let rises = false;
+  for (const line of (text ?? "").split("\n")) {
+    const type = /^# TYPE \S+ (\w+)$/u.exec(line)?.[1];
+    if (type !== undefined) rises = type === "counter" || type === "histogram";
+    if (line === "" || line.startsWith("#")) continue;
+    const end = line.lastIndexOf(" ");
+    const [name = "", labels = "}"] = line.slice(0, end).split(/\{(.*)/su);
+    const series = `${name}{${TARGET}${labels === "}" ? "" : `, ${labels.slice(0, -1)}`}}`;
+    values.set(series, Number(line.slice(end + 1)));
+    if (rises) counters.add(series);
+  }
+  return { values, counters };
+}
+
+/** A target that Prometheus does not have. */
+export const NOTHING: Scrape = { values: new Map(), counters: new Set() };
+
+/** Two scrapes of a state, and what was asked between them. */
+export type Observed = readonly [first: Scrape, last: Scrape];
+
+const HEALTHY_SCRAPES = 20;
+/** From here on scrapes are ten minutes apart, so that a test of days does not take long. */
+const LONG_MINUTES = 10 * 60;
+
+/**
+ * What Prometheus says of these rules when a server is healthy for twenty scrapes and then in a state for `minutes`. With each
+ * scrape counters rise as they did between the two of the state, and ages that grew go on to grow. Throws unless no alert is
+ * pending or firing at the end of the healthy part, and all of `firing` are at the end of the other.
+ */
+export function checkRules(
+  healthy: Observed,
+  state: Observed,
+  { minutes, firing }: { minutes: number; firing: readonly RuleName[] },
+): void {
+  const stepMinutes = minutes > LONG_MINUTES ? 10 : 1;
+  const scrapes = minutes / stepMinutes;
+  const names = new Set([...healthy, ...state].flatMap(({ values }) => [...values.keys()]).filter(isUsed));
+  const series = [...names].map((name) => {
+    const { before, rise, after, growth } = courseOf(name, healthy, state, stepMinutes * 60);
+    return {
+      series: name,
+      values: `${seriesText(before, rise, HEALTHY_SCRAPES)} ${seriesText(after, growth, scrapes + 1)}`,
+    };
+  });
+  const at = (step: number): string => `${step * stepMinutes}m`;
+  const test = {
+    interval: at(1),
+    input_series: series,
+    promql_expr_test: [
+      { expr: "ALERTS", eval_time: at(HEALTHY_SCRAPES - 1), exp_samples: [] },
+      ...firing.map((name) => ({
+        expr: `count by (alertname) (ALERTS{alertname="${name}", alertstate="firing"}) > bool 0`,
+        eval_time: at(HEALTHY_SCRAPES + scrapes),
+        exp_samples: [{ labels: `{alertname="${name}"}`, value: 1 }],
+      })),
+    ],
+  };
+  // JSON is YAML, too.
+  const file = JSON.stringify({ rule_files: ["rules.yml"], evaluation_interval: at(1), tests: [test] });
+  runPromtool(["test", "rules", "test.yml"], { "rules.yml": rulesText(), "test.yml": file });
+}
+
+const USED = new Set(RULES.flatMap(({ value }) => value.match(/\b(?:returns|http|nodejs|up)_?\w*/gu) ?? []));
+
+function isUsed(series: string): boolean {
+  return USED.has(series.slice(0, series.indexOf("{")));
+}
+
+/** How a series goes: its first value and what each scrape adds, while healthy and in the state; null = it is not there. */
+type Course = { before: number | null; rise: number; after: number | null; growth: number };
+
+function courseOf(series: string, healthy: Observed, state: Observed, stepSeconds: number): Course {
+  const [first, last] = valuesOf(series, healthy);
+  const [began, now] = valuesOf(series, state);
+  if ([...healthy, ...state].some(({ counters }) => counters.has(series))) {
+    const rise = (last ?? 0) - (first ?? 0);
+    const growth = (now ?? 0) - (began ?? 0);
+    const reached = (first ?? 0) + rise * (HEALTHY_SCRAPES - 1);
+    return {
+      before: last === null ? null : (first ?? 0),
+      rise,
+      after: now === null ? null : reached + growth,
+      growth,
+    };
+  }
+  const isOlder = /^returns_\w+_(?:age|late)_seconds\{/u.test(series) && (now ?? 0) > (began ?? 0);
+  return { before: last, rise: 0, after: now, growth: isOlder ? stepSeconds : 0 };
+}
+
+function valuesOf(series: string, [first, last]: Observed): [number | null, number | null] {
+  return [first.values.get(series) ?? null, last.values.get(series) ?? null];
+}
+
+/** In promtool's notation. */
+function seriesText(from: number | null, step: number, samples: number): string {
+  if (from === null) return `_x${samples}`;
+  const text = (value: number): string => String(Number(value.toFixed(6)));
+  return `${text(from)}${step < 0 ? "-" : "+"}${text(Math.abs(step))}x${samples - 1}`;
+}
