@@ -8,6 +8,7 @@ import { deriveKeys, readOrCreateSecret } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
 import { openDatabase } from "./store/database.ts";
 import type { Database, DatabaseOptions, DatabasePool } from "./store/database.ts";
+import { isDistributed } from "./store/distribute.ts";
 import { migrate } from "./store/migrate.ts";
 import { openNodeDatabases } from "./store/node-databases.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
@@ -123,13 +124,13 @@ export async function openServingDatabases(
   installation: Installation,
   logger: FastifyBaseLogger,
 ): Promise<ServingDatabases> {
-  const isDistributed = await hasCitus(installation.database);
+  const isOnCitus = await hasCitus(installation.database);
   const open = (name: string, options: Partial<DatabaseOptions> = {}): DatabasePool =>
     openPool(installation, logger, {
       applicationName: `returns-${name}`,
       maxConnections: config.maxConnections,
       statementTimeoutMs: SERVING_TIMEOUT_MS,
-      hasCitus: isDistributed,
+      hasCitus: isOnCitus,
       ...options,
     });
   const admission = open("admission", { statementTimeoutMs: LONGEST_WAIT_MS });
@@ -139,7 +140,7 @@ export async function openServingDatabases(
   const exporting = open("exporting", { maxConnections: EXPORT_CONNECTIONS });
   const openNode = (url: string): DatabasePool =>
     open("admission", { url, maxConnections: NODE_CONNECTIONS, statementTimeoutMs: LONGEST_WAIT_MS });
-  const nodes = isDistributed
+  const nodes = (await isDistributed(installation.database))
     ? openNodeDatabases({ entrance: admission, url: installation.databaseUrl, open: openNode })
     : null;
   return {

@@ -101,7 +101,7 @@ test("a backup goes to an embedded database and from there to another server: to
     assert.deepEqual(await answerOf(elsewhere), expected);
     const actions = await rowsIn<{ action: string }>(
       target.url,
-      "select action from audit_event where action in ('backup', 'restore') order by happened_at",
+      "select action from identity_event where action in ('backup', 'restore') order by happened_at",
     );
     assert.deepEqual(
       actions.map(({ action }) => action),
