@@ -10,7 +10,14 @@ import { restoreBackup, secretForRestore } from "../src/control/restore.ts";
 import { deriveKeys } from "../src/lib/keys.ts";
 import { requireSameSecret } from "../src/control/installation-secret.ts";
 import type { Database } from "../src/store/database.ts";
-import { backUp, createEmptyDatabase, hashesOf, restoreInto, rowsIn } from "./support/backups.ts";
+import {
+  backUp,
+  createEmptyDatabase,
+  createPlainDatabase,
+  hashesOf,
+  restoreInto,
+  rowsIn,
+} from "./support/backups.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { openTestPool, TEST_SECRET } from "./support/service.ts";
@@ -25,7 +32,7 @@ let database: Database;
 let whole: string;
 before(async () => {
   parent = await mkdtemp(join(tmpdir(), "returns-refused-"));
-  source = await createTestDatabase();
+  source = await createPlainDatabase();
   database = openConnections(source.url, { maxConnections: 2 });
   const pool = openTestPool(source.url);
   const { shopKey } = await createTenant(pool);

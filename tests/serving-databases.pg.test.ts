@@ -5,8 +5,7 @@ import { openInstallation, openServingDatabases } from "../src/installation.ts";
 import type { ServingDatabases } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
 import type { Queryable } from "../src/store/database.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { createEmptyDatabase } from "./support/backups.ts";
+import { createPlainDatabase } from "./support/backups.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { execute } from "./support/server.ts";
 import { serviceEnvironment } from "./support/service.ts";
@@ -14,8 +13,7 @@ import { serviceEnvironment } from "./support/service.ts";
 /** Without Citus, whatever the server has. */
 let testDatabase: TestDatabase;
 before(async () => {
-  testDatabase = await createEmptyDatabase();
-  await migrate({ url: testDatabase.url });
+  testDatabase = await createPlainDatabase();
 });
 after(() => testDatabase.drop());
 

@@ -6,10 +6,14 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { createEmptyDatabase, HOLD_MIGRATION_LOCK, rowsIn } from "../../tests/support/backups.ts";
+import {
+  createEmptyDatabase,
+  createPlainDatabase,
+  HOLD_MIGRATION_LOCK,
+  rowsIn,
+} from "../../tests/support/backups.ts";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
 import type { Outcome } from "../../tests/support/command.ts";
-import { createTestDatabase } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { csv, withFolder } from "../../tests/support/import-shop.ts";
 import { execute } from "../../tests/support/server.ts";
@@ -30,7 +34,7 @@ let environment: Record<string, string>;
 let parent: string;
 let token: string;
 before(async () => {
-  source = await createTestDatabase();
+  source = await createPlainDatabase();
   environment = serviceEnvironment(source.url);
   parent = await mkdtemp(join(tmpdir(), "returns-cli-backup-"));
   // As root the embedded database runs as another user, who passes through.
