@@ -37,7 +37,7 @@ after(async () => {
 /** The answer to the first phase is lost, or what comes after it: the second phase. */
 type Cut = "answer" | "second phase";
 
-type Relay = { port: number; isCut(): boolean; stop(): void };
+type Relay = { port: number; isCut(this: void): boolean; stop(this: void): void };
 
 /**
  * A relay to a node, which ends the way of a transaction that the node has prepared. What passes is encrypted, so that the node is
@@ -59,16 +59,15 @@ async function startRelay(node: pg.Client, port: number, cut: Cut): Promise<Rela
       if (isPrepared) end();
       else upstream.write(bytes);
     });
-    let answering = Promise.resolve();
+    const pass = async (bytes: Buffer): Promise<void> => {
+      const { rows } = await node.query("select from pg_prepared_xacts where database = current_database()");
+      isPrepared ||= rows.length > 0;
+      if (isPrepared && cut === "answer") end();
+      else client.write(bytes);
+    };
+    let passing = Promise.resolve();
     upstream.on("data", (bytes) => {
-      answering = answering.then(async () => {
-        const { rows } = await node.query(
-          "select from pg_prepared_xacts where database = current_database()",
-        );
-        isPrepared ||= rows.length > 0;
-        if (isPrepared && cut === "answer") end();
-        else client.write(bytes);
-      });
+      passing = passing.then(() => pass(bytes));
     });
     for (const [one, other] of [
       [client, upstream],
