@@ -5,7 +5,8 @@ import { knownMigrations, migrate, schemaLevel } from "../src/store/migrate.ts";
 import { appliedMigrations } from "../src/store/queries/schema.ts";
 import { checkReadiness } from "../src/store/readiness.ts";
 import { createDatabaseBeforeRelease } from "./support/before-release.ts";
-import { createTestDatabase, openConnections } from "./support/database.ts";
+import { createPlainDatabase } from "./support/backups.ts";
+import { openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 
 /** The end of what the versions before the first release brought, as four migrations. */

@@ -59,7 +59,7 @@ async function startRelay(node: pg.Client, port: number, cut: Cut): Promise<Rela
       if (isPrepared) end();
       else upstream.write(bytes);
     });
-    const pass = async (bytes: Buffer): Promise<void> => {
+    const pass = async (bytes: string | Buffer): Promise<void> => {
       const { rows } = await node.query("select from pg_prepared_xacts where database = current_database()");
       isPrepared ||= rows.length > 0;
       if (isPrepared && cut === "answer") end();
