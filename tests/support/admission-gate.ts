@@ -41,7 +41,7 @@ export async function openServingGate(
     await eventually(async () => nodes.of(node) !== entrance, `node ${node} answers`);
   }
   const admit = createAdmit({ database: entrance, pepper, nodeOfShop, databaseOfNode: nodes.of });
-  return { admit, close: nodes.close };
+  return { admit, close: () => nodes.close() };
 }
 
 /** Asks for all at once; in their order, the day's use after each, or the code of its refusal. */
