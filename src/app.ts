@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
 import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
+import { createShopNodes } from "./admission/shop-nodes.ts";
 import { startUsageWriter } from "./admission/usage-writer.ts";
 import { publicConsole } from "./control/console-address.ts";
 import { pushOptions } from "./control/push-options.ts";
@@ -67,9 +68,10 @@ export async function startService(
   for (const name of ["admission", "reading", "taking", "console", "exporting"] as const)
     metrics.watchPool(name, databases[name]);
   const forOperators = createOperatorRoutes(metrics, databases.reading);
-  const usage = startUsageWriter({ database: databases.taking, log: logger });
+  const nodeOfShop = databases.nodes === null ? null : createShopNodes(databases.admission);
+  const usage = startUsageWriter({ database: databases.taking, nodeOfShop, log: logger });
   const counters = { metrics, countUsage: usage.count };
-  const gate = createGate(config, keys, databases, counters);
+  const gate = createGate(config, keys, { ...databases, nodeOfShop }, counters);
   const operations = createOperations(config, gate, keys);
   const docs = createDocs(config);
   const server = createServer({

@@ -8,6 +8,7 @@ import { joinEmbedded } from "./embedded/embedded.ts";
 import type { EmbeddedDatabase } from "./embedded/embedded.ts";
 import { openDatabase, SHOP_SCHEMA } from "./store/database.ts";
 import type { Database, DatabaseOptions, DatabasePool } from "./store/database.ts";
+import { isDistributed } from "./store/distribute.ts";
 import { findLoginProblem } from "./store/login-check.ts";
 import type { RoleDatabases } from "./store/login-check.ts";
 import { migrate, schemaLevel } from "./store/migrate.ts";
@@ -196,13 +197,13 @@ export async function openServingDatabases(
   if (config.databaseWorkerUrl !== null && config.databaseReaderUrl === null) {
     throw new ConfigError([WORKER_ALONE]);
   }
-  const isDistributed = await hasCitus(installation.database);
+  const isOnCitus = await hasCitus(installation.database);
   const open = (name: string, role: Role, options: Partial<DatabaseOptions> = {}): DatabasePool =>
     openPool(installation, logger, role, {
       applicationName: `returns-${name}`,
       maxConnections: config.maxConnections,
       statementTimeoutMs: SERVING_TIMEOUT_MS,
-      hasCitus: isDistributed,
+      hasCitus: isOnCitus,
       ...options,
     });
   const admission = open("admission", "admission", { statementTimeoutMs: LONGEST_WAIT_MS });
@@ -221,7 +222,7 @@ export async function openServingDatabases(
       maxConnections: NODE_CONNECTIONS,
       statementTimeoutMs: LONGEST_WAIT_MS,
     });
-  const nodes = isDistributed
+  const nodes = (await isDistributed(installation.database))
     ? openNodeDatabases({ entrance: admission, url: installation.roleUrls.admission, open: openNode })
     : null;
   const close = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { createAnswers } from "./admission/answers.ts";
 import { createGiveBack } from "./admission/give-back.ts";
 import { createOperation } from "./admission/operation.ts";
 import type { Gate, Handler, Operation } from "./admission/operation.ts";
-import { createShopNodes } from "./admission/shop-nodes.ts";
+import type { NodeOfShop } from "./admission/shop-nodes.ts";
 import { createShopQueue } from "./admission/shop-queue.ts";
 import { createSnapshots } from "./admission/snapshot.ts";
 import type { CountUsage } from "./admission/usage-count.ts";
@@ -20,8 +20,13 @@ import type { Metrics } from "./operations.ts";
 import type { Database, DatabasePool } from "./store/database.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 
-/** `nodes`: where Citus spreads the shops over nodes. */
-export type RequestDatabases = { admission: Database; reading: DatabasePool; nodes: NodeDatabases | null };
+/** `nodes` and `nodeOfShop`: where Citus spreads the shops over nodes. */
+export type RequestDatabases = {
+  admission: Database;
+  reading: DatabasePool;
+  nodes: NodeDatabases | null;
+  nodeOfShop: NodeOfShop | null;
+};
 
 /** What hears of requests: the metrics of the process, and the details of usage. */
 export type RequestCounters = { metrics: Metrics; countUsage: CountUsage };
@@ -33,14 +38,15 @@ export function createGate(
   databases: RequestDatabases,
   { metrics, countUsage }: RequestCounters,
 ): Gate {
-  const { admission, reading, nodes } = databases;
+  const { admission, reading, nodes, nodeOfShop } = databases;
   return {
     admit: createAdmit({
       database: admission,
       pepper: keys.tokenPepper,
       connections: config.maxConnections,
       longestWaitMs: LONGEST_WAIT_MS,
-      ...(nodes === null ? {} : { nodeOfShop: createShopNodes(admission), databaseOfNode: nodes.of }),
+      nodeOfShop,
+      ...(nodes === null ? {} : { databaseOfNode: nodes.of }),
       onChecked: metrics.observeAdmission,
       onOverQuota: metrics.countQuotaRefusal,
     }),

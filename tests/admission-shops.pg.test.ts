@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import type pg from "pg";
 import type { Admit, Need } from "../src/admission/admit.ts";
 import type { Database } from "../src/store/database.ts";
-import { ALERTS, askTogether, openGate, times } from "./support/admission-gate.ts";
+import { ALERTS, askTogether, openGate, openServingGate, times } from "./support/admission-gate.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { countLockWaits } from "./support/locks.ts";
@@ -20,15 +20,18 @@ let testDatabase: TestDatabase;
 let database: pg.Pool;
 let admission: Database;
 
-before(async () => {
-  await waitOutMidnight();
-  testDatabase = await createTestDatabase();
-  database = openTestPool(testDatabase.url);
-  admission = openConnections(testDatabase.url, {
+const openAdmission = (url: string): Database =>
+  openConnections(url, {
     maxConnections: 8,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     applicationName: "returns-admission",
   });
+
+before(async () => {
+  await waitOutMidnight();
+  testDatabase = await createTestDatabase();
+  database = openTestPool(testDatabase.url);
+  admission = openAdmission(testDatabase.url);
 });
 after(async () => {
   await admission.close();
@@ -120,7 +123,7 @@ describe("a shop whose rows are locked", () => {
   test("fails its own requests and no more: the next ones pass, shops in the same statement never wait", async () => {
     const tenants = await Promise.all(times(6, 0).map(() => createTenant(database)));
     const [stuck, ...others] = tenants as [Tenant, ...Tenant[]];
-    const { admit } = openGate(admission);
+    const { admit, close } = await openServingGate(admission, testDatabase.url, openAdmission);
     await askTogether(admit, [[stuck.token, ALERTS]]);
     await whileLocked("daily_usage", stuck, async () => {
       let hasFailed = false;
@@ -139,6 +142,7 @@ describe("a shop whose rows are locked", () => {
       assert.ok(outcomes.every((outcome) => outcome.status === "rejected"));
     });
     assert.deepEqual(await askTogether(admit, times(2, [stuck.token, ALERTS])), [2, 3]);
+    await close();
   });
 
   for (const table of ["workspace", "api_token"]) {

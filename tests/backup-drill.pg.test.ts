@@ -16,6 +16,7 @@ import {
   rowsIn,
   withTemporaryFolder,
 } from "./support/backups.ts";
+import { isCitus } from "./support/citus.ts";
 import { signInAs } from "./support/console-person.ts";
 import { requestsOf } from "./support/export-move.ts";
 import type { Asked } from "./support/export-move.ts";
@@ -35,12 +36,14 @@ const AT_ONCE = 4;
 /** Tables whose rows end with a restore. */
 const ENDED_TABLES = ["console_session", "console_link", "console_challenge"];
 
+const skip = isCitus() && "a distributed database is backed up by the cluster's own tools";
 let sync: ShopifySync;
 let connected: ShopifyWorkspace;
 let service: TestService;
 let demo: Tenant;
 let tenants: Pick<Tenant, "token">[];
 before(async () => {
+  if (skip !== false) return;
   sync = await startShopifySync({ orders: 60 });
   connected = await sync.connect();
   await connected.sync("backfill");
@@ -54,6 +57,7 @@ before(async () => {
   tenants = [demo, small, await createTokenOf(service.database, connected.shopKey)];
 });
 after(async () => {
+  if (skip !== false) return;
   await service.stop();
   await sync.stop();
 });
@@ -148,7 +152,7 @@ function underLoad(database: Database, asked: readonly Question[]) {
   return { reading, seen };
 }
 
-test("a backup under load holds one moment, and answers elsewhere as that moment did", () =>
+test("a backup under load holds one moment, and answers elsewhere as that moment did", { skip }, () =>
   withTemporaryFolder(async (parent) => {
     const folder = join(parent, "backup");
     const asked = await questions();
@@ -176,7 +180,8 @@ test("a backup under load holds one moment, and answers elsewhere as that moment
     } finally {
       await copy.stop();
     }
-  }));
+  }),
+);
 
 /** Beyond those of the source since, and early warnings stay evaluated. */
 async function assertVersionsRaised(copy: TestService): Promise<void> {

@@ -11,6 +11,7 @@ import { createDatabaseBeforeRelease } from "./support/before-release.ts";
 import {
   backUp,
   createEmptyDatabase,
+  createPlainDatabase,
   hashesOf,
   restoreInto,
   rowsIn,
@@ -20,7 +21,7 @@ import { openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { leastParameters } from "./support/requests.ts";
 import { execute } from "./support/server.ts";
-import { startOn, startTestService } from "./support/service.ts";
+import { startOn } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -31,7 +32,7 @@ import type { Tenant } from "./support/tenants.ts";
 let service: TestService;
 let tenant: Tenant;
 before(async () => {
-  service = await startTestService();
+  service = await startOn(await createPlainDatabase(), {});
   tenant = await createTenant(service.database, { dailyQuota: null });
   await seedSmallStore(service.database, tenant.shopKey);
 });

@@ -8,7 +8,14 @@ import { FORMAT, readBackup, writeManifest } from "../src/control/backup-manifes
 import type { Manifest } from "../src/control/backup-manifest.ts";
 import { restoreBackup, secretForRestore } from "../src/control/restore.ts";
 import type { Database } from "../src/store/database.ts";
-import { backUp, createEmptyDatabase, hashesOf, restoreInto, rowsIn } from "./support/backups.ts";
+import {
+  backUp,
+  createEmptyDatabase,
+  createPlainDatabase,
+  hashesOf,
+  restoreInto,
+  rowsIn,
+} from "./support/backups.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { openTestKeys, TEST_SECRET } from "./support/secret.ts";
@@ -24,7 +31,7 @@ let database: Database;
 let whole: string;
 before(async () => {
   parent = await mkdtemp(join(tmpdir(), "returns-refused-"));
-  source = await createTestDatabase();
+  source = await createPlainDatabase();
   database = openConnections(source.url, { maxConnections: 2 });
   const pool = openTestPool(source.url);
   const { shopKey } = await createTenant(pool);

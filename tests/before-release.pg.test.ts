@@ -5,7 +5,8 @@ import { knownMigrations, migrate, schemaLevel } from "../src/store/migrate.ts";
 import { appliedMigrations } from "../src/store/queries/schema.ts";
 import { checkReadiness } from "../src/store/readiness.ts";
 import { createDatabaseBeforeRelease } from "./support/before-release.ts";
-import { createTestDatabase, openConnections } from "./support/database.ts";
+import { createPlainDatabase } from "./support/backups.ts";
+import { openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 
 /** The end of what the versions before the first release brought, as four migrations. */
@@ -75,7 +76,7 @@ async function schemaOf(database: Database): Promise<Record<string, string[]>> {
 }
 
 test("a new database has run this version's migrations and no others", () =>
-  withDatabases([createTestDatabase()], async ({ database }) => {
+  withDatabases([createPlainDatabase()], async ({ database }) => {
     const applied = await appliedNames(database);
     assert.deepEqual(applied.slice(0, 4), FIRST_MIGRATIONS);
     assert.deepEqual(applied, await knownMigrations());
@@ -83,7 +84,7 @@ test("a new database has run this version's migrations and no others", () =>
 
 for (const last of ["0001_control", "0012_listing", "0025_early_warning"]) {
   test(`a database of before the first release at ${last} comes to the schema of a new one`, () =>
-    withDatabases([createDatabaseBeforeRelease(last), createTestDatabase()], async (old, fresh) => {
+    withDatabases([createDatabaseBeforeRelease(last), createPlainDatabase()], async (old, fresh) => {
       assert.equal(await schemaLevel(await appliedMigrations(old.database)), "behind");
       assert.deepEqual(await checkReadiness(old.database), {
         ready: false,

@@ -160,8 +160,10 @@ test("what was changed says how it was before", async () => {
     now: new Date(),
   });
   const { rows } = await service.database.query<{ action: string; before: Record<string, unknown> | null }>(
-    `select action, before from audit_event
-      where shop_key = $1 or detail ->> 'plan' = $2 order by happened_at, action`,
+    `select action, before from (
+       select happened_at, action, before from audit_event where shop_key = $1
+        union all select happened_at, action, before from identity_event where detail ->> 'plan' = $2) a
+      order by happened_at, action`,
     [own.shopKey, plan],
   );
   assert.deepEqual(
@@ -179,7 +181,8 @@ test("what was changed says how it was before", async () => {
     ],
   );
   const stored = await service.database.query(
-    "select detail::text || coalesce(before::text, '') as text from audit_event",
+    `select detail::text || coalesce(before::text, '') as text from audit_event
+      union all select detail::text || coalesce(before::text, '') from identity_event`,
   );
   const everything = stored.rows.map((row) => (row as { text: string }).text).join("\n");
   for (const secret of [made.token, rotated.token].map((token) => token.split("_").at(-1) ?? token)) {

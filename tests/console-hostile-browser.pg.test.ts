@@ -124,13 +124,15 @@ async function open(texts: readonly string[]): Promise<Shop> {
 /** Everything that can be watched is, and the owner has asked for a plan with these words. */
 async function watchEverything({ shopKey }: Tenant, reason: string): Promise<void> {
   const { database } = service;
-  await database.query(
-    `insert into watchlist_entry (shop_key, entity_kind, entity_key)
-     select shop_key, 'sku', sku from sku where shop_key = $1
-      union all select shop_key, 'product', product_gid from product where shop_key = $1
-      union all select shop_key, product_group_type, entity_key from entity where shop_key = $1 and type_rank = 3`,
-    [shopKey],
-  );
+  for (const watched of [
+    "select shop_key, 'sku', sku from sku where shop_key = $1",
+    "select shop_key, 'product', product_gid from product where shop_key = $1",
+    "select shop_key, product_group_type, entity_key from entity where shop_key = $1 and type_rank = 3",
+  ]) {
+    await database.query(`insert into watchlist_entry (shop_key, entity_kind, entity_key) ${watched}`, [
+      shopKey,
+    ]);
+  }
   await database.query("update workspace set plan_key = 'enterprise' where shop_key = $1", [shopKey]);
   const request = { shop_key: shopKey, plan_key: "scale", asked_by: "owner", asked_at: "2026-02-01" };
   await insertRows(database, "plan_request", [{ ...request, reason }]);

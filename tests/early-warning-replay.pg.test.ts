@@ -98,10 +98,14 @@ test("M17: after 45 days without a warning an entity is announced again", async 
     "update warning_episode set started_on = started_on - 47, latest_on = latest_on - 47 where shop_key = $1",
     [tenant.shopKey],
   );
-  await service.database.query(
-    "update workspace set data_as_of = data_as_of - interval '1 day' where shop_key = $1",
+  const { rows } = await service.database.query<{ earlier: Date }>(
+    "select data_as_of - interval '1 day' as earlier from workspace where shop_key = $1",
     [tenant.shopKey],
   );
+  await service.database.query("update workspace set data_as_of = $2 where shop_key = $1", [
+    tenant.shopKey,
+    rows[0]?.earlier,
+  ]);
   await evaluate();
   const again = (await told()).slice(announced.length);
   assert.ok(again.length > 0);

@@ -167,7 +167,10 @@ test("asked for twice or taken back twice is refused with one sentence", async (
   await takeBackErasure(database, OPERATOR, erasing);
   await assert.rejects(takeBackErasure(database, OPERATOR, erasing), /there is nothing to take back\./u);
   const { rows } = await service.database.query(
-    "select shop_key = 0 as is_of_installation, action, before, detail from audit_event where action like 'workspace.%' and detail ->> 'shop_domain' = $1 order by happened_at, shop_key",
+    `select is_of_installation, action, before, detail from (
+       select false as is_of_installation, happened_at, action, before, detail from audit_event
+        union all select true, happened_at, action, before, detail from identity_event) a
+      where action like 'workspace.%' and detail ->> 'shop_domain' = $1 order by happened_at, is_of_installation desc`,
     [tenant.shopDomain],
   );
   const asked = { shop_domain: tenant.shopDomain, erase_after: "2026-11-29T12:00:00.000Z" };
@@ -254,7 +257,7 @@ test("upkeep erases it when its time has come, not before, and leaves the instal
   assert.deepEqual(await countRowsByTable(service.database, staying.shopKey), kept);
   assert.equal((await service.call("/api/v1/alerts", { token: tenant.token })).status, 401);
   const { rows } = await service.database.query(
-    "select actor, action, detail from audit_event where shop_key = 0 and detail ->> 'shop_domain' = $1 order by happened_at",
+    "select actor, action, detail from identity_event where detail ->> 'shop_domain' = $1 order by happened_at",
     [tenant.shopDomain],
   );
   assert.deepEqual(rows.at(-1), {

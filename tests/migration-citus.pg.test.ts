@@ -28,7 +28,7 @@ const SCHEMA: Readonly<Record<string, string>> = {
   places: "select table_name::text, citus_table_type, distribution_column from citus_tables",
 };
 
-/** What a database of before holds: a shop, its token, and a person who is signed in. */
+/** What a database of before holds: a shop, its token, a person who is signed in, and what was done to the shop and to plans. */
 const ROWS = `
   insert into shop_directory (shop_domain) values ('old.example');
   insert into workspace (shop_key, organization_id, shop_id, shop_domain, currency_code, plan_key)
@@ -36,9 +36,13 @@ const ROWS = `
   insert into console_user (user_id, name) values ('00000000-0000-4000-8000-000000000001', 'Ada');
   insert into workspace_member (shop_key, user_id, role) values (1, '00000000-0000-4000-8000-000000000001', 'owner');
   insert into console_link (link_hash, user_id, created_at, expires_at)
-    values (decode(repeat('ab', 32), 'hex'), '00000000-0000-4000-8000-000000000001', now(), now());`;
+    values (decode(repeat('ab', 32), 'hex'), '00000000-0000-4000-8000-000000000001', now(), now());
+  insert into audit_event (shop_key, actor, action, detail)
+    values (1, 'operator', 'workspace.create', '{}'), (0, 'operator', 'plan.set', '{"plan": "own"}');`;
 const ROWS_LATER = `select u.name, m.role, l.purpose, d.shop_domain from console_user u
   join workspace_member m using (user_id) join console_link l using (user_id) join shop_directory d using (shop_key)`;
+const ACTIONS_LATER = `select 'shop' as of, action, detail from audit_event
+  union all select 'installation', action, detail from identity_event order by 1`;
 
 async function onCluster(
   context: TestContext,
@@ -122,6 +126,10 @@ for (const last of [FIRST_LEVEL, "0014_erasure"]) {
       assert.deepEqual(await schemasOf(cluster), await schemasOfNew());
       const { rows } = await client.query(ROWS_LATER);
       assert.deepEqual(rows, [{ name: "Ada", role: "owner", purpose: "enter", shop_domain: "old.example" }]);
+      assert.deepEqual((await client.query(ACTIONS_LATER)).rows, [
+        { of: "installation", action: "plan.set", detail: { plan: "own" } },
+        { of: "shop", action: "workspace.create", detail: {} },
+      ]);
     }));
 }
 

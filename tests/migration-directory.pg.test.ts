@@ -14,9 +14,11 @@ const ROWS = `
     values (1, 'shopify', 'store', true, '{"shop": "old.myshopify.com"}'), (1, 'loop', 'label_cost', true, '{}'),
            (1, 'csv', 'store', false, '{}');
   insert into import_upload (shop_key, upload_id, status, created_by, created_at, expires_at, files, as_of)
-    values (1, gen_random_uuid(), 'waiting', 'operator', now(), now(), '[]', now());`;
+    values (1, gen_random_uuid(), 'waiting', 'operator', now(), now(), '[]', now());
+  insert into audit_event (shop_key, actor, action, detail)
+    values (1, 'operator', 'workspace.create', '{}'), (0, 'operator', 'plan.set', '{}');`;
 
-test("the migration fills directory and queue with what was connected, and with uploads that wait", async () => {
+test("migrations fill directory and queue with what was connected and waits, and keep the installation's actions apart", async () => {
   const testDatabase = await createTestDatabase();
   const testUrl = testDatabase.url;
   const name = `${new URL(testUrl).pathname.slice(1)}_before`;
@@ -37,6 +39,12 @@ test("the migration fills directory and queue with what was connected, and with 
       { source: "csv", kind: "upload", is_due: true },
       { source: "loop", kind: "label_cost", is_due: true },
       { source: "shopify", kind: "store", is_due: true },
+    ]);
+    const actions = `select 'shop' as of, action from audit_event
+      union all select 'installation', action from identity_event order by 1`;
+    assert.deepEqual((await pool.query(actions)).rows, [
+      { of: "installation", action: "plan.set" },
+      { of: "shop", action: "workspace.create" },
     ]);
   } finally {
     await pool.end();

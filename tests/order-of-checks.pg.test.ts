@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { INTERNAL_ERROR_MESSAGE } from "../src/contract/errors.ts";
+import { isCitus, listServers } from "./support/citus.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { leastParameters } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
@@ -192,12 +193,16 @@ describe("500", () => {
   test("with the database away: 500 for admitted forms, the same 401, 404 and 405 as ever, then recovery", async () => {
     const { databaseUrl } = service;
     const name = new URL(databaseUrl).pathname.slice(1);
-    const server = urlOfDatabase(databaseUrl, "postgres");
-    await execute(server, `alter database ${name} with allow_connections false`);
-    await execute(
-      server,
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
-    );
+    const first = urlOfDatabase(databaseUrl, "postgres");
+    // Servers ask the nodes of a Citus without its coordinator.
+    const servers = isCitus() ? await listServers(first) : [first];
+    for (const server of servers) {
+      await execute(server, `alter database ${name} with allow_connections false`);
+      await execute(
+        server,
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+      );
+    }
     try {
       for (const endpoint of ENDPOINTS) {
         const { path } = endpoint;
@@ -210,7 +215,8 @@ describe("500", () => {
       }
       assert.equal((await service.call("/api/v1/nothing")).status, 404);
     } finally {
-      await execute(server, `alter database ${name} with allow_connections true`);
+      for (const server of servers)
+        await execute(server, `alter database ${name} with allow_connections true`);
     }
     assert.equal((await service.call(SUMMARY, { token: tenant.token, params: MONTHS })).status, 200);
   });

@@ -3,18 +3,30 @@ import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
 import type pg from "pg";
+import pino from "pino";
+import { startShopifySimulator } from "../simulators/shopify/start.ts";
+import { startInstallationWorker } from "../src/app.ts";
+import { readConfig } from "../src/config.ts";
+import { OPERATOR } from "../src/control/actor.ts";
+import { connectSource } from "../src/control/connect.ts";
+import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { openInstallation } from "../src/installation.ts";
 import type { Database } from "../src/store/database.ts";
 import { openDatabase } from "../src/store/database.ts";
-import { openWorkerSession } from "../src/store/worker-session.ts";
 import { ROLES } from "../src/store/role-rights.ts";
+import { openWorkerSession } from "../src/store/worker-session.ts";
+import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
+import { isCitus } from "./support/citus.ts";
 import { asRole, createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { findPgbouncer, startPgbouncer } from "./support/pgbouncer.ts";
 import type { PoolMode } from "./support/pgbouncer.ts";
+import { openTestKeys } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
 import { startServerProcess } from "./support/server-process.ts";
-import { openTestPool } from "./support/service.ts";
+import { openTestPool, serviceEnvironment } from "./support/service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
 
 /** Servers and workers behind PgBouncer with the settings of docs/scaling.md. Without a PgBouncer, each test says so. */
 
@@ -44,10 +56,11 @@ async function behind(
   context: TestContext,
   mode: PoolMode,
   work: (pooledUrl: string) => Promise<void>,
+  url = roleUrl,
 ): Promise<void> {
   const found = findPgbouncer();
   if ("problem" in found) return context.diagnostic(found.problem);
-  const urls = [roleUrl, ...ROLES.map((name) => asRole(testDatabase.url, name)), testDatabase.url] as const;
+  const urls = [url, ...ROLES.map((name) => asRole(testDatabase.url, name)), testDatabase.url] as const;
   await work(await startPgbouncer(context, { program: found.program, mode, urls }));
 }
 
@@ -81,6 +94,28 @@ test("a reader that says nothing of reading cannot write either", async (context
     } finally {
       await reading.close();
     }
+  });
+});
+
+test("behind a pooler of the coordinator, servers check requests straight on the nodes", async (context) => {
+  if (!isCitus()) return context.diagnostic("needs a Citus: RETURNS_TEST_CITUS=1 (CONTRIBUTING.md)");
+  await behind(context, "transaction", async (url) => {
+    const tenant = await createTenant(database);
+    const server = await startServerProcess(context, url);
+    let asked = 0;
+    const isStraight = async (): Promise<boolean> => {
+      assert.equal((await server.call("/api/v1/alerts", { token: tenant.token })).status, 200);
+      asked += 1;
+      const { rows } = await database.query<{ connections: number }>(
+        `select sum(result::integer)::integer as connections from run_command_on_workers(
+           $$select count(*) from pg_stat_activity
+              where application_name = 'returns-admission' and datname = current_database()$$)`,
+      );
+      return (rows[0]?.connections ?? 0) > 0;
+    };
+    await eventually(isStraight, "a connection of the server on a node");
+    await isStraight();
+    assert.equal(await countedRequests(database, tenant), asked);
   });
 });
 
@@ -135,4 +170,33 @@ test("a worker in session mode claims what no other has", async (context) => {
     assert.deepEqual(await second.claim(places, 1), places);
     await second.close();
   });
+});
+
+test("a worker in session mode syncs a shop", async (context) => {
+  const work = async (url: string): Promise<void> => {
+    const config = readConfig(serviceEnvironment(url));
+    const installation = await openInstallation(config, () => {});
+    const simulator = await startShopifySimulator({ orders: 12, products: 4, bulkMillis: 5 });
+    context.after(async () => {
+      await simulator.stop();
+      await installation.close();
+    });
+    const control = installation.database;
+    const { sealingKey } = await openTestKeys(control);
+    await createWorkspace(control, OPERATOR, { domain: "pooled.example", currency: "EUR" });
+    const workspace = await requireWorkspace(control, "pooled.example");
+    const place = { database: control, sealingKey, publicUrl: null, now: () => new Date() };
+    const secrets = { accessToken: simulator.token };
+    const source = { account: null, url: simulator.url, settings: {}, secrets };
+    await connectSource(place, OPERATOR, workspace, SHOPIFY_SOURCE, source);
+    const worker = await startInstallationWorker(config, installation, pino({ enabled: false }));
+    try {
+      const isReady = async (): Promise<boolean> =>
+        (await requireWorkspace(control, "pooled.example")).readiness === "ready";
+      await eventually(isReady, "the backfill", 60);
+    } finally {
+      await worker.stop();
+    }
+  };
+  await behind(context, "session", work, testDatabase.url);
 });

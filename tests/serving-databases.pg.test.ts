@@ -5,14 +5,15 @@ import { openInstallation, openServingDatabases } from "../src/installation.ts";
 import type { ServingDatabases } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
 import type { Queryable } from "../src/store/database.ts";
-import { createTestDatabase } from "./support/database.ts";
+import { createPlainDatabase } from "./support/backups.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { execute } from "./support/server.ts";
 import { serviceEnvironment } from "./support/service.ts";
 
+/** Without Citus, whatever the server has. */
 let testDatabase: TestDatabase;
 before(async () => {
-  testDatabase = await createTestDatabase();
+  testDatabase = await createPlainDatabase();
 });
 after(() => testDatabase.drop());
 
@@ -40,14 +41,20 @@ test("no connection of the service compiles statements, whatever the server's de
   });
 });
 
-/** Citus itself is no package of this project: its function of that name is what tells it. */
-test("Citus plans a request's statements with their values; the other settings stay", async () => {
+/** Citus itself is no package of this project: its function of that name, and its catalogue, are what tell it. */
+test("Citus plans a request's statements with their values; it has no nodes before the tables are distributed", async () => {
   await execute(
     testDatabase.url,
     "create function create_distributed_table(t regclass, c text) returns void return null",
   );
-  await withServingDatabases(async ({ reading }) => {
+  await execute(testDatabase.url, "create table pg_dist_partition (logicalrelid regclass)");
+  await withServingDatabases(async ({ reading, nodes }) => {
     assert.deepEqual(await settingsOf(reading), { ...READING, plan_cache_mode: "auto" });
+    assert.equal(nodes, null);
+  });
+  await execute(testDatabase.url, "insert into pg_dist_partition values ('workspace')");
+  await withServingDatabases(async ({ nodes }) => {
+    assert.notEqual(nodes, null);
   });
 });
 

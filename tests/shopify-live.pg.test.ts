@@ -70,7 +70,7 @@ async function until(sql: string, expected: unknown): Promise<void> {
     await service.database.query(
       `update run_queue q set due_at = now()
         where q.shop_key = $1 and q.due_at > now()
-          and exists (select from sync_request r where r.shop_key = $1 and r.run_after <= now())`,
+          and exists (select 1 from sync_request r where r.shop_key = $1 and r.run_after <= now())`,
       [shopKey],
     );
     const value = await valueOf(sql);

@@ -80,7 +80,7 @@ test("what a webhook asks for while it is fetched stays asked for", async () => 
   const ask = () =>
     sync.shop.rows(
       `insert into pending_record (shop_key, source, kind, record_id) values ($1, 'shopify', 'order', $2)
-       on conflict (shop_key, source, kind, record_id) do update set requested_at = clock_timestamp()`,
+       on conflict (shop_key, source, kind, record_id) do update set requested_at = excluded.requested_at`,
       [workspace.shopKey, order?.order_id],
     );
   await ask();

@@ -30,7 +30,6 @@ const OVER_ALL_SHOPS: Readonly<Record<string, string>> = {
   list_shops_to_rebuild: "operator: the end of a migration",
   connection_health: "operator: doctor",
   list_connections: "operator",
-  add_usage: "server: the details of usage of all shops, beside the requests",
   sync_metrics: "operator: metrics",
   alert_delivery_metrics: "operator: metrics",
   find_unused_data_version: "operator: the end of a restore",

@@ -7,6 +7,7 @@ import { startCommand } from "./support/command.ts";
 import type { RunningCommand } from "./support/command.ts";
 import { csv } from "./support/import-shop.ts";
 import type { FolderFiles } from "./support/import-shop.ts";
+import { countLockWaits } from "./support/locks.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -131,10 +132,13 @@ async function statusOf(id: string): Promise<{ status: string; attempt: number }
 }
 
 /** Stops an import at its end: its last statement waits for a row that this holds. */
-async function holdBeforeEnd(id: string): Promise<() => Promise<void>> {
+async function holdBeforeEnd({ tenant }: UploadShop, id: string): Promise<() => Promise<void>> {
   const client = await service.database.connect();
   await client.query("begin");
-  await client.query("select 1 from import_upload where upload_id = $1 for update", [id]);
+  await client.query("select 1 from import_upload where shop_key = $1 and upload_id = $2 for update", [
+    tenant.shopKey,
+    id,
+  ]);
   return async () => {
     await client.query("rollback");
     client.release();
@@ -155,7 +159,7 @@ test("a worker that is killed before, within and right before the end of an impo
   assert.deepEqual(await checksums(service, shop.tenant), empty);
 
   // All is stored and only the end is not recorded.
-  const letGo = await takenAndHeld(id);
+  const letGo = await takenAndHeld(shop, id);
   const second = await startedWorker(context);
   await eventually(() => waitsToFinish(), "the second worker's end", 60);
   second.child.kill("SIGKILL");
@@ -178,10 +182,10 @@ test("a worker that is killed before, within and right before the end of an impo
 });
 
 /** The row is held once the next worker has taken it up. */
-async function takenAndHeld(id: string): Promise<() => Promise<void>> {
+async function takenAndHeld(shop: UploadShop, id: string): Promise<() => Promise<void>> {
   let letGo: (() => Promise<void>) | null = null;
   const holding = eventually(async () => (await statusOf(id)).attempt === 2, "the second worker", 60).then(
-    async () => (letGo = await holdBeforeEnd(id)),
+    async () => (letGo = await holdBeforeEnd(shop, id)),
   );
   return async () => {
     await holding;
@@ -189,13 +193,8 @@ async function takenAndHeld(id: string): Promise<() => Promise<void>> {
   };
 }
 
-async function waitsToFinish(): Promise<boolean> {
-  const { rows } = await service.database.query(
-    `select 1 from pg_stat_activity
-      where datname = current_database() and query like 'update import_upload set status = $4%' and wait_event_type = 'Lock'`,
-  );
-  return rows.length > 0;
-}
+/** Nothing else waits in this database. */
+const waitsToFinish = async (): Promise<boolean> => (await countLockWaits(service.database)) > 0;
 
 test("an import that every worker dies of is refused after three, with a sentence", async () => {
   const shop = await openUploadShop(service);

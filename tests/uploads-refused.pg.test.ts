@@ -123,7 +123,7 @@ test("upkeep ends what has expired, removes its parts, and forgets it after 30 d
     const environment = { database, now: () => new Date(atMs), log: console };
     await runTask(environment, "upkeep");
     const { rows } = await service.database.query<{ status: string; parts: number }>(
-      `select u.status, (select count(*)::integer from import_part p where p.upload_id = u.upload_id) as parts
+      `select u.status, (select count(*)::integer from import_part p where p.shop_key = $1 and p.upload_id = u.upload_id) as parts
          from import_upload u where u.shop_key = $1`,
       [shopKey],
     );

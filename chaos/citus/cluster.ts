@@ -88,14 +88,14 @@ export type Rows = <Row>(text: string, values?: unknown[]) => Promise<Row[]>;
 const SHARD_OF = "get_shard_id_for_distribution_column('workspace', k.shop_key)";
 
 async function readNodes(rows: Rows, shopKeys: readonly number[]): Promise<Map<number, string>> {
-  const found = await rows<{ shop_key: number; node: string }>(
+  const found = await rows<{ shop_key: string; node: string }>(
     `select k.shop_key, n.nodename || ':' || n.nodeport as node
        from unnest($1::bigint[]) k (shop_key)
        join pg_dist_placement p on p.shardid = ${SHARD_OF}
        join pg_dist_node n on n.groupid = p.groupid`,
     [shopKeys],
   );
-  return new Map(found.map(({ shop_key, node }) => [shop_key, node]));
+  return new Map(found.map(({ shop_key, node }) => [Number(shop_key), node]));
 }
 
 /** Citus moves the shards of all co-located tables with the one that is named. */

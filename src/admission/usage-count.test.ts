@@ -37,6 +37,22 @@ test("counts that could not be written are added to those made meanwhile", () =>
   assert.deepEqual(memory.take(), [{ ...CALLER, ...ASKED, outcome: "ok", requests: 2, quotaRequests: 1 }]);
 });
 
+test("counts that cannot be written for long take no more than their room, and what there is none for is said", () => {
+  const memory = createUsageMemory(2);
+  const ask = (day: string): void => memory.count({ ...CALLER, day }, ASKED, "ok", true);
+  for (const day of ["2026-11-21", "2026-11-22", "2026-11-22"]) ask(day);
+  const taken = memory.take();
+  for (const day of ["2026-11-21", "2026-11-23"]) ask(day);
+  assert.equal(memory.putBack(taken), 2);
+  assert.deepEqual(
+    memory.take().map(({ day, requests }) => [day, requests]),
+    [
+      ["2026-11-21", 2],
+      ["2026-11-23", 1],
+    ],
+  );
+});
+
 test("a request counts by how it ended, once it is known whose it is", async () => {
   const memory = createUsageMemory();
   const fail = (error: Error, isKnown: boolean): Promise<void> =>

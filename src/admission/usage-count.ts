@@ -31,8 +31,8 @@ export type UsageMemory = {
   count: CountUsage;
   /** Hands the counts out and starts from zero. */
   take: () => UsageCount[];
-  /** Adds counts that could not be written. */
-  putBack: (counts: readonly UsageCount[]) => void;
+  /** Adds counts that could not be written, as far as there is room; returns how many requests there was none for. */
+  putBack: (counts: readonly UsageCount[]) => number;
 };
 
 /** Runs a request and counts how it ended; one of which nobody knows whose it is counts nowhere. */
@@ -55,12 +55,14 @@ export async function countEnd<Result>(
   }
 }
 
+/** Some 25 MB. Requests that agree in everything take one, however many they are. */
+const MOST_COUNTS = 100_000;
+
 /** Counts in a map: nothing else happens while a request is answered. */
-export function createUsageMemory(): UsageMemory {
+export function createUsageMemory(mostCounts = MOST_COUNTS): UsageMemory {
   let counts = new Map<string, UsageCount>();
   const countOf = ({ shopKey, tokenId, day }: Caller, asked: Asked, outcome: UsageOutcome): UsageCount => {
-    // A token's id holds its shop.
-    const key = `${tokenId}${day}${asked.surface}${outcome}${asked.endpoint}`;
+    const key = keyOf({ tokenId, day, ...asked, outcome });
     let found = counts.get(key);
     if (found === undefined) {
       found = { shopKey, tokenId, day, ...asked, outcome, requests: 0, quotaRequests: 0 };
@@ -80,11 +82,21 @@ export function createUsageMemory(): UsageMemory {
       return taken;
     },
     putBack: (back) => {
-      for (const { requests, quotaRequests, outcome, ...asked } of back) {
-        const found = countOf(asked, { endpoint: asked.endpoint, surface: asked.surface }, outcome);
-        found.requests += requests;
-        found.quotaRequests += quotaRequests;
+      let dropped = 0;
+      for (const count of back) {
+        const found = counts.get(keyOf(count));
+        if (found !== undefined) {
+          found.requests += count.requests;
+          found.quotaRequests += count.quotaRequests;
+        } else if (counts.size < mostCounts) counts.set(keyOf(count), count);
+        else dropped += count.requests;
       }
+      return dropped;
     },
   };
+}
+
+/** A token's id holds its shop. */
+function keyOf(count: Pick<UsageCount, "tokenId" | "day" | "endpoint" | "surface" | "outcome">): string {
+  return `${count.tokenId}${count.day}${count.surface}${count.outcome}${count.endpoint}`;
 }

@@ -6,10 +6,14 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { createEmptyDatabase, HOLD_MIGRATION_LOCK, rowsIn } from "../../tests/support/backups.ts";
+import {
+  createEmptyDatabase,
+  createPlainDatabase,
+  HOLD_MIGRATION_LOCK,
+  rowsIn,
+} from "../../tests/support/backups.ts";
 import { runCommand, startCommand } from "../../tests/support/command.ts";
 import type { Outcome } from "../../tests/support/command.ts";
-import { createTestDatabase } from "../../tests/support/database.ts";
 import type { TestDatabase } from "../../tests/support/database.ts";
 import { csv, withFolder } from "../../tests/support/import-shop.ts";
 import { execute } from "../../tests/support/server.ts";
@@ -31,7 +35,7 @@ let environment: Record<string, string>;
 let parent: string;
 let token: string;
 before(async () => {
-  source = await createTestDatabase();
+  source = await createPlainDatabase();
   environment = serviceEnvironment(source.url);
   parent = await mkdtemp(join(tmpdir(), "returns-cli-backup-"));
   // As root the embedded database runs as another user, who passes through.
@@ -102,7 +106,7 @@ test("a backup goes to an embedded database and from there to another server: to
     assert.deepEqual(await answerOf(elsewhere), expected);
     const actions = await rowsIn<{ action: string }>(
       target.url,
-      "select action from audit_event where action in ('backup', 'restore') order by happened_at",
+      "select action from identity_event where action in ('backup', 'restore') order by happened_at",
     );
     assert.deepEqual(
       actions.map(({ action }) => action),

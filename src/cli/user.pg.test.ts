@@ -21,7 +21,10 @@ type Event = { shop_key: number | string; action: string; detail: object; before
 
 async function audit(): Promise<Event[]> {
   const { rows } = await service.database.query<Event>(
-    "select shop_key, action, detail, before from audit_event where actor = 'operator' order by happened_at, action",
+    `select shop_key, action, detail, before from (
+       select shop_key, happened_at, actor, action, detail, before from audit_event
+        union all select 0, happened_at, actor, action, detail, before from identity_event) a
+      where actor = 'operator' order by happened_at, action`,
   );
   return rows.map((row) => ({ ...row, shop_key: Number(row.shop_key) }));
 }

@@ -1,5 +1,5 @@
 import type { Database } from "../store/database.ts";
-import { listAudit, listAuditOfAll, listIdentityEvents } from "../store/queries/audit.ts";
+import { listAudit, listAuditOfAll, listInstallationEvents } from "../store/queries/audit.ts";
 import type { AuditFilter, AuditPosition, AuditRow } from "../store/queries/audit.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { csvText, guardedText } from "../lib/csv-text.ts";
@@ -90,7 +90,7 @@ export async function showNewestActions(
   if (workspace === null) {
     const rows = [
       ...(await listAuditOfAll(database, since, limit)),
-      ...(await listIdentityEvents(database, since, limit)),
+      ...(await listInstallationEvents(database, since, limit)),
     ];
     const newest = rows.toSorted((left, right) => (left.position < right.position ? 1 : -1)).slice(0, limit);
     return newest.map((row) => ({ workspace: row.shop_domain, ...shownAction(row) }));

@@ -1,4 +1,4 @@
-import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
+import { insertAuditEvent, insertInstallationEvent } from "../store/queries/audit.ts";
 import type { Connection } from "../store/database.ts";
 import type { Actor } from "./actor.ts";
 
@@ -17,11 +17,7 @@ export type Action = {
 /** Records an action in the action's own transaction. */
 export async function recordAction(connection: Connection, actor: Actor, action: Action): Promise<void> {
   const { shopKey, before = null, ...rest } = action;
-  const { name, origin } = actor;
-  await insertAuditEvent(connection, shopKey ?? INSTALLATION_SHOP_KEY, {
-    ...rest,
-    actor: name,
-    origin,
-    before,
-  });
+  const event = { ...rest, actor: actor.name, origin: actor.origin, before };
+  if (shopKey === null) await insertInstallationEvent(connection, event);
+  else await insertAuditEvent(connection, shopKey, event);
 }

@@ -59,7 +59,7 @@ test("a deleted workspace leaves no row in any table, and the others keep theirs
     ...stored,
   });
   assert.equal((await service.call("/api/v1/alerts", { token: leaving.token })).status, 401);
-  const { rows } = await service.database.query("select action, detail from audit_event where shop_key = 0");
+  const { rows } = await service.database.query("select action, detail from identity_event");
   assert.deepEqual(rows, [{ action: "workspace.delete", detail: { shop_domain: leaving.shopDomain } }]);
 
   await assert.rejects(deleteWorkspace(database, OPERATOR, workspace), /has already been deleted/u);

@@ -1,5 +1,5 @@
 import type { Connection, Queryable } from "../store/database.ts";
-import { insertIdentityEvent } from "../store/queries/audit.ts";
+import { insertInstallationEvent } from "../store/queries/audit.ts";
 import { userName } from "../lib/user-name.ts";
 
 /** Where a request came from, such as an IP address; null = not by HTTP. */
@@ -12,7 +12,7 @@ export async function record(
   action: string,
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  await insertIdentityEvent(connection, {
+  await insertInstallationEvent(connection, {
     actor: userName(userId),
     action,
     detail,
@@ -26,7 +26,7 @@ export async function recordRefusal(
   { userId, origin }: { userId: string; origin: Origin },
   reason: string,
 ): Promise<void> {
-  await insertIdentityEvent(database, {
+  await insertInstallationEvent(database, {
     actor: "unknown",
     action: "session.refuse",
     detail: { user_id: userId, reason },

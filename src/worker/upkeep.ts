@@ -2,7 +2,7 @@ import { writeTokenNotices } from "../alerts/token-notices.ts";
 import type { Database } from "../store/database.ts";
 import type { ShopPlace } from "../store/directory.ts";
 import { listEndpoints } from "../store/queries/alert-endpoint.ts";
-import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../store/queries/audit.ts";
+import { insertInstallationEvent } from "../store/queries/audit.ts";
 import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
 import { findErasure, lockDueErasure } from "../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
@@ -78,7 +78,7 @@ export async function eraseDue(database: Database, shopKey: number, now: Date): 
       const due = await lockDueErasure(connection, shopKey, now);
       if (due === null) return false;
       await eraseWorkspace(connection, shopKey);
-      await insertAuditEvent(connection, INSTALLATION_SHOP_KEY, {
+      await insertInstallationEvent(connection, {
         actor: "upkeep",
         action: "workspace.delete",
         detail: { shop_domain: due.shop_domain },

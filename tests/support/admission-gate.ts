@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { createAdmit } from "../../src/admission/admit.ts";
 import type { Admit, Need } from "../../src/admission/admit.ts";
+import { createShopNodes } from "../../src/admission/shop-nodes.ts";
 import { ApiError } from "../../src/contract/errors.ts";
 import { deriveKeys } from "../../src/lib/keys.ts";
-import type { Queryable } from "../../src/store/database.ts";
+import type { Database, Queryable } from "../../src/store/database.ts";
+import { openNodeDatabases } from "../../src/store/node-databases.ts";
+import { isCitus } from "./citus.ts";
 import { TEST_SECRET } from "./secret.ts";
+import { eventually } from "./worker.ts";
 
 export const ALERTS: Need = { scope: "read:alerts", entitlements: ["api_access"], counted: true };
 export const pepper = deriveKeys(TEST_SECRET).tokenPepper;
@@ -19,6 +23,25 @@ export function openGate(admission: Queryable): { admit: Admit; statements: () =
     },
   };
   return { admit: createAdmit({ database: counting, pepper }), statements: () => statements };
+}
+
+export type ServingGate = { admit: Admit; close(this: void): Promise<void> };
+
+/** The same as servers open it: on a Citus a check goes straight to the shop's node, which cancels one that takes too long. */
+export async function openServingGate(
+  entrance: Queryable,
+  url: string,
+  open: (url: string) => Database,
+): Promise<ServingGate> {
+  if (!isCitus()) return { admit: openGate(entrance).admit, close: async () => {} };
+  const nodes = openNodeDatabases({ entrance, url, open, retryMs: 100 });
+  const nodeOfShop = createShopNodes(entrance);
+  for (const shopKey of [1, 2, 3, 4, 5, 6, 7, 8]) {
+    const node = await nodeOfShop(shopKey);
+    await eventually(async () => nodes.of(node) !== entrance, `node ${node} answers`);
+  }
+  const admit = createAdmit({ database: entrance, pepper, nodeOfShop, databaseOfNode: nodes.of });
+  return { admit, close: () => nodes.close() };
 }
 
 /** Asks for all at once; in their order, the day's use after each, or the code of its refusal. */

@@ -13,7 +13,7 @@ import type { Database } from "../../src/store/database.ts";
 import { openConnections } from "./database.ts";
 import type { TestDatabase } from "./database.ts";
 import { execute, urlOfDatabase } from "./server.ts";
-import { MIGRATION_LOCK } from "../../src/store/migrate.ts";
+import { migrate, MIGRATION_LOCK } from "../../src/store/migrate.ts";
 
 /** Keeps migrations waiting until the end of the transaction, as one that runs does. */
 export const HOLD_MIGRATION_LOCK = `select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
@@ -27,6 +27,13 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
     url: urlOfDatabase(serverUrl, name),
     drop: () => execute(serverUrl, `drop database if exists ${name} with (force)`),
   };
+}
+
+/** A migrated one of which backups are made: not distributed, which is refused, also on the server of a Citus. */
+export async function createPlainDatabase(): Promise<TestDatabase> {
+  const database = await createEmptyDatabase();
+  await migrate({ url: database.url });
+  return database;
 }
 
 /** Gives `use` a folder of its own, which is removed afterwards. */

@@ -1,6 +1,7 @@
 import type { Database } from "../../src/store/database.ts";
 import { createTestDatabase, openConnections } from "./database.ts";
 
+/** `shop_key` 0 = the installation. */
 export type AuditEvent = { shop_key: number; actor: string; action: string; detail: Record<string, unknown> };
 
 export type ControlDatabase = {
@@ -25,7 +26,11 @@ export async function openControlDatabase(): Promise<ControlDatabase> {
       database.rows(
         {
           name: "test_audit",
-          text: "select shop_key, actor, action, detail from audit_event order by happened_at, audit_id",
+          text: `select shop_key, actor, action, detail from (
+                   select shop_key, happened_at, audit_id, actor, action, detail from audit_event
+                    union all
+                   select 0, happened_at, audit_id, actor, action, detail from identity_event) a
+                  order by happened_at, audit_id`,
         },
         [],
       ),

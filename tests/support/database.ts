@@ -67,8 +67,7 @@ export async function createTestDatabase(template = templateName): Promise<TestD
   await execute(url, STOP_SCHEDULE);
   return {
     url,
-    drop: () =>
-      onEachServer(serverUrl, (server) => execute(server, `drop database if exists ${name} with (force)`)),
+    drop: () => onEachServer(serverUrl, (server) => dropDatabase(server, name)),
   };
 }
 
@@ -152,11 +151,17 @@ async function onEachServer(serverUrl: string, act: (server: string) => Promise<
   for (const server of servers) await act(server);
 }
 
-/** PostgreSQL refuses to copy a database while somebody is connected to it (55006). */
-async function copyTemplate(serverUrl: string, name: string, template: string): Promise<void> {
+const copyTemplate = (serverUrl: string, name: string, template: string): Promise<void> =>
+  executeAlone(serverUrl, `create database ${name} template ${template}`);
+
+const dropDatabase = (serverUrl: string, name: string): Promise<void> =>
+  executeAlone(serverUrl, `drop database if exists ${name} with (force)`);
+
+/** PostgreSQL refuses to copy or drop a database while somebody is connected to it (55006), such as a Citus that ends slowly. */
+async function executeAlone(serverUrl: string, statement: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await execute(serverUrl, `create database ${name} template ${template}`);
+      return await execute(serverUrl, statement);
     } catch (error) {
       if ((error as { code?: string }).code !== "55006" || attempt === attempts) throw error;
       await sleep(retryMs);
@@ -181,7 +186,7 @@ async function ensureTemplate<Known>(
     const [found] = rows;
     if (typeof found?.known === "string") return JSON.parse(found.known) as Known;
     await onEachServer(serverUrl, async (server) => {
-      await execute(server, `drop database if exists ${template} with (force)`);
+      await dropDatabase(server, template);
       await copyTemplate(server, template, templateName);
     });
     const known = await write(urlOfDatabase(serverUrl, template));

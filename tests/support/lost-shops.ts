@@ -1,8 +1,15 @@
 import type pg from "pg";
 import { isCitus } from "./citus.ts";
 
-/** What changes in these tables is part of every run, webhook, upkeep and delivery of a shop. */
-const TABLES = ["sync_request", "sync_run", "webhook_delivery", "alert_endpoint"];
+/** What changes in these tables is part of every run, webhook, upkeep and delivery of a shop, and of its usage. */
+const TABLES = [
+  "sync_request",
+  "sync_run",
+  "webhook_delivery",
+  "alert_endpoint",
+  "usage_detail",
+  "audit_event",
+];
 /** Nobody listens there. */
 const UNUSED_PORT = 1;
 

@@ -2,6 +2,7 @@ import pino from "pino";
 import { createAdmitMember } from "../../src/admission/admit-member.ts";
 import type { AdmitMember, MemberAdmission } from "../../src/admission/admit-member.ts";
 import type { Operation } from "../../src/admission/operation.ts";
+import { createShopNodes } from "../../src/admission/shop-nodes.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { REST_WORDS } from "../../src/contract/vocabulary.ts";
@@ -28,10 +29,16 @@ export async function openOperations(
   const config = readConfig({ ...serviceEnvironment(service.databaseUrl), ...options });
   const { installation } = service;
   const databases = await openServingDatabases(config, installation, pino({ enabled: false }));
-  const gate = createGate(config, service.keys, databases, {
-    metrics: createMetrics(databases.reading),
-    countUsage: () => {},
-  });
+  const nodeOfShop = databases.nodes === null ? null : createShopNodes(databases.admission);
+  const gate = createGate(
+    config,
+    service.keys,
+    { ...databases, nodeOfShop },
+    {
+      metrics: createMetrics(databases.reading),
+      countUsage: () => {},
+    },
+  );
   const operations = createOperations(config, gate, service.keys);
   const operationOf = (endpoint: Endpoint): Operation => {
     const operation = operations.find((one) => one.endpoint === endpoint);

@@ -1,8 +1,5 @@
 import { command, query } from "../query.ts";
 
-/** The shop key of actions that concern no single workspace, such as changing a plan. */
-export const INSTALLATION_SHOP_KEY = 0;
-
 /** Who acts, as the audit names them, and from where; null = from this machine or a source. */
 export type AuditActor = { name: string; origin: string | null };
 
@@ -17,28 +14,26 @@ export type AuditEvent = {
   before?: Readonly<Record<string, unknown>> | null;
 };
 
-/** Who did what. Belongs into the transaction of the action itself. */
+/** Who did what in a workspace. Belongs into the transaction of the action itself. */
 export const insertAuditEvent = command<[shopKey: number, event: AuditEvent]>(
   "insert_audit_event",
   `insert into audit_event (shop_key, actor, action, detail, origin, before) values ($1, $2, $3, $4, $5, $6)`,
-  (shopKey, { actor, action, detail, origin = null, before = null }) => [
-    shopKey,
-    actor,
-    action,
-    JSON.stringify(detail),
-    origin,
-    before === null ? null : JSON.stringify(before),
-  ],
+  (shopKey, event) => [shopKey, ...valuesOf(event)],
 );
 
-/** What a person did to their own ways in. Belongs into the transaction of the action itself. */
-export const insertIdentityEvent = command<
-  [event: { actor: string; action: string; detail: AuditEvent["detail"]; origin: string | null }]
->(
-  "insert_identity_event",
-  "insert into identity_event (actor, action, detail, origin) values ($1, $2, $3, $4)",
-  ({ actor, action, detail, origin }) => [actor, action, JSON.stringify(detail), origin],
+/**
+ * Who did what to the installation: people to their own ways in, operators to people and plans, and what erased a
+ * workspace. Belongs into the transaction of the action itself.
+ */
+export const insertInstallationEvent = command<[event: AuditEvent]>(
+  "insert_installation_event",
+  "insert into identity_event (actor, action, detail, origin, before) values ($1, $2, $3, $4, $5)",
+  valuesOf,
 );
+
+function valuesOf({ actor, action, detail, origin = null, before = null }: AuditEvent): unknown[] {
+  return [actor, action, JSON.stringify(detail), origin, before === null ? null : JSON.stringify(before)];
+}
 
 /** An action, with the names of the people who still are there. */
 export type AuditRow = {
@@ -102,7 +97,7 @@ export const listAudit = query<
 
 const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The newest actions on the installation and on every workspace: a scan, for the operator. */
+/** The newest actions on every workspace: a scan, for the operator. */
 export const listAuditOfAll = query<
   AuditRow & { shop_domain: string | null },
   [since: Date | null, limit: number]
@@ -115,12 +110,12 @@ export const listAuditOfAll = query<
   (since, limit) => [since ?? "-infinity", limit],
 );
 
-/** The newest of what people did to their own ways in. identity_event_time. */
-export const listIdentityEvents = query<
+/** The newest actions on the installation. identity_event_time. */
+export const listInstallationEvents = query<
   AuditRow & { shop_domain: null },
   [since: Date | null, limit: number]
 >(
-  "list_identity_events",
+  "list_installation_events",
   `select ${COLUMNS}, null as shop_domain
      from identity_event a ${PEOPLE}
     where a.happened_at >= $1

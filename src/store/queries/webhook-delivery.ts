@@ -67,24 +67,29 @@ export const forgetDelivery = command<[shopKey: number, source: string, webhookI
   "delete from webhook_delivery d where d.shop_key = $1 and d.source = $2 and d.webhook_id = $3",
 );
 
-/**
- * Whether the history has a delivery, by its webhook id or within a day by its replay key: it outlives the
- * workspace that the delivery erased. audit_event_time.
- */
+type RecordedDelivery = { webhookId: string; replayKey: string };
+
+const replayedSince = (): Date => new Date(Date.now() - REPLAY_MS);
+
+/** Whether a workspace's history has a delivery, by its webhook id or within a day by its replay key. audit_event_time. */
 export const isRecorded = requireValue<
   boolean,
-  [shopKey: number, action: string, input: { webhookId: string; replayKey: string }]
+  [shopKey: number, action: string, delivery: RecordedDelivery]
 >(
   "is_webhook_recorded",
   `select exists (select from audit_event a
                          where a.shop_key = $1 and a.action = $2
                            and (a.detail ->> 'webhook_id' = $3
                                 or (a.detail ->> 'replay_key' = $4 and a.happened_at > $5))) as is_recorded`,
-  (shopKey, action, { webhookId, replayKey }) => [
-    shopKey,
-    action,
-    webhookId,
-    replayKey,
-    new Date(Date.now() - REPLAY_MS),
-  ],
+  (shopKey, action, { webhookId, replayKey }) => [shopKey, action, webhookId, replayKey, replayedSince()],
+);
+
+/** The same of a delivery that erased a workspace: the installation's history outlives it. identity_event_by_action. */
+export const isErasureRecorded = requireValue<boolean, [action: string, delivery: RecordedDelivery]>(
+  "is_erasure_recorded",
+  `select exists (select from identity_event a
+                         where a.action = $1
+                           and (a.detail ->> 'webhook_id' = $2
+                                or (a.detail ->> 'replay_key' = $3 and a.happened_at > $4))) as is_recorded`,
+  (action, { webhookId, replayKey }) => [action, webhookId, replayKey, replayedSince()],
 );

@@ -1,11 +1,11 @@
 import type { Connection } from "../../../../store/database.ts";
-import { INSTALLATION_SHOP_KEY, insertAuditEvent } from "../../../../store/queries/audit.ts";
+import { insertAuditEvent, insertInstallationEvent } from "../../../../store/queries/audit.ts";
 import { lockConnection } from "../../../../store/queries/data-source.ts";
 import { lockShop, WorkspaceGone } from "../../../../store/queries/import-stage.ts";
 import { redactOrders } from "../../../../store/queries/redacted-order.ts";
 import type { AccountWorkspace } from "../../../../store/directory.ts";
 import type { AccountRow } from "../../../../store/queries/shop-account.ts";
-import { isRecorded, recordDelivery } from "../../../../store/queries/webhook-delivery.ts";
+import { isErasureRecorded, isRecorded, recordDelivery } from "../../../../store/queries/webhook-delivery.ts";
 import { eraseWorkspace } from "../../../../store/queries/workspace-erase.ts";
 import { checkInstallation } from "../install/installation-check.ts";
 import type { InstallationCheck } from "../install/installation-check.ts";
@@ -83,7 +83,7 @@ async function redact(
 async function eraseShop(options: PrivacyOptions, request: PrivacyRequest): Promise<boolean> {
   const { database } = options;
   const action = actionOf(request.act.topic);
-  if (await isRecorded(database, INSTALLATION_SHOP_KEY, action, request)) return true;
+  if (await isErasureRecorded(database, action, request)) return true;
   let isDone = true;
   for (const workspace of request.workspaces) {
     isDone = (await eraseOrKeep(options, request, workspace)) && isDone;
@@ -152,11 +152,7 @@ async function erase(
   if (now !== null && asked?.equals(now) !== true) return false;
   await eraseWorkspace(connection, shopKey);
   const detail = { shop, webhook_id: webhookId, replay_key: replayKey, shop_domain: domain };
-  await insertAuditEvent(connection, INSTALLATION_SHOP_KEY, {
-    actor: SHOPIFY,
-    action: actionOf(topic),
-    detail,
-  });
+  await insertInstallationEvent(connection, { actor: SHOPIFY, action: actionOf(topic), detail });
   return true;
 }
 

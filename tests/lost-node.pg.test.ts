@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type pg from "pg";
+import { createShopNodes } from "../src/admission/shop-nodes.ts";
+import { startUsageWriter } from "../src/admission/usage-writer.ts";
+import { OPERATOR } from "../src/control/actor.ts";
+import { showNewestActions } from "../src/control/audit-trail.ts";
+import { renameUser } from "../src/control/people.ts";
+import { createUser } from "../src/control/user-create.ts";
+import type { Database } from "../src/store/database.ts";
+import { isCitus } from "./support/citus.ts";
+import { createTestDatabase, openConnections } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { loseShop } from "./support/lost-shops.ts";
+import { openTestPool } from "./support/service.ts";
+import { createTenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
+
+/** What servers and operators write of all shops, while the rows of one cannot be reached. */
+
+let testDatabase: TestDatabase;
+let pool: pg.Pool;
+let database: Database;
+before(async () => {
+  testDatabase = await createTestDatabase();
+  pool = openTestPool(testDatabase.url);
+  database = openConnections(testDatabase.url, { maxConnections: 2 });
+});
+after(async () => {
+  await database.close();
+  await pool.end();
+  await testDatabase.drop();
+});
+
+/** Enough shops to have some on each node of a cluster. */
+async function createShops(): Promise<number[]> {
+  const shopKeys: number[] = [];
+  for (let made = 0; made < 8; made += 1) shopKeys.push((await createTenant(pool)).shopKey);
+  return shopKeys;
+}
+
+test("the usage of others is written while a shop is out of reach, and its own afterwards, all of it", async () => {
+  const shopKeys = await createShops();
+  const { lost, others, find } = await loseShop(pool, shopKeys);
+  const warnings: object[] = [];
+  const usage = startUsageWriter({
+    database,
+    nodeOfShop: isCitus() ? createShopNodes(database) : (shopKey) => Promise.resolve(shopKey),
+    log: { warn: (detail) => void warnings.push(detail) },
+    intervalMs: 50,
+  });
+  const day = "2026-11-22";
+  const ask = (some: readonly number[]): void => {
+    for (const shopKey of some) {
+      const caller = { shopKey, tokenId: `token-${shopKey}`, day };
+      usage.count(caller, { endpoint: "summary", surface: "rest" }, "ok", true);
+    }
+  };
+  const writtenOf = async (some: readonly number[]): Promise<number> => {
+    const text =
+      "select coalesce(sum(requests), 0)::integer as requests from usage_detail where shop_key = any($1)";
+    return (await pool.query<{ requests: number }>(text, [some])).rows[0]?.requests ?? 0;
+  };
+  try {
+    ask(shopKeys);
+    await eventually(async () => warnings.length > 1, "two times it could not be written");
+    await eventually(async () => (await writtenOf(others)) === others.length, "the usage of others");
+    ask(lost);
+  } finally {
+    await find();
+  }
+  await usage.stop();
+  assert.equal(await writtenOf(lost), 2 * lost.length);
+  assert.equal(await writtenOf(others), others.length);
+  assert.deepEqual(
+    warnings.map((detail) => ({ ...detail, err: null })),
+    warnings.map(() => ({ err: null, shops: lost.length, dropped_requests: 0 })),
+  );
+});
+
+/** A key that some node would have, too. */
+const NO_SHOP = 0;
+
+test("actions on the installation need no node, whichever is lost", async () => {
+  const { lost, others, find } = await loseShop(pool, [NO_SHOP, ...(await createShops())]);
+  assert.ok(lost.includes(NO_SHOP) && others.length > 0);
+  try {
+    await createUser(database, OPERATOR, { name: "Meanwhile", now: new Date() });
+    await renameUser(database, OPERATOR, "Meanwhile", "Afterwards");
+  } finally {
+    await find();
+  }
+  const events = await showNewestActions(database, OPERATOR, null, { since: null, limit: 2 });
+  assert.deepEqual(
+    events.map(({ action, workspace }) => [action, workspace]),
+    [
+      ["user.rename", null],
+      ["user.create", null],
+    ],
+  );
+});

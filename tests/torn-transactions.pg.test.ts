@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createConnection, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import pg from "pg";
+import { OPERATOR } from "../src/control/actor.ts";
+import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { deleteWorkspace } from "../src/control/workspace-delete.ts";
+import type { Database } from "../src/store/database.ts";
+import { isCitus } from "./support/citus.ts";
+import { createTestDatabase, openConnections } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { openTestPool } from "./support/service.ts";
+import { eventually } from "./support/worker.ts";
+
+/**
+ * A workspace has rows on its node, and its domain is on the coordinator. A transaction over both is cut off between them: what
+ * Citus does of it later, by itself once a minute, leaves all of the workspace or nothing.
+ */
+
+let testDatabase: TestDatabase;
+let pool: pg.Pool;
+let database: Database;
+before(async () => {
+  testDatabase = await createTestDatabase();
+  pool = openTestPool(testDatabase.url);
+  database = openConnections(testDatabase.url, { maxConnections: 2 });
+});
+after(async () => {
+  await database.close();
+  await pool.end();
+  await testDatabase.drop();
+});
+
+/** The answer to the first phase is lost, or what comes after it: the second phase. */
+type Cut = "answer" | "second phase";
+
+type Relay = { port: number; isCut(this: void): boolean; stop(this: void): void };
+
+/**
+ * A relay to a node, which ends the way of a transaction that the node has prepared. What passes is encrypted, so that the node is
+ * asked what it has prepared before each of its answers passes.
+ */
+async function startRelay(node: pg.Client, port: number, cut: Cut): Promise<Relay> {
+  let isPrepared = false;
+  let isCut = false;
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = createConnection({ host: "127.0.0.1", port });
+    sockets.add(client).add(upstream);
+    const end = (): void => {
+      isCut = true;
+      client.destroy();
+      upstream.destroy();
+    };
+    client.on("data", (bytes) => {
+      if (isPrepared) end();
+      else upstream.write(bytes);
+    });
+    const pass = async (bytes: string | Buffer): Promise<void> => {
+      const { rows } = await node.query("select from pg_prepared_xacts where database = current_database()");
+      isPrepared ||= rows.length > 0;
+      if (isPrepared && cut === "answer") end();
+      else client.write(bytes);
+    };
+    let passing = Promise.resolve();
+    upstream.on("data", (bytes) => {
+      passing = passing.then(() => pass(bytes));
+    });
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      one.on("error", () => other.destroy());
+      one.on("close", () => other.destroy());
+    }
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    isCut: () => isCut,
+    stop: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** Runs `act` on relays to the nodes; returns whether one has cut it off. */
+async function cutOff(cut: Cut, act: () => Promise<unknown>): Promise<boolean> {
+  const { rows: nodes } = await pool.query<{ id: number; port: number }>(
+    "select nodeid as id, nodeport as port from pg_dist_node where shouldhaveshards order by nodeid",
+  );
+  const setPort = (id: number, port: number): Promise<unknown> =>
+    pool.query("update pg_dist_node set nodeport = $2 where nodeid = $1", [id, port]);
+  const relays = await Promise.all(
+    nodes.map(async ({ id, port }) => {
+      const client = new pg.Client({
+        connectionString: Object.assign(new URL(testDatabase.url), { port: String(port) }).href,
+      });
+      await client.connect();
+      const relay = await startRelay(client, port, cut);
+      await setPort(id, relay.port);
+      return { ...relay, client };
+    }),
+  );
+  try {
+    await act();
+    return relays.some(({ isCut }) => isCut());
+  } finally {
+    for (const { id, port } of nodes) await setPort(id, port);
+    for (const { stop, client } of relays) {
+      stop();
+      await client.end();
+    }
+  }
+}
+
+/** Ends what is prepared, as Citus does once a minute: not while its transaction has not ended on the coordinator. */
+async function settle(): Promise<void> {
+  const isSettled = async (): Promise<boolean> => {
+    await pool.query("select recover_prepared_transactions()");
+    const { rows } = await pool.query<{ prepared: number }>(
+      `select sum(result::integer)::integer as prepared from run_command_on_workers(
+         'select count(*) from pg_prepared_xacts where database = current_database()')`,
+    );
+    return rows[0]?.prepared === 0;
+  };
+  await eventually(isSettled, "nothing is prepared any more");
+}
+
+async function rowsOf(domain: string): Promise<{ directory: number; workspace: number }> {
+  const count = async (table: string): Promise<number> =>
+    (await pool.query(`select 1 from ${table} where shop_domain = $1`, [domain])).rows.length;
+  return { directory: await count("shop_directory"), workspace: await count("workspace") };
+}
+
+const create = (domain: string): Promise<unknown> =>
+  createWorkspace(database, OPERATOR, { domain, currency: "EUR" });
+const erase = async (domain: string): Promise<unknown> =>
+  deleteWorkspace(database, OPERATOR, await requireWorkspace(database, domain));
+
+const NOTHING = { directory: 0, workspace: 0 };
+const ALL = { directory: 1, workspace: 1 };
+
+for (const cut of ["answer", "second phase"] as const) {
+  test(`of a workspace whose ${cut} is lost, all is created or nothing, and all erased or nothing`, async (context: TestContext) => {
+    if (!isCitus()) return context.diagnostic("needs a Citus: RETURNS_TEST_CITUS=1 (CONTRIBUTING.md)");
+    const isDone = cut === "second phase";
+    const ending = (act: Promise<unknown>): Promise<unknown> => (isDone ? act : assert.rejects(act));
+    const name = cut.replace(" ", "-");
+    const created = `created-${name}.example`;
+    assert.equal(await cutOff(cut, () => ending(create(created))), true);
+    await settle();
+    assert.deepEqual(await rowsOf(created), isDone ? ALL : NOTHING);
+
+    const erased = `erased-${name}.example`;
+    await create(erased);
+    assert.equal(await cutOff(cut, () => ending(erase(erased))), true);
+    await settle();
+    assert.deepEqual(await rowsOf(erased), isDone ? NOTHING : ALL);
+    // Nothing of it stands in the way of what comes next.
+    await (isDone ? create(erased) : erase(erased));
+  });
+}
