@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
+import { isReadableInTransit } from "./lib/database-address.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import {
+  daysFrom,
+  daysOrForever,
   flag,
   integer,
   mailServer,
@@ -153,6 +156,31 @@ const OPTIONS = {
     null,
     "The sender of mail, such as `alerts@example.com`.",
   ),
+  keepRunsDays: option(
+    "KEEP_RUNS_DAYS",
+    daysFrom(2),
+    90,
+    "Days for which workers keep the history of sync runs; at least 2, because metrics count a day.",
+  ),
+  keepDeliveriesDays: option(
+    "KEEP_DELIVERIES_DAYS",
+    daysFrom(3),
+    7,
+    "Days for which workers keep webhook deliveries and the runs that these ask for; at least 3, because sources repeat a delivery for 48 hours.",
+  ),
+  keepAuditDays: option(
+    "KEEP_AUDIT_DAYS",
+    daysOrForever(90),
+    Number.POSITIVE_INFINITY,
+    "Days for which workers keep the audit, sign-ins included, or `forever`; at least 90, because it records requests of customers that have to be answered.",
+    { defaultText: "forever" },
+  ),
+  keepUsageDays: option(
+    "KEEP_USAGE_DAYS",
+    daysOrForever(31),
+    400,
+    "Days for which workers keep what was asked of the API, or `forever`; at least 31, because pages show 30.",
+  ),
   drainSeconds: option(
     "DRAIN_SECONDS",
     integer(0, 600),
@@ -264,14 +292,8 @@ function problemsOfExposure({ publicUrl, secret }: Values): string[] {
   return problems;
 }
 
-/** Another machine's database over a connection that need not be encrypted. A path of a socket has no host. */
 function warningsOfExposure({ databaseUrl }: Values): string[] {
-  const url = databaseUrl === null ? null : URL.parse(databaseUrl);
-  if (url === null) return [];
-  const host = url.searchParams.get("host") ?? url.hostname;
-  if (host === "" || host.startsWith("/") || isLoopbackHost(host)) return [];
-  const mode = url.searchParams.get("sslmode") ?? (url.searchParams.get("ssl") === "true" ? "require" : "");
-  return ["require", "verify-ca", "verify-full"].includes(mode) ? [] : [DATABASE_WITHOUT_TLS];
+  return databaseUrl !== null && isReadableInTransit(databaseUrl) ? [DATABASE_WITHOUT_TLS] : [];
 }
 
 const DATABASE_WITHOUT_TLS =

@@ -50,7 +50,10 @@ async function detailed(tenant: Tenant): Promise<number> {
 
 async function usageOf({ shopDomain }: Tenant, now = new Date()): Promise<Usage> {
   const { database } = service.installation;
-  return showUsage(database, OPERATOR, await requireWorkspace(database, shopDomain), { now });
+  return showUsage(database, OPERATOR, await requireWorkspace(database, shopDomain), {
+    now,
+    keepUsageDays: 400,
+  });
 }
 
 test("every end of a request is counted that knows its workspace; SIGTERM loses none", async (context) => {

@@ -9,10 +9,15 @@ export const DOCTOR: CommandSpec = {
   summary: "Check the database, the schema, the secrets, every workspace and connection; changes nothing.",
   takesAnySchema: true,
   examples: ["./returns doctor", "./returns doctor --json"],
-  run: async ({ database, installation, terminal }) => {
+  run: async ({ config, database, installation, terminal }) => {
     const { dataFolder, embedded, keys } = installation;
-    const isEmbedded = embedded !== null;
-    const diagnosis = await diagnose({ database, dataFolder, isEmbedded, tokenPepper: keys.tokenPepper });
+    const diagnosis = await diagnose({
+      database,
+      dataFolder,
+      isEmbedded: embedded !== null,
+      tokenPepper: keys.tokenPepper,
+      retention: config,
+    });
     terminal.print(diagnosis, textOf(diagnosis, terminal.style));
     if (!diagnosis.ok) process.exitCode = 1;
   },

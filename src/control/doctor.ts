@@ -6,11 +6,13 @@ import { connectionHealth } from "../store/queries/worker-health.ts";
 import { hasWorker } from "../store/queries/worker-upkeep.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
+import type { Retention } from "../store/retention.ts";
 import { DEMO_TOKEN_PREFIX } from "./demo.ts";
 import { checkConnections, checkWorker, diagnoseConnections } from "./doctor-connections.ts";
 import type { ConnectionDiagnosis } from "./doctor-connections.ts";
 import { secretProblem } from "./installation-secret.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
+import { retentionText } from "./retention.ts";
 import { readSchemaLevel, schemaProblem } from "./schema.ts";
 
 /** One thing looked at; `message` says what was found, and what to do when it is not right. */
@@ -31,6 +33,7 @@ export type Patient = {
   dataFolder: string;
   isEmbedded: boolean;
   tokenPepper: Buffer;
+  retention: Retention;
 };
 
 const OLDEST_MAJOR = 15;
@@ -45,6 +48,7 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     checkVersion(version, patient.isEmbedded),
     checkSchema(level),
     checkDataFolder(patient.dataFolder),
+    { name: "kept", ok: true, message: retentionText(patient.retention) },
   ];
   let workspaces: WorkspaceDiagnosis[] = [];
   let connections: ConnectionDiagnosis[] = [];
