@@ -74,7 +74,7 @@ async function deleteOldAudit(
 ): Promise<void> {
   const before = auditLimit(now, keepDays);
   if (before === null) return;
-  const lasting = await listLastingEvents(database, shopKey);
+  const lasting = await listLastingEvents(database, shopKey, before);
   await deleteAudited(database, { shopKey, of: "audit_event", before, now }, (connection) =>
     deleteOldEvents(connection, shopKey, before, lasting),
   );

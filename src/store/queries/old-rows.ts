@@ -80,12 +80,13 @@ export type DeletedAuditRow = { deleted: number; events: number };
 
 /**
  * Events of the audit that stay whatever their age, because the service itself reads them: the newest import and the newest
- * change of windows. A scan of the shop's events.
+ * change of windows. A scan of the shop's events where any is older than the moment, else none: audit_event_time.
  */
-export const listLastingEvents = queryColumn<string, [shopKey: number]>(
+export const listLastingEvents = queryColumn<string, [shopKey: number, before: Date]>(
   "list_lasting_events",
   `select distinct on (a.action) a.audit_id from audit_event a
     where a.shop_key = $1 and a.action in ('import', 'windows.set')
+      and exists (select from audit_event o where o.shop_key = $1 and o.happened_at < $2)
     order by a.action, a.happened_at desc, a.audit_id desc`,
 );
 
