@@ -37,9 +37,9 @@ export function renderMarkdown(markdown: string, surroundings: Surroundings): Re
 /** Reads the head of a document alone, which begins with its heading and a paragraph: far quicker than all of it. */
 export function readHead(markdown: string): Head {
   const tokens = lexer(markdown.split("\n\n", 2).join("\n\n"));
-  const heading = tokens.find((token) => token.type === "heading") as Tokens.Heading | undefined;
+  const first = tokens.find((token) => token.type === "heading") as Tokens.Heading | undefined;
   const paragraph = tokens.find((token) => token.type === "paragraph") as Tokens.Paragraph | undefined;
-  return { title: wordsOf(heading), summary: firstSentence(wordsOf(paragraph)) };
+  return { title: wordsOf(first), summary: firstSentence(wordsOf(paragraph)) };
 }
 
 function wordsOf(token: Tokens.Heading | Tokens.Paragraph | undefined): string {
