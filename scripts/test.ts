@@ -10,6 +10,7 @@ import { dirname, join, matchesGlob } from "node:path";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { createTemplate } from "../tests/support/database.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
+import { withBatches } from "./test-batches.ts";
 
 const project = dirname(import.meta.dirname);
 const fastSettings = {
@@ -33,6 +34,14 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/worker-sigkill.pg.test.ts",
 ]);
 
+/** They start programs and take long; all others without a database share processes where every test is run. */
+const NEEDS_OWN_PROCESS: ReadonlySet<string> = new Set([
+  "src/cli/service-logger.test.ts",
+  "tests/launch.test.ts",
+  "tests/progress-browser.test.ts",
+  "tests/written-requests.test.ts",
+]);
+
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals | undefined;
 
@@ -52,6 +61,14 @@ async function main(args: string[]): Promise<number> {
     console.error(`No test file matches ${patterns.join(" ")}.`);
     return 1;
   }
+  if (patterns.length > 0) return runFiles(files, options);
+  const isShared = (file: string): boolean => !file.endsWith(".pg.test.ts") && !NEEDS_OWN_PROCESS.has(file);
+  return withBatches(files.filter(isShared), project, (entries) =>
+    runFiles([...entries, ...files.filter((file) => !isShared(file))], options),
+  );
+}
+
+async function runFiles(files: string[], options: string[]): Promise<number> {
   if (files.some((file) => file.endsWith("browser.pg.test.ts"))) {
     const missing = installChromium();
     if (missing !== null) console.error(`${missing} The tests in a browser are skipped.`);
@@ -95,7 +112,7 @@ async function runOn(serverUrl: string, files: string[], options: string[]): Pro
 /** Resolves to the exit code of the test run. */
 function run(files: string[], options: string[], serverUrl: string | undefined): Promise<number> {
   if (stopSignal !== undefined) return Promise.resolve(128 + constants.signals[stopSignal]);
-  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=3", ...options, ...files];
+  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=4", ...options, ...files];
   const environment = serverUrl === undefined ? {} : { RETURNS_TEST_DATABASE_URL: serverUrl };
   const started = spawn(process.execPath, runner, {
     cwd: project,
