@@ -31,12 +31,12 @@ export const RUNS: CommandSpec = {
         remarks: ({ error, notes }) => [...(error === null ? [] : [error]), ...notes].join(" ") || null,
       });
     }
-    if (runs.length < Number(filter.limit)) terminal.hint(keptRunsText(config));
     if (await isAbandoned(database, runs)) {
       terminal.hint(
         "No worker is running: runs marked running continue when ./returns worker or serve starts.",
       );
     }
+    if (runs.length < Number(filter.limit)) terminal.hint(keptRunsText(config));
   },
 };
 
