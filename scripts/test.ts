@@ -34,13 +34,9 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/worker-sigkill.pg.test.ts",
 ]);
 
-/** They start programs and take long; all others without a database share processes where every test is run. */
-const NEEDS_OWN_PROCESS: ReadonlySet<string> = new Set([
-  "src/cli/service-logger.test.ts",
-  "tests/launch.test.ts",
-  "tests/progress-browser.test.ts",
-  "tests/written-requests.test.ts",
-]);
+/** They start programs, browsers or databases and take long; all others share processes where every test is run. */
+const NEEDS_OWN_PROCESS =
+  /browser|looks|backup|^src\/(?:cli|embedded)\/.*\.pg\.|service-logger|launch|written-requests|docs-examples|console-(?:figures|windows)|export-roundtrip|upgrade|cold-copy|before-release|client-package|failed-analyze/u;
 
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals | undefined;
@@ -62,21 +58,26 @@ async function main(args: string[]): Promise<number> {
     return 1;
   }
   if (patterns.length > 0) return runFiles(files, options);
-  const isShared = (file: string): boolean => !file.endsWith(".pg.test.ts") && !NEEDS_OWN_PROCESS.has(file);
+  const isShared = (file: string): boolean => !NEEDS_OWN_PROCESS.test(file);
   return withBatches(files.filter(isShared), project, (entries) =>
-    runFiles([...entries, ...files.filter((file) => !isShared(file))], options),
+    runFiles([...entries, ...files.filter((file) => !isShared(file))], options, files),
   );
 }
 
-async function runFiles(files: string[], options: string[]): Promise<number> {
-  if (files.some((file) => file.endsWith("browser.pg.test.ts"))) {
+/** `chosen`: the test files that the entries to run stand for. */
+async function runFiles(
+  entries: string[],
+  options: string[],
+  chosen: readonly string[] = entries,
+): Promise<number> {
+  if (chosen.some((file) => file.endsWith("browser.pg.test.ts"))) {
     const missing = installChromium();
     if (missing !== null) console.error(`${missing} The tests in a browser are skipped.`);
   }
-  if (!files.some((file) => file.endsWith(".pg.test.ts"))) return run(files, options, undefined);
+  if (!chosen.some((file) => file.endsWith(".pg.test.ts"))) return run(entries, options, undefined);
   const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"];
-  if (serverUrl === undefined) return runOnEmbedded(files, options);
-  return runOn(serverUrl, files, options);
+  if (serverUrl === undefined) return runOnEmbedded(entries, options);
+  return runOn(serverUrl, entries, options);
 }
 
 function chooseFiles(patterns: string[]): string[] {
