@@ -11,6 +11,7 @@ import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { createTemplate } from "../tests/support/database.ts";
 import { installChromium } from "../tests/support/install-chromium.ts";
 import { fetchPromtool } from "../tests/support/promtool.ts";
+import { withBatches } from "./test-batches.ts";
 
 const project = dirname(import.meta.dirname);
 const fastSettings = {
@@ -34,6 +35,10 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/worker-sigkill.pg.test.ts",
 ]);
 
+/** They start programs, browsers or databases and take long; all others share processes where every test is run. */
+const NEEDS_OWN_PROCESS =
+  /browser|looks|backup|^src\/(?:cli|embedded)\/.*\.pg\.|service-logger|launch|written-requests|docs-examples|console-(?:figures|windows)|export-roundtrip|upgrade|cold-copy|before-release|client-package|failed-analyze/u;
+
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals | undefined;
 
@@ -53,18 +58,31 @@ async function main(args: string[]): Promise<number> {
     console.error(`No test file matches ${patterns.join(" ")}.`);
     return 1;
   }
-  if (files.some((file) => file.endsWith("browser.pg.test.ts"))) {
+  if (patterns.length > 0) return runFiles(files, options);
+  const isShared = (file: string): boolean => !NEEDS_OWN_PROCESS.test(file);
+  return withBatches(files.filter(isShared), project, (entries) =>
+    runFiles([...entries, ...files.filter((file) => !isShared(file))], options, files),
+  );
+}
+
+/** `chosen`: the test files that the entries to run stand for. */
+async function runFiles(
+  entries: string[],
+  options: string[],
+  chosen: readonly string[] = entries,
+): Promise<number> {
+  if (chosen.some((file) => file.endsWith("browser.pg.test.ts"))) {
     const missing = installChromium();
     if (missing !== null) console.error(`${missing} The tests in a browser are skipped.`);
   }
-  if (files.some((file) => file.includes("on-call"))) {
+  if (chosen.some((file) => file.includes("on-call"))) {
     const missing = fetchPromtool();
     if (missing !== null) console.error(`${missing} The tests of alerting rules by Prometheus are skipped.`);
   }
-  if (!files.some((file) => file.endsWith(".pg.test.ts"))) return run(files, options, undefined);
+  if (!chosen.some((file) => file.endsWith(".pg.test.ts"))) return run(entries, options, undefined);
   const serverUrl = process.env["RETURNS_TEST_DATABASE_URL"];
-  if (serverUrl === undefined) return runOnEmbedded(files, options);
-  return runOn(serverUrl, files, options);
+  if (serverUrl === undefined) return runOnEmbedded(entries, options);
+  return runOn(serverUrl, entries, options);
 }
 
 function chooseFiles(patterns: string[]): string[] {
@@ -100,7 +118,7 @@ async function runOn(serverUrl: string, files: string[], options: string[]): Pro
 /** Resolves to the exit code of the test run. */
 function run(files: string[], options: string[], serverUrl: string | undefined): Promise<number> {
   if (stopSignal !== undefined) return Promise.resolve(128 + constants.signals[stopSignal]);
-  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=3", ...options, ...files];
+  const runner = ["--test", "--test-reporter=spec", "--test-concurrency=4", ...options, ...files];
   const environment = serverUrl === undefined ? {} : { RETURNS_TEST_DATABASE_URL: serverUrl };
   const started = spawn(process.execPath, runner, {
     cwd: project,

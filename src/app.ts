@@ -34,7 +34,7 @@ import type { Tracing } from "./tracing/tracing.ts";
 import { createDeliveries } from "./worker/deliveries.ts";
 import type { Deliveries } from "./worker/deliveries.ts";
 import { startWorker } from "./worker/worker.ts";
-import type { Worker } from "./worker/worker.ts";
+import type { Worker, WorkerOptions } from "./worker/worker.ts";
 
 export type Service = {
   /** Base address of the API, such as http://127.0.0.1:8080. */
@@ -133,6 +133,7 @@ async function createConsoleSurfaces(
       exporting,
       connecting: { publicUrl: config.publicUrl, app: appOf(config) },
       push: pushOptions(config),
+      retention: config,
     },
     site: { publicOrigin: publicConsole(config.publicUrl) },
     now,
@@ -161,7 +162,6 @@ export async function startInstallationWorker(
   logger: FastifyBaseLogger,
   metricsOfService: Metrics | null = null,
 ): Promise<InstallationWorker> {
-  const { roleUrls } = installation;
   const keys = await openKeys(installation);
   const open = (maxConnections: number, statementTimeoutMs: number): ReturnType<typeof openPool> =>
     openPool(installation, logger, "worker", {
@@ -190,21 +190,8 @@ export async function startInstallationWorker(
     await requireWorkerPlace(lookDatabase);
     if (metricsOfService === null) operators = await listenForOperators(config, forOperators, logger);
     const worker = await startWorker({
-      databaseUrl: roleUrls.worker,
-      database,
-      lookDatabase,
-      connectors: createConnectors(config),
-      openCredentials: (shopKey, source) =>
-        openCredentials({ database, sealingKey: keys.sealingKey, shopKey, source }),
-      now: () => new Date(),
-      log: logger,
-      firstRetryMs: FIRST_RETRY_MS,
-      deliveries: deliveriesOf(config, keys, pushDatabase, logger),
-      concurrency: config.syncRuns,
-      hasSchedule: true,
-      lookMs: WORKER_LOOK_MS,
-      graceMs: WORKER_GRACE_MS,
-      longestStopMs: LONGEST_WORKER_STOP_MS,
+      ...workerOptions(config, keys, { database, lookDatabase, pushDatabase }, logger),
+      databaseUrl: installation.roleUrls.worker,
     });
     return {
       operationsAddress: operators?.address ?? null,
@@ -218,6 +205,32 @@ export async function startInstallationWorker(
     await close();
     throw error;
   }
+}
+
+function workerOptions(
+  config: Config,
+  keys: Keys,
+  databases: { database: Database; lookDatabase: Database; pushDatabase: Database },
+  log: FastifyBaseLogger,
+): Omit<WorkerOptions, "databaseUrl"> {
+  const { database, lookDatabase, pushDatabase } = databases;
+  return {
+    database,
+    lookDatabase,
+    connectors: createConnectors(config),
+    openCredentials: (shopKey, source) =>
+      openCredentials({ database, sealingKey: keys.sealingKey, shopKey, source }),
+    now: () => new Date(),
+    log,
+    firstRetryMs: FIRST_RETRY_MS,
+    deliveries: deliveriesOf(config, keys, pushDatabase, log),
+    retention: config,
+    concurrency: config.syncRuns,
+    hasSchedule: true,
+    lookMs: WORKER_LOOK_MS,
+    graceMs: WORKER_GRACE_MS,
+    longestStopMs: LONGEST_WORKER_STOP_MS,
+  };
 }
 
 function deliveriesOf(

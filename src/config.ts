@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
-import { isReadableOnTheWay, problemsOfExposure } from "./lib/exposure.ts";
+import { isReadableInTransit, problemsOfExposure } from "./lib/exposure.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import {
+  daysFrom,
+  daysOrForever,
   flag,
   integer,
   mailServer,
@@ -152,6 +154,31 @@ const OPTIONS = {
     null,
     "The sender of mail, such as `alerts@example.com`.",
   ),
+  keepRunsDays: option(
+    "KEEP_RUNS_DAYS",
+    daysFrom(2),
+    90,
+    "Days for which workers keep the history of sync runs; at least 2, because metrics count a day.",
+  ),
+  keepDeliveriesDays: option(
+    "KEEP_DELIVERIES_DAYS",
+    daysFrom(3),
+    7,
+    "Days for which workers keep webhook deliveries and the runs that these ask for; at least 3, because sources repeat a delivery for 48 hours.",
+  ),
+  keepAuditDays: option(
+    "KEEP_AUDIT_DAYS",
+    daysOrForever(90),
+    Number.POSITIVE_INFINITY,
+    "Days for which workers keep the audit, sign-ins included, or `forever`; at least 90, because it records requests of customers that have to be answered.",
+    { defaultText: "forever" },
+  ),
+  keepUsageDays: option(
+    "KEEP_USAGE_DAYS",
+    daysOrForever(31),
+    400,
+    "Days for which workers keep what was asked of the API, or `forever`; at least 31, because pages show 30.",
+  ),
   drainSeconds: option(
     "DRAIN_SECONDS",
     integer(0, 600),
@@ -265,7 +292,7 @@ function readFile(file: string): string | null {
 function warningsOfExposure(values: Values): string[] {
   const keys = ["databaseUrl", "databaseReaderUrl", "databaseAdmissionUrl", "databaseWorkerUrl"] as const;
   return keys
-    .filter((key) => isReadableOnTheWay(values[key]))
+    .filter((key) => isReadableInTransit(values[key]))
     .map((key) => `${OPTIONS[key].name} ${DATABASE_WITHOUT_TLS}`);
 }
 

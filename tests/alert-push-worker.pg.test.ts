@@ -14,7 +14,7 @@ import type { Receiver } from "./support/receiver.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
-import { eventually } from "./support/worker.ts";
+import { DEFAULT_RETENTION, eventually } from "./support/worker.ts";
 
 /** Workers that push: killed between sending and recording, several at once, with a receiver that hangs, and with a shop out of reach. */
 
@@ -151,7 +151,10 @@ test("an endpoint that a crash kept from the queue is put there by upkeep", asyn
   await addTestEndpoint(service, tenant, { address: "http://127.0.0.1:9/" });
   await service.database.query("delete from run_queue where shop_key = $1", [tenant.shopKey]);
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  await runTask({ database: service.installation.database, now: () => new Date(), log }, "upkeep");
+  await runTask(
+    { database: service.installation.database, now: () => new Date(), log, retention: DEFAULT_RETENTION },
+    "upkeep",
+  );
   const { rows } = await service.database.query("select kind from run_queue where shop_key = $1", [
     tenant.shopKey,
   ]);

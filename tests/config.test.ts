@@ -99,6 +99,25 @@ describe("the options", () => {
     assert.match(problemsOf({ SMTP_URL: url, SMTP_FROM: "x" }).join(), /^SMTP_FROM must be an e-mail/u);
   });
 
+  test("say how long rows are kept: in days, the audit and usage also forever", () => {
+    const { keepRunsDays, keepDeliveriesDays, keepAuditDays, keepUsageDays } = readConfig({
+      KEEP_RUNS_DAYS: "30",
+      KEEP_DELIVERIES_DAYS: "3",
+      KEEP_AUDIT_DAYS: "730",
+      KEEP_USAGE_DAYS: "forever",
+    });
+    assert.deepEqual([keepRunsDays, keepDeliveriesDays], [30, 3]);
+    assert.deepEqual([keepAuditDays, keepUsageDays], [730, Number.POSITIVE_INFINITY]);
+    const limits = { KEEP_RUNS_DAYS: 2, KEEP_DELIVERIES_DAYS: 3, KEEP_AUDIT_DAYS: 90, KEEP_USAGE_DAYS: 31 };
+    for (const [name, least] of Object.entries(limits)) {
+      const [problem = ""] = problemsOf({ [name]: String(least - 1) });
+      assert.ok(problem.startsWith(`${name} must be a whole number from ${least} to 36500`), problem);
+      assert.doesNotThrow(() => readConfig({ [name]: String(least) }));
+    }
+    assert.match(problemsOf({ KEEP_AUDIT_DAYS: "never" }).join(), /from 90 to 36500, or forever\.$/u);
+    assert.match(problemsOf({ KEEP_RUNS_DAYS: "forever" }).join(), /^KEEP_RUNS_DAYS must be/u);
+  });
+
   test("list the web origins that may call the MCP endpoint, each an origin and nothing more", () => {
     const origins = "https://app.example, http://localhost:3000";
     assert.deepEqual(readConfig({ MCP_ALLOWED_ORIGINS: origins }).mcpAllowedOrigins, [

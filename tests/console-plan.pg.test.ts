@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/control/actor.ts";
 import { diagnose } from "../src/control/doctor.ts";
 import { setWorkspace } from "../src/control/workspace-settings.ts";
@@ -136,6 +137,7 @@ test("operators see what is asked for, and the plan that they set ends it", asyn
     isEmbedded: false,
     secret: TEST_SECRET,
     operationsAddress: null,
+    retention: readConfig({}),
   };
   const diagnosed = (await diagnose(patient)).workspaces.find(
     (each) => each.shop_domain === tenant.shopDomain,

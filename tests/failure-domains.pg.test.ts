@@ -16,7 +16,7 @@ import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
-import { connect, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { connect, DEFAULT_RETENTION, eventually, withWorker, workerOptions } from "./support/worker.ts";
 
 /** A shop whose rows cannot be reached keeps no other shop from its webhooks, its runs and its upkeep. */
 
@@ -87,7 +87,7 @@ test("the clock starts the runs of others meanwhile, says once which is away, an
   const { lost, others, find } = await loseShop(service.database, await connectedShops());
   const isAway = (line: string): boolean => line.includes("could not be looked at");
   try {
-    await runTask({ database, now: () => new Date(), log }, "labels");
+    await runTask({ database, now: () => new Date(), log, retention: DEFAULT_RETENTION }, "labels");
     await service.database.query(HAVE_TURN);
     await withWorker(options(), async () => {
       for (const shopKey of others) await eventually(() => succeeded(shopKey), `the run of ${shopKey}`, 60);
@@ -120,7 +120,8 @@ test("upkeep keeps others in order, and has one line for all that are away", asy
   const leftOf = async (some: readonly number[]): Promise<number> =>
     (await service.database.query("select from webhook_delivery where shop_key = any($1)", [some])).rows
       .length;
-  const upkeep = () => runTask({ database, now: () => new Date(), log }, "upkeep");
+  const upkeep = () =>
+    runTask({ database, now: () => new Date(), log, retention: DEFAULT_RETENTION }, "upkeep");
   const { lost, others, find } = await loseShop(service.database, shopKeys);
   // What belongs to people every node has: it waits until all answer.
   await upkeep().then(find, find);
@@ -249,7 +250,7 @@ test("with 1,000 shops the clock takes one statement, a webhook as many as with 
       return database.rows(statement, values);
     },
   };
-  await runTask({ database: counting, now: () => new Date(), log }, "stores");
+  await runTask({ database: counting, now: () => new Date(), log, retention: DEFAULT_RETENTION }, "stores");
   await takeDueTask(counting);
   await listQueued(counting, 500);
   assert.deepEqual(counted, ["queue_task", "take_due_task", "list_queued_sources"]);

@@ -4,6 +4,7 @@ import { isoCBOR } from "@simplewebauthn/server/helpers";
 import { openConnections } from "./support/database.ts";
 import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
 import type { Database } from "../src/store/database.ts";
 import type { LinkPurpose } from "../src/store/queries/console-link.ts";
 import { runTask } from "../src/worker/tasks.ts";
@@ -187,7 +188,7 @@ test("the worker's upkeep forgets links that have expired and sessions that have
   nowMs += 12 * HOUR_MS;
   const kept = await signIn("kept");
   const keptLink = hashSecret(await linkFor("kept"));
-  await runTask({ database, now, log: silentLog }, "upkeep");
+  await runTask({ database, now, log: silentLog, retention: DEFAULT_RETENTION }, "upkeep");
   const sessions = await ask<{ session_hash: Buffer }>("select session_hash from console_session");
   assert.deepEqual(
     sessions.map(({ session_hash: hash }) => hash),
@@ -215,7 +216,7 @@ test("challenges that nobody answered are forgotten by the upkeep", async () => 
   await identity.signatureFor(null, site);
   nowMs += 5 * MINUTE_MS;
   const kept = await identity.signatureFor(null, site);
-  await runTask({ database, now, log: silentLog }, "upkeep");
+  await runTask({ database, now, log: silentLog, retention: DEFAULT_RETENTION }, "upkeep");
   const left = await ask<{ challenge_hash: Buffer }>("select challenge_hash from console_challenge");
   assert.deepEqual(
     left.map(({ challenge_hash: hash }) => hash),

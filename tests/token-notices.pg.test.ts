@@ -7,6 +7,7 @@ import type { TestService } from "./support/service.ts";
 import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { runTask } from "../src/worker/tasks.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
 
 /** The hourly upkeep, told the time: who hears of tokens that end, and which details of usage stay. */
 
@@ -38,7 +39,7 @@ const log = {
 
 async function upkeepAt(days: number): Promise<void> {
   const { database } = service.installation;
-  await runTask({ database, now: () => inDays(days), log }, "upkeep");
+  await runTask({ database, now: () => inDays(days), log, retention: DEFAULT_RETENTION }, "upkeep");
 }
 
 /** A token that ends after so many days. */

@@ -10,6 +10,7 @@ import type { TestService } from "./support/service.ts";
 import { expectOk } from "./support/upload.ts";
 import { checksums, importedBy, openUploadShop, SMALL_FOLDER } from "./support/upload-shop.ts";
 import type { UploadShop } from "./support/upload-shop.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
 
 /** What becomes of an upload whose import finds something wrong: nothing changes until a person has decided. */
 
@@ -120,7 +121,7 @@ test("upkeep ends what has expired, removes its parts, and forgets it after 30 d
   const now = Date.now();
   const DAY_MS = 86_400_000;
   const look = async (atMs: number) => {
-    const environment = { database, now: () => new Date(atMs), log: console };
+    const environment = { database, now: () => new Date(atMs), log: console, retention: DEFAULT_RETENTION };
     await runTask(environment, "upkeep");
     const { rows } = await service.database.query<{ status: string; parts: number }>(
       `select u.status, (select count(*)::integer from import_part p where p.shop_key = $1 and p.upload_id = u.upload_id) as parts

@@ -177,7 +177,10 @@ test("runs says when a run is marked running but no worker is there, and that a 
   assert.match(shown.stdout, /running/u);
   assert.match(shown.stderr, /^No worker is running: .+continue when/u);
   await withWorker(options(), async () => {
-    assert.equal((await run(`runs --workspace ${domain}`)).stderr, "");
+    assert.equal(
+      (await run(`runs --workspace ${domain}`)).stderr,
+      "Runs are kept for 90 days, for 7 days where a webhook asked for them.\n",
+    );
   });
 });
 

@@ -9,7 +9,14 @@ import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
 import { openTestPool } from "./support/service.ts";
-import { connectedShop, eventually, runScheduled, withWorker, workerOptions } from "./support/worker.ts";
+import {
+  connectedShop,
+  DEFAULT_RETENTION,
+  eventually,
+  runScheduled,
+  withWorker,
+  workerOptions,
+} from "./support/worker.ts";
 
 let control: ControlDatabase;
 let pool: ReturnType<typeof openTestPool>;
@@ -34,6 +41,7 @@ const run = (task: TaskName, now = NOW) =>
       database: control.database,
       now: () => now,
       log: pino({ level: "trace" }, { write: (line: string) => void logs.push(line) }),
+      retention: DEFAULT_RETENTION,
     },
     task,
   );

@@ -65,8 +65,8 @@ export function createAdmit(options: {
     const { scope, entitlements, counted } = need;
     const result = await traced(ADMISSION, async () => {
       const askedMs = performance.now();
-      const checked = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now).finally(() =>
-        options.onChecked?.((performance.now() - askedMs) / 1000),
+      const checked = await check({ shopKey, tokenId, secret, scope, entitlements, counted }, now).finally(
+        () => options.onChecked?.((performance.now() - askedMs) / 1000),
       );
       note({ "returns.verdict": checked.verdict });
       return checked;

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { OPERATOR } from "../control/actor.ts";
 import { changeText, showNewestActions } from "../control/audit-trail.ts";
+import { keptAuditText } from "../control/retention.ts";
 import { readInstant, readInteger } from "../control/input.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
@@ -21,12 +22,14 @@ export const AUDIT: CommandSpec = {
     "./returns audit --workspace shop.example",
     "./returns audit --since 2026-11-01 --limit 1000 --json",
   ],
-  run: async ({ database, terminal }: CommandSession, options: AuditOptions) => {
+  run: async ({ config, database, terminal }: CommandSession, options: AuditOptions) => {
     const limit = readInteger("--limit", options.limit, 1, MOST_ACTIONS);
     const since = options.since === undefined ? null : readInstant("--since", options.since);
     const workspace =
       options.workspace === undefined ? null : await requireWorkspace(database, options.workspace);
     const actions = await showNewestActions(database, OPERATOR, workspace, { since, limit });
+    const kept = keptAuditText(config);
+    if (kept !== null && actions.length < limit) terminal.hint(kept);
     if (actions.length === 0) {
       terminal.print([], "Nothing was done.\n");
       return;

@@ -12,9 +12,14 @@ export const DOCTOR: CommandSpec = {
   examples: ["./returns doctor", "./returns doctor --json"],
   run: async ({ config, database, installation, terminal }) => {
     const { dataFolder, embedded, secret } = installation;
-    const isEmbedded = embedded !== null;
-    const operationsAddress = operationsAddressOf(config);
-    const diagnosis = await diagnose({ database, dataFolder, isEmbedded, secret, operationsAddress });
+    const diagnosis = await diagnose({
+      database,
+      dataFolder,
+      isEmbedded: embedded !== null,
+      secret,
+      operationsAddress: operationsAddressOf(config),
+      retention: config,
+    });
     terminal.print(diagnosis, textOf(diagnosis, terminal.style));
     if (!diagnosis.ok) process.exitCode = 1;
   },

@@ -1,6 +1,7 @@
 import { OPERATOR } from "../control/actor.ts";
 import { Option } from "commander";
 import { rebuildData } from "../control/rebuild.ts";
+import { keptRunsText } from "../control/retention.ts";
 import { isAbandoned, showRuns } from "../control/runs.ts";
 import type { RunFilter } from "../control/runs.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
@@ -12,7 +13,7 @@ export const RUNS: CommandSpec = {
   options: { "--workspace <domain>": "only of this workspace", "--source <name>": "only of this source" },
   otherOptions: [new Option("--limit <number>", "how many").default("20")],
   examples: ["./returns runs", "./returns runs --workspace shop.example --source shopify --limit 5 --json"],
-  run: async ({ database, terminal }: CommandSession, filter: RunFilter) => {
+  run: async ({ config, database, terminal }: CommandSession, filter: RunFilter) => {
     const runs = await showRuns(database, filter);
     if (runs.length === 0) {
       const { source } = filter;
@@ -35,6 +36,7 @@ export const RUNS: CommandSpec = {
         "No worker is running: runs marked running continue when ./returns worker or serve starts.",
       );
     }
+    if (runs.length < Number(filter.limit)) terminal.hint(keptRunsText(config));
   },
 };
 

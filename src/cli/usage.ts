@@ -7,10 +7,11 @@ export const USAGE: CommandSpec = {
   name: "usage",
   summary: "Show what a workspace asked of the API: today, by day, token, endpoint and surface, refusals.",
   forWorkspace: true,
-  options: { "--days <number>": "how many UTC days, today included, up to 400 (default: 30)" },
+  options: { "--days <number>": "how many UTC days, today included, up to KEEP_USAGE_DAYS (default: 30)" },
   examples: ["./returns usage --workspace shop.example --days 7"],
-  run: async ({ database, terminal, workspace }: CommandSession, { days }: { days?: string }) => {
-    const usage = await showUsage(database, OPERATOR, workspace, { days, now: new Date() });
+  run: async ({ config, database, terminal, workspace }: CommandSession, { days }: { days?: string }) => {
+    const { keepUsageDays } = config;
+    const usage = await showUsage(database, OPERATOR, workspace, { days, now: new Date(), keepUsageDays });
     terminal.hint(todayText(usage));
     terminal.printTable(
       rowsOf(usage),

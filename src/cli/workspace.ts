@@ -75,13 +75,14 @@ export const WORKSPACE: CommandGroup = {
       },
       examples: ["./returns workspace export shop.example ./shop.example"],
       run: async (session: CommandSession, domain: string, folder: string) => {
-        const { database, terminal, interruption } = session;
+        const { config, database, terminal, interruption } = session;
         const exported = await exportIntoFolder({
           database,
           reading: database,
           actor: OPERATOR,
           workspace: await requireWorkspace(database, domain),
           now: new Date(),
+          retention: config,
           signal: interruption.signal,
           folder: resolve(folder),
           onFile: (name) => terminal.showStatus(`Writing ${name}…`),

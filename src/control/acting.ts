@@ -1,4 +1,5 @@
 import type { DatabasePool } from "../store/database.ts";
+import type { Retention } from "../store/retention.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
@@ -15,6 +16,8 @@ export type ControlTools = {
   exporting: DatabasePool;
   /** How test messages are sent. */
   push: PushOptions;
+  /** For what pages say of it; workers apply it. */
+  retention: Retention;
 };
 
 /** A member who acts on a workspace; `admitted` is what the statements of requests take. */

@@ -34,6 +34,7 @@ export const AUDIT_WORDS: Readonly<Record<string, string>> = {
   "usage.read": "Read the usage",
   "audit.read": "Read the audit",
   "audit.read_all": "Read the audit of every workspace",
+  "audit.delete": "Deleted old entries of the audit",
   "members.read": "Read the list of members",
   "member.invite": "Invited a member",
   "member.set": "Set the role of a member",

@@ -6,6 +6,7 @@ import { connectionHealth } from "../store/queries/worker-health.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
 import type { RuleName } from "../on-call/rules.ts";
+import type { Retention } from "../store/retention.ts";
 import { seesWorkers } from "../store/worker-session.ts";
 import { DEMO_TOKEN_PREFIX } from "./demo.ts";
 import { checkDatabase, checkService } from "./doctor-alerts.ts";
@@ -14,6 +15,7 @@ import type { ConnectionDiagnosis } from "./doctor-connections.ts";
 import { describeSecret } from "./installation-secret.ts";
 import type { SecretPlace } from "./installation-secret.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
+import { retentionText } from "./retention.ts";
 import { readSchemaLevel, schemaProblem } from "./schema.ts";
 
 /**
@@ -36,6 +38,7 @@ export type Patient = SecretPlace & {
   isEmbedded: boolean;
   /** Of the service's port for operators; null = none is set. */
   operationsAddress: string | null;
+  retention: Retention;
 };
 
 const OLDEST_MAJOR = 15;
@@ -50,6 +53,7 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
     checkVersion(version, patient.isEmbedded),
     checkSchema(level),
     checkDataFolder(patient.dataFolder),
+    { name: "kept", ok: true, alert: null, message: retentionText(patient.retention) },
   ];
   let workspaces: WorkspaceDiagnosis[] = [];
   let connections: ConnectionDiagnosis[] = [];
@@ -89,7 +93,7 @@ function checkDataFolder(dataFolder: string): Check {
     return { name, ok: true, alert: null, message: `${dataFolder} does not exist; nothing needs it.` };
   }
   const secretFiles = readdirSync(dataFolder).filter(
-    (file) => file === "secret" || file.startsWith(DEMO_TOKEN_PREFIX),
+    (file) => file === "secret" || file.startsWith("secret.") || file.startsWith(DEMO_TOKEN_PREFIX),
   );
   const open = secretFiles
     .map((file) => join(dataFolder, file))

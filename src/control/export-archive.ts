@@ -17,13 +17,13 @@ const FILE_MODE = 0o100600;
 
 /** The same over the pool of exports. Throws a `Refusal` while all of its connections are in use. */
 export async function exportFromConsole(acting: Acting): Promise<ExportedArchive> {
-  const { exporting, database, actor, workspace, now } = acting;
+  const { exporting, database, actor, workspace, now, retention } = acting;
   requireRight(actor, "workspace.export");
   const { open, idle, most } = exporting.usage();
   if (open - idle >= most) {
     throw impossible("Other workspaces are being exported now. Try again in a few minutes.");
   }
-  return exportAsArchive({ database, reading: exporting, actor, workspace, now });
+  return exportAsArchive({ database, reading: exporting, actor, workspace, now, retention });
 }
 
 /**

@@ -8,8 +8,10 @@ import {
 } from "../store/queries/export.ts";
 import { listTokens } from "../store/queries/token-write.ts";
 import { listWatched } from "../store/queries/watchlist-write.ts";
+import type { Retention } from "../store/retention.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { ExportedFile } from "../sync/connectors/csv/export-files.ts";
+import { keptText } from "./retention.ts";
 
 /** The folder of an export that an import reads. */
 export const STORE_FOLDER = "store";
@@ -18,11 +20,11 @@ export const STORE_FOLDER = "store";
 export function describingFiles(
   connection: Connection,
   workspace: WorkspaceRow,
-  now: Date,
+  { now, retention }: { now: Date; retention: Retention },
 ): readonly ExportedFile[] {
   const { shop_key: shopKey } = workspace;
   return [
-    { name: "README.txt", content: once(() => Promise.resolve(readme(workspace, now))) },
+    { name: "README.txt", content: once(() => Promise.resolve(readme(workspace, now, retention))) },
     {
       name: "settings.json",
       content: once(async () => jsonText(await settings(connection, workspace, now))),
@@ -48,7 +50,7 @@ async function settings(connection: Connection, workspace: WorkspaceRow, now: Da
 }
 
 /** How another installation gets the same workspace, command by command. */
-function readme(workspace: WorkspaceRow, now: Date): string {
+function readme(workspace: WorkspaceRow, now: Date, { keepAuditDays }: Retention): string {
   const { shop_domain: domain, currency_code: currency, plan, data_as_of: asOf } = workspace;
   const settingWords = (["primary_window_days", "min_sold_units", "visible_card_size"] as const)
     .map((name) => `${name}=${workspace[name]}`)
@@ -63,7 +65,7 @@ function readme(workspace: WorkspaceRow, now: Date): string {
     `${STORE_FOLDER}/         orders, returns, refunds, labels, catalogue and sale events, as an import folder`,
     "settings.json  settings, sources, tokens without their secrets, watchlist",
     "members.json   who may see the workspace, and in which role",
-    "audit.json     what was done in the workspace, oldest first",
+    `audit.json     what was done in the workspace, oldest first; kept ${keptText(keepAuditDays)}`,
     "alerts.json    the alerts so far, oldest first",
     "",
     "To bring it to another installation, run there, in this folder:",

@@ -1,5 +1,6 @@
 import type { Database } from "../store/database.ts";
 import { tryLockExport } from "../store/queries/export.ts";
+import type { Retention } from "../store/retention.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { exportStore } from "../sync/connectors/csv/export-files.ts";
 import type { ExportedFile } from "../sync/connectors/csv/export-files.ts";
@@ -17,6 +18,8 @@ export type ExportRequest = {
   actor: Actor;
   workspace: WorkspaceRow;
   now: Date;
+  /** For what the export says of its audit. */
+  retention: Retention;
   /** Ends the export, whose statement is then canceled. */
   signal: AbortSignal;
 };
@@ -26,7 +29,7 @@ export type ExportRequest = {
  * audited before the first of them. Throws a `Refusal` while another export of the workspace is under way.
  */
 export async function exportWorkspace(
-  { database, reading, actor, workspace, now, signal }: ExportRequest,
+  { database, reading, actor, workspace, now, retention, signal }: ExportRequest,
   use: (files: readonly ExportedFile[]) => Promise<void>,
 ): Promise<void> {
   requireRight(actor, "workspace.export");
@@ -48,7 +51,7 @@ export async function exportWorkspace(
       const found = await requireWorkspace(connection, shopDomain);
       const store = await exportStore(connection, { shopKey, currencyCode: found.currency_code });
       const inFolder = store.map(({ name, content }) => ({ name: `${STORE_FOLDER}/${name}`, content }));
-      await use([...describingFiles(connection, found, now), ...inFolder]);
+      await use([...describingFiles(connection, found, { now, retention }), ...inFolder]);
     },
     signal,
   );

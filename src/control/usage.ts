@@ -12,8 +12,8 @@ import type { UsageForecast } from "./usage-forecast.ts";
 import { summarizeUsage } from "./usage-summary.ts";
 import type { UsageGroup, UsageSummary } from "./usage-summary.ts";
 
-/** How long the details are kept. */
-export const LONGEST_USAGE_DAYS = 400;
+/** What can be asked for at once, where usage is kept for longer. */
+const LONGEST_DAYS = 3660;
 const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
 
@@ -27,21 +27,23 @@ export type Usage = {
   today: { used_requests: number; resets_at: Date; forecast: UsageForecast | null };
   from_day: string;
   to_day: string;
+  /** null = forever. */
+  kept_days: number | null;
 } & Omit<UsageSummary, "by_token"> & { by_token: NamedGroup[] };
 
 /** `name` null = the token is no longer there. */
 export type NamedGroup = UsageGroup & { name: string | null };
 
-/** The last `days` UTC days with today (30 unless told otherwise, 400 at most). */
+/** The last `days` UTC days with today: 30 unless told otherwise, at most those that are kept. Throws a `Refusal` for more. */
 export async function showUsage(
   database: Database,
   actor: Actor,
   workspace: WorkspaceRow,
-  { days, now }: { days?: string | undefined; now: Date },
+  { days, now, keepUsageDays }: { days?: string | undefined; now: Date; keepUsageDays: number },
 ): Promise<Usage> {
   requireRight(actor, "usage.read");
-  const wanted =
-    days === undefined ? DEFAULT_DAYS : readInteger("The number of days", days, 1, LONGEST_USAGE_DAYS);
+  const most = Math.min(keepUsageDays, LONGEST_DAYS);
+  const wanted = days === undefined ? DEFAULT_DAYS : readInteger("The number of days", days, 1, most);
   const { shop_key: shopKey, shop_domain: shopDomain, plan: planKey } = workspace;
   const range = { fromDay: firstDay(wanted, now), toDay: firstDay(1, now), tokenId: null };
   const [plan, totals, sums, tokens] = await Promise.all([
@@ -65,6 +67,7 @@ export async function showUsage(
     },
     from_day: range.fromDay,
     to_day: range.toDay,
+    kept_days: keepUsageDays === Number.POSITIVE_INFINITY ? null : keepUsageDays,
     ...summary,
     by_token: byToken.map((group) => ({ ...group, name: names.get(group.key) ?? null })),
   };

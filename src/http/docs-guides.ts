@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { renderMarkdown } from "./docs-markdown.ts";
-import type { Rendered } from "./docs-markdown.ts";
+import { readHead, renderMarkdown } from "./docs-markdown.ts";
+import type { Head, Rendered } from "./docs-markdown.ts";
 
-/** A guide as it is served: rendered, and as the Markdown it was written in. */
-export type Guide = Rendered & { path: string; file: string; markdown: string };
+/** A guide as it is served: as the Markdown it was written in, and rendered when it is first asked for. */
+export type Guide = Head & { path: string; file: string; markdown: string; render: () => Rendered };
 
 const PROJECT_FOLDER = join(import.meta.dirname, "..", "..");
 
@@ -25,16 +25,18 @@ const FILES: readonly (readonly [slug: string, file: string])[] = [
   ["mcp", "docs/mcp.md"],
 ];
 
-/** Reads and renders every guide; throws when one is missing. */
+/** Reads every guide; throws when one is missing. */
 export function readGuides(): Guide[] {
   const paths = new Map(FILES.map(([slug, file]) => [file, `/docs/${slug}`]));
   return FILES.map(([slug, file]) => {
     const markdown = readProjectFile(file);
-    const rendered = renderMarkdown(markdown, {
-      linkTo: (target) => addressOf(target, file, paths),
-      picture: (target) => readProjectFile(posix.join(posix.dirname(file), target)),
-    });
-    return { ...rendered, path: `/docs/${slug}`, file, markdown };
+    let rendered: Rendered | null = null;
+    const render = (): Rendered =>
+      (rendered ??= renderMarkdown(markdown, {
+        linkTo: (target) => addressOf(target, file, paths),
+        picture: (target) => readProjectFile(posix.join(posix.dirname(file), target)),
+      }));
+    return { ...readHead(markdown), path: `/docs/${slug}`, file, markdown, render };
   });
 }
 

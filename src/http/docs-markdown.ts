@@ -6,12 +6,12 @@ import { renderPicture } from "./docs-picture.ts";
 
 export type Rendered = {
   body: Html;
-  /** The first heading, and the first sentence as plain text. */
-  title: string;
-  summary: string;
   /** Headings of the second level. */
   sections: { id: string; text: string }[];
 };
+
+/** The first heading, and the first sentence as plain text. */
+export type Head = { title: string; summary: string };
 
 /** How a document finds what it points to. */
 type Surroundings = {
@@ -25,18 +25,26 @@ type Surroundings = {
 export function renderMarkdown(markdown: string, surroundings: Surroundings): Rendered {
   const tokens = lexer(markdown);
   const render = renderer(surroundings);
-  const wordsOf = (token: Tokens.Heading | Tokens.Paragraph | undefined): string =>
-    plainText(renderHtml(html`${render(token?.tokens ?? [])}`));
   const headings = tokens.filter((token) => token.type === "heading") as Tokens.Heading[];
-  const paragraph = tokens.find((token) => token.type === "paragraph") as Tokens.Paragraph | undefined;
   return {
     body: html`${render(tokens)}`,
-    title: wordsOf(headings.find(({ depth }) => depth === 1)),
-    summary: firstSentence(wordsOf(paragraph)),
     sections: headings
       .filter(({ depth }) => depth === 2)
       .map((token) => ({ id: headingId(token.text), text: wordsOf(token) })),
   };
+}
+
+/** Reads the head of a document alone, which begins with its heading and a paragraph: far quicker than all of it. */
+export function readHead(markdown: string): Head {
+  const tokens = lexer(markdown.split("\n\n", 2).join("\n\n"));
+  const first = tokens.find((token) => token.type === "heading") as Tokens.Heading | undefined;
+  const paragraph = tokens.find((token) => token.type === "paragraph") as Tokens.Paragraph | undefined;
+  return { title: wordsOf(first), summary: firstSentence(wordsOf(paragraph)) };
+}
+
+function wordsOf(token: Tokens.Heading | Tokens.Paragraph | undefined): string {
+  const render = renderer({ linkTo: () => null, picture: () => "" });
+  return plainText(renderHtml(html`${render(token?.tokens ?? [])}`));
 }
 
 /** A short description in Markdown, such as the contract's. It holds no picture. */

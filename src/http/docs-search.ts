@@ -12,8 +12,8 @@ export function buildSearchIndex(
   endpoints: readonly NavigationLink[],
 ): SearchEntry[] {
   return [
-    ...guides.flatMap(({ path, title, body }) =>
-      renderHtml(body)
+    ...guides.flatMap(({ path, title, render }) =>
+      renderHtml(render().body)
         .split(/(?=<h2 id=")/u)
         .map((part) => {
           const id = /^<h2 id="([^"]+)"/u.exec(part)?.[1];

@@ -13,8 +13,8 @@ import { buildSearchIndex } from "./docs-search.ts";
 import { buildOpenApi } from "./openapi.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 
-/** A file of the documentation, ready to be sent. */
-type Document = { path: string; type: string; body: Buffer };
+/** A file of the documentation; `body` is made for the first request, since few processes are asked for all. */
+type Document = { path: string; type: string; body: () => Buffer };
 
 const HTML_TYPE = "text/html; charset=utf-8";
 const TEXT_TYPE = "text/plain; charset=utf-8";
@@ -44,17 +44,18 @@ const REDIRECTS = [{ path: "/docs/", status: 308 }];
 
 /**
  * The documentation as surfaces of the server: /docs and its pages, /openapi.json, /llms.txt, and the ways that lead to
- * /docs. Everything is read and rendered here, once; a request only sends bytes. `notFoundPage` is what a browser gets at
- * an unknown path; programs get an error in the API's form. Without a console, / leads here too.
+ * /docs. Each page is rendered once, when it is first asked for: all of them would take a quarter of a second of each start.
+ * `notFoundPage` is what a browser gets at an unknown path; programs get an error in the API's form. Without a console, /
+ * leads here too.
  */
 export function createDocs({ hasConsole }: { hasConsole: boolean }) {
   const openApi = buildOpenApi();
   const guides = readGuides();
   const navigation = navigationOf(guides, openApi);
-  const page = (own: Omit<Page, "navigation">): Document => ({
-    path: own.path,
+  const page = (path: string, own: () => Omit<Page, "navigation" | "path">): Document => ({
+    path,
     type: HTML_TYPE,
-    body: Buffer.from(renderHtml(renderPage({ ...own, navigation }))),
+    body: once(() => renderHtml(renderPage({ ...own(), path, navigation }))),
   });
   const surface = (path: string, answer: (reply: FastifyReply) => FastifyReply) => ({
     path,
@@ -66,7 +67,7 @@ export function createDocs({ hasConsole }: { hasConsole: boolean }) {
   return {
     surfaces: [
       ...buildDocuments(guides, openApi, page).map(({ path, type, body }) =>
-        surface(path, (reply) => reply.type(type).send(body)),
+        surface(path, (reply) => reply.type(type).send(body())),
       ),
       ...[...REDIRECTS, ...(hasConsole ? [] : [ROOT_REDIRECT])].map(({ path, status }) =>
         surface(path, (reply) => reply.redirect("/docs", status)),
@@ -74,7 +75,7 @@ export function createDocs({ hasConsole }: { hasConsole: boolean }) {
     ],
     notFoundPage: {
       headers: { ...PAGE_HEADERS, "Content-Type": HTML_TYPE },
-      body: page(NOT_FOUND).body,
+      body: page("", () => NOT_FOUND).body(),
     },
   };
 }
@@ -82,61 +83,63 @@ export function createDocs({ hasConsole }: { hasConsole: boolean }) {
 function buildDocuments(
   guides: readonly Guide[],
   openApi: OpenApiDocument,
-  page: (own: Omit<Page, "navigation">) => Document,
+  page: (path: string, own: () => Omit<Page, "navigation" | "path">) => Document,
 ): Document[] {
   const endpoints = referenceNavigation(openApi);
   return [
-    { path: "/openapi.json", type: JSON_TYPE, body: Buffer.from(JSON.stringify(openApi)) },
-    { path: "/llms.txt", type: TEXT_TYPE, body: Buffer.from(llmsText(guides)) },
-    page({
-      path: "/docs",
+    { path: "/openapi.json", type: JSON_TYPE, body: once(() => JSON.stringify(openApi)) },
+    { path: "/llms.txt", type: TEXT_TYPE, body: once(() => llmsText(guides)) },
+    page("/docs", () => ({
       title: "Guides",
       description: "Guides and reference of the Returns Analytics API.",
       body: indexBody(guides),
       sections: [],
       layout: "guide",
-    }),
-    page({
-      path: "/docs/reference",
+    })),
+    page("/docs/reference", () => ({
       title: "Reference",
       description: "Every endpoint, with a form to try it.",
       body: renderReference(openApi),
       sections: [],
       layout: "reference",
-    }),
+    })),
     {
       path: "/docs/assets/search.json",
       type: JSON_TYPE,
-      body: Buffer.from(JSON.stringify(buildSearchIndex(guides, endpoints))),
+      body: once(() => JSON.stringify(buildSearchIndex(guides, endpoints))),
     },
     ...guides.flatMap((guide, index) => [
-      page({
-        path: guide.path,
+      page(guide.path, () => ({
         title: guide.title,
         description: guide.summary,
-        body: html`<article>${guide.body}</article>`,
-        sections: guide.sections,
+        body: html`<article>${guide.render().body}</article>`,
+        sections: guide.render().sections,
         layout: "guide",
         previous: linkTo(guides[index - 1]) ?? { href: "/docs", text: "Guides" },
         next: linkTo(guides[index + 1]) ?? { href: "/docs/reference", text: "Reference" },
-      }),
-      { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: Buffer.from(guide.markdown) },
+      })),
+      { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: once(() => guide.markdown) },
     ]),
     ...Object.entries(ASSETS).map(([name, type]) => ({
       path: `/docs/assets/${name}`,
       type,
-      body: readFileSync(join(import.meta.dirname, "docs", name)),
+      body: once(() => readFileSync(join(import.meta.dirname, "docs", name))),
     })),
     ...readdirSync(PICTURES_FOLDER).map((name) => ({
       path: `/docs/images/${name}`,
       type: "image/svg+xml",
-      body: readFileSync(join(PICTURES_FOLDER, name)),
+      body: once(() => readFileSync(join(PICTURES_FOLDER, name))),
     })),
   ];
 }
 
-const NOT_FOUND: Omit<Page, "navigation"> = {
-  path: "",
+/** Makes a body for its first request, and keeps it. */
+function once(make: () => string | Buffer): () => Buffer {
+  let body: Buffer | null = null;
+  return () => (body ??= Buffer.from(make()));
+}
+
+const NOT_FOUND: Omit<Page, "navigation" | "path"> = {
   title: "Not found",
   description: "There is nothing at this address.",
   body: html`<h1>Not found</h1>

@@ -19,7 +19,7 @@ export function problemsOfExposure({ publicUrl, secret }: Exposed): string[] {
 }
 
 /** Whether a database is another machine's, over a connection that need not be encrypted. A path of a socket has no host. */
-export function isReadableOnTheWay(databaseUrl: string | null): boolean {
+export function isReadableInTransit(databaseUrl: string | null): boolean {
   const url = databaseUrl === null ? null : URL.parse(databaseUrl);
   if (url === null) return false;
   const host = url.searchParams.get("host") ?? url.hostname;

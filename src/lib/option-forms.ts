@@ -26,6 +26,18 @@ export const integer = (minimum: number, maximum: number): Form<number> => ({
   },
 });
 
+/** A number of days, at least `minimum`; "forever" is read as Infinity. */
+export const daysOrForever = (minimum: number): Form<number> => {
+  const days = daysFrom(minimum);
+  return {
+    rule: `${days.rule}, or forever`,
+    read: (value) => (value === "forever" ? Number.POSITIVE_INFINITY : days.read(value)),
+  };
+};
+
+/** Up to a hundred years. */
+export const daysFrom = (minimum: number): Form<number> => integer(minimum, 36_500);
+
 export const matching = (rule: string, pattern: RegExp): Form<string> => ({
   rule,
   read: (value) => (pattern.test(value) ? value : undefined),

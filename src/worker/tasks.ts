@@ -2,17 +2,16 @@ import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import type { Database } from "../store/database.ts";
 import { listShops } from "../store/directory.ts";
 import type { ShopPlace } from "../store/directory.ts";
-import { deleteExpiredChallenges } from "../store/queries/console-challenge.ts";
-import { deleteExpiredLinks } from "../store/queries/console-link.ts";
-import { deleteEndedSessions } from "../store/queries/console-session.ts";
 import { findErasure } from "../store/queries/erasure.ts";
 import { queueTask } from "../store/queries/run-queue.ts";
 import { finishTask, takeDueTask } from "../store/queries/schedule.ts";
 import type { TaskName } from "../store/queries/schedule.ts";
+import type { Retention } from "../store/retention.ts";
 import type { RunLog } from "../sync/runs.ts";
+import { deleteOldOfInstallation } from "./retention.ts";
 import { keepShopInOrder } from "./upkeep.ts";
 
-export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog };
+export type TaskEnvironment = { database: Database; now: () => Date; log: RunLog; retention: Retention };
 
 /**
  * Each does its task for every workspace; runs of sources are only put into the queue. When they are due is in the table
@@ -82,12 +81,10 @@ async function evaluate({ now }: TaskEnvironment, { database, shopKey }: ShopPla
   await evaluateAlerts({ database, shopKey, now: now() });
 }
 
-/** First what belongs to people, then every shop. */
+/** First what belongs to the installation and to people, then every shop. */
 async function keepInOrder(environment: TaskEnvironment): Promise<void> {
-  const { database, now } = environment;
-  const forgotten = [deleteExpiredLinks, deleteExpiredChallenges, deleteEndedSessions];
-  const ended = await Promise.allSettled(forgotten.map((forget) => forget(database, now())));
+  const { database, now, retention } = environment;
+  const [first] = await Promise.allSettled([deleteOldOfInstallation(database, retention, now())]);
   await forEachShop(environment, "upkeep", keepShopInOrder);
-  const failed = ended.find((result) => result.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  if (first.status === "rejected") throw first.reason;
 }

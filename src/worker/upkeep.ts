@@ -8,30 +8,18 @@ import { findErasure, lockDueErasure } from "../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
 import { deleteOldUploads, expireUploads, findDueUpload } from "../store/queries/import-upload.ts";
 import { queuePush, queueUploads } from "../store/queries/run-queue.ts";
-import type { SyncKind } from "../store/queries/sync-request.ts";
-import { deleteOldUsage } from "../store/queries/usage-write.ts";
-import { deleteOldDeliveries, deleteOldRuns } from "../store/queries/worker-upkeep.ts";
 import { eraseWorkspace } from "../store/queries/workspace-erase.ts";
 import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
+import { deleteOldOfShop } from "./retention.ts";
 import type { TaskEnvironment } from "./tasks.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Webhooks cause far more runs than the schedule, and each of them matters little. */
-const KEEP_RUNS_MS: Readonly<Record<SyncKind, number>> = {
-  backfill: 90 * DAY_MS,
-  incremental: 90 * DAY_MS,
-  open_returns: 90 * DAY_MS,
-  refresh: 7 * DAY_MS,
-};
 /** Their results stay to be read. */
 const KEEP_UPLOADS_MS = 30 * DAY_MS;
-/** No source repeats a delivery for that long. */
-const KEEP_DELIVERIES_MS = 7 * DAY_MS;
-const KEEP_USAGE_MS = 400 * DAY_MS;
 
-/** Forgets what is old of one shop, tells its members what they should know, and erases it when its time has come. */
+/** Deletes what is old of one shop, tells its members what they should know, and erases it when its time has come. */
 export async function keepShopInOrder(
-  { now, log }: TaskEnvironment,
+  { now, log, retention }: TaskEnvironment,
   { database, shopKey, shopDomain: shop }: ShopPlace,
 ): Promise<void> {
   const eraseAfter = await findErasure(database, shopKey);
@@ -40,7 +28,8 @@ export async function keepShopInOrder(
     return;
   }
   await reconcile(database, shopKey);
-  await forgetOld(database, shopKey, now());
+  await deleteOldOfShop(database, shopKey, retention, now());
+  await endUploads(database, shopKey, now());
   await writeTokenNotices(database, shopKey, now());
 }
 
@@ -55,16 +44,10 @@ async function reconcile(database: Database, shopKey: number): Promise<void> {
   }
 }
 
-async function forgetOld(database: Database, shopKey: number, now: Date): Promise<void> {
-  const before = (keepMs: number): Date => new Date(now.getTime() - keepMs);
-  for (const [kind, keepMs] of Object.entries(KEEP_RUNS_MS)) {
-    await deleteOldRuns(database, shopKey, kind as SyncKind, before(keepMs));
-  }
-  await deleteOldDeliveries(database, shopKey, before(KEEP_DELIVERIES_MS));
-  await deleteOldUsage(database, shopKey, before(KEEP_USAGE_MS).toISOString().slice(0, 10));
+async function endUploads(database: Database, shopKey: number, now: Date): Promise<void> {
   await expireUploads(database, shopKey, now);
   await removeEndedParts(database, shopKey, now);
-  await deleteOldUploads(database, shopKey, before(KEEP_UPLOADS_MS));
+  await deleteOldUploads(database, shopKey, new Date(now.getTime() - KEEP_UPLOADS_MS));
 }
 
 /**

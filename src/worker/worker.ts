@@ -4,6 +4,7 @@ import { findErasure } from "../store/queries/erasure.ts";
 import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import { listQueued, postponeLook } from "../store/queries/run-queue.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
+import type { Retention } from "../store/retention.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
 import { retryDelayMs } from "../sync/runs.ts";
@@ -17,6 +18,8 @@ export type WorkerOptions = LookEnvironment & {
   databaseUrl: string;
   /** Pushes alerts; null = others do. */
   deliveries: Deliveries | null;
+  /** What upkeep keeps, and how long. */
+  retention: Retention;
   /** Runs at a time in this process. */
   concurrency: number;
   /** false: it does nothing by the clock, and only what others ask for. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readConfig } from "../../src/config.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
 import { exportIntoFolder } from "../../src/control/export-folder.ts";
 import { requireWorkspace } from "../../src/control/workspace.ts";
@@ -34,6 +35,7 @@ export async function withExport<Result>(
       actor: OPERATOR,
       workspace: await requireWorkspace(database, shopDomain),
       now: new Date(),
+      retention: readConfig({}),
       signal: new AbortController().signal,
       folder,
       onFile: () => {},

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readConfig } from "../../src/config.ts";
 import { diagnose } from "../../src/control/doctor.ts";
 import { putAccount } from "../../src/store/queries/shop-account.ts";
 import { requestRun } from "../../src/store/queries/sync-request.ts";
@@ -127,6 +128,7 @@ async function doctorAlerts({ installation, address }: TestService): Promise<str
     isEmbedded: false,
     secret: TEST_SECRET,
     operationsAddress: address,
+    retention: readConfig({}),
   });
   return checks.flatMap(({ alert }) => (alert === null ? [] : [alert]));
 }

@@ -4,10 +4,12 @@ import { pino } from "pino";
 import { putConnection } from "../../src/store/queries/data-source.ts";
 import type { SourceKind } from "../../src/store/queries/data-source.ts";
 import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
+import type { Retention } from "../../src/store/retention.ts";
 import type { Connector } from "../../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
 import { listQueued } from "../../src/store/queries/run-queue.ts";
 import type { SourceTask } from "../../src/store/queries/run-queue.ts";
+import { readConfig } from "../../src/config.ts";
 import { startDueRun } from "../../src/sync/run-record.ts";
 import { executeRun } from "../../src/sync/runs.ts";
 import type { RunEnvironment, RunResult } from "../../src/sync/runs.ts";
@@ -18,6 +20,7 @@ import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
 import type { ControlDatabase } from "./control.ts";
 import { execute } from "./server.ts";
 
+export const DEFAULT_RETENTION: Retention = readConfig({});
 export const TEST_SEALING_KEY = Buffer.alloc(32, 7);
 
 /** A worker's options with waits that suit a test; `logs` gets every line. */
@@ -37,6 +40,7 @@ export function workerOptions(
     log: pino({ level: "trace" }, { write: (line: string) => void logs.push(line) }),
     firstRetryMs: 200,
     deliveries: null,
+    retention: DEFAULT_RETENTION,
     concurrency: 3,
     hasSchedule: false,
     lookMs: 100,

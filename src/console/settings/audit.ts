@@ -3,6 +3,7 @@ import { invalidParameters } from "../../contract/errors.ts";
 import { auditCsv, readAuditDay, showAudit } from "../../control/audit-trail.ts";
 import type { AuditChange, AuditPage, AuditQuery, ShownAction } from "../../control/audit-trail.ts";
 import { AUDIT_WORDS } from "../../control/audit-words.ts";
+import { keptAuditText } from "../../control/retention.ts";
 import { showMembers } from "../../control/members.ts";
 import { Refusal } from "../../control/refusal.ts";
 import { html } from "../../lib/html.ts";
@@ -27,6 +28,8 @@ const FILTERS = ["who", "action", "from", "to"] as const;
 type Data = AuditPage & {
   /** Who acts may be: the members by name. */
   people: { actor: string; name: string }[];
+  /** How far back it reaches; null = to its beginning. */
+  kept: string | null;
 };
 
 /** Who did what, newest first. */
@@ -39,7 +42,7 @@ export const audit = definePage<Data>({
   about: async () => "Who changed what, and when.",
   data: async (call) => {
     requireDays(call.query);
-    const { database, actor, workspace, now } = await call.acting();
+    const { database, actor, workspace, now, retention } = await call.acting();
     const cursor = call.query["cursor"] ?? null;
     const page = await showAudit(database, actor, workspace, {
       query: queryOf(call.query),
@@ -47,14 +50,15 @@ export const audit = definePage<Data>({
       limit: LIMIT,
     });
     const list = await showMembers(database, actor, workspace, now);
-    return { ...page, people: list.map(({ user_id: id, name }) => ({ actor: userName(id), name })) };
+    const people = list.map(({ user_id: id, name }) => ({ actor: userName(id), name }));
+    return { ...page, people, kept: keptAuditText(retention) };
   },
   view: (data, call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
       <p class="lead">
         Who changed what in ${call.shopDomain}, newest first. Times are in UTC. Whoever is gone is a “removed
-        member”.
+        member”. ${data.kept}
       </p>
       ${form(call, data.people)} ${table(data, call)} ${pageLinks(call, PATH, data.next)} ${csvForm(call)}`,
   }),

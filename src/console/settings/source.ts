@@ -1,5 +1,6 @@
 import { ApiError } from "../../contract/errors.ts";
 import { disconnectSource } from "../../control/disconnect.ts";
+import { keptRunsText } from "../../control/retention.ts";
 import { showSourceRuns, showSources } from "../../control/sources.ts";
 import type { RunPage, ShownSource } from "../../control/sources.ts";
 import { invalid } from "../../control/refusal.ts";
@@ -15,7 +16,7 @@ import { runsTable } from "../views/settings/source-runs.ts";
 import { lastSuccess, nextRun, stateText, trouble, workerMissing } from "../views/settings/source-state.ts";
 import { SOURCES_PATH, sourcePath } from "./source-paths.ts";
 
-type Data = { shown: ShownSource; hasWorker: boolean; history: RunPage; now: Date };
+type Data = { shown: ShownSource; hasWorker: boolean; history: RunPage; kept: string; now: Date };
 
 /** One source: how it is, what can be done with it, and the history of its runs. */
 export const source = definePage<Data>({
@@ -25,11 +26,11 @@ export const source = definePage<Data>({
   link: null,
   takes: ["before"],
   data: async (call) => {
-    const { database, actor, workspace, now } = await call.acting();
+    const { database, actor, workspace, now, retention } = await call.acting();
     const { shown, hasWorker } = await readSource(call);
     const before = call.query["before"] ?? null;
     const history = await showSourceRuns(database, actor, workspace, { source: shown.source, before });
-    return { shown, hasWorker, history, now };
+    return { shown, hasWorker, history, kept: keptRunsText(retention), now };
   },
   view: (data, call) => ({ title: data.shown.title, body: body(data, call) }),
 });
@@ -96,7 +97,7 @@ export const sourceActions: readonly Action[] = [
   },
 ];
 
-function body({ shown, hasWorker, history, now }: Data, call: PageCall): Html {
+function body({ shown, hasWorker, history, kept, now }: Data, call: PageCall): Html {
   const { title, state, source: name } = shown;
   return html`<p><a href="${call.href(SOURCES_PATH)}">All sources</a></p>
     <h1>${title}</h1>
@@ -110,7 +111,7 @@ function body({ shown, hasWorker, history, now }: Data, call: PageCall): Html {
     ${state === "new" || state === "disconnected" ? connectLink(shown, call) : doings(shown, call)}
     <section>
       <h2>Runs</h2>
-      ${runsTable(title, history)}
+      ${runsTable(title, history)} ${history.next === null && html`<p>${kept}</p>`}
       ${
         history.next !== null &&
         html`<p><a href="${call.href(sourcePath(name), { before: history.next })}">Older runs</a></p>`

@@ -1,3 +1,4 @@
+import { keptText } from "../../control/retention.ts";
 import { showUsage } from "../../control/usage.ts";
 import type { Usage } from "../../control/usage.ts";
 import { html } from "../../lib/html.ts";
@@ -42,8 +43,8 @@ function requestsToday({ by_day: days }: Usage): number {
 }
 
 async function load(call: PageCall): Promise<Usage> {
-  const { database, actor, workspace, now } = await call.acting();
-  return showUsage(database, actor, workspace, { now });
+  const { database, actor, workspace, now, retention } = await call.acting();
+  return showUsage(database, actor, workspace, { now, keepUsageDays: retention.keepUsageDays });
 }
 
 function today(data: Usage): Html {
@@ -75,12 +76,11 @@ function forecastText(byReset: number | undefined, usedUpAt: Date | null): Html 
 }
 
 /** The days are exact; the details below them are not always. */
-function differences({ by_day: days }: Usage): Html {
+function differences({ by_day: days, kept_days: keptDays }: Usage): Html {
   const missing = days.reduce((sum, { missing_requests: lack }) => sum + Math.max(0, lack), 0);
   const extra = days.reduce((sum, { missing_requests: lack }) => sum + Math.max(0, -lack), 0);
   return html`<p>
-      What counts towards the quota is exact. All else is counted apart, written every 10 seconds, and kept for 400
-      days.
+      What counts towards the quota is exact. All else is counted apart, and written every 10 seconds. All of it is kept ${keptText(keptDays ?? Number.POSITIVE_INFINITY)}.
     </p>
     ${missing > 0 && html`<p class="banner">The tables below lack ${count(missing)} of the counted requests: they are up to 10 seconds behind, and a server that is cut off loses as much.</p>`}
     ${extra > 0 && html`<p class="banner">The tables below have ${count(extra)} requests more than were counted: a server could not tell whether they had been written.</p>`}`;

@@ -29,9 +29,3 @@ export const takeChallenge = queryRow<
   `delete from console_challenge
     where challenge_hash = $1 and purpose = $2 and expires_at > $3 returning user_id`,
 );
-
-/** Forgets challenges that nobody can answer any more. console_challenge_expiry. */
-export const deleteExpiredChallenges = command<[now: Date]>(
-  "delete_expired_challenges",
-  "delete from console_challenge where expires_at <= $1",
-);

@@ -41,9 +41,3 @@ export const findLink = queryRow<LinkRow & { used_at: Date | null; expires_at: D
   "find_link",
   "select user_id, purpose, used_at, expires_at from console_link where link_hash = $1",
 );
-
-/** Forgets links that nobody can use any more. console_link_expiry. */
-export const deleteExpiredLinks = command<[now: Date]>(
-  "delete_expired_links",
-  "delete from console_link where expires_at <= $1",
-);

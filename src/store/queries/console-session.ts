@@ -87,9 +87,3 @@ export const deleteOtherSessions = command<[userId: string, sessionHash: Buffer,
                             where s.user_id = $1 and s.session_hash <> $2
                             order by s.created_at desc, s.session_hash offset $3)`,
 );
-
-/** Forgets sessions that have ended. console_session_end. */
-export const deleteEndedSessions = command<[now: Date]>(
-  "delete_ended_sessions",
-  "delete from console_session where idle_until <= $1",
-);

@@ -37,9 +37,3 @@ export const addUsage = command<[shopKey: number, counts: readonly UsageToAdd[]]
     counts.map((count) => count.quotaRequests),
   ],
 );
-
-/** Forgets a shop's details of days before one. Primary key. */
-export const deleteOldUsage = command<[shopKey: number, beforeDay: string]>(
-  "delete_old_usage",
-  "delete from usage_detail d where d.shop_key = $1 and d.day < $2",
-);

@@ -1,0 +1,31 @@
+import type { Retention } from "../store/retention.ts";
+
+/** "for 90 days", or "forever". */
+export function keptText(days: number): string {
+  return days === Number.POSITIVE_INFINITY ? "forever" : `for ${days} days`;
+}
+
+/** How far back a list of runs reaches. */
+export function keptRunsText({ keepRunsDays, keepDeliveriesDays }: Retention): string {
+  return `Runs are kept ${keptText(keepRunsDays)}, ${keptText(keepDeliveriesDays)} where a webhook asked for them.`;
+}
+
+/** How far back the audit reaches; null = to its beginning. */
+export function keptAuditText({ keepAuditDays }: Pick<Retention, "keepAuditDays">): string | null {
+  return keepAuditDays === Number.POSITIVE_INFINITY ? null : `Entries are kept ${keptText(keepAuditDays)}.`;
+}
+
+/** All of it, for the health check. */
+export function retentionText({
+  keepRunsDays,
+  keepDeliveriesDays,
+  keepAuditDays,
+  keepUsageDays,
+}: Retention): string {
+  return [
+    `runs ${keptText(keepRunsDays)}`,
+    `webhook deliveries ${keptText(keepDeliveriesDays)}`,
+    `audit ${keptText(keepAuditDays)}`,
+    `usage ${keptText(keepUsageDays)}`,
+  ].join(", ");
+}
