@@ -13,6 +13,7 @@ import { execute, urlOfDatabase } from "./support/server.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
+import { withoutTable } from "./support/table-away.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -235,9 +236,7 @@ test("a page that goes wrong is a plain 500 with the id of its request, whatever
   const { database, logs } = service;
   for (const table of ["workspace_member", "cohort"]) {
     await database.query("update workspace set data_version = data_version + 1");
-    await database.query(`alter table ${table} rename to ${table}_away`);
-    const page = await get("/report");
-    await database.query(`alter table ${table}_away rename to ${table}`);
+    const page = await withoutTable(database, table, () => get("/report"));
     assert.equal(page.status, 500, table);
     assert.match(page.headers.get("content-type") ?? "", /^text\/html/u);
     assert.ok(page.text.includes(page.headers.get("x-request-id") ?? "none"));

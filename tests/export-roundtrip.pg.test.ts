@@ -68,7 +68,7 @@ test("random stores, with what a source may state but a folder written by hand m
       }));
       await assertMoves(tenant, asked);
     }),
-    { seed, numRuns: 2, interruptAfterTimeLimit: 10_000, markInterruptAsFailure: false },
+    { seed, numRuns: 2, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: false },
   );
 });
 

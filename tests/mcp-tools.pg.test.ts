@@ -9,6 +9,7 @@ import { brokenValues, leastParameters, parametersOf } from "./support/requests.
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
+import { withoutTable } from "./support/table-away.ts";
 import { countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -222,8 +223,7 @@ describe("refusals and failures of the endpoint", () => {
   });
 
   test("an unexpected failure is internal_error in a result, with its cause in the log alone", async () => {
-    await service.database.query("alter table alert rename to alert_away");
-    try {
+    await withoutTable(service.database, "alert", async () => {
       // Of another length than any before, which would be remembered.
       const answer = await ask(toolCall("list_alerts", { limit: 13 }));
       assert.equal(toolError(answer).code, "internal_error");
@@ -231,15 +231,12 @@ describe("refusals and failures of the endpoint", () => {
       const id = answer.headers.get("x-request-id") ?? "";
       const line = service.logs.find((logged) => logged.includes(id) && logged.includes("unexpected error"));
       assert.match(line ?? "", /relation \\"alert\\" does not exist/u);
-    } finally {
-      await service.database.query("alter table alert_away rename to alert");
-    }
+    });
     assert.equal(toolText(await ask(toolCall("list_alerts"))).isError, false);
   });
 
   test("a failure before it is known who asks is HTTP 500 with -32603 and Retry-After", async () => {
-    await service.database.query("alter table api_token rename to api_token_away");
-    try {
+    await withoutTable(service.database, "api_token", async () => {
       for (const body of [toolCall("list_alerts"), rpc("ping"), rpc("initialize")]) {
         const answer = await ask(body);
         assert.equal(answer.status, 500);
@@ -248,9 +245,7 @@ describe("refusals and failures of the endpoint", () => {
         assert.equal(answer.headers.get("retry-after"), "1");
         assert.doesNotMatch(answer.text, /api_token|relation/u);
       }
-    } finally {
-      await service.database.query("alter table api_token_away rename to api_token");
-    }
+    });
     assert.equal((await ask(rpc("ping"))).status, 200);
   });
 

@@ -8,6 +8,7 @@ import { post, rpc, toolCall } from "./support/mcp.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
+import { withoutTable } from "./support/table-away.ts";
 import { changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
@@ -192,8 +193,7 @@ test("a refusal is no error of a span; a failure is, by its class", async () => 
     refused.spans.filter(({ isError }) => isError),
     [],
   );
-  await service.database.query("alter table cohort rename to cohort_away");
-  try {
+  await withoutTable(service.database, "cohort", async () => {
     const failed = await traceWhile(collector, async () => {
       const params = freshParams();
       assert.equal((await service.call(PATH, { token: tenant.token, params })).status, 500);
@@ -207,9 +207,7 @@ test("a refusal is no error of a span; a failure is, by its class", async () => 
         ["GET /api/v1/summary", "500"],
       ],
     );
-  } finally {
-    await service.database.query("alter table cohort_away rename to cohort");
-  }
+  });
 });
 
 test("requests that are admitted together share a statement, and each notes how many they were", async () => {

@@ -74,7 +74,7 @@ test("a rotation that is killed leaves a secret that works, and is finished by t
     await pool.end();
     await drop();
   });
-  await client.query("begin; lock table audit_event in access exclusive mode");
+  await client.query("begin; lock table identity_event in access exclusive mode");
   const adding = startCommand(["secret", "add"], of);
   await eventually(async () => (await countLockWaits(pool)) > 0, "the command writes its audit event", 60);
   adding.child.kill("SIGKILL");

@@ -238,7 +238,7 @@ test("a secret comes by a pipe, too", async () => {
 test("the audit has who added and retired what; no secret is in it, in the database or in any output", async () => {
   const events = await rowsIn<{ action: string; actor: string; version: number }>(
     database.url,
-    `select action, actor, (detail ->> 'version')::integer as version from audit_event
+    `select action, actor, (detail ->> 'version')::integer as version from identity_event
       where action like 'secret.%' order by happened_at`,
   );
   assert.deepEqual(
@@ -254,7 +254,7 @@ test("the audit has who added and retired what; no secret is in it, in the datab
   );
   const rows = await rowsIn<{ text: string }>(
     database.url,
-    "select to_jsonb(s)::text as text from installation_secret s union all select to_jsonb(e)::text from audit_event e",
+    "select to_jsonb(s)::text as text from installation_secret s union all select to_jsonb(e)::text from identity_event e",
   );
   const hexes = [...CANARIES, OTHER].map((secret) => Buffer.from(secret).toString("hex"));
   for (const { text } of rows) {

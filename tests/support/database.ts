@@ -28,7 +28,7 @@ export const templateName = "template_returns";
  * Test databases are of an installation whose keys an earlier version derived from TEST_SECRET, so that tests can make tokens and
  * seal credentials without opening them. `FORGET_KEYS` makes one that no secret was used with.
  */
-const KEEP_TEST_KEYS = `insert into installation (secret_fingerprint)
+export const KEEP_TEST_KEYS = `insert into installation (secret_fingerprint)
   values ('\\x${rootFingerprint(TEST_SECRET).toString("hex")}')`;
 export const FORGET_KEYS = "delete from installation";
 /** Of the logins that every test server has. */

@@ -46,7 +46,7 @@ export async function openOperations(
     return operation;
   };
   return {
-    admitMember: createAdmitMember({ database: databases.admission }),
+    admitMember: createAdmitMember({ database: databases.console }),
     operationOf,
     read: async (admission, endpoint, query) => {
       const parameters = () => parseQueryString(`?${query}`);
