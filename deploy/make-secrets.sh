@@ -19,9 +19,17 @@ password=$(random)
 umask 0222
 printf '%s' "$password" > "$folder/files/postgres-password"
 printf 'postgres://returns:%s@postgres:5432/returns' "$password" > "$folder/files/database-url"
+for role in admission reader worker; do
+  password=$(random)
+  printf '%s' "$password" > "$folder/files/$role-password"
+  printf 'postgres://returns_login_%s:%s@postgres:5432/returns' "$role" "$password" > "$folder/files/$role-url"
+done
 random > "$folder/files/returns-secret"
 cat <<'LINES'
 COMPOSE_PROFILES=postgres
 DATABASE_URL_FILE=/run/secrets/database-url
+DATABASE_ADMISSION_URL_FILE=/run/secrets/admission-url
+DATABASE_READER_URL_FILE=/run/secrets/reader-url
+DATABASE_WORKER_URL_FILE=/run/secrets/worker-url
 RETURNS_SECRET_FILE=/run/secrets/returns-secret
 LINES

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { OPTION_HELP, readConfig } from "../src/config.ts";
+import { ROLES } from "../src/store/role-rights.ts";
+import { loginUrl } from "../src/store/roles.ts";
 import { parseCompose } from "./support/compose.ts";
 import type { Yaml } from "./support/compose.ts";
 
@@ -144,6 +146,16 @@ test("make-secrets.sh writes what the profile postgres needs, and never twice", 
     const config = readConfig({ HOST: "0.0.0.0", ...Object.fromEntries(here) });
     const password = readFileSync(join(mounted, "postgres-password"), "utf8");
     assert.equal(config.databaseUrl, `postgres://returns:${password}@postgres:5432/returns`);
+    const urls = {
+      worker: config.databaseWorkerUrl,
+      admission: config.databaseAdmissionUrl,
+      reader: config.databaseReaderUrl,
+    };
+    for (const role of ROLES) {
+      const own = readFileSync(join(mounted, `${role}-password`), "utf8");
+      assert.notEqual(own, password);
+      assert.equal(urls[role], loginUrl("postgres://postgres:5432/returns", role, own));
+    }
     assert.equal(config.secret?.length, 64);
     assert.notEqual(config.secret, password);
     // Containers mount the inner folder, and run as users to whom the outer one is closed.
@@ -153,7 +165,9 @@ test("make-secrets.sh writes what the profile postgres needs, and never twice", 
     assert.deepEqual(modes, [0o700, 0o755, 0o444]);
     for (const [name, mount] of [
       ["returns", "./secrets/files:/run/secrets:ro"],
-      ["postgres", "./secrets/files/postgres-password:/run/secrets/postgres-password:ro"],
+      ...["postgres", ...ROLES].map(
+        (name) => ["postgres", `./secrets/files/${name}-password:/run/secrets/${name}-password:ro`] as const,
+      ),
     ] as const)
       assert.ok((at(compose, "services", name, "volumes") as string[]).includes(mount), mount);
     const again = make();
@@ -162,6 +176,20 @@ test("make-secrets.sh writes what the profile postgres needs, and never twice", 
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test("PostgreSQL's container makes the logins of the roles from the files that compose.yml mounts", () => {
+  const script = read("deploy/postgres-roles.sh");
+  assert.equal(spawnSync("sh", ["-n"], { input: script }).status, 0);
+  const mounts = at(compose, "services", "postgres", "volumes") as string[];
+  assert.ok(mounts.includes("./deploy/postgres-roles.sh:/docker-entrypoint-initdb.d/roles.sh:ro"));
+  assert.ok(mounts.includes(`./deploy/roles.sql:${/-f (\S+)/u.exec(script)?.[1]}:ro`));
+  const variables = new Set(read("deploy/roles.sql").match(/(?<=[ (]:')\w+(?=')/gu));
+  assert.deepEqual(
+    [...variables].toSorted(),
+    ["owner", ...ROLES.map((role) => `${role}_password`)].toSorted(),
+  );
+  for (const name of variables) assert.match(script, new RegExp(` -v ${name}="\\$`, "u"));
 });
 
 const unit = read("deploy/returns-analytics.service");
