@@ -166,7 +166,7 @@ test("make-secrets.sh writes what the profile postgres needs, and never twice", 
     for (const [name, mount] of [
       ["returns", "./secrets/files:/run/secrets:ro"],
       ...["postgres", ...ROLES].map(
-        (name) => ["postgres", `./secrets/files/${name}-password:/run/secrets/${name}-password:ro`] as const,
+        (each) => ["postgres", `./secrets/files/${each}-password:/run/secrets/${each}-password:ro`] as const,
       ),
     ] as const)
       assert.ok((at(compose, "services", name, "volumes") as string[]).includes(mount), mount);
