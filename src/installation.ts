@@ -15,7 +15,7 @@ import { migrate, schemaLevel } from "./store/migrate.ts";
 import { openNodeDatabases } from "./store/node-databases.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 import { hasCitus } from "./store/queries/distribute.ts";
-import { findsViewsFirst } from "./store/queries/shop-views.ts";
+import { findsViewsFirst, readsViews } from "./store/queries/shop-views.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
 import type { Role } from "./store/role-rights.ts";
 import { createLogins, loginUrl } from "./store/roles.ts";
@@ -132,11 +132,21 @@ export async function requireRoles(
   if (problem !== null) throw new ConfigError([problem]);
 }
 
-/** Throws a `ConfigError` when requests would read tables in place of views: behind a pooler that drops settings, for one. */
+/**
+ * Throws a `ConfigError` when requests would read tables in place of views, as behind a pooler that drops settings, or may not
+ * read the views, as on a node that joined a Citus later.
+ */
 async function requireViews({ databaseReaderUrl: url }: Config, reading: DatabasePool): Promise<void> {
+  const option = url === null ? "DATABASE_URL" : ROLE_OPTIONS.reader;
+  if (!(await readsViews(reading))) {
+    throw new ConfigError([
+      `The login of ${option} may not read the views in the schema ${SHOP_SCHEMA} on this server: run ./returns migrate --distribute ` +
+        "on the coordinator of the Citus, after each node that joins.",
+    ]);
+  }
   if (await findsViewsFirst(reading)) return;
   throw new ConfigError([
-    `Connections of ${url === null ? "DATABASE_URL" : ROLE_OPTIONS.reader} do not look for tables in the schema ${SHOP_SCHEMA} first: ` +
+    `Connections of ${option} do not look for tables in the schema ${SHOP_SCHEMA} first: ` +
       `leave "options" out of the address; behind a pooler, set search_path = ${SHOP_SCHEMA}, public on the login.`,
   ]);
 }

@@ -20,7 +20,7 @@ import {
 } from "./queries/distribute.ts";
 import type { PlacedTableRow } from "./queries/distribute.ts";
 import { applyRoles } from "./roles.ts";
-import { applyShopViews } from "./shop-views.ts";
+import { applyShopViews, grantShopViews } from "./shop-views.ts";
 
 /** Tables that one call placed (none when all were already), and the functions that run on their nodes. */
 export type Distribution = PlacedTables & { functions: string[] };
@@ -59,6 +59,7 @@ export async function distributeInstallation(database: Database): Promise<Distri
     await applyRoles(connection);
     // Citus drops the views of tables that it creates again.
     await applyShopViews(connection);
+    await grantShopViews(connection);
     return distribution;
   });
 }

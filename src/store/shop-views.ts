@@ -18,6 +18,12 @@ export async function applyShopViews(connection: Connection): Promise<void> {
   for (const statement of await planShopViews(connection)) await connection.client.query(statement);
 }
 
+/** Everybody's right to the views once more: Citus makes views on its nodes without it. Nodes get it where tables are distributed. */
+export async function grantShopViews(connection: Connection): Promise<void> {
+  const views = (await listShopViews(connection)).map(({ name }) => `${SHOP_SCHEMA}.${name}`);
+  await connection.client.query(`grant select on ${views.join(", ")} to public`);
+}
+
 export async function hasShopViews(database: Queryable): Promise<boolean> {
   return (await listShopViews(database)).some(({ view_columns: shown }) => shown !== null);
 }

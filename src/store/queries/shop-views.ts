@@ -25,6 +25,14 @@ export const listShopViews = query<ShopViewRow>(
           order by 1`,
 );
 
+/** Whether this login may read the views: on a node that joined a Citus later nobody may. */
+export const readsViews = requireValue<boolean>(
+  "reads_views",
+  `select coalesce(bool_and(has_table_privilege(c.oid, 'select')), true) as reads_views
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = '${SHOP_SCHEMA}' and c.relkind = 'v'`,
+);
+
 /** Whether the names of tables lead this connection to the views first. */
 export const findsViewsFirst = requireValue<boolean>(
   "finds_views_first",
