@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
 import type pg from "pg";
+import pino from "pino";
+import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/control/actor.ts";
 import { requireWorkerPlace } from "../src/control/distribute.ts";
 import { createWorkspace } from "../src/control/workspace.ts";
@@ -9,7 +11,9 @@ import { createIdentity } from "../src/identity/identity.ts";
 import { makeLink } from "../src/identity/link.ts";
 import { ensurePerson } from "../src/identity/person.ts";
 import { hashSecret } from "../src/identity/secret.ts";
+import { openInstallation, openServingDatabases } from "../src/installation.ts";
 import type { Database } from "../src/store/database.ts";
+import { distributeInstallation } from "../src/store/distribute.ts";
 import { tryLockExport } from "../src/store/queries/export.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
 import { findMember } from "../src/store/queries/member.ts";
@@ -22,7 +26,7 @@ import { waitOutMidnight } from "./support/midnight.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import type { ServerProcess } from "./support/server-process.ts";
 import { execute } from "./support/server.ts";
-import { openTestPool } from "./support/service.ts";
+import { openTestPool, serviceEnvironment } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 
@@ -139,6 +143,33 @@ test("locks of a shop and shop keys come from one place, through whichever entra
       await other.transaction((connection) => lockShop(connection, shopKey));
     }
   });
+});
+
+/** Opens what a server opens at its start. */
+async function openAsServer(url: string): Promise<void> {
+  const config = readConfig(serviceEnvironment(url));
+  const installation = await openInstallation(config, () => {});
+  try {
+    const databases = await openServingDatabases(config, installation, pino({ enabled: false }));
+    await databases.close();
+  } finally {
+    await installation.close();
+  }
+}
+
+test("no server starts at a node that may not read the views; distributing again gives the right", async (context) => {
+  if (!isHere(context)) return;
+  const [coordinator = "", node = ""] = entrances;
+  await openAsServer(node);
+  // What a node lacks that joins the cluster later.
+  await execute(
+    node,
+    "set citus.enable_ddl_propagation = off; revoke select on all tables in schema one_shop from public",
+  );
+  await openAsServer(coordinator);
+  await assert.rejects(openAsServer(node), /may not read the views in the schema one_shop/u);
+  await withConnections([coordinator], async (database) => void (await distributeInstallation(database)));
+  await openAsServer(node);
 });
 
 test("a worker is refused at a node", async (context) => {
