@@ -3,7 +3,6 @@ import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { isCitus } from "./support/citus.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
@@ -12,6 +11,7 @@ import type { TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { eventually } from "./support/worker.ts";
 import { readZip } from "./support/zip.ts";
 
 /** Export everything, as the console streams it. */
@@ -72,9 +72,8 @@ async function holders(): Promise<{ state: string; is_at_rest: boolean }[]> {
   return rows;
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await sleep(20);
-}
+const until = async (condition: () => Promise<boolean>): Promise<void> =>
+  void (await eventually(condition, "the connections of exports"));
 
 const FILES = [
   "README.txt",
