@@ -14,8 +14,8 @@ import { rootFingerprint } from "../src/lib/keys.ts";
 import type { Keys } from "../src/lib/keys.ts";
 import { readOrCreateSecretFile } from "../src/lib/secret-file.ts";
 import type { Database } from "../src/store/database.ts";
-import { backUp, createEmptyDatabase, restoreInto } from "./support/backups.ts";
-import { createTestDatabase, FORGET_KEYS, openConnections } from "./support/database.ts";
+import { backUp, createEmptyDatabase, createPlainDatabase, restoreInto } from "./support/backups.ts";
+import { FORGET_KEYS, KEEP_TEST_KEYS, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
 import { execute } from "./support/server.ts";
@@ -30,7 +30,7 @@ let parent: string;
 let second: string;
 let keys: Keys;
 before(async () => {
-  source = await createTestDatabase();
+  source = await createPlainDatabase();
   await execute(source.url, FORGET_KEYS);
   database = openConnections(source.url, { maxConnections: 2 });
   parent = await mkdtemp(join(tmpdir(), "returns-secret-backup-"));
@@ -88,7 +88,8 @@ async function asEarlier(folder: string): Promise<void> {
 }
 
 test("a backup of an earlier version is restored with its one secret", async () => {
-  const earlier = await createTestDatabase();
+  const earlier = await createPlainDatabase();
+  await execute(earlier.url, KEEP_TEST_KEYS);
   const connections = openConnections(earlier.url, { maxConnections: 2 });
   try {
     const folder = join(parent, "earlier");
