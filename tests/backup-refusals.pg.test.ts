@@ -180,7 +180,7 @@ test("the secret is the one that is set, else the backup's; another one is refus
   const other = "another secret of at least 32 characters";
   const refused = {
     name: "Refusal",
-    message: /^The secret is none of those that were valid in the installation when it was backed up/u,
+    message: /^The secret is not one of those that were valid in the installation when it was backed up/u,
   };
   await assert.rejects(secretForRestore(backup, other), refused);
   const bare = join(parent, "bare");

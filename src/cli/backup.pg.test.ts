@@ -141,7 +141,7 @@ test("another secret is refused before anything is opened, and none is made", as
   const other = await runCommand(["restore", folder], wrong);
   assert.match(
     other.stderr,
-    /^The secret is none of those that were valid in the installation when it was backed up[^\n]*\n$/u,
+    /^The secret is not one of those that were valid in the installation when it was backed up[^\n]*\n$/u,
   );
   assert.deepEqual([none.code, other.code], [1, 1]);
   await assert.rejects(stat(dataFolder), { code: "ENOENT" });

@@ -43,7 +43,7 @@ export const RESTORE: CommandSpec = {
       `${restored.rows.toLocaleString("en")} rows of ${restored.tables} tables are restored, as they were at ${madeAt}.\n`,
     );
     for (const table of restored.left_out) {
-      terminal.tell(`The table ${table} is none of this service's: its rows stay in the backup.`);
+      terminal.tell(`The table ${table} does not belong to this service: its rows were not restored.`);
     }
     terminal.hint("Everybody signs in to the console again; tokens work as before.");
   },

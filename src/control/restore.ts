@@ -52,7 +52,7 @@ export async function secretForRestore(backup: Backup, setSecret: string | null)
   }
   if (isSecretOf(backup.manifest, secret)) return secret;
   throw impossible(
-    "The secret is none of those that were valid in the installation when it was backed up, so that no token would work: set one of " +
+    "The secret is not one of those that were valid in the installation when it was backed up, so that no token would work: set one of " +
       "them as RETURNS_SECRET, or use a data folder that has none. Nothing was restored.",
   );
 }
