@@ -44,16 +44,10 @@ const OPTIONS = {
     "Address of `OPERATIONS_PORT`. Set it where probes come from another machine, such as in Kubernetes.",
   ),
   hasMetricsOnApiPort: option("METRICS_ON_API_PORT", flag, false, "`true` serves `/metrics` on `PORT` too."),
-  databaseUrl: option(
-    "DATABASE_URL",
-    databaseAddress,
-    null,
-    "Address of a PostgreSQL 15 to 18: `postgres://…`.",
-    {
-      defaultText: "embedded PostgreSQL",
-      hasFile: true,
-    },
-  ),
+  databaseUrl: option("DATABASE_URL", databaseAddress, null, "`postgres://…` of a PostgreSQL 15 to 18.", {
+    defaultText: "embedded PostgreSQL",
+    hasFile: true,
+  }),
   databaseReaderUrl: option(
     "DATABASE_READER_URL",
     databaseAddress,
