@@ -1,11 +1,11 @@
 #!/bin/sh
-# sh deploy/make-secrets.sh [FOLDER]: makes random secrets for compose.yml's profile "postgres", in ./secrets by default, and
-# prints the lines for .env. Containers run as other users than the owner of these files, and see the inner folder alone: it
-# and its files are open to all, while the outer one is closed to everybody else on this machine.
+# sh deploy/make-secrets.sh [FOLDER]: creates random secrets for compose.yml's profile "postgres", in ./secrets by default, and
+# prints the lines for .env. Containers run as other users than the owner of these files and mount only the inner folder: it
+# and its files are readable by all, while the outer folder is closed to other users of this machine.
 set -eu
 folder=${1:-secrets}
 if [ -e "$folder/files/returns-secret" ]; then
-  echo "$folder holds secrets already: ./returns secret add changes the root secret (docs/operating.md)." >&2
+  echo "$folder already holds secrets: ./returns secret add rotates the root secret (docs/operating.md)." >&2
   exit 1
 fi
 if ! mkdir -p "$folder/files" 2>/dev/null || [ ! -w "$folder/files" ]; then

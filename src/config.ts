@@ -52,21 +52,21 @@ const OPTIONS = {
     "DATABASE_READER_URL",
     databaseAddress,
     null,
-    "The same database, as a login of the role `returns_reader`: what requests and exports read. docs/operating.md, “Database roles”.",
+    "The same database with a login of the role `returns_reader`, for requests and exports: docs/operating.md, “Database roles”.",
     { defaultText: "`DATABASE_URL`", hasFile: true },
   ),
   databaseAdmissionUrl: option(
     "DATABASE_ADMISSION_URL",
     databaseAddress,
     null,
-    "The same, of `returns_admission`: checks of tokens and quotas.",
+    "The same with a login of `returns_admission`, for checks of tokens and quotas.",
     { defaultText: "`DATABASE_URL`", hasFile: true },
   ),
   databaseWorkerUrl: option(
     "DATABASE_WORKER_URL",
     databaseAddress,
     null,
-    "The same, of `returns_worker`: syncs, webhooks, the console. Enough for a worker; with it `DATABASE_URL` may be left out.",
+    "The same with a login of `returns_worker`, for syncs, webhooks and the console. A worker needs only this one; with it `DATABASE_URL` is optional.",
     { defaultText: "`DATABASE_URL`", hasFile: true },
   ),
   dataFolder: option(
@@ -81,7 +81,7 @@ const OPTIONS = {
     "RETURNS_SECRET",
     longText,
     null,
-    "At least 32 characters; the same on every server of one database, but for a rotation.",
+    "At least 32 characters; the same on every server of one database, except during a rotation.",
     { defaultText: "a file in the data folder", hasFile: true },
   ),
   logLevel: option("LOG_LEVEL", logLevel, "info", "fatal, error, warn, info, debug, trace or silent."),
@@ -89,7 +89,7 @@ const OPTIONS = {
     "DATABASE_CONNECTIONS",
     integer(1, 500),
     10,
-    "Connections per pool; a server has two pools, and up to 4 connections more for webhooks and for the console each, and 2 for metrics.",
+    "Connections per pool. A server has two pools, and up to 12 more connections: 4 for webhooks, 4 for the console, 2 for exports and 2 for metrics.",
   ),
   requestsPerShop: option(
     "REQUESTS_PER_SHOP",
@@ -122,7 +122,7 @@ const OPTIONS = {
     "CONSOLE",
     onOrOff,
     true,
-    "`off` leaves out the console: its pages, and links to sign in.",
+    "`off` disables the console: its pages, and links to sign in.",
     {
       defaultText: "on",
     },
@@ -139,7 +139,7 @@ const OPTIONS = {
     "PUSH_NETWORKS",
     networks,
     [],
-    "Networks to which alerts may be pushed besides public addresses, such as `10.0.0.0/8,127.0.0.0/8`; with it, over `http://` too.",
+    "Networks to which alerts may be pushed besides public addresses, such as `10.0.0.0/8,127.0.0.0/8`. With it, `http://` addresses are allowed too.",
   ),
   smtpUrl: option(
     "SMTP_URL",
@@ -158,26 +158,26 @@ const OPTIONS = {
     "KEEP_RUNS_DAYS",
     daysFrom(2),
     90,
-    "Days for which workers keep the history of sync runs; at least 2, because metrics count a day.",
+    "Days that workers keep the history of sync runs; at least 2, because metrics count the runs of a day.",
   ),
   keepDeliveriesDays: option(
     "KEEP_DELIVERIES_DAYS",
     daysFrom(3),
     7,
-    "Days for which workers keep webhook deliveries and the runs that these ask for; at least 3, because sources repeat a delivery for 48 hours.",
+    "Days that workers keep webhook deliveries and the runs that they request; at least 3, because sources repeat a delivery for 48 hours.",
   ),
   keepAuditDays: option(
     "KEEP_AUDIT_DAYS",
     daysOrForever(90),
     Number.POSITIVE_INFINITY,
-    "Days for which workers keep the audit, sign-ins included, or `forever`; at least 90, because it records requests of customers that have to be answered.",
+    "Days that workers keep the audit, including sign-ins, or `forever`; at least 90, because it records requests of customers that must be answered.",
     { defaultText: "forever" },
   ),
   keepUsageDays: option(
     "KEEP_USAGE_DAYS",
     daysOrForever(31),
     400,
-    "Days for which workers keep what was asked of the API, or `forever`; at least 31, because pages show 30.",
+    "Days that workers keep the usage of the API, or `forever`; at least 31, because pages show 30.",
   ),
   drainSeconds: option(
     "DRAIN_SECONDS",
@@ -297,4 +297,4 @@ function warningsOfExposure(values: Values): string[] {
 }
 
 const DATABASE_WITHOUT_TLS =
-  "names another machine without TLS, so that data and password can be read on the way: add sslmode=verify-full.";
+  "names another machine without TLS, so that data and password can be read in transit: add sslmode=verify-full.";

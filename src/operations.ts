@@ -31,7 +31,7 @@ export function createMetrics(database: Queryable): Metrics {
   const pools = new Map<string, DatabasePool>();
   const admissionWait = new Histogram({
     name: "returns_admission_wait_seconds",
-    help: "How long requests waited for their admission: for its turn, and for the database.",
+    help: "How long requests waited for admission, including the database's time.",
     buckets: DURATION_BUCKETS_SECONDS,
     registers,
   });

@@ -88,11 +88,11 @@ const HARMS: Readonly<Record<string, [harm: (folder: string) => Promise<void>, s
   ],
   "a truncated table": [
     (folder) => truncate(join(folder, TABLE), 40),
-    /order_document\.copy\.zst has 40 bytes instead of \d+: the backup is not whole\. Nothing was restored\.$/u,
+    /order_document\.copy\.zst has 40 bytes instead of \d+: the backup is incomplete\. Nothing was restored\.$/u,
   ],
   "a missing table": [
     (folder) => rm(join(folder, TABLE)),
-    /order_document\.copy\.zst is missing: the backup is not whole\. Nothing was restored\.$/u,
+    /order_document\.copy\.zst is missing: the backup is incomplete\. Nothing was restored\.$/u,
   ],
   "a flipped byte of the manifest": [
     (folder) => flipByte(join(folder, "manifest.json")),
@@ -104,7 +104,7 @@ const HARMS: Readonly<Record<string, [harm: (folder: string) => Promise<void>, s
   ],
   "no manifest": [
     (folder) => rm(join(folder, "manifest.json")),
-    /is no backup that can be restored: it has no manifest\.json\.$/u,
+    /is not a backup that can be restored: it has no manifest\.json\.$/u,
   ],
   "a newer format": [
     (folder) => changeManifest(folder, { format: FORMAT + 1, version: "9.0.0" }),
@@ -180,7 +180,7 @@ test("the secret is the one that is set, else the backup's; another one is refus
   const other = "another secret of at least 32 characters";
   const refused = {
     name: "Refusal",
-    message: /^The secret is none of those that were valid in the installation when it was backed up/u,
+    message: /^The secret is not one of those that were valid in the installation when it was backed up/u,
   };
   await assert.rejects(secretForRestore(backup, other), refused);
   const bare = join(parent, "bare");

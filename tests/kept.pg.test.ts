@@ -57,7 +57,7 @@ test("the pages of usage, the audit and a source say how far back they reach", a
   assert.match(await textOf("/settings/audit"), /Entries are kept for 100 days\./u);
   assert.match(
     await textOf("/settings/sources/shopify"),
-    /Runs are kept for 20 days, for 5 days where a webhook asked for them\./u,
+    /Runs are kept for 20 days, for 5 days if a webhook requested them\./u,
   );
 });
 

@@ -50,7 +50,7 @@ const placeOf = (secret: string, of = database) => ({ database: of, dataFolder: 
 const REFUSED = {
   name: "Refusal",
   message:
-    /^The secret is none of those that were valid in the installation when it was backed up.+ Nothing was restored\.$/u,
+    /^The secret is not one of those that were valid in the installation when it was backed up.+ Nothing was restored\.$/u,
 };
 
 test("a backup made under two secrets is restored with either, and its database opens with either", async () => {
@@ -70,7 +70,10 @@ test("a backup made under two secrets is restored with either, and its database 
     await restoreInto(target.url, folder);
     for (const secret of [TEST_SECRET, second])
       assert.deepEqual(await openKeys(placeOf(secret, restored)), keys);
-    await assert.rejects(openKeys(placeOf(OTHER_SECRET, restored)), /^Refusal: The secret is none of this/u);
+    await assert.rejects(
+      openKeys(placeOf(OTHER_SECRET, restored)),
+      /^Refusal: The secret is not one of this/u,
+    );
   } finally {
     await restored.close();
     await target.drop();
@@ -111,7 +114,7 @@ test("a backup of an earlier version is restored with its one secret", async () 
 
 test("a retired secret is neither written into a backup nor accepted for one made since", async () => {
   await retireSecret(placeOf(second), OPERATOR, 1);
-  const message = "The secret is none of this database's valid ones: no backup was made.";
+  const message = "The secret is not one of this database's valid ones: no backup was made.";
   const folder = join(parent, "retired");
   await assert.rejects(backUp(database, folder, { secret: TEST_SECRET }), { name: "Refusal", message });
   assert.equal(existsSync(folder), false);
@@ -127,5 +130,5 @@ test("deleting the row of the installation forgets every secret, and the next st
   for (const name of ["tokenPepper", "cursorKey", "sealingKey"] as const) {
     assert.notDeepEqual(renewed[name], keys[name]);
   }
-  await assert.rejects(openKeys(placeOf(second)), /^Refusal: The secret is none of this database's/u);
+  await assert.rejects(openKeys(placeOf(second)), /^Refusal: The secret is not one of this database's/u);
 });

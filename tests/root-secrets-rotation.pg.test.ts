@@ -155,6 +155,6 @@ test("a rotation over two servers under load: no token and no cursor ends", asyn
   assert.equal(refused.code, 1);
   assert.match(
     refused.stderr,
-    /^The secret is version 1 of this database's, which was retired on \d{4}-\d\d-\d\d: start with version 2\.$/mu,
+    /^The secret is version 1, which was retired on \d{4}-\d\d-\d\d: start with version 2\.$/mu,
   );
 });

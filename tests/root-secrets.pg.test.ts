@@ -104,7 +104,7 @@ test("a database of an earlier version refuses another secret, and stays as it i
   const url = await newDatabase(false);
   await assert.rejects(keysOf(url, OTHER_SECRET), {
     name: "Refusal",
-    message: /^The secret is none of this database's/u,
+    message: /^The secret is not one of this database's/u,
   });
   assert.deepEqual(await versionsIn(url), []);
   assert.ok(await earlierVersionAccepts(url, TEST_SECRET));
@@ -132,7 +132,8 @@ for (const isFresh of [true, false]) {
     assert.equal(keys.length, 4);
     for (const each of keys) assert.deepEqual(each, keys[0]);
     for (const outcome of outcomes) {
-      if (outcome.status === "rejected") assert.match(outcome.reason.message, /^The secret is none of this/u);
+      if (outcome.status === "rejected")
+        assert.match(outcome.reason.message, /^The secret is not one of this/u);
     }
     assert.deepEqual(await versionsIn(url), [{ version: 1, isValid: true }]);
   });

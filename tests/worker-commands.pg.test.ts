@@ -179,7 +179,7 @@ test("runs says when a run is marked running but no worker is there, and that a 
   await withWorker(options(), async () => {
     assert.equal(
       (await run(`runs --workspace ${domain}`)).stderr,
-      "Runs are kept for 90 days, for 7 days where a webhook asked for them.\n",
+      "Runs are kept for 90 days, for 7 days if a webhook requested them.\n",
     );
   });
 });

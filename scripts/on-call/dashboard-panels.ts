@@ -35,7 +35,7 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
     panels: [
       {
         title: "Requests",
-        description: "Of all routes, by status.",
+        description: "All routes, by status.",
         unit: "reqps",
         isStacked: true,
         queries: [
@@ -66,7 +66,7 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
       },
       {
         title: "Duration of API requests",
-        description: "The red line is the limit of p95.",
+        description: "The red line is the threshold of p95.",
         unit: "s",
         rule: "ReturnsSlow",
         queries: durations(REQUESTS, API),
@@ -78,14 +78,14 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
     panels: [
       {
         title: "Wait for admission",
-        description: "Time until a request is known, counted and let in. The red line is the limit of p95.",
+        description: "Time until a request is admitted. The red line is the threshold of p95.",
         unit: "s",
         rule: "ReturnsAdmissionSlow",
         queries: durations("returns_admission_wait_seconds"),
       },
       {
         title: "Refused with rate_limited",
-        description: "By the daily quota, and because a workspace's own requests were still being answered.",
+        description: "Because of the daily quota, or too many concurrent requests of a workspace.",
         unit: "reqps",
         queries: [
           [`sum(${rate("returns_quota_refusals_total")})`, "daily quota"],
@@ -138,7 +138,7 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
       },
       {
         title: "Waits for a connection",
-        description: "Statements per second that had to wait, and those that wait now.",
+        description: "Statements per second that had to wait, and statements waiting now.",
         unit: "short",
         queries: [
           [`sum by (pool) (${rate("returns_database_pool_waits_total")})`, "{{pool}} per second"],
@@ -147,7 +147,7 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
       },
       {
         title: "Schema and metrics",
-        description: "Migrations that are missing, and groups of metrics that cannot be read.",
+        description: "Missing migrations, and groups of metrics that cannot be read.",
         unit: "short",
         queries: [
           [
@@ -164,7 +164,8 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
     panels: [
       {
         title: "Newest successful sync",
-        description: "How long ago any source of a kind was synced. The red line is the limit of stores.",
+        description:
+          "How long ago any source of a kind was synced. The red line is the threshold for stores.",
         unit: "s",
         rule: "ReturnsStoresLate",
         queries: [[same("returns_sync_age_seconds", "source_kind"), "{{source_kind}}"]],
@@ -178,7 +179,7 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
       },
       {
         title: "Due runs and workers",
-        description: "Runs that no worker has begun, and connected workers.",
+        description: "Due runs that have not started, and connected workers.",
         unit: "short",
         queries: [
           [same("returns_sync_runs_due", "source_kind"), "due: {{source_kind}}"],
@@ -187,7 +188,8 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
       },
       {
         title: "Sources and failures",
-        description: "Connected sources by how their last run ended, and runs that failed within 24 hours.",
+        description:
+          "Connected sources by the status of their last run, and runs that failed within 24 hours.",
         unit: "short",
         queries: [
           [same("returns_connections", "source_kind", "status"), "{{source_kind}} {{status}}"],
@@ -232,7 +234,7 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
       },
       {
         title: "Newest backup",
-        description: "How old it is. Nothing is drawn when none was ever made.",
+        description: "Its age. Empty if there is no backup.",
         unit: "s",
         rule: "ReturnsBackupOld",
         queries: [[same("returns_backup_age_seconds"), "backup"]],
@@ -243,8 +245,8 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
     title: "Process",
     panels: [
       {
-        title: "Processor",
-        description: "Processors in use.",
+        title: "CPU",
+        description: "CPU cores in use.",
         unit: "short",
         queries: [[rate("process_cpu_seconds_total"), "{{instance}}"]],
       },
@@ -259,14 +261,14 @@ export const DASHBOARD_ROWS: readonly { title: string; panels: readonly Panel[] 
       },
       {
         title: "Event loop",
-        description: "How long work waits for the processor (p99).",
+        description: "Event loop lag (p99).",
         unit: "s",
         rule: "ReturnsEventLoopSlow",
         queries: [[`nodejs_eventloop_lag_p99_seconds{${OWN}}`, "{{instance}}"]],
       },
       {
-        title: "Running for",
-        description: "How long ago each process began, and its version.",
+        title: "Uptime",
+        description: "Time since each process started, and its version.",
         unit: "s",
         queries: [
           [

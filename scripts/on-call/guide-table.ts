@@ -4,7 +4,7 @@ import { RULES } from "../../src/on-call/rules.ts";
 import { durationOf } from "./prometheus-rules.ts";
 
 export const GUIDE_FILE = "docs/on-call.md";
-const HEADING = "| Alert | Severity | Given when | For | `doctor` |";
+const HEADING = "| Alert | Severity | Fires when | For | `doctor` |";
 
 /** The guide with its table of alerts as the rules have it. Throws when it has no such table. */
 export function withTable(guide: string): string {

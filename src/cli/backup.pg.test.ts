@@ -77,7 +77,7 @@ async function answerOf(of: Record<string, string>): Promise<unknown> {
 test("a backup goes to an embedded database and from there to another server: tokens and answers stay", async () => {
   const folder = join(parent, "first");
   const { stdout, stderr } = await run(["backup", folder]);
-  assert.match(stdout, /^[\d,]+ rows of \d+ tables are backed up to .*first \([\d.]+ MB\)\.\n$/u);
+  assert.match(stdout, /^Backed up [\d,]+ rows of \d+ tables to .*first \([\d.]+ MB\)\.\n$/u);
   assert.match(stderr, /holds no secret/u);
   const [noted] = await rowsIn<{ at: Date }>(source.url, "select backed_up_at as at from installation");
   const { made_at: madeAt } = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8")) as {
@@ -100,7 +100,7 @@ test("a backup goes to an embedded database and from there to another server: to
     const elsewhere = { DATABASE_URL: target.url, RETURNS_DATA_DIR: join(parent, "elsewhere") };
     assert.match(
       (await run(["restore", again], elsewhere)).stdout,
-      /rows of \d+ tables are restored, as they were at/u,
+      /^Restored [\d,]+ rows of \d+ tables, as of /u,
     );
     assert.equal((await readFile(join(parent, "elsewhere", "secret"), "utf8")).trim(), TEST_SECRET);
     assert.deepEqual(await answerOf(elsewhere), expected);
@@ -141,7 +141,7 @@ test("another secret is refused before anything is opened, and none is made", as
   const other = await runCommand(["restore", folder], wrong);
   assert.match(
     other.stderr,
-    /^The secret is none of those that were valid in the installation when it was backed up[^\n]*\n$/u,
+    /^The secret is not one of those that were valid in the installation when it was backed up[^\n]*\n$/u,
   );
   assert.deepEqual([none.code, other.code], [1, 1]);
   await assert.rejects(stat(dataFolder), { code: "ENOENT" });

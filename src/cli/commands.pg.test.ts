@@ -189,7 +189,7 @@ test("a server with another secret is refused at its start, and doctor says why"
   const other = { ...environment, RETURNS_SECRET: "another secret of at least 32 characters" };
   const serving = await runCommand(["serve"], other);
   assert.equal(serving.code, 1);
-  assert.match(serving.stderr, /^The secret is none of this database's.+\n$/u);
+  assert.match(serving.stderr, /^The secret is not one of this database's.+\n$/u);
   const examined = await runCommand(["doctor", "--json"], other);
   assert.equal(examined.code, 1);
   const diagnosis = JSON.parse(examined.stdout) as { checks: { name: string; ok: boolean }[] };

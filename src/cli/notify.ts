@@ -52,13 +52,13 @@ export const NOTIFY: CommandGroup = {
     },
     {
       name: "add",
-      summary: "Send alerts somewhere; of a webhook the signing secret is printed, once, on standard output.",
+      summary: "Add an endpoint for alerts; a webhook's signing secret is printed, once, on standard output.",
       forWorkspace: true,
       needsKeys: true,
       required: { "--kind <kind>": "webhook, slack or email", "--name <name>": "what receives it" },
       options: {
         "--address <address>": "https://… or an e-mail address",
-        "--address-file <file>": "a file that holds the address, where it is a secret",
+        "--address-file <file>": "a file that holds the address, if it is a secret",
         "--severities <list>": "critical, warning, info (default: all)",
         "--categories <list>":
           "return_rate_watchlist, connection_stale, report_ready, backfill_completed (default: all)",
@@ -92,19 +92,19 @@ export const NOTIFY: CommandGroup = {
       forWorkspace: true,
       needsKeys: true,
       options: {
-        "--overlap <time>": "how long messages are signed with the old one, too: 1h, 7d (default: 24h)",
+        "--overlap <time>": "how long messages are also signed with the old one: 1h, 7d (default: 24h)",
       },
       run: async (session: CommandSession, endpointId: string, { overlap = "24h" }: { overlap?: string }) => {
         const rotated = await rotateEndpoint(toolsOf(session), { endpointId, overlap });
         session.terminal.print(rotated, `${rotated.secret}\n`);
         session.terminal.hint(
-          `Messages are signed with the old one, too, until ${rotated.previous_until.toISOString()}.`,
+          `Messages are also signed with the old one until ${rotated.previous_until.toISOString()}.`,
         );
       },
     },
     {
       name: "pause",
-      summary: "Send nothing to it until it is resumed.",
+      summary: "Pause an endpoint until it is resumed.",
       arguments: ENDPOINT_ID,
       forWorkspace: true,
       run: async (session: CommandSession, endpointId: string) => {
@@ -115,17 +115,17 @@ export const NOTIFY: CommandGroup = {
     },
     {
       name: "resume",
-      summary: "Send it what it missed, in order, and then what is new.",
+      summary: "Resume an endpoint: it receives the alerts it missed, in order, and then new ones.",
       arguments: ENDPOINT_ID,
       forWorkspace: true,
       run: async (session: CommandSession, endpointId: string) => {
         const resumed = await resumeNow(toolsOf(session), endpointId);
-        session.terminal.print(resumed, `${resumed.name} receives what it missed, and what is new.\n`);
+        session.terminal.print(resumed, `${resumed.name} receives the alerts it missed, and new ones.\n`);
       },
     },
     {
       name: "remove",
-      summary: "Send nothing to it any more.",
+      summary: "Remove an endpoint.",
       arguments: ENDPOINT_ID,
       forWorkspace: true,
       confirms: true,

@@ -9,8 +9,8 @@ import type { CommandSession, CommandSpec } from "./command.ts";
 
 export const RESTORE: CommandSpec = {
   name: "restore",
-  summary: "Restore a backup into an empty database: all of it, or nothing.",
-  arguments: { "<folder>": "a folder that `backup` has written" },
+  summary: "Restore a backup into an empty database: all or nothing.",
+  arguments: { "<folder>": "a folder that `backup` wrote" },
   takesAnySchema: true,
   examples: [
     "RETURNS_DATA_DIR=./restored ./returns restore ./backup-2026-11-22",
@@ -40,11 +40,11 @@ export const RESTORE: CommandSpec = {
     const { made_at: madeAt, version } = backup.manifest;
     terminal.print(
       { folder: backup.folder, made_at: madeAt, version, ...restored },
-      `${restored.rows.toLocaleString("en")} rows of ${restored.tables} tables are restored, as they were at ${madeAt}.\n`,
+      `Restored ${restored.rows.toLocaleString("en")} rows of ${restored.tables} tables, as of ${madeAt}.\n`,
     );
     for (const table of restored.left_out) {
-      terminal.tell(`The table ${table} is none of this service's: its rows stay in the backup.`);
+      terminal.tell(`The table ${table} does not belong to this service: its rows were not restored.`);
     }
-    terminal.hint("Everybody signs in to the console again; tokens work as before.");
+    terminal.hint("People must sign in to the console again; tokens work as before.");
   },
 };

@@ -96,7 +96,7 @@ test("without a secret a used database is refused, and no stray secret is made",
 
 test("another secret is refused by everything that needs the keys, and changes nothing", async () => {
   const other = withFile("other");
-  const sentence = /^The secret is none of this database's/u;
+  const sentence = /^The secret is not one of this database's/u;
   const needing = [
     ["serve"],
     ["worker"],
@@ -161,9 +161,9 @@ test("add, change over, retire: the output says what comes next, and each step m
   assert.equal(added.stdout, `Version 2 is valid from now on. Its secret is in ${file}.\n`);
   assert.match(
     added.stderr,
-    /Start every server and worker with RETURNS_SECRET_FILE=\S+second, one after the other\./u,
+    /Restart every server and worker with RETURNS_SECRET_FILE=\S+second, one after the other\./u,
   );
-  assert.match(added.stderr, /Then, with the new secret, too: \.\/returns secret retire 1\n$/u);
+  assert.match(added.stderr, /Then, also with the new secret: \.\/returns secret retire 1\n$/u);
   const again = await documentOf(["secret", "add", file]);
   assert.deepEqual([again["version"], again["is_new"], again["is_made"]], [2, false, false]);
   assert.equal((await documentOf(["secret", "add", file], withFile("second")))["version_before"], 2);
@@ -179,10 +179,7 @@ test("add, change over, retire: the output says what comes next, and each step m
   await documentOf(CREATE_TOKEN, withFile("second"));
 
   await refused(["secret", "retire", "1"], /add --yes to confirm\.$/mu, withFile("second"), 2);
-  await refused(
-    ["secret", "retire", "1", "--yes"],
-    /^Version 1 is the secret of this command itself: run it with/u,
-  );
+  await refused(["secret", "retire", "1", "--yes"], /^This command uses version 1 itself: run it with/u);
   await refused(
     ["secret", "retire", "7", "--yes"],
     /^There is no version 7: \.\/returns secret list shows them\.$/mu,
@@ -194,7 +191,7 @@ test("add, change over, retire: the output says what comes next, and each step m
     2,
   );
   const retired = await run(["secret", "retire", "1", "--yes"], withFile("second"));
-  assert.match(retired.stdout, /^Version 1 is retired since \d{4}-\d\d-\d\dT/u);
+  assert.match(retired.stdout, /^Version 1 was retired at \d{4}-\d\d-\d\dT/u);
   const twice = await documentOf(["secret", "retire", "1", "--yes"], withFile("second"));
   assert.deepEqual([twice["version"], twice["changed"]], [1, false]);
   await refused(
@@ -202,8 +199,7 @@ test("add, change over, retire: the output says what comes next, and each step m
     /^Version 2 is the only valid secret: add another one first, by \.\/returns secret add\.$/mu,
     withFile("second"),
   );
-  const sentence =
-    /^The secret is version 1 of this database's, which was retired on [\d-]{10}: start with version 2\.$/mu;
+  const sentence = /^The secret is version 1, which was retired on [\d-]{10}: start with version 2\.$/mu;
   for (const words of [CREATE_TOKEN, ["serve"], ["worker"], ["secret", "add", join(folder, "other")]]) {
     await refused(words, sentence);
   }

@@ -7,14 +7,14 @@ import type { CommandGroup, CommandSession } from "./command.ts";
 
 export const SECRET: CommandGroup = {
   name: "secret",
-  summary: "The root secret: add a new one beside it, then retire the old one. No token ends.",
+  summary: "The root secret: add a new one, then retire the old one. Tokens keep working.",
   commands: [
     {
       name: "add",
-      summary: "Make a new secret valid beside the others.",
+      summary: "Add a new secret; the others stay valid.",
       arguments: {
         "[file]":
-          "holds the new secret; made if it is not there. Default without RETURNS_SECRET: the data folder's file is replaced",
+          "holds the new secret; created if it does not exist. Default without RETURNS_SECRET: the data folder's file is replaced",
       },
       examples: ["./returns secret add", "RETURNS_SECRET_FILE=./secret ./returns secret add ./secret-2"],
       run: async ({ installation, terminal }: CommandSession, file: string | undefined) => {
@@ -28,7 +28,7 @@ export const SECRET: CommandGroup = {
     },
     {
       name: "retire",
-      summary: "Refuse a secret at every start from now on; what runs with it goes on until it ends.",
+      summary: "Refuse a secret at every start from now on; running processes continue.",
       arguments: { "<version>": "its version, from `secret list`" },
       confirms: true,
       examples: [
@@ -37,20 +37,20 @@ export const SECRET: CommandGroup = {
       ],
       run: async ({ installation, terminal, confirm }: CommandSession, word: string) => {
         const version = readInteger("The version", word, 1, null);
-        await confirm(`What starts with version ${version} of the secret is refused from now on. Retire it?`);
+        await confirm(`Every start with version ${version} of the secret will be refused. Retire it?`);
         const { retired_at: retiredAt, changed } = await retireSecret(installation, OPERATOR, version);
         terminal.print(
           { version, retired_at: retiredAt, changed },
-          `Version ${version} is retired since ${retiredAt?.toISOString()}.\n`,
+          `Version ${version} was retired at ${retiredAt?.toISOString()}.\n`,
         );
         terminal.hint(
-          "Backups made before are restored with that secret: keep it for as long as you keep them.",
+          "Backups made before can only be restored with that secret: keep it for as long as you keep them.",
         );
       },
     },
     {
       name: "list",
-      summary: "Show the versions of the secret, and which one this command has; never a secret.",
+      summary: "Show the versions of the secret, and which one this command uses; never a secret.",
       run: async ({ installation, terminal }) =>
         terminal.printTable(await showRootSecrets(installation), {
           version: "version",
@@ -64,16 +64,16 @@ export const SECRET: CommandGroup = {
 };
 
 function nextSteps({ version, version_before: before, file, kept_file: keptFile }: AddedSecret): string[] {
-  if (version === before) return ["This command has that secret itself: there is nothing to change over."];
+  if (version === before) return ["This command uses that secret already: there is nothing to change."];
   const retire = `./returns secret retire ${before}`;
   if (keptFile !== null) {
     return [
-      `What runs now goes on, and what starts has version ${version}. Version ${before} is kept in ${keptFile}, for backups made before.`,
+      `Running processes continue; new ones use version ${version}. Version ${before} is kept in ${keptFile}, for backups made before.`,
       `Then: ${retire}`,
     ];
   }
   return [
-    `What runs with version ${before} goes on. Start every server and worker with RETURNS_SECRET_FILE=${file}, one after the other.`,
-    `Then, with the new secret, too: ${retire}`,
+    `Processes that run with version ${before} continue. Restart every server and worker with RETURNS_SECRET_FILE=${file}, one after the other.`,
+    `Then, also with the new secret: ${retire}`,
   ];
 }

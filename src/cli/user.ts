@@ -17,7 +17,7 @@ export const USER: CommandGroup = {
   commands: [
     {
       name: "create",
-      summary: "Make a person, who sees nothing until they are a member of a workspace.",
+      summary: "Create a person, who sees nothing until they are a member of a workspace.",
       arguments: { "<name>": "what they are called" },
       run: async ({ database, terminal }: CommandSession, name: string) => {
         const user = await createUser(database, OPERATOR, { name, now: new Date() });
@@ -66,7 +66,7 @@ export const USER: CommandGroup = {
     },
     {
       name: "disable",
-      summary: "End every sign-in of a person at once, and let them in no more.",
+      summary: "End all sessions of a person at once, and refuse new sign-ins.",
       arguments: PERSON,
       examples: ["./returns user disable NAME"],
       run: async ({ database, terminal }: CommandSession, name: string) =>

@@ -53,7 +53,7 @@ export const WORKSPACE: CommandGroup = {
     {
       name: "set",
       summary:
-        "Change a workspace's settings; they apply from the next request. A plan answers what its owner asks for.",
+        "Change a workspace's settings; they apply from the next request. Setting a plan closes its owner's request.",
       arguments: { "<key=value...>": `settings: ${WORKSPACE_SETTINGS.join(", ")}` },
       forWorkspace: true,
       examples: [
@@ -96,7 +96,7 @@ export const WORKSPACE: CommandGroup = {
     },
     {
       name: "erase",
-      summary: `Stop serving a workspace and erase it in ${ERASE_DAYS} days, until which \`workspace keep\` takes that back.`,
+      summary: `Stop serving a workspace and erase it in ${ERASE_DAYS} days, unless \`workspace keep\` cancels that.`,
       arguments: { "<domain>": "the workspace's domain" },
       confirms: true,
       examples: ["./returns workspace erase shop.example"],
@@ -113,7 +113,7 @@ export const WORKSPACE: CommandGroup = {
     },
     {
       name: "keep",
-      summary: "Take the erasure of a workspace back: everything is as it was.",
+      summary: "Cancel the erasure of a workspace: it is served as before.",
       arguments: { "<domain>": "the workspace's domain" },
       examples: ["./returns workspace keep shop.example"],
       run: async ({ database, terminal }: CommandSession, domain: string) =>

@@ -53,7 +53,7 @@ export async function readBackup(folder: string): Promise<Backup> {
   const file = join(folder, MANIFEST_FILE);
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === "EACCES" ? "this user may not read it" : `it has no ${MANIFEST_FILE}`;
-    throw impossible(`${folder} is no backup that can be restored: ${reason}.`);
+    throw impossible(`${folder} is not a backup that can be restored: ${reason}.`);
   });
   const { sha256, ...manifest } = parse(file, text);
   if (manifest.format !== FORMAT && Number.isInteger(manifest.format)) throw newerVersion(manifest);
@@ -68,7 +68,7 @@ export async function readBackupSecret({ folder, manifest }: Backup): Promise<st
   if (!manifest.has_secret) return null;
   const file = join(folder, SECRET_FILE);
   const secret = await readFile(file, "utf8").catch(() => {
-    throw impossible(`${file} is missing or cannot be read: the backup is not whole. Nothing was restored.`);
+    throw impossible(`${file} is missing or cannot be read: the backup is incomplete. Nothing was restored.`);
   });
   if (!isSecretOf(manifest, secret.trim())) throw damaged(file);
   return secret.trim();
@@ -93,10 +93,10 @@ export async function checkFiles(
     const file = fileOf(backup, table);
     const found = await stat(file).catch(() => null);
     if (found === null)
-      throw impossible(`${file} is missing: the backup is not whole. Nothing was restored.`);
+      throw impossible(`${file} is missing: the backup is incomplete. Nothing was restored.`);
     if (found.size !== table.bytes) {
       throw impossible(
-        `${file} has ${found.size} bytes instead of ${table.bytes}: the backup is not whole. Nothing was restored.`,
+        `${file} has ${found.size} bytes instead of ${table.bytes}: the backup is incomplete. Nothing was restored.`,
       );
     }
     const hash = createHash("sha256");

@@ -108,7 +108,8 @@ async function checkDeliveries(database: Queryable): Promise<Check[]> {
   const rows = await deliveryMetrics(database);
   const ages = rows.map(({ kind, age_seconds: age }) => ({ value: age ?? 0, about: kind }));
   const pending = rows.reduce((sum, row) => sum + row.pending, 0);
-  const fine = pending === 0 ? "no alert waits to be delivered" : `${pending} alerts wait, and none for long`;
+  const fine =
+    pending === 0 ? "no alert is waiting to be delivered" : `${pending} alerts are waiting, none for long`;
   return [checkBy("deliveries", "ReturnsDeliveriesLate", ages, fine)];
 }
 
@@ -125,19 +126,15 @@ async function checkBackup(database: Queryable): Promise<Check[]> {
 export async function checkService(address: string | null): Promise<Check[]> {
   const unseen = (message: string): Check[] => [{ name: "service", ok: true, alert: null, message }];
   if (address === null)
-    return unseen(
-      "not seen from here: set OPERATIONS_PORT as the service has it to check errors, waits and pools",
-    );
+    return unseen("not checked: set OPERATIONS_PORT to the service's port to check errors, waits and pools");
   const text = await within(
     LONGEST_READ_MS,
     fetch(`${address}/metrics`).then((answer) => (answer.ok ? answer.text() : null)),
   ).catch(() => null);
-  if (text === null) return unseen(`not seen: nothing answers at ${address}/metrics`);
+  if (text === null) return unseen(`not checked: nothing answers at ${address}/metrics`);
   const checks = readProcess(parseSamples(text)).map(({ rule, sinceStart, readings }) =>
-    checkBy("service", rule, readings, "", sinceStart ? " (since the process began)" : ""),
+    checkBy("service", rule, readings, "", sinceStart ? " (since the process started)" : ""),
   );
   const broken = checks.filter(({ alert }) => alert !== null);
-  return broken.length > 0
-    ? broken
-    : unseen(`answers at ${address}; errors, waits and pools are as they should be`);
+  return broken.length > 0 ? broken : unseen(`answers at ${address}; errors, waits and pools are normal`);
 }

@@ -19,7 +19,7 @@ export type SecretPlace = {
 export type KnownSecrets = { rows: RootSecretRow[]; earlier: Buffer | null };
 
 const WRONG_SECRET =
-  "The secret is none of this database's, so that no token would work: start with the same RETURNS_SECRET or the same data folder " +
+  "The secret is not one of this database's, so no token would work: start with the same RETURNS_SECRET or the same data folder " +
   "as its other servers.";
 const NO_SECRET =
   "No secret is set, and this database has one: set RETURNS_SECRET, or use the data folder whose file secret holds it.";
@@ -69,7 +69,7 @@ export function secretProblem({ rows, earlier }: KnownSecrets, secret: string | 
   if (row === undefined) return WRONG_SECRET;
   if (row.retired_at === null) return null;
   const day = row.retired_at.toISOString().slice(0, 10);
-  return `The secret is version ${row.version} of this database's, which was retired on ${day}: start with ${versionsText(validOf(rows))}.`;
+  return `The secret is version ${row.version}, which was retired on ${day}: start with ${versionsText(validOf(rows))}.`;
 }
 
 export function findSecret(rows: readonly RootSecretRow[], secret: string): RootSecretRow | undefined {

@@ -46,13 +46,13 @@ export async function secretForRestore(backup: Backup, setSecret: string | null)
   const secret = setSecret ?? held;
   if (secret === null) {
     throw impossible(
-      "The backup holds no secret, and none is set: set RETURNS_SECRET, or have in the data folder the file secret, of the " +
+      "The backup holds no secret, and none is set: set RETURNS_SECRET, or put the file secret into the data folder, as in the " +
         "installation that was backed up. Nothing was restored.",
     );
   }
   if (isSecretOf(backup.manifest, secret)) return secret;
   throw impossible(
-    "The secret is none of those that were valid in the installation when it was backed up, so that no token would work: set one of " +
+    "The secret is not one of those that were valid in the installation when it was backed up, so no token would work: set one of " +
       "them as RETURNS_SECRET, or use a data folder that has none. Nothing was restored.",
   );
 }

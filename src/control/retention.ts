@@ -7,7 +7,7 @@ export function keptText(days: number): string {
 
 /** How far back a list of runs reaches. */
 export function keptRunsText({ keepRunsDays, keepDeliveriesDays }: Retention): string {
-  return `Runs are kept ${keptText(keepRunsDays)}, ${keptText(keepDeliveriesDays)} where a webhook asked for them.`;
+  return `Runs are kept ${keptText(keepRunsDays)}, ${keptText(keepDeliveriesDays)} if a webhook requested them.`;
 }
 
 /** How far back the audit reaches; null = to its beginning. */

@@ -71,7 +71,7 @@ export async function replaceOwnSecret(place: SecretPlace, actor: Actor): Promis
   const { dataFolder } = place;
   if (place.secret !== null) {
     throw invalid(
-      "Name the file of the new secret: RETURNS_SECRET is set, and is not for this command to change.",
+      "Name the file of the new secret: RETURNS_SECRET is set, which this command cannot change.",
     );
   }
   await openKeys(place);
@@ -170,5 +170,5 @@ function shown(row: RootSecretRow, own: string | null): ShownSecret {
 function ownSentence(rows: readonly RootSecretRow[], version: number): string {
   return validOf(rows).length === 1
     ? `Version ${version} is the only valid secret: add another one first, by ./returns secret add.`
-    : `Version ${version} is the secret of this command itself: run it with another valid one, so that one is known to work.`;
+    : `This command uses version ${version} itself: run it with another valid secret, to prove that one works.`;
 }

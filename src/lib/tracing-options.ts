@@ -22,13 +22,13 @@ export const TRACING_OPTIONS = {
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     collector,
     null,
-    "OpenTelemetry collector that traces are sent to, at its path `/v1/traces`, such as `http://localhost:4318`. Without it there are no traces.",
+    "OpenTelemetry collector, such as `http://localhost:4318`; traces are sent to its path `/v1/traces`. Without it tracing is off.",
   ),
   otlpTracesEndpoint: option(
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     collector,
     null,
-    "The whole address for traces, in place of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+    "The full address for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
   ),
   otlpHeaders: option(
     "OTEL_EXPORTER_OTLP_HEADERS",
@@ -53,7 +53,7 @@ export const TRACING_OPTIONS = {
     "OTEL_RESOURCE_ATTRIBUTES",
     pairs,
     [],
-    "What else traces say of this process, such as `deployment.environment.name=production`.",
+    "Further attributes of this process in traces, such as `deployment.environment.name=production`.",
   ),
   traceSampler: option(
     "OTEL_TRACES_SAMPLER",
@@ -67,14 +67,14 @@ export const TRACING_OPTIONS = {
     "OTEL_TRACES_SAMPLER_ARG",
     ratio,
     1,
-    "The part of all traces that samplers of a ratio record, from 0 to 1.",
+    "The share of traces that ratio samplers record, from 0 to 1.",
   ),
   isTracingDisabled: option("OTEL_SDK_DISABLED", flag, false, "`true` turns traces off."),
   trustsTraceparent: option(
     "TRUST_TRACEPARENT",
     flag,
     false,
-    "`true` continues the traces of callers and samples as they do. Set it only where your own proxy sets or removes the header `traceparent`.",
+    "`true` continues the traces of callers and follows their sampling. Set it only where your own proxy sets or removes the header `traceparent`.",
   ),
 };
 

@@ -40,7 +40,7 @@ export const DATA_RULES = [
     forMinutes: 5,
     about: "source_kind",
     sentence: (value, kind) =>
-      `A run of a ${kind} source has been due for ${value}, and no worker has begun it.`,
+      `A run of a ${kind} source has been due for ${value}, and no worker has started it.`,
     doctor: "database",
   },
   {
@@ -64,7 +64,7 @@ export const DATA_RULES = [
     unit: "seconds",
     forMinutes: 5,
     about: null,
-    sentence: (value) => `No store was synced for ${value}.`,
+    sentence: (value) => `No store has been synced for ${value}.`,
     doctor: "database",
   },
   {
@@ -76,7 +76,7 @@ export const DATA_RULES = [
     unit: "seconds",
     forMinutes: 5,
     about: null,
-    sentence: (value) => `No source of label costs was synced for ${value}.`,
+    sentence: (value) => `No source of label costs has been synced for ${value}.`,
     doctor: "database",
   },
   {
@@ -130,7 +130,7 @@ export const BACKUP_RULES = [
     unit: "count",
     forMinutes: 24 * 60,
     about: null,
-    sentence: () => "No backup was ever made.",
+    sentence: () => "No backup has ever been made.",
     doctor: "database",
   },
 ] as const satisfies readonly Rule[];

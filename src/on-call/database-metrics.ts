@@ -93,7 +93,7 @@ function schema(gauge: MakeGauge): MetricsGroup {
 function backup(gauge: MakeGauge): MetricsGroup {
   const age = gauge(
     "returns_backup_age_seconds",
-    "How long ago the newest backup was begun; absent when none was ever made.",
+    "Time since the newest backup started; absent when there is none.",
   );
   return group("backup", [age], findBackupAge, (ageSeconds) => {
     if (ageSeconds !== null) age.set(ageSeconds);
@@ -101,11 +101,9 @@ function backup(gauge: MakeGauge): MetricsGroup {
 }
 
 function tasks(gauge: MakeGauge): MetricsGroup {
-  const late = gauge(
-    "returns_task_late_seconds",
-    "How long ago a scheduled task should have been done; 0 when it is not late.",
-    ["task"],
-  );
+  const late = gauge("returns_task_late_seconds", "How late a scheduled task is; 0 when it is not late.", [
+    "task",
+  ]);
   return group("tasks", [late], listTaskDelays, (rows) => {
     for (const { task, late_seconds: lateSeconds } of rows) late.set({ task }, lateSeconds);
   });
@@ -119,7 +117,7 @@ function queue(gauge: MakeGauge): MetricsGroup {
   ]);
   const age = gauge(
     "returns_sync_due_age_seconds",
-    "How long the oldest run that is due and not begun has been due; 0 when there is none.",
+    "How long the oldest run that has not started has been due; 0 when there is none.",
     ["source_kind"],
   );
   return group(
@@ -179,7 +177,7 @@ function deliveries(gauge: MakeGauge): MetricsGroup {
   );
   const age = gauge(
     "returns_alert_delivery_age_seconds",
-    "How long the oldest alert that is due has not been delivered.",
+    "How long the oldest undelivered alert has been due.",
     labels,
   );
   const paused = gauge(

@@ -15,11 +15,9 @@ export function createPoolMetrics(
     ["pool", "state"],
   );
   const limit = gauge("returns_database_pool_limit", "Connections that a pool may open.", ["pool"]);
-  const waiting = gauge(
-    "returns_database_pool_waiting",
-    "Statements that wait for a connection of a pool now.",
-    ["pool"],
-  );
+  const waiting = gauge("returns_database_pool_waiting", "Statements waiting for a connection of a pool.", [
+    "pool",
+  ]);
   const waits = new Counter({
     name: "returns_database_pool_waits_total",
     help: "Statements and transactions that had to wait for a connection of a pool.",

@@ -68,7 +68,8 @@ export const REQUEST_RULES = [
     unit: "share",
     forMinutes: 5,
     about: "pool",
-    sentence: (value, pool) => `${value} of the pool ${pool} is in use: further requests wait.`,
+    sentence: (value, pool) =>
+      `${value} of the connections of the pool ${pool} are in use: further requests wait.`,
     doctor: "metrics",
   },
   {
@@ -83,7 +84,7 @@ export const REQUEST_RULES = [
     forMinutes: 10,
     about: null,
     sentence: (value) =>
-      `${value} of the API's requests are refused because their workspace had no turn in time.`,
+      `${value} of the API's requests are refused because their workspace sends too many at once.`,
     doctor: "metrics",
   },
   {

@@ -24,7 +24,7 @@ export const SERVICE_RULES = [
     unit: "count",
     forMinutes: 5,
     about: null,
-    sentence: () => "Prometheus knows no server of the service.",
+    sentence: () => "Prometheus scrapes no server of the service.",
     doctor: null,
   },
   {
@@ -60,7 +60,7 @@ export const SERVICE_RULES = [
     unit: "count",
     forMinutes: 10,
     about: "group",
-    sentence: (_value, group) => `The metrics of ${group} cannot be read, and no rule about them alerts.`,
+    sentence: (_value, group) => `The metrics of ${group} cannot be read, so no rule about them can fire.`,
     doctor: "metrics",
   },
   {
@@ -72,7 +72,7 @@ export const SERVICE_RULES = [
     unit: "seconds",
     forMinutes: 10,
     about: "instance",
-    sentence: (value, instance) => `Requests wait ${value} for the processor of ${instance}.`,
+    sentence: (value, instance) => `Requests wait ${value} for the event loop of ${instance}.`,
     doctor: "metrics",
   },
 ] as const satisfies readonly Rule[];

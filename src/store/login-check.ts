@@ -43,7 +43,7 @@ export async function findLoginProblem(
 const only = (role: Role): string => `grant it ${groupOf(role)} and nothing more`;
 
 function findFault(role: Role, login: LoginRow): string | null {
-  if (login.is_replica) return "leads to a replica: name the primary, which has what was checked before";
+  if (login.is_replica) return "connects to a replica: name the primary, whose data is current";
   if (login.is_privileged)
     return `is a superuser, or has another attribute of an administrator: ${only(role)}`;
   return login.may_create ? `may create tables: ${only(role)}` : null;
