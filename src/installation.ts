@@ -19,6 +19,7 @@ import { findsViewsFirst, readsViews } from "./store/queries/shop-views.ts";
 import { appliedMigrations } from "./store/queries/schema.ts";
 import type { Role } from "./store/role-rights.ts";
 import { createLogins, loginUrl } from "./store/roles.ts";
+import { findMissingShopView } from "./store/shop-views.ts";
 import { rebuildMarkedShops } from "./sync/rebuild.ts";
 
 const PROJECT_FOLDER = resolve(import.meta.dirname, "..");
@@ -127,28 +128,44 @@ export async function requireRoles(
   const problem = await findLoginProblem(opened, {
     nameOf: (role) => ROLE_OPTIONS[role],
     hasCitus: await hasCitus(database),
-    isAhead: (await schemaLevel(await appliedMigrations(database))) === "ahead",
+    isAhead: await isSchemaAhead(database),
   });
   if (problem !== null) throw new ConfigError([problem]);
 }
 
 /**
- * Throws a `ConfigError` when requests would read tables in place of views, as behind a pooler that drops settings, or may not
- * read the views, as on a node that joined a Citus later.
+ * Throws a `ConfigError` when requests would read tables in place of views, as behind a pooler that drops settings or where a
+ * migration was cut off before it made them, or may not read the views, as on a node that joined a Citus later. A newer version's
+ * views are its own.
  */
-async function requireViews({ databaseReaderUrl: url }: Config, reading: DatabasePool): Promise<void> {
-  const option = url === null ? "DATABASE_URL" : ROLE_OPTIONS.reader;
-  if (!(await readsViews(reading))) {
+async function requireViews(
+  config: Config,
+  { database }: Installation,
+  reading: DatabasePool,
+): Promise<void> {
+  const option = config.databaseReaderUrl === null ? "DATABASE_URL" : ROLE_OPTIONS.reader;
+  if (!(await findsViewsFirst(reading))) {
     throw new ConfigError([
-      `The login of ${option} may not read the views in the schema ${SHOP_SCHEMA} on this server: run ./returns migrate --distribute ` +
-        "on the coordinator of the Citus, after each node that joins.",
+      `Connections of ${option} do not look for tables in the schema ${SHOP_SCHEMA} first: ` +
+        `leave "options" out of the address; behind a pooler, set search_path = ${SHOP_SCHEMA}, public on the login.`,
     ]);
   }
-  if (await findsViewsFirst(reading)) return;
+  if (!(await readsViews(reading))) {
+    throw new ConfigError([
+      `The login of ${option} may not read the views in the schema ${SHOP_SCHEMA} on this server: run "./returns migrate --distribute" ` +
+        "through the coordinator of the Citus cluster after each node that joins.",
+    ]);
+  }
+  if (await isSchemaAhead(database)) return;
+  const table = await findMissingShopView(reading);
+  if (table === null) return;
   throw new ConfigError([
-    `Connections of ${option} do not look for tables in the schema ${SHOP_SCHEMA} first: ` +
-      `leave "options" out of the address; behind a pooler, set search_path = ${SHOP_SCHEMA}, public on the login.`,
+    `The schema ${SHOP_SCHEMA} lacks the view of the table ${table}, or one of its columns: run "./returns migrate" as the owner.`,
   ]);
+}
+
+async function isSchemaAhead(database: Database): Promise<boolean> {
+  return (await schemaLevel(await appliedMigrations(database))) === "ahead";
 }
 
 /** Brings the installation's schema to this version, and what is prepared for answers with it. */
@@ -242,7 +259,7 @@ export async function openServingDatabases(
   };
   const check = async (): Promise<void> => {
     await requireRoles(config, installation, { admission, reader: reading, worker: taking });
-    await requireViews(config, reading);
+    await requireViews(config, installation, reading);
   };
   await check().catch(async (error: unknown) => {
     await close();

@@ -7,9 +7,11 @@ import type pg from "pg";
 import pino from "pino";
 import { startInstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
+import { readBackup } from "../src/control/backup-manifest.ts";
 import { openInstallation, openServingDatabases } from "../src/installation.ts";
+import { backUp, createPlainDatabase, withTemporaryFolder } from "./support/backups.ts";
 import { runCommand, startCommand } from "./support/command.ts";
-import { asRole, createTestDatabase, roleEnvironment } from "./support/database.ts";
+import { asRole, createTestDatabase, openConnections, roleEnvironment } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { execute, urlOfDatabase } from "./support/server.ts";
 import { TEST_SECRET } from "./support/secret.ts";
@@ -151,4 +153,25 @@ test("server and worker need no owner, and what does need one says so", async (c
     refused.stderr,
     /^The database user lacks a right .+: have DATABASE_URL name the owner of the tables/u,
   );
+});
+
+test("a backup by the worker's login holds every number that one by the owner's holds", async (context) => {
+  const own = await createPlainDatabase();
+  context.after(() => own.drop());
+  await execute(
+    own.url,
+    `select nextval(format('%I', relname)) from pg_class
+      where relkind = 'S' and relnamespace = 'public'::regnamespace`,
+  );
+  const sequencesBy = (url: string): Promise<unknown> =>
+    withTemporaryFolder(async (parent) => {
+      const database = openConnections(url, { maxConnections: 2 });
+      try {
+        await backUp(database, join(parent, "backup"));
+        return (await readBackup(join(parent, "backup"))).manifest.sequences;
+      } finally {
+        await database.close();
+      }
+    });
+  assert.deepEqual(await sequencesBy(asRole(own.url, "worker")), await sequencesBy(own.url));
 });

@@ -5,6 +5,7 @@ import { openInstallation, openServingDatabases } from "../src/installation.ts";
 import type { ServingDatabases } from "../src/installation.ts";
 import { readConfig } from "../src/config.ts";
 import type { Queryable } from "../src/store/database.ts";
+import { migrate } from "../src/store/migrate.ts";
 import { createPlainDatabase } from "./support/backups.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { execute } from "./support/server.ts";
@@ -77,6 +78,16 @@ test("a server does not start where a connection loses the views", async () => {
     withServingDatabases(async () => {}, { DATABASE_READER_URL: lossy }),
     /DATABASE_READER_URL do not look for tables in the schema one_shop first/u,
   );
+});
+
+test("a server does not start where a migration was cut off before it made the views", async () => {
+  const serve = (): Promise<void> => withServingDatabases(async () => {});
+  for (const change of ["drop schema one_shop cascade", "drop view one_shop.cohort"]) {
+    await execute(testDatabase.url, change);
+    await assert.rejects(serve(), /one_shop lacks the view of the table \w+, .+: run "\.\/returns migrate"/u);
+    await migrate({ url: testDatabase.url });
+    await serve();
+  }
 });
 
 async function withServingDatabases(

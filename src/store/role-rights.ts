@@ -119,8 +119,14 @@ export const FUNCTIONS: Readonly<Record<string, Role>> = {
   analyze_shop: "worker",
 };
 
-/** The numbers that the worker takes by name; those of identity columns need no right. */
-export const SEQUENCES: Readonly<Record<string, Role>> = { shop_directory_shop_key_seq: "worker" };
+/**
+ * Every sequence but that of `schema_migration`. A backup by the worker's login would leave out those that it has no right
+ * to; identity columns need none.
+ */
+export const SEQUENCES: Readonly<Record<string, Role>> = {
+  shop_directory_shop_key_seq: "worker",
+  sync_record_record_number_seq: "worker",
+};
 
 /** What a role may do with one table; `columns`: null = the whole table. */
 export type TableRight = {

@@ -2,7 +2,7 @@ import { SHOP_SCHEMA, SHOP_SETTING } from "./database.ts";
 import type { Connection, Queryable } from "./database.ts";
 import { listShopViews } from "./queries/shop-views.ts";
 import type { ShopViewRow } from "./queries/shop-views.ts";
-import { TABLE_RIGHTS } from "./role-rights.ts";
+import { TABLE_RIGHTS, TABLES_WITH_RIGHTS } from "./role-rights.ts";
 
 /**
  * The statements that give every table with a shop_key a view of the same name, of the rows of the one shop that the
@@ -18,10 +18,21 @@ export async function applyShopViews(connection: Connection): Promise<void> {
   for (const statement of await planShopViews(connection)) await connection.client.query(statement);
 }
 
-/** Everybody's right to the views once more: Citus makes views on its nodes without it. Nodes get it where tables are distributed. */
+/**
+ * Gives everybody the right to the views again, on every node: Citus makes views on its nodes without it, when tables are distributed
+ * and when a node joins.
+ */
 export async function grantShopViews(connection: Connection): Promise<void> {
   const views = (await listShopViews(connection)).map(({ name }) => `${SHOP_SCHEMA}.${name}`);
   await connection.client.query(`grant select on ${views.join(", ")} to public`);
+}
+
+/** A table of the service whose view is missing or shows other columns; null = there is none. */
+export async function findMissingShopView(database: Queryable): Promise<string | null> {
+  const missing = (await listShopViews(database)).find(
+    (row) => TABLES_WITH_RIGHTS.includes(row.name) && planView(row).length > 0,
+  );
+  return missing?.name ?? null;
 }
 
 export async function hasShopViews(database: Queryable): Promise<boolean> {
