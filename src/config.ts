@@ -139,7 +139,7 @@ const OPTIONS = {
     "PUSH_NETWORKS",
     networks,
     [],
-    "Networks to which alerts may be pushed besides public addresses, such as `10.0.0.0/8,127.0.0.0/8`. With it, `http://` addresses are allowed too.",
+    "Networks to which alerts may be pushed besides public addresses, such as `10.0.0.0/8,127.0.0.0/8`. Receivers there may use `http://` too.",
   ),
   smtpUrl: option(
     "SMTP_URL",
