@@ -9,6 +9,7 @@ import { startInstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { readBackup } from "../src/control/backup-manifest.ts";
 import { openInstallation, openServingDatabases } from "../src/installation.ts";
+import { migrate } from "../src/store/migrate.ts";
 import { backUp, createPlainDatabase, withTemporaryFolder } from "./support/backups.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import { asRole, createTestDatabase, openConnections, roleEnvironment } from "./support/database.ts";
@@ -153,6 +154,28 @@ test("server and worker need no owner, and what does need one says so", async (c
     refused.stderr,
     /^The database user lacks a right .+: have DATABASE_URL name the owner of the tables/u,
   );
+});
+
+test("doctor says that rights or views are missing, also by the worker's login", async () => {
+  const schemaBy = async (url: string): Promise<unknown> => {
+    const { stdout } = await runCommand(["doctor", "--json"], {
+      DATABASE_URL: url,
+      RETURNS_SECRET: TEST_SECRET,
+    });
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean; message: string }[] };
+    const { ok, message } = checks.find(({ name }) => name === "schema") ?? {};
+    return [ok, message];
+  };
+  const problem =
+    'Rights of database roles or views of one shop are not those of this version: run "./returns migrate" as the owner.';
+  for (const change of ["revoke select on cohort from returns_reader", "drop view one_shop.cohort"]) {
+    await execute(testDatabase.url, change);
+    for (const url of [testDatabase.url, asRole(testDatabase.url, "worker")])
+      assert.deepEqual(await schemaBy(url), [false, problem], change);
+    await migrate({ url: testDatabase.url });
+    for (const url of [testDatabase.url, asRole(testDatabase.url, "worker")])
+      assert.deepEqual(await schemaBy(url), [true, "current"], change);
+  }
 });
 
 test("a backup by the worker's login holds every number that one by the owner's holds", async (context) => {

@@ -16,7 +16,7 @@ import { describeSecret } from "./installation-secret.ts";
 import type { SecretPlace } from "./installation-secret.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { retentionText } from "./retention.ts";
-import { readSchemaLevel, schemaProblem } from "./schema.ts";
+import { needsMigration, readSchemaLevel, schemaProblem } from "./schema.ts";
 
 /**
  * One thing looked at; `message` says what was found, and what to do when it is not right. `alert`: the rule of Prometheus that
@@ -41,6 +41,8 @@ export type Patient = SecretPlace & {
   retention: Retention;
 };
 
+const UNFINISHED =
+  'Rights of database roles or views of one shop are not those of this version: run "./returns migrate" as the owner.';
 const OLDEST_MAJOR = 15;
 const NEWEST_MAJOR = 18;
 
@@ -51,7 +53,7 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
   const level = await readSchemaLevel(database);
   const checks = [
     checkVersion(version, patient.isEmbedded),
-    checkSchema(level),
+    checkSchema(level, level === "current" && (await needsMigration(database))),
     checkDataFolder(patient.dataFolder),
     { name: "kept", ok: true, alert: null, message: retentionText(patient.retention) },
   ];
@@ -71,8 +73,9 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
   return { ok: checks.every((check) => check.ok), checks, workspaces, connections };
 }
 
-function checkSchema(level: SchemaLevel): Check {
-  const problem = schemaProblem(level);
+/** `isUnfinished`: a migration was cut off after its last file, or somebody changed rights. */
+function checkSchema(level: SchemaLevel, isUnfinished: boolean): Check {
+  const problem = isUnfinished ? UNFINISHED : schemaProblem(level);
   const found = level === "ahead" ? "newer, and works with this version" : "current";
   const alert = level === "behind" ? "ReturnsSchemaBehind" : null;
   return { name: "schema", ok: problem === null, alert, message: problem ?? found };
