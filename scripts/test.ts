@@ -61,7 +61,8 @@ async function main(args: string[]): Promise<number> {
   if (patterns.length > 0) return runFiles(files, options);
   const isShared = (file: string): boolean => !NEEDS_OWN_PROCESS.test(file);
   return withBatches(files.filter(isShared), project, (entries) =>
-    runFiles([...entries, ...files.filter((file) => !isShared(file))], options, files),
+    // What takes longest begins first, so that no process is left to run alone at the end.
+    runFiles([...files.filter((file) => !isShared(file)), ...entries], options, files),
   );
 }
 

@@ -7,6 +7,7 @@ import { OPERATOR } from "../src/control/actor.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import type { Database } from "../src/store/database.ts";
+import { migrate } from "../src/store/migrate.ts";
 import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import {
   backUp,
@@ -166,6 +167,7 @@ test("a backup under load holds one moment, and answers elsewhere as that moment
     const elsewhere = await createEmptyDatabase();
     const restored = await restoreInto(elsewhere.url, folder);
     assert.deepEqual(restored.left_out, []);
+    await migrate({ url: elsewhere.url });
     const copy = await startOn(elsewhere, {});
     try {
       const hashes = await hashesOf(copy.database);

@@ -23,7 +23,7 @@ import type { Tenant } from "./support/tenants.ts";
 
 // A failure prints its seed; with that seed the same stores come back.
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);
-const STORES = 20;
+const STORES = 10;
 const SHARE = 12;
 
 type Shop = Pick<Tenant, "shopDomain" | "token"> & { cookie: string; asked: Map<string, string> };
