@@ -25,8 +25,10 @@ const fastSettings = {
 /** Run when they are named, and by `npm run chaos`; all other tests together take less than a quarter of an hour. */
 const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
   "tests/busy-shops.pg.test.ts",
+  "tests/cold-copy.pg.test.ts",
   "tests/console-onboarding-browser.pg.test.ts",
   "tests/database-away.pg.test.ts",
+  "tests/export-roundtrip.pg.test.ts",
   "tests/faults.pg.test.ts",
   "tests/migration-rolling.pg.test.ts",
   "tests/online-retail.pg.test.ts",
@@ -37,7 +39,7 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
 
 /** They start programs, browsers or databases and take long; all others share processes where every test is run. */
 const NEEDS_OWN_PROCESS =
-  /browser|looks|backup|^src\/(?:cli|embedded)\/.*\.pg\.|service-logger|launch|written-requests|docs-examples|console-(?:figures|windows)|export-roundtrip|upgrade|cold-copy|before-release|client-package|failed-analyze/u;
+  /browser|looks|backup|^src\/(?:cli|embedded)\/.*\.pg\.|service-logger|launch|written-requests|docs-examples|console-(?:figures|windows)|upgrade|before-release|client-package|failed-analyze/u;
 
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals | undefined;

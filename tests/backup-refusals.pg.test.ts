@@ -18,6 +18,7 @@ import {
 } from "./support/backups.ts";
 import { createTestDatabase, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { startFaultProxy } from "./support/fault-proxy.ts";
 import { openTestKeys, TEST_SECRET } from "./support/secret.ts";
 import { openTestPool } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
@@ -199,10 +200,11 @@ test("the secret is the one that is set, else the backup's; another one is refus
 
 test("a restore whose database dies leaves it empty", async () => {
   const target = await createEmptyDatabase();
-  const connections = openConnections(target.url, { maxConnections: 2 });
+  const url = new URL(target.url);
+  const proxy = await startFaultProxy(Number(url.port || 5432));
+  url.port = String(proxy.port);
+  const connections = openConnections(url.href, { maxConnections: 2 });
   try {
-    const cut = `select pg_terminate_backend(pid) from pg_stat_activity
-                  where datname = current_database() and pid <> pg_backend_pid()`;
     let isCut = false;
     const restoring = restoreBackup({
       database: connections,
@@ -212,7 +214,7 @@ test("a restore whose database dies leaves it empty", async () => {
       onProgress: (label) => {
         if (isCut || !label.startsWith("Restoring order")) return;
         isCut = true;
-        void rowsIn(target.url, cut);
+        void proxy.set("refuse");
       },
     });
     await assert.rejects(restoring);
@@ -220,6 +222,7 @@ test("a restore whose database dies leaves it empty", async () => {
     assert.equal(await tablesIn(target.url), 0);
   } finally {
     await connections.close();
+    await proxy.close();
     await target.drop();
   }
 });

@@ -3,6 +3,9 @@ import { after, before, test } from "node:test";
 import { figuresInside } from "../../../../tests/support/inside.ts";
 import { csv, startImportShop } from "../../../../tests/support/import-shop.ts";
 import type { FolderFiles, ImportShop } from "../../../../tests/support/import-shop.ts";
+import { countLockWaits } from "../../../../tests/support/locks.ts";
+import { openTestPool } from "../../../../tests/support/service.ts";
+import { eventually } from "../../../../tests/support/worker.ts";
 
 const STORE: FolderFiles = {
   "products.csv": csv(
@@ -271,17 +274,24 @@ test("a server that ends the import's connection leaves the previous data, and t
   const shopKey = await shop.open();
   await shop.import(shopKey, { "order_lines.csv": STORE["order_lines.csv"] ?? "" });
   const previous = await shop.dump(shopKey);
-  let ended: Promise<unknown> | undefined;
-  const onProgress = ({ stage }: { stage: string }): void => {
-    if (stage !== "labels") return;
-    ended ??= shop.rows(
+  const pool = openTestPool(shop.url);
+  const holder = await pool.connect();
+  try {
+    // The import cannot end before its connection does.
+    await holder.query("begin; lock table listing in access exclusive mode");
+    const refused = assert.rejects(shop.import(shopKey, STORE));
+    await eventually(async () => (await countLockWaits(pool)) > 0, "the import waits for the table");
+    await pool.query(
       `select pg_terminate_backend(pid) from pg_locks
-        where locktype = 'advisory' and granted and pid <> pg_backend_pid()
+        where locktype = 'advisory' and granted
           and database = (select oid from pg_database where datname = current_database())`,
     );
-  };
-  await assert.rejects(shop.import(shopKey, STORE, { onProgress }));
-  await ended;
+    await refused;
+    await holder.query("rollback");
+  } finally {
+    holder.release(true);
+    await pool.end();
+  }
   assert.deepEqual(await shop.dump(shopKey), previous);
   assert.equal((await shop.import(shopKey, STORE)).imported, true);
 });
