@@ -54,7 +54,6 @@ let shop: ImportShop;
 before(async () => {
   shop = await startImportShop();
 });
-
 after(() => shop.stop());
 
 test("a first import counts its rows, makes the workspace ready and says where its data is from", async () => {
@@ -276,10 +275,9 @@ test("a server that ends the import's connection leaves the previous data, and t
   const previous = await shop.dump(shopKey);
   const pool = openTestPool(shop.url);
   const holder = await pool.connect();
-  // The import cannot end before its connection does.
   await holder.query("begin; lock table listing in access exclusive mode");
   const refused = assert.rejects(shop.import(shopKey, STORE));
-  await eventually(async () => (await countLockWaits(pool)) > 0, "the import waits for the table");
+  await eventually(async () => (await countLockWaits(pool)) > 0, "the import waits, and cannot end");
   await pool.query(
     "select pg_terminate_backend(a.pid) from pg_locks l join pg_stat_activity a using (pid) where l.locktype = 'advisory' and a.datname = current_database()",
   );
