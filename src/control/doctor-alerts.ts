@@ -14,7 +14,7 @@ import type { Check } from "./doctor.ts";
 
 const LONGEST_READ_MS = 3000;
 
-/** A check by a rule: what Prometheus alerts to, at the present moment. `fine`: what is said when it does not. */
+/** Applies an alerting rule to the current readings. `fine`: the message when it does not fire. */
 function checkBy(
   name: string,
   rule: RuleName,

@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { serverVersion } from "../store/queries/installation.ts";
-import { countWorkers } from "../store/queries/on-call.ts";
 import { connectionHealth } from "../store/queries/worker-health.ts";
+import { countWorkers } from "../store/queries/worker-upkeep.ts";
 import { workspaceHealth } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceHealthRow } from "../store/queries/workspace-directory.ts";
 import type { RuleName } from "../on-call/rules.ts";

@@ -2,15 +2,10 @@ import { within } from "../lib/within.ts";
 import type { Queryable } from "../store/database.ts";
 import { knownMigrations } from "../store/migrate.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
-import {
-  answers,
-  countWorkers,
-  findBackupAge,
-  listDueRuns,
-  listTaskDelays,
-} from "../store/queries/on-call.ts";
+import { answers, findBackupAge, listDueRuns, listTaskDelays } from "../store/queries/on-call.ts";
 import { appliedMigrations } from "../store/queries/schema.ts";
 import { CONNECTION_STATUSES, syncAgeSeconds, syncMetrics } from "../store/queries/sync-metrics.ts";
+import { countWorkers } from "../store/queries/worker-upkeep.ts";
 import { seesWorkers } from "../store/worker-session.ts";
 import type { MakeGauge, ReadGauge } from "./gauge.ts";
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Queryable } from "./database.ts";
 import { hasCitus, isCoordinator } from "./queries/distribute.ts";
-import { WORKER_APPLICATION } from "./queries/worker-upkeep.ts";
+import { claimKey, WORKER_APPLICATION } from "./queries/worker-upkeep.ts";
 import { streamOf } from "./silent-connections.ts";
 
 /** A source of one shop. */
@@ -32,13 +32,11 @@ const PING_MS = 5000;
 const LONGEST_END_MS = 2000;
 /** The server notices that a worker vanished without closing its connection after 25 s; the worker itself before. */
 const SERVER_OPTIONS = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3";
-const keyOf = (shopKey: string, source: string): string =>
-  `hashtextextended('run of ' || ${source}, ${shopKey})`;
 /** A scan that stops at its limit locks no more than it returns. */
 const CLAIM = `select p.shop_key::float8 as "shopKey", p.source
                  from unnest($1::bigint[], $2::text[]) p (shop_key, source)
-                where pg_try_advisory_lock(${keyOf("p.shop_key", "p.source")}) limit $3`;
-const RELEASE = `select pg_advisory_unlock(${keyOf("$1::bigint", "$2::text")})`;
+                where pg_try_advisory_lock(${claimKey("p.shop_key", "p.source")}) limit $3`;
+const RELEASE = `select pg_advisory_unlock(${claimKey("$1::bigint", "$2::text")})`;
 
 /** Throws when the database does not answer. */
 export async function openWorkerSession(databaseUrl: string): Promise<WorkerSession> {

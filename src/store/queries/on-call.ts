@@ -1,7 +1,7 @@
 import { query, queryValue, requireValue } from "../query.ts";
 import type { SourceKind } from "./data-source.ts";
 import type { TaskName } from "./schedule.ts";
-import { WORKER_APPLICATION } from "./worker-upkeep.ts";
+import { claimKey } from "./worker-upkeep.ts";
 
 /** Whether the database answers at all, whatever its schema is. */
 export const answers = requireValue<boolean>("database_answers", "select true as answers");
@@ -24,19 +24,11 @@ export const listDueRuns = query<DueRunsRow>(
                 extract(epoch from statement_timestamp() - min(q.due_at) filter (where isfinite(q.due_at)))::float8 as age_seconds
            from run_queue q
           where q.due_at <= statement_timestamp() and q.kind <> 'push'
-            and hashtextextended('run of ' || q.source, q.shop_key) not in (
+            and ${claimKey("q.shop_key", "q.source")} not in (
                 select (l.classid::bigint << 32) | l.objid::bigint from pg_locks l
                  where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
                    and l.database = (select d.oid from pg_database d where d.datname = current_database()))
           group by q.kind`,
-);
-
-/** How many workers are connected to this server for this database. */
-export const countWorkers = requireValue<number>(
-  "count_workers",
-  `select count(*) as workers from pg_stat_activity a
-          where a.datname = current_database() and a.application_name = $1`,
-  () => [WORKER_APPLICATION],
 );
 
 /** A task of the schedule, and how long ago it should have been done; 0 = it is not late. */
