@@ -13,7 +13,7 @@ import { buildSearchIndex } from "./docs-search.ts";
 import { buildOpenApi } from "./openapi.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 
-/** A file of the documentation; `body` is made for the first request, since few processes are asked for all. */
+/** A file of the documentation; a page's `body` is rendered for the first request, since few processes are asked for all. */
 type Document = { path: string; type: string; body: () => Buffer };
 
 const HTML_TYPE = "text/html; charset=utf-8";
@@ -120,21 +120,23 @@ function buildDocuments(
       })),
       { path: `${guide.path}.md`, type: MARKDOWN_TYPE, body: once(() => guide.markdown) },
     ]),
-    ...Object.entries(ASSETS).map(([name, type]) => ({
-      path: `/docs/assets/${name}`,
-      type,
-      body: once(() => readFileSync(join(import.meta.dirname, "docs", name))),
-    })),
-    ...readdirSync(PICTURES_FOLDER).map((name) => ({
-      path: `/docs/images/${name}`,
-      type: "image/svg+xml",
-      body: once(() => readFileSync(join(PICTURES_FOLDER, name))),
-    })),
+    ...Object.entries(ASSETS).map(([name, type]) =>
+      fileOf(`/docs/assets/${name}`, type, join(import.meta.dirname, "docs", name)),
+    ),
+    ...readdirSync(PICTURES_FOLDER).map((name) =>
+      fileOf(`/docs/images/${name}`, "image/svg+xml", join(PICTURES_FOLDER, name)),
+    ),
   ];
 }
 
+/** A file that is sent as it is: read here, so that no request waits for the disk. */
+function fileOf(path: string, type: string, file: string): Document {
+  const body = readFileSync(file);
+  return { path, type, body: () => body };
+}
+
 /** Makes a body for its first request, and keeps it. */
-function once(make: () => string | Buffer): () => Buffer {
+function once(make: () => string): () => Buffer {
   let body: Buffer | null = null;
   return () => (body ??= Buffer.from(make()));
 }
