@@ -9,8 +9,8 @@ import { renameUser } from "../src/control/people.ts";
 import { createUser } from "../src/control/user-create.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
-import { createTestDatabase, openConnections } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
 import { loseShop } from "./support/lost-shops.ts";
 import { openTestPool } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -18,18 +18,17 @@ import { eventually } from "./support/worker.ts";
 
 /** What servers and operators write of all shops, while the rows of one cannot be reached. */
 
-let testDatabase: TestDatabase;
+let control: ControlDatabase;
 let pool: pg.Pool;
 let database: Database;
 before(async () => {
-  testDatabase = await createTestDatabase();
-  pool = openTestPool(testDatabase.url);
-  database = openConnections(testDatabase.url, { maxConnections: 2 });
+  control = await openControlDatabase();
+  ({ database } = control);
+  pool = openTestPool(control.url);
 });
 after(async () => {
-  await database.close();
   await pool.end();
-  await testDatabase.drop();
+  await control.stop();
 });
 
 /** Enough shops to have some on each node of a cluster. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type pg from "pg";
-import { readConfig } from "../src/config.ts";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
 import type { Retention } from "../src/store/retention.ts";
@@ -14,6 +13,7 @@ import { refuseRows } from "./support/refused-rows.ts";
 import { openTestPool } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { DEFAULT_RETENTION } from "./support/worker.ts";
 
 /** What upkeep deletes because it is old, told the time: rows just before and after each limit. */
 
@@ -41,7 +41,6 @@ beforeEach(async () => {
 const NOW = new Date("2026-07-01T06:00:00Z");
 const DAY_MS = 86_400_000;
 const FOREVER = Number.POSITIVE_INFINITY;
-const DEFAULTS: Retention = readConfig({});
 
 async function upkeep(
   retention: Partial<Retention> = {},
@@ -50,7 +49,8 @@ async function upkeep(
 ): Promise<void> {
   const problems: object[] = [];
   const log = { info: () => {}, warn: () => {}, error: (detail: object) => void problems.push(detail) };
-  await runTask({ database, now: () => now, log, retention: { ...DEFAULTS, ...retention } }, "upkeep");
+  const options = { database, now: () => now, log, retention: { ...DEFAULT_RETENTION, ...retention } };
+  await runTask(options, "upkeep");
   const [first] = problems;
   if (first !== undefined) throw new Error("upkeep failed for a shop", { cause: first });
 }

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runCommand } from "./support/command.ts";
 import { createTestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
+import { createSecretCommands } from "./support/secret-commands.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import type { ServerProcess } from "./support/server-process.ts";
 import { openTestPool, serviceEnvironment } from "./support/service.ts";
@@ -22,16 +23,9 @@ const ENTITIES = "/api/v1/entities";
 /** Between requests of one asker, so that what the test does beside them gets its turn. */
 const PAUSE_MS = 5;
 
-async function command(
-  url: string,
-  words: readonly string[],
-  secret = TEST_SECRET,
-): Promise<Record<string, unknown>> {
-  const environment = { ...serviceEnvironment(url), RETURNS_SECRET: secret };
-  const { code, stdout, stderr } = await runCommand([...words, "--json"], environment);
-  assert.equal(code, 0, `${words.join(" ")}: ${stderr}`);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
+const { documentOf } = createSecretCommands();
+const command = (url: string, words: readonly string[], secret = TEST_SECRET) =>
+  documentOf(words, { ...serviceEnvironment(url), RETURNS_SECRET: secret });
 
 type Load = {
   /** Resolves once nothing is under way that was asked before. */

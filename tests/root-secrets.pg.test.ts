@@ -9,10 +9,10 @@ import { deriveKeys } from "../src/lib/keys.ts";
 import type { Keys } from "../src/lib/keys.ts";
 import type { Database, Statement } from "../src/store/database.ts";
 import { rowsIn } from "./support/backups.ts";
-import { runCommand } from "./support/command.ts";
 import { createTestDatabase, FORGET_KEYS, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
+import { createSecretCommands } from "./support/secret-commands.ts";
 import { execute } from "./support/server.ts";
 import { serviceEnvironment } from "./support/service.ts";
 
@@ -46,16 +46,9 @@ async function keysOf(url: string, secret: string | null, dataFolder = "/nowhere
   return openKeys({ database, dataFolder, secret });
 }
 
-async function command(
-  url: string,
-  words: readonly string[],
-  secret = TEST_SECRET,
-): Promise<Record<string, unknown>> {
-  const environment = { ...serviceEnvironment(url), RETURNS_SECRET: secret };
-  const { code, stdout, stderr } = await runCommand([...words, "--json"], environment);
-  assert.equal(code, 0, `${words.join(" ")}: ${stderr}`);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
+const { documentOf } = createSecretCommands();
+const command = (url: string, words: readonly string[], secret = TEST_SECRET) =>
+  documentOf(words, { ...serviceEnvironment(url), RETURNS_SECRET: secret });
 
 const versionsIn = (url: string) =>
   rowsIn<{ version: number; isValid: boolean }>(

@@ -10,8 +10,8 @@ import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { deleteWorkspace } from "../src/control/workspace-delete.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
-import { createTestDatabase, openConnections } from "./support/database.ts";
-import type { TestDatabase } from "./support/database.ts";
+import { openControlDatabase } from "./support/control.ts";
+import type { ControlDatabase } from "./support/control.ts";
 import { openTestPool } from "./support/service.ts";
 import { eventually } from "./support/worker.ts";
 
@@ -20,18 +20,17 @@ import { eventually } from "./support/worker.ts";
  * Citus does of it later, by itself once a minute, leaves all of the workspace or nothing.
  */
 
-let testDatabase: TestDatabase;
+let control: ControlDatabase;
 let pool: pg.Pool;
 let database: Database;
 before(async () => {
-  testDatabase = await createTestDatabase();
-  pool = openTestPool(testDatabase.url);
-  database = openConnections(testDatabase.url, { maxConnections: 2 });
+  control = await openControlDatabase();
+  ({ database } = control);
+  pool = openTestPool(control.url);
 });
 after(async () => {
-  await database.close();
   await pool.end();
-  await testDatabase.drop();
+  await control.stop();
 });
 
 /** The answer to the first phase is lost, or what comes after it: the second phase. */
@@ -98,7 +97,7 @@ async function cutOff(cut: Cut, act: () => Promise<unknown>): Promise<boolean> {
   const relays = await Promise.all(
     nodes.map(async ({ id, port }) => {
       const client = new pg.Client({
-        connectionString: Object.assign(new URL(testDatabase.url), { port: String(port) }).href,
+        connectionString: Object.assign(new URL(control.url), { port: String(port) }).href,
       });
       await client.connect();
       const relay = await startRelay(client, port, cut);

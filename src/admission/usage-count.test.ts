@@ -37,7 +37,7 @@ test("counts that could not be written are added to those made meanwhile", () =>
   assert.deepEqual(memory.take(), [{ ...CALLER, ...ASKED, outcome: "ok", requests: 2, quotaRequests: 1 }]);
 });
 
-test("counts that cannot be written for long take no more than their room, and what there is none for is said", () => {
+test("counts that stay unwritten take bounded memory, and the requests that are dropped are counted", () => {
   const memory = createUsageMemory(2);
   const ask = (day: string): void => memory.count({ ...CALLER, day }, ASKED, "ok", true);
   for (const day of ["2026-11-21", "2026-11-22", "2026-11-22"]) ask(day);
