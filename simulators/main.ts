@@ -11,6 +11,7 @@ interface Options {
   products: number;
   seed: number;
   port: number;
+  full?: true;
   fast?: true;
   now?: string;
 }
@@ -29,6 +30,7 @@ const shop = await startShopifySimulator({
   seed: options.seed,
   port: options.port,
   deliverAtOnce: true,
+  histories: options.full === true ? "full" : "plain",
   ...(options.now !== undefined && { now: options.now }),
   ...(options.fast === true
     ? { bucketPoints: 20_000, restorePerSecond: 10_000, bulkMillis: 50 }
@@ -55,6 +57,7 @@ function readOptions(): Options {
       "--now <time>",
       "ISO 8601: the shop's last moment; its time stands still then (default: now, ticking)",
     )
+    .option("--full", "orders with edits, exchanges, partial shipments and all else that can happen to one")
     .option("--fast", "no waiting: a large bucket of points, and bulk operations that finish at once")
     .parse()
     .opts();

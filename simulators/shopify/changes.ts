@@ -2,25 +2,41 @@ import {
   addRefund,
   cancelOrder,
   closeReturn,
+  editOrder,
   endReturn,
+  fulfill,
   openReturn,
-  removeUnits,
+  placeLines,
+  processReturn,
+  refundReturn,
   reopenReturn,
   touch,
 } from "./world/events.ts";
-import { childNumber, gid, legacyId, orderName } from "./world/ids.ts";
+import { childNumber, gid, legacyId } from "./world/ids.ts";
+import { hideLedger } from "./world/ledger.ts";
 import { newOrder, variantLine } from "./world/orders.ts";
 import { randomOf } from "./world/random.ts";
 import { refundableUnits, returnableUnits } from "./world/units.ts";
-import type { Order, Product, RestockType, Return } from "./world/types.ts";
+import type { Line, Order, Product, RestockType, Return } from "./world/types.ts";
 import { findOrder } from "./shop.ts";
 import type { Shop } from "./shop.ts";
 import type { Message } from "./webhooks.ts";
 
 /** A change of the shop, as a test asks for it. Orders are named by number (1 is the first) or by name (#1001). */
 export type Change =
-  | { do: "placeOrder"; lines: { product: number; position?: number; units: number }[]; processedAt?: string }
-  | { do: "removeUnits"; order: number | string; line: number; units: number }
+  | {
+      do: "placeOrder";
+      lines: Goods[];
+      processedAt?: string;
+      fulfilled?: boolean;
+      set?: Partial<
+        Pick<Order, "name" | "tags" | "sourceName" | "payment" | "taxesIncluded" | "returnSales">
+      >;
+    }
+  | { do: "fulfill"; order: number | string; line?: number; units?: number }
+  | { do: "removeUnits"; order: number | string; line: number; units: number; refund?: RestockType }
+  | ({ do: "addLine"; order: number | string } & Goods)
+  | { do: "exchange"; order: number | string; line: number; units: number; for: Goods }
   | { do: "cancelOrder"; order: number | string }
   | { do: "deleteOrder"; order: number | string }
   | {
@@ -31,6 +47,7 @@ export type Change =
       reason?: number;
       approved?: boolean;
     }
+  | { do: "processReturn"; order: number | string; return: number; units?: number[] }
   | { do: "closeReturn"; order: number | string; return: number; processed?: number[] }
   | { do: "reopenReturn" | "declineReturn" | "cancelReturn"; order: number | string; return: number }
   | { do: "sendParcels"; order: number | string; return: number; trackingNumbers: string[] }
@@ -50,6 +67,8 @@ export type Change =
     }
   | { do: "deleteProduct"; product: number }
   | { do: "touchOrders"; count: number; seed?: number };
+
+type Goods = { product: number; position?: number; units: number };
 
 export class ChangeError extends Error {}
 
@@ -78,10 +97,25 @@ function make(shop: Shop, asked: Change): { result: unknown; messages: Message[]
       return { result: null, messages: [{ topic: "ORDERS_DELETE", payload }] };
     }
     case "removeUnits": {
+      const { line: lineIndex, units, refund: restockType } = asked;
+      const refunded = restockType === undefined ? {} : { refund: { restockType, paid: false } };
       const order = orderOf(shop, asked.order);
-      removeUnits(order, asked.line, asked.units, at);
+      editOrder(order, at, { remove: [{ lineIndex, units }], ...refunded });
       return { result: null, messages: [updated(order)] };
     }
+    case "addLine": {
+      const order = orderOf(shop, asked.order);
+      editOrder(order, at, { add: [lineOfGoods(shop, asked)] });
+      return { result: { line: order.lines.length - 1 }, messages: [updated(order)] };
+    }
+    case "fulfill": {
+      const order = orderOf(shop, asked.order);
+      const { line: lineIndex, units = Infinity } = asked;
+      fulfill(order, at, lineIndex === undefined ? undefined : [{ lineIndex, units }]);
+      return { result: null, messages: [updated(order)] };
+    }
+    case "exchange":
+      return exchange(shop, asked);
     case "cancelOrder": {
       const order = orderOf(shop, asked.order);
       cancelOrder(order, at);
@@ -98,16 +132,43 @@ function placeOrder(shop: Shop, asked: Extract<Change, { do: "placeOrder" }>) {
   const at = shop.clock.now();
   const processedAt = asked.processedAt === undefined ? at : Math.floor(Date.parse(asked.processedAt) / 1000);
   const order = newOrder(shop.world.orders.length + 1, processedAt, at);
-  for (const { product: number, position = 1, units } of asked.lines) {
-    const product = shop.product(number);
-    const variant = product?.variants[position - 1];
-    if (product === null || variant === undefined)
-      throw new ChangeError(`no variant ${position} of product ${number}`);
-    order.lines.push(variantLine(product, variant, units));
-  }
+  order.lines.push(...asked.lines.map((goods) => lineOfGoods(shop, goods)));
+  Object.assign(order, asked.set);
+  placeLines(order);
+  if (asked.fulfilled ?? true) fulfill(order, at);
   shop.world.orders.push(order);
-  const result = { number: order.number, name: orderName(order.number), id: gid("Order", order.number) };
+  const result = { number: order.number, name: order.name, id: gid("Order", order.number) };
   return { result, messages: [orderMessage("ORDERS_CREATE", order), updated(order)] };
+}
+
+function lineOfGoods(shop: Shop, { product: number, position = 1, units }: Goods): Line {
+  const product = shop.product(number);
+  const variant = product?.variants[position - 1];
+  if (product === null || variant === undefined)
+    throw new ChangeError(`no variant ${position} of product ${number}`);
+  return variantLine(product, variant, units);
+}
+
+/** A native exchange from its request to its end; what it owes the customer is paid back. */
+function exchange(shop: Shop, asked: Extract<Change, { do: "exchange" }>) {
+  const at = shop.clock.now();
+  const order = orderOf(shop, asked.order);
+  requireReturnable(order, asked.line, asked.units);
+  if (order.returnSales === "refund")
+    throw new ChangeError("this order's returns are sales with their refund");
+  const item = { lineIndex: asked.line, quantity: asked.units, reason: null };
+  const request = openReturn(order, [item], at, true, [lineOfGoods(shop, asked.for)]);
+  const index = order.returns.length - 1;
+  processReturn(order, index, at);
+  refundReturn(order, index, at, "RETURN");
+  closeReturn(order, request, at);
+  const result = { return: index, line: order.lines.length - 1 };
+  return { result, messages: [returnMessage("RETURNS_PROCESS", order, index), updated(order)] };
+}
+
+function requireReturnable(order: Order, line: number, units: number): void {
+  if (returnableUnits(order, line) < units)
+    throw new ChangeError(`line ${line} has fewer than ${units} units left`);
 }
 
 function refund(order: Order, asked: Extract<Change, { do: "refund" }>, at: number) {
@@ -115,7 +176,8 @@ function refund(order: Order, asked: Extract<Change, { do: "refund" }>, at: numb
   if (refundableUnits(order, line) < units)
     throw new ChangeError(`line ${line} has fewer than ${units} units left`);
   const returnIndex = asked.return ?? null;
-  addRefund(order, { at, lines: [{ lineIndex: line, quantity: units, restockType }], returnIndex, inLedger });
+  addRefund(order, { at, lines: [{ lineIndex: line, quantity: units, restockType }], returnIndex });
+  hideLedger(order, !inLedger);
   const number = childNumber(order.number, order.refunds.length - 1);
   const payload = {
     id: Number(legacyId("Refund", number)),
@@ -128,20 +190,23 @@ function refund(order: Order, asked: Extract<Change, { do: "refund" }>, at: numb
 
 type ReturnChange = Extract<
   Change,
-  { do: "openReturn" | "closeReturn" | "reopenReturn" | "declineReturn" | "cancelReturn" | "sendParcels" }
+  {
+    do:
+      | "openReturn"
+      | "processReturn"
+      | "closeReturn"
+      | "reopenReturn"
+      | "declineReturn"
+      | "cancelReturn"
+      | "sendParcels";
+  }
 >;
 
 function changeReturn(order: Order, asked: ReturnChange, at: number) {
   if (asked.do === "openReturn") {
     const { line, units, reason, approved = true } = asked;
-    if (returnableUnits(order, line) < units)
-      throw new ChangeError(`line ${line} has fewer than ${units} units left`);
-    openReturn(
-      order,
-      [{ lineIndex: line, quantity: units, processed: 0, reason: reason ?? null }],
-      at,
-      approved,
-    );
+    requireReturnable(order, line, units);
+    openReturn(order, [{ lineIndex: line, quantity: units, reason: reason ?? null }], at, approved);
     const index = order.returns.length - 1;
     const topic = approved ? "RETURNS_APPROVE" : "RETURNS_REQUEST";
     const result = { return: index, id: gid("Return", childNumber(order.number, index)) };
@@ -159,6 +224,9 @@ function applyToReturn(
   at: number,
 ) {
   switch (asked.do) {
+    case "processReturn":
+      processReturn(order, asked.return, at, asked.units === undefined ? {} : { items: asked.units });
+      return "RETURNS_PROCESS";
     case "closeReturn":
       closeReturn(order, request, at, asked.processed);
       return "RETURNS_CLOSE";
@@ -215,7 +283,7 @@ function touchOrders(shop: Shop, count: number, seed: number) {
       closeReturn(order, returnOf(order, open), at);
       messages.push(returnMessage("RETURNS_CLOSE", order, open));
     } else if (random.chance(0.5) && returnableUnits(order, 0) > 0) {
-      const item = { lineIndex: 0, quantity: 1, processed: 0, reason: random.between(0, 8) };
+      const item = { lineIndex: 0, quantity: 1, reason: random.between(0, 8) };
       const request = openReturn(order, [item], at, true);
       if (random.chance(0.5)) closeReturn(order, request, at);
     } else if (refundableUnits(order, 0) > 0) {
@@ -247,7 +315,7 @@ function orderMessage(topic: string, order: Order): Message {
   const payload = {
     id: Number(legacyId("Order", order.number)),
     admin_graphql_api_id: gid("Order", order.number),
-    name: orderName(order.number),
+    name: order.name,
     updated_at: new Date(order.updatedAt * 1000).toISOString(),
   };
   return { topic, payload };

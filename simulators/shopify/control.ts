@@ -7,7 +7,7 @@ import type { Simulator } from "./server.ts";
 import { emptyStatistics } from "./statistics.ts";
 import { deliver } from "./webhooks.ts";
 import type { Delivery, Message } from "./webhooks.ts";
-import { childNumber, gid, orderName } from "./world/ids.ts";
+import { childNumber, gid } from "./world/ids.ts";
 import type { Order } from "./world/types.ts";
 
 /** The control actions: what each takes and what it answers. */
@@ -47,10 +47,14 @@ export interface ControlActions {
 /** What a request may name: whatever is not here would be taken and do nothing, or something else. */
 const CHANGES = {
   placeOrder: true,
+  fulfill: true,
   removeUnits: true,
+  addLine: true,
+  exchange: true,
   cancelOrder: true,
   deleteOrder: true,
   openReturn: true,
+  processReturn: true,
   closeReturn: true,
   reopenReturn: true,
   declineReturn: true,
@@ -182,7 +186,6 @@ function described(order: Order): unknown {
   return {
     ...order,
     id: gid("Order", order.number),
-    name: orderName(order.number),
     lines: order.lines.map(({ product, variant, ...line }, index) => ({
       ...line,
       id: gid("LineItem", childNumber(order.number, index)),
@@ -196,6 +199,6 @@ function fits(order: Order, what: ControlActions["find-order"][0]["with"]): bool
   if (what === "returnOpen") return order.returns.some(({ status }) => status === "OPEN");
   if (what === "tip") return order.lines.some(({ kind }) => kind === "tip");
   const plain = order.cancelledAt === 0 && !order.test && order.lines[0]?.kind === "product";
-  const untouched = order.returns.length === 0 && order.refunds.length === 0 && order.edits.length === 0;
+  const untouched = order.returns.length === 0 && order.refunds.length === 0 && order.agreements.length === 1;
   return plain && untouched && (what === "returnable" ? (order.lines[0]?.quantity ?? 0) >= 2 : true);
 }

@@ -4,11 +4,12 @@
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ChangeError } from "./changes.ts";
 import { conditionOf, counterpartOf } from "./world/conditions.ts";
 import { childNumber, gid } from "./world/ids.ts";
 import { decimalOf } from "./world/money.ts";
 import { REASONS } from "./world/reasons.ts";
-import { removedUnits } from "./world/units.ts";
+import { lineOf, removedUnits } from "./world/units.ts";
 import type { Order, RefundLine, Return, World } from "./world/types.ts";
 
 const BLOCK_LENGTH = 65_536;
@@ -24,6 +25,7 @@ export interface ExportSummary {
 
 /** Writes products, variants, order lines, returns and refunds; ids are the platform's gids. */
 export async function exportFolder(world: World, folder: string): Promise<ExportSummary> {
+  if (world.histories === "full") throw new ChangeError("an import folder holds plain histories only");
   await mkdir(folder, { recursive: true });
   const money = (minor: number): string => decimalOf(minor, world.exponent);
   const write = (name: string, header: string, rows: Iterable<Cell[]>): Promise<number> =>
@@ -93,7 +95,7 @@ function lineRow(order: Order, index: number, money: (minor: number) => string):
   return [
     gid("Order", order.number),
     lineId(order, index),
-    time(order.processedAt),
+    time(line.addedAt === 0 ? order.processedAt : line.addedAt),
     product === null ? null : gid("Product", product.number),
     product === null || variant === null
       ? null
@@ -134,17 +136,22 @@ function returnRows(order: Order, request: Return, returnIndex: number): Cell[][
 
 function refundRows(order: Order, money: (minor: number) => string): Cell[][] {
   return order.refunds.flatMap((refund, index) =>
-    linesAddedUp(refund.lines).map((line) => [
+    linesAddedUp(refund.ofEdit ? [] : refund.lines).map((line) => [
       gid("Refund", childNumber(order.number, index)),
       gid("Order", order.number),
       lineId(order, line.lineIndex),
       time(refund.processedAt),
       line.quantity,
       money(line.subtotalMinor),
-      line.restockType,
+      restockTypeOf(order, line),
       refund.returnIndex === null ? null : gid("Return", childNumber(order.number, refund.returnIndex)),
     ]),
   );
+}
+
+/** Units that were not sent yet are canceled, whatever the refund says of the stock. */
+function restockTypeOf(order: Order, { lineIndex, quantity, sent, restockType }: RefundLine): string {
+  return quantity > 0 && sent === 0 && lineOf(order, lineIndex).requiresShipping ? "CANCEL" : restockType;
 }
 
 /** A refund may name a line twice, always with one restock type. */
@@ -156,6 +163,7 @@ function linesAddedUp(lines: RefundLine[]): RefundLine[] {
       byLine.set(line.lineIndex, { ...line });
     } else {
       known.quantity += line.quantity;
+      known.sent += line.sent;
       known.subtotalMinor += line.subtotalMinor;
     }
   }

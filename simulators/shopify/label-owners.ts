@@ -1,4 +1,4 @@
-import { childNumber, gid, orderName } from "./world/ids.ts";
+import { childNumber, gid } from "./world/ids.ts";
 import type { World } from "./world/types.ts";
 
 /** What a label source may know a return by. */
@@ -22,7 +22,7 @@ export function labelOwnersOf(world: World): LabelOwner[] {
         : [
             {
               orderId: gid("Order", order.number),
-              orderName: orderName(order.number),
+              orderName: order.name,
               returnId: gid("Return", childNumber(order.number, index)),
               trackingNumber: request.trackingNumbers[0] ?? null,
               createdAt: new Date(request.createdAt * 1000).toISOString(),

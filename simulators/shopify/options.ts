@@ -3,6 +3,11 @@ export interface ShopifyOptions {
   seed: number;
   orders: number;
   products: number;
+  /**
+   * What happens to orders: a plain shop has edits, refunds and returns; a full one all that the platform knows,
+   * as README.md lists it.
+   */
+  histories: "plain" | "full";
   /** ISO 8601: the end of the shop's two years of orders. */
   now: string;
   /** Whether the simulator's time runs on from `now`, or stands still until it is moved. */
@@ -37,6 +42,7 @@ export function shopifyOptions(given: Partial<ShopifyOptions>): ShopifyOptions {
     seed: 1,
     orders: 1000,
     products: 120,
+    histories: "plain",
     now: new Date().toISOString(),
     ticking: given.now === undefined,
     port: 0,

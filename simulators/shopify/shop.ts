@@ -2,7 +2,6 @@ import { makeClock } from "./clock.ts";
 import type { Clock } from "./clock.ts";
 import type { ShopifyOptions } from "./options.ts";
 import type { SortedItems } from "./schema/listing.ts";
-import { orderName } from "./world/ids.ts";
 import type { Order, Product, World } from "./world/types.ts";
 import { makeWorld } from "./world/world.ts";
 
@@ -67,7 +66,7 @@ export function makeShop(options: ShopifyOptions): Shop {
 /** An order by its number, its gid's number or its name. */
 export function findOrder(shop: Shop, reference: number | string): Order | null {
   if (typeof reference === "number") return shop.order(reference);
-  return shop.world.orders.find((order) => order !== null && orderName(order.number) === reference) ?? null;
+  return shop.world.orders.find((order) => order !== null && order.name === reference) ?? null;
 }
 
 function cached<Item extends { number: number }>(

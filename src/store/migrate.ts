@@ -18,31 +18,14 @@ const CREATE_MIGRATIONS_TABLE = `create table if not exists ${MIGRATIONS_TABLE}
 export const MIGRATION_LOCK = 7_241_865_325_823_964n;
 
 /**
- * The migrations of the versions before the first release. They run only on a database that one of those versions made,
- * which then continues with the migrations above. This folder and ADOPT go with version 1.0.
- */
-const BEFORE_RELEASE_FOLDER = new URL("./migrations/before-release/", import.meta.url);
-
-/** From the end of that folder to the four migrations that make the same schema: no row but their names is written. */
-const ADOPT = [
-  "begin",
-  "alter table return_label rename column said_order_id to source_order_id",
-  "alter table return_label rename column said_return_id to source_return_id",
-  "alter table return_label rename column said_order_name to source_order_name",
-  `delete from ${MIGRATIONS_TABLE}`,
-  `insert into ${MIGRATIONS_TABLE} (name, run_on) values
-    ('0001_workspaces', now()), ('0002_catalogue_and_facts', now()),
-    ('0003_rollups_and_alerts', now()), ('0004_sync', now())`,
-  "commit",
-];
-
-/**
  * A migration waits so long for a table's lock, during which requests wait behind it, and then begins again: a request waits
  * for longer than that before it is refused.
  */
 const LOCK_TIMEOUT_MS = 1500;
 const BETWEEN_TRIES_MS = 500;
 const MOST_TRIES = 300;
+/** For another process's migrations. */
+const MIGRATION_WAIT_MS = 10 * 60_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 export type MigrateOptions = {
@@ -50,6 +33,8 @@ export type MigrateOptions = {
   log?: (line: string) => void;
   /** Where the migrations are; default: this version's. */
   folder?: URL;
+  /** How long another process's migrations may take; default: 10 minutes. */
+  longestWaitMs?: number;
 };
 
 /**
@@ -68,21 +53,13 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   const log = options.log ?? (() => {});
   try {
     // The end of the connection releases it.
-    await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    await takeMigrationLock(connection, "pg_advisory_lock", log, options.longestWaitMs);
     const applied = await readApplied(connection);
     const level = await schemaLevel(applied, folder);
-    if (level === "newer") {
-      throw new Error(
-        "The database's schema is newer than this version of the service knows; install the newer version.",
-      );
-    }
+    if (level === "newer" || level === "older") throw new Error(UNUSABLE[level]);
     if (level === "behind") {
       await requireMigratable(connection);
       await client.query(CREATE_MIGRATIONS_TABLE);
-      if (await isBeforeRelease(applied)) {
-        await runPending(connection, BEFORE_RELEASE_FOLDER, log);
-        for (const statement of ADOPT) await client.query(statement);
-      }
       await runPending(connection, folder, log);
     }
     // A newer version has given the rights that belong to its tables.
@@ -103,19 +80,40 @@ export class UnknownMigrations extends Error {
  * the schema of an earlier version or of this one. Throws `UnknownMigrations`.
  */
 export async function makeSchema(connection: Connection, names: readonly string[]): Promise<void> {
-  const earlier = await listMigrations(BEFORE_RELEASE_FOLDER);
-  const folder = names.every((name) => earlier.includes(name)) ? BEFORE_RELEASE_FOLDER : MIGRATIONS_FOLDER;
-  const first = (await listMigrations(folder)).slice(0, names.length);
+  const first = (await knownMigrations()).slice(0, names.length);
   if (names.length === 0 || names.some((name, index) => name !== first[index])) {
     throw new UnknownMigrations("these are not the first migrations of this version");
   }
   await connection.client.query(CREATE_MIGRATIONS_TABLE);
-  for (const name of names) await runMigration(connection, await readMigration(folder, name));
+  for (const name of names) await runMigration(connection, await readMigration(MIGRATIONS_FOLDER, name));
 }
 
 /** Keeps migrations waiting until the end of the transaction. */
-export async function holdOffMigrations({ client }: Connection): Promise<void> {
-  await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+export async function holdOffMigrations(connection: Connection): Promise<void> {
+  await takeMigrationLock(connection, "pg_advisory_xact_lock", () => {});
+}
+
+/** Waits for a migration that runs, but not for a session that holds its lock and never ends. */
+async function takeMigrationLock(
+  { client }: Connection,
+  take: "pg_advisory_lock" | "pg_advisory_xact_lock",
+  log: (line: string) => void,
+  longestWaitMs = MIGRATION_WAIT_MS,
+): Promise<void> {
+  const { rows } = await client.query<{ isTaken: boolean }>(
+    `select ${take.replace("pg_", "pg_try_")}($1) as "isTaken"`,
+    [MIGRATION_LOCK],
+  );
+  if (rows[0]?.isTaken === true) return;
+  log("Another process migrates this database: waiting for it.");
+  const waiting = `set lock_timeout = ${longestWaitMs}; select ${take}(${MIGRATION_LOCK}); reset lock_timeout`;
+  await client.query(waiting).catch((error: pg.DatabaseError) => {
+    if (error.code !== LOCK_NOT_AVAILABLE) throw error;
+    throw new Error(
+      `Another session has held the lock of migrations for ${longestWaitMs / 60_000} minutes: wait for its migration, or end ` +
+        "it (pg_locks names it: locktype = 'advisory'), and try again.",
+    );
+  });
 }
 
 /** Runs `work` while no migration runs; returns false, without running it, when one does. */
@@ -141,8 +139,18 @@ export function knownMigrations(): Promise<string[]> {
   return listMigrations(MIGRATIONS_FOLDER);
 }
 
-/** `ahead`: newer than this version, which works with it all the same. */
-export type SchemaLevel = "current" | "behind" | "ahead" | "newer";
+/** `ahead`: newer than this version, which works with it all the same. `older`: from before this version's first migration. */
+export type SchemaLevel = "current" | "behind" | "ahead" | "newer" | "older";
+
+/** The first migration of the versions before 0.1.0. */
+const FIRST_BEFORE_0_1 = "0001_control";
+
+/** What to do about a schema that this version can neither use nor migrate. */
+export const UNUSABLE = {
+  newer: "The database's schema is newer than this version of the service knows: install the newer version.",
+  older:
+    'The database was made by a version before 0.1.0: run "./returns migrate" of version 0.1.0 on it, then start this version.',
+} as const;
 
 /** Whether `migrate` has something to do on a database of this level: roles may be newer than its schema. */
 export async function isMigrationDue(database: Queryable, level: SchemaLevel): Promise<boolean> {
@@ -155,20 +163,13 @@ export async function schemaLevel(
   applied: readonly AppliedMigration[],
   folder: URL = MIGRATIONS_FOLDER,
 ): Promise<SchemaLevel> {
-  if (await isBeforeRelease(applied)) return "behind";
+  if (applied.some(({ name }) => name === FIRST_BEFORE_0_1)) return "older";
   const known = await listMigrations(folder);
   const isComplete = known.every((name) => applied.some((migration) => migration.name === name));
   const later = applied.filter(({ name }) => !known.includes(name));
   if (later.length === 0) return isComplete ? "current" : "behind";
   const works = later.every(({ works_with: name }) => name !== null && known.includes(name));
   return works && isComplete ? "ahead" : "newer";
-}
-
-/** Whether the database has run migrations of before the first release, and no others. */
-async function isBeforeRelease(applied: readonly AppliedMigration[]): Promise<boolean> {
-  if (applied.length === 0) return false;
-  const earlier = await listMigrations(BEFORE_RELEASE_FOLDER);
-  return applied.every(({ name }) => earlier.includes(name));
 }
 
 async function readApplied(connection: Connection): Promise<AppliedMigration[]> {

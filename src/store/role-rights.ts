@@ -59,8 +59,10 @@ type Line = readonly [worker: TableRights, admission: TableRights, reader: Table
 const TABLES: Readonly<Record<string, Line>> = {
   alert: [WRITE, NONE, READ],
   alert_endpoint: [WRITE, NONE, NONE],
+  amount_refund: [WRITE, NONE, READ],
   api_token: [WRITE, NONE, readOf(...TOKEN_COLUMNS)],
   audit_event: [WRITE, NONE, READ],
+  booking_difference: [WRITE, NONE, READ],
   cohort: [WRITE, NONE, READ],
   console_challenge: [WRITE, NONE, NONE],
   console_link: [WRITE, NONE, NONE],

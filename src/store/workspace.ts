@@ -41,7 +41,9 @@ export type Workspace = {
   minSoldUnits: number;
   visibleCardSize: number;
   dataVersion: number;
-  /** M5: day of the last successful sync of the store source, as days since 1970-01-01; null = never synced. */
+  /** M5: the last successful sync of the store source; null = never synced. */
+  dataAsOf: Date | null;
+  /** Its day, as days since 1970-01-01. */
   asOfDay: number | null;
   sources: readonly SourceState[];
 };

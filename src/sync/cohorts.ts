@@ -31,8 +31,8 @@ async function rollUp(connection: Connection, shopKey: number, months: readonly 
   await putListings(connection, shopKey, months);
   for (const [quarter, monthsOfQuarter] of Map.groupBy(months, quarterOf)) {
     for (const month of monthsOfQuarter) {
-      await replaceCohorts(connection, shopKey, month);
       await replaceGroupDays(connection, shopKey, month);
+      await replaceCohorts(connection, shopKey, month);
     }
     await replaceSkuQuarter(connection, shopKey, quarter);
   }

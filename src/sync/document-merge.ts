@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DocumentLine, DocumentTracking, OrderDocument } from "../metrics/order.ts";
+import { USUAL_ORDER } from "./stored-document.ts";
 
 /** What a source reports of one order; `removed` names rows that it reports as gone. */
 export type DocumentPart = Omit<OrderDocument, "orderId"> & { removed?: RemovedRows };
@@ -24,6 +25,11 @@ export type DocumentMerge = (
 export function rowKey(kind: RowKind, { lineId, returnId, refundId }: RowIds): string {
   if (kind === "lines") return lineId;
   return `${kind === "returns" ? returnId : refundId}\n${lineId}`;
+}
+
+/** The units that a line ever had: those placed with the order, and those added later. */
+export function unitsEver({ units, changes = [] }: Pick<DocumentLine, "units" | "changes">): number {
+  return changes.reduce((sum, change) => sum + Math.max(0, change.units), units);
 }
 
 /**
@@ -73,8 +79,10 @@ export function replaceDocument(
   part: DocumentPart,
 ): OrderDocument | null {
   const document = mergeDocument(null, orderId, part) as OrderDocument;
-  const { orderName = null, trackings = [] } = part;
-  const whole = { ...document, orderName, trackings: sortedTrackings(trackings) };
+  const { removed: _removed, ...members } = part;
+  const { lines, returns, refunds } = document;
+  const whole = { ...USUAL_ORDER, ...members, orderId, lines, returns, refunds };
+  whole.trackings = sortedTrackings(whole.trackings);
   if (stored === null) return whole.lines.length === 0 ? null : whole;
   whole.lines = keepProducts(stored.lines, whole.lines);
   return isDeepStrictEqual(stored, whole) ? null : whole;
@@ -108,8 +116,11 @@ export function countUnknown(
   return removed.filter((row) => !known.has(rowKey(kind, row))).length;
 }
 
-/** Rows are flat: every member is text, a number, a flag or null. */
+/** Rows are flat: every member is text, a number, a flag or null, except the changes of a line. */
 function isSameRow<Row extends object>(left: Row, right: Row): boolean {
   const names = Object.keys(right) as (keyof Row)[];
-  return Object.keys(left).length === names.length && names.every((name) => left[name] === right[name]);
+  return (
+    Object.keys(left).length === names.length &&
+    names.every((name) => left[name] === right[name] || isDeepStrictEqual(left[name], right[name]))
+  );
 }

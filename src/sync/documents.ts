@@ -1,9 +1,12 @@
+import { exchangeName } from "../metrics/order-rules.ts";
+import type { OrderRules } from "../metrics/order-rules.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
 import { removeDocuments } from "../store/queries/order-document.ts";
 import { listRedactedOrders } from "../store/queries/redacted-order.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { DocumentMerge, DocumentPart } from "./document-merge.ts";
+import { loadRules } from "./order-rules.ts";
 import { inPortions } from "./portions.ts";
 import { openFactWriter } from "./project.ts";
 import type { ChangedDocument, WarningCounts } from "./project.ts";
@@ -35,7 +38,8 @@ export async function mergeOrders(
   onOrders: (done: number) => void,
 ): Promise<MergedOrders> {
   const redacted = new Set(await listRedactedOrders(connection, shopKey));
-  const facts = openFactWriter(connection, shopKey, touched);
+  const facts = await openFactWriter(connection, shopKey, touched);
+  const { wanted: rules } = await loadRules(connection, shopKey);
   let changedOrders = 0;
   let unchangedOrders = 0;
   await inPortions(
@@ -44,7 +48,8 @@ export async function mergeOrders(
       const documents = openCopyBuffer(connection, "order_document (shop_key, order_id, document)");
       const changed: ChangedDocument[] = [];
       for (const { orderId, stored, part } of portion) {
-        const document = orders.merge(stored, orderId, redacted.has(orderId) ? withoutNames(part) : part);
+        const kept = redacted.has(orderId) ? withoutNames(part, rules) : part;
+        const document = orders.merge(stored, orderId, kept);
         if (document === null) continue;
         changed.push({ document, existed: stored !== null });
         if (document.lines.length > 0) documents.add([shopKey, orderId, storedText(document)]);
@@ -65,7 +70,11 @@ export async function mergeOrders(
   return { changedOrders, unchangedOrders, warnings: facts.warnings };
 }
 
-/** What is not stored again of an order whose customer asked to be forgotten. */
-function withoutNames({ orderName: _orderName, trackings: _trackings, ...part }: DocumentPart): DocumentPart {
-  return part;
+/** What is stored again of an order whose customer asked to be forgotten: of its name, what says that it is an exchange. */
+function withoutNames(
+  { orderName = null, trackings: _trackings, ...part }: DocumentPart,
+  rules: OrderRules,
+): DocumentPart {
+  const beginning = exchangeName(orderName, rules);
+  return beginning === null ? part : { ...part, orderName: beginning };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { ImportShop } from "../../tests/support/import-shop.ts";
+import { NO_ANOMALIES } from "./connectors/shopify/map/map-order.ts";
 import { notesOf } from "./connectors/shopify/notes.ts";
 
 let shop: ImportShop;
@@ -45,6 +46,5 @@ test("an image address that is not http(s) is left out with a warning, and the p
     rows.map((row) => row.image_url),
     expected,
   );
-  const anomalies = { unverifiedReturnLines: 0, undatedClosedReturns: 0, foreignOrders: 0 };
-  assert.deepEqual(notesOf(anomalies, new Map([["unusable_image", 5]])), [`5 ${message}.`]);
+  assert.deepEqual(notesOf(NO_ANOMALIES, new Map([["unusable_image", 5]])), [`5 ${message}.`]);
 });

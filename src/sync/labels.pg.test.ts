@@ -202,7 +202,7 @@ test("M10: a label of an order whose customer asked to be forgotten moves when i
   const shopKey = await shop.open();
   const labels = (row: string): FolderFiles => ({ "return_labels.csv": csv(LABELS, row) });
   await shop.import(shopKey, { ...STORE, ...labels(`b1,,r1,${CHARGED},3.00,,`) });
-  await shop.database.transaction((connection) => redactOrders(connection, shopKey, ["o1"]));
+  await shop.database.transaction((connection) => redactOrders(connection, shopKey, ["o1"], []));
   await shop.import(shopKey, labels(`b1,o2,r2,${CHARGED},3.00,,`));
   assert.deepEqual(await readShares(shopKey), ["o2 l1 b1 300 lag 0"]);
 });

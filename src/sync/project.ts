@@ -1,15 +1,96 @@
+import { dayOfInstant, dayToText, firstDayOfMonth } from "../lib/month.ts";
 import { projectOrder } from "../metrics/classify.ts";
-import { dayToText, firstDayOfMonth } from "../lib/month.ts";
-import type { EventFact, OrderFacts, ProjectionWarning } from "../metrics/classify.ts";
+import type { EventFact, OrderFacts, ProjectionWarning, LineFact } from "../metrics/classify.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
-import { hasLabels, listLabelsOfOrders, removeFacts } from "../store/queries/facts.ts";
-import { openCopyBuffer } from "./copy.ts";
+import { hasLabels, listLabelsOfOrders, removeFacts, resolveNames } from "../store/queries/facts.ts";
+import type { LineNames, ResolvedRow } from "../store/queries/facts.ts";
+import { openCopyBuffer, writtenCells } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
-import { openLineWriter } from "./lines.ts";
-import type { OrderLine } from "./lines.ts";
+import { loadRules } from "./order-rules.ts";
+import { productGidOf } from "./product-gid.ts";
 import { touchKeys, touchPlaces } from "./touched.ts";
 import type { Touched } from "./touched.ts";
+
+/** A line of an order; `cohortMonth` is the first day of its month, YYYY-MM-DD. */
+type OrderLine = {
+  orderId: string;
+  leftOut: OrderFacts["leftOut"];
+  cohortMonth: string;
+  line: LineFact;
+};
+
+type LineWriter = {
+  /** Writes lines, resolved with the catalogue, and touches their months, products and SKUs. */
+  put(lines: readonly OrderLine[]): Promise<void>;
+};
+
+/** So many different things that lines name are remembered: a catalogue of that size is asked for once. */
+const MOST_REMEMBERED = 100_000;
+
+/** Opens a writer of a run. The catalogue stays as it is meanwhile. */
+function openLineWriter(connection: Connection, shopKey: number, touched: Touched): LineWriter {
+  /** By what lines name: the cells that follow from it. */
+  const cells = new Map<string, string>();
+  const buffer = openCopyBuffer(
+    connection,
+    `order_line (shop_key, order_id, line_id, ordered_on, cohort_month, left_out, sold_units, line_title, line_vendor,
+                 line_product_gid, line_variant_id, line_sku, product_gid, sku, used, counterpart_sku, unit_cost_minor)`,
+  );
+  const resolve = async (lines: readonly OrderLine[], keys: readonly string[]): Promise<void> => {
+    if (cells.size > MOST_REMEMBERED) cells.clear();
+    const missing = new Map<string, LineNames>();
+    for (const [place, key] of keys.entries()) {
+      if (!cells.has(key)) missing.set(key, namesOf((lines[place] as OrderLine).line));
+    }
+    if (missing.size === 0) return;
+    const rows = await resolveNames(connection, shopKey, [...missing.values()]);
+    for (const [place, [key, names]] of [...missing].entries()) {
+      const row = rows[place] as ResolvedRow;
+      cells.set(key, resolvedCells(names, row));
+      if (row.product_gid !== null) touched.products.add(row.product_gid);
+      if (row.sku !== null) touched.skus.add(row.sku);
+    }
+  };
+  return {
+    put: async (lines) => {
+      const keys = lines.map(({ line }) => keyOf(line));
+      await resolve(lines, keys);
+      for (const [place, { orderId, leftOut, cohortMonth, line }] of lines.entries()) {
+        touched.months.add(cohortMonth);
+        const day = dayToText(line.orderedOnDay);
+        buffer.add(
+          [shopKey, orderId, line.lineId, day, cohortMonth, leftOut, line.soldUnits, line.title, line.vendor],
+          cells.get(keys[place] as string),
+        );
+      }
+      await buffer.send();
+    },
+  };
+}
+
+/** Text never holds control characters. */
+function keyOf({ productId, variantId, sku }: LineFact): string {
+  return `${productId ?? "\u0001"}\u0000${variantId ?? "\u0001"}\u0000${sku ?? "\u0001"}`;
+}
+
+function namesOf({ productId, variantId, sku }: LineFact): LineNames {
+  return { productGid: productId === null ? null : productGidOf(productId), variantId, sku };
+}
+
+function resolvedCells({ productGid, variantId, sku }: LineNames, row: ResolvedRow): string {
+  const { product_gid: resolvedGid, sku: resolvedSku, used, counterpart_sku, unit_cost_minor } = row;
+  return writtenCells([
+    productGid,
+    variantId,
+    sku,
+    resolvedGid,
+    resolvedSku,
+    used,
+    counterpart_sku,
+    unit_cost_minor,
+  ]);
+}
 
 /** How often each warning of a run came up: of the projection, and of the catalogue. */
 export type WarningCounts = Map<ProjectionWarning["kind"] | "unusable_image", number>;
@@ -33,7 +114,12 @@ const ORDERS_PER_LOOK = 5000;
  * Opens a writer in a transaction in which `createStage` was called. Facts travel by COPY to the node of the shop; what hangs on
  * them is touched.
  */
-export function openFactWriter(connection: Connection, shopKey: number, touched: Touched): FactWriter {
+export async function openFactWriter(
+  connection: Connection,
+  shopKey: number,
+  touched: Touched,
+): Promise<FactWriter> {
+  const { applied: rules } = await loadRules(connection, shopKey);
   const warnings: WarningCounts = new Map();
   const lines = openLineWriter(connection, shopKey, touched);
   let mayHaveLabels: boolean | null = null;
@@ -50,7 +136,7 @@ export function openFactWriter(connection: Connection, shopKey: number, touched:
     project: (changed) => {
       const rows = openFactRows(connection, shopKey);
       for (const { document } of changed) {
-        const facts = projectOrder(document);
+        const facts = projectOrder(document, rules);
         rows.add(document, facts);
         for (const { kind } of facts.warnings) warnings.set(kind, (warnings.get(kind) ?? 0) + 1);
       }
@@ -82,7 +168,8 @@ function openFactRows(
   const events = openCopyBuffer(
     connection,
     `return_event (shop_key, order_id, line_id, event_number, cohort_month, lag_days, occurred_on, reason, returned_units,
-                   refunded_units, restocked_units, refund_minor)`,
+                   refunded_units, restocked_units, refund_minor, exchanged_units, other_units, exchange_refund_minor,
+                   kept_minor)`,
   );
   const requests = openCopyBuffer(
     connection,
@@ -93,6 +180,14 @@ function openFactRows(
     connection,
     "return_tracking (shop_key, order_id, return_id, tracking_number)",
   );
+  const differences = openCopyBuffer(
+    connection,
+    "booking_difference (shop_key, order_id, line_id, booked_on, step, units)",
+  );
+  const amounts = openCopyBuffer(
+    connection,
+    "amount_refund (shop_key, order_id, refund_id, refunded_on, amount_minor)",
+  );
   const lines: OrderLine[] = [];
   return {
     lines,
@@ -101,7 +196,9 @@ function openFactRows(
         facts.lines.map((line) => [line.lineId, dayToText(firstDayOfMonth(line.cohortMonth))]),
       );
       const monthOf = (lineId: string): string => months.get(lineId) ?? "";
-      for (const line of facts.lines) lines.push({ orderId, cohortMonth: monthOf(line.lineId), line });
+      for (const line of facts.lines) {
+        lines.push({ orderId, leftOut: facts.leftOut, cohortMonth: monthOf(line.lineId), line });
+      }
       for (const [index, event] of facts.events.entries()) {
         const place = [shopKey, orderId, event.lineId, index, monthOf(event.lineId)];
         events.add([...place, ...eventFigures(event)]);
@@ -109,13 +206,25 @@ function openFactRows(
       for (const { lineId, returnId, status, units } of facts.requests) {
         requests.add([shopKey, orderId, lineId, returnId, monthOf(lineId), status, units]);
       }
+      for (const { lineId, bookedOnDay, step, units } of facts.differences) {
+        differences.add([shopKey, orderId, lineId, dayToText(bookedOnDay), step, units]);
+      }
+      for (const { refundId, refundedAt, amountMinor } of facts.amountRefunds) {
+        amounts.add([
+          shopKey,
+          orderId,
+          refundId,
+          dayToText(dayOfInstant(Date.parse(refundedAt))),
+          amountMinor,
+        ]);
+      }
       if (orderName !== null) names.add([shopKey, orderId, orderName]);
       for (const { returnId, trackingNumber } of trackings) {
         parcels.add([shopKey, orderId, returnId, trackingNumber]);
       }
     },
     send: async () => {
-      for (const buffer of [events, requests, names, parcels]) await buffer.send();
+      for (const buffer of [events, requests, names, parcels, differences, amounts]) await buffer.send();
     },
   };
 }
@@ -129,5 +238,9 @@ function eventFigures(event: EventFact) {
     event.refundedUnits,
     event.restockedUnits,
     event.refundMinor,
+    event.exchangedUnits,
+    event.otherUnits,
+    event.exchangeRefundMinor,
+    event.keptMinor,
   ];
 }

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { ImportShop } from "../../tests/support/import-shop.ts";
 import { inside } from "../../tests/support/inside.ts";
+import { rebuildDirtyCohorts } from "./cohorts.ts";
 import { rebuildMarkedShops, rebuildWorkspace } from "./rebuild.ts";
 
 const STORE = {
@@ -63,6 +64,20 @@ test("a rebuild makes good whatever happened to the projections", async () => {
   );
   await shop.rows("insert into dirty_cohort (shop_key, cohort_month) values ($1, '2026-01-01')", [shopKey]);
   await shop.database.transaction((connection) => rebuildWorkspace(connection, shopKey));
+  assert.deepEqual(await shop.dump(shopKey), imported);
+});
+
+test("the next run rolls up a month that an earlier version has rolled up without sums over orders", async () => {
+  const shopKey = await openStore();
+  const imported = await shop.dump(shopKey);
+  await shop.rows(
+    `update cohort set orders = null, squared_sold_units = null, order_lag_days = null, returned_orders = null,
+                       sold_returned_units = null, squared_returned_units = null
+      where shop_key = $1 and cohort_month = '2026-01-01'`,
+    [shopKey],
+  );
+  const months = await shop.database.transaction((connection) => rebuildDirtyCohorts(connection, shopKey));
+  assert.deepEqual(months, ["2026-01-01"]);
   assert.deepEqual(await shop.dump(shopKey), imported);
 });
 

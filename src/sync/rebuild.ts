@@ -2,15 +2,18 @@ import type { Connection, Database } from "../store/database.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
 import { listNamedProducts, listNamedSkus } from "../store/queries/catalogue.ts";
 import {
+  keepProjected,
   listCohortMonths,
   listDirtyMonths,
   listShopsToRebuild,
   markMonths,
+  needsProjection,
 } from "../store/queries/dirty-month.ts";
 import { removeAllFacts } from "../store/queries/facts.ts";
 import { createStage, lockShop } from "../store/queries/import-stage.ts";
 import { listAllLabels } from "../store/queries/label-write.ts";
 import { openStoredOrders } from "../store/queries/order-document.ts";
+import { followOrderRules } from "../store/queries/order-rules.ts";
 import { findCurrency } from "../store/queries/publish.ts";
 import { deriveCatalogue } from "./catalogue.ts";
 import { rebuildCohorts, rebuildDirtyCohorts } from "./cohorts.ts";
@@ -33,6 +36,7 @@ export async function rebuildWorkspace(connection: Connection, shopKey: number):
   await touchWholeCatalogue(connection, shopKey, touched);
   touchKeys(touched, await listAllLabels(connection, shopKey));
   await removeAllFacts(connection, shopKey);
+  await followOrderRules(connection, shopKey);
   await projectStoredOrders(connection, shopKey, touched);
   await touchWholeCatalogue(connection, shopKey, touched);
   await deriveCatalogue(connection, shopKey, touched);
@@ -40,17 +44,22 @@ export async function rebuildWorkspace(connection: Connection, shopKey: number):
   await markMonths(connection, shopKey, [...touched.months]);
   await rebuildCohorts(connection, shopKey, oldMonths);
   await rebuildDirtyCohorts(connection, shopKey);
+  await keepProjected(connection, shopKey);
   return raiseDataVersion(connection, shopKey);
 }
 
 /**
- * Rolls up the months that a migration marked: it cannot fill `cohort` without the facts. Does
- * nothing where no month is marked, which is so whenever no run is under way.
+ * Projects the facts and rolls up the months that a migration marked: it cannot fill `cohort` without the facts. Does
+ * nothing where nothing is marked, which is so whenever no run is under way.
  */
 export async function rebuildMarkedShops(database: Database, log: (line: string) => void): Promise<void> {
   for (const shopKey of await listShopsToRebuild(database)) {
     log(`Rolling up the data of workspace ${shopKey} again for this version.`);
     await database.transaction(async (connection) => {
+      if (await needsProjection(connection, shopKey)) {
+        await rebuildWorkspace(connection, shopKey);
+        return;
+      }
       await lockShop(connection, shopKey);
       const months = await listDirtyMonths(connection, shopKey);
       if (months.length === 0) return;
@@ -66,7 +75,7 @@ async function touchWholeCatalogue(connection: Connection, shopKey: number, touc
 }
 
 async function projectStoredOrders(connection: Connection, shopKey: number, touched: Touched): Promise<void> {
-  const facts = openFactWriter(connection, shopKey, touched);
+  const facts = await openFactWriter(connection, shopKey, touched);
   const next = await openStoredOrders(connection, shopKey);
   await inPortions(next, (rows) =>
     facts.project(rows.map((row) => ({ document: readStored(row.order_id, row.document), existed: false }))),

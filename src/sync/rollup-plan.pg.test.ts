@@ -52,7 +52,7 @@ test("unsold listings are found by hashing: each table is read once, however man
 });
 
 /** A loop over the shop's own row, and over the values or arrays of each row. */
-const LOOPS = { insert_cohorts: 1, insert_group_days: 3, insert_sku_quarter: 2 };
+const LOOPS = { insert_cohorts: 1, insert_group_days: 2, insert_sku_quarter: 2 };
 
 test("a month is rolled up by hashing, whatever number of rows is expected", async () => {
   const plans = await plansOfRollup();

@@ -24,6 +24,11 @@ const USUAL: OrderDocument = {
   refunds: [],
   orderName: null,
   trackings: [],
+  amountRefunds: [],
+  tags: [],
+  channel: null,
+  unpaidStatus: null,
+  free: false,
 };
 
 const UNUSUAL: OrderDocument = {
@@ -43,6 +48,7 @@ const UNUSUAL: OrderDocument = {
       test: true,
       canceledAt: "2026-01-06T10:00:00.000Z",
       giftCard: true,
+      changes: [{ changedAt: "2026-06-09T10:00:00.000Z", units: 1, by: "exchange" }],
     },
     { ...(USUAL.lines[0] as OrderDocument["lines"][number]), orderedAt: "2026-02-05T10:00:00.000Z" },
   ],
@@ -56,6 +62,8 @@ const UNUSUAL: OrderDocument = {
       requestedAt: "2026-01-07T10:00:00.000Z",
       closedAt: "2026-01-08T10:00:00.000Z",
       reason: "size",
+      exchangedUnits: 1,
+      keptMinor: 900,
     },
   ],
   refunds: [
@@ -71,6 +79,11 @@ const UNUSUAL: OrderDocument = {
   ],
   orderName: "#1",
   trackings: [{ returnId: "r", trackingNumber: "n" }],
+  amountRefunds: [{ refundId: "g", refundedAt: "2026-01-09T10:00:00.000Z", amountMinor: 500 }],
+  tags: ["wholesale"],
+  channel: "pos",
+  unpaidStatus: "PENDING",
+  free: true,
 };
 
 test("usual values are not stored", () => {

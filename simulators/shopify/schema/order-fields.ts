@@ -1,8 +1,9 @@
-import { childNumber, gid, legacyId, orderName } from "../world/ids.ts";
+import { childNumber, gid, legacyId } from "../world/ids.ts";
 import { decimalOf, lineAmounts, unitsAmounts } from "../world/money.ts";
-import { refundableUnits, refundedUnits, removedUnits } from "../world/units.ts";
-import type { Order } from "../world/types.ts";
-import { agreementsOf } from "./ledger-fields.ts";
+import { sumOf, unsentUnits } from "../world/units.ts";
+import type { Line, Order } from "../world/types.ts";
+import { fulfillmentSources } from "./fulfillment-fields.ts";
+import { agreementSources } from "./ledger-fields.ts";
 import { listOf } from "./listing.ts";
 import { productSource, variantSource } from "./product-fields.ts";
 import { isoTime, isoTimeOrNull, moneyBag, moneyV2, typeFields } from "./resolver.ts";
@@ -18,38 +19,41 @@ export function returnStatusOf(order: Order): string {
   return statuses.has("CLOSED") ? "RETURNED" : "NO_RETURN";
 }
 
-export function financialStatusOf(order: Order): string {
-  if (order.refunds.length === 0) return order.cancelledAt === 0 ? "PAID" : "VOIDED";
-  return order.lines.every((_, index) => refundableUnits(order, index) === 0)
-    ? "REFUNDED"
-    : "PARTIALLY_REFUNDED";
+export function financialStatusOf({ payment, cancelledAt, refunds, lines }: Order): string {
+  if (payment !== "PAID") return payment;
+  if (refunds.every(({ ofEdit }) => ofEdit)) return cancelledAt === 0 ? "PAID" : "VOIDED";
+  return lines.every(({ currentQuantity }) => currentQuantity === 0) ? "REFUNDED" : "PARTIALLY_REFUNDED";
 }
 
-export function fulfillmentStatusOf(order: Order): string {
-  return order.cancelledAt === 0 ? "FULFILLED" : "UNFULFILLED";
+export function fulfillmentStatusOf({ lines }: Order): string {
+  if (lines.every(({ fulfilled }) => fulfilled === 0)) return "UNFULFILLED";
+  return lines.some((line) => unfulfilledUnits(line) > 0) ? "PARTIALLY_FULFILLED" : "FULFILLED";
 }
 
-function totalMinor(order: Order): number {
-  return order.lines.reduce((sum, line) => {
-    const { netMinor, taxMinor } = lineAmounts(line, order.taxesIncluded);
-    return sum + netMinor + taxMinor;
-  }, order.shippingMinor);
+/** Tips are never fulfilled. */
+function unfulfilledUnits(line: Line): number {
+  return line.kind === "tip" ? 0 : unsentUnits(line);
+}
+
+/** What was agreed, after tax; before returns: without what refunds and returns took back. */
+function totalMinor(order: Order, when: "at first" | "before returns" | "now"): number {
+  return sumOf(order.agreements, ({ reason, sales }) => {
+    if (when === "at first" && reason !== "ORDER") return 0;
+    const back = when === "before returns" && (reason === "REFUND" || reason === "RETURN");
+    return sumOf(sales, ({ action, netMinor, taxMinor }) =>
+      back && action === "RETURN" ? 0 : netMinor + taxMinor,
+    );
+  });
 }
 
 function refundedMinor(order: Order): number {
-  return order.refunds.reduce(
-    (sum, refund) =>
-      sum +
-      refund.adjustmentMinor +
-      refund.lines.reduce((part, line) => part + line.subtotalMinor + line.taxMinor, 0),
-    0,
-  );
+  return sumOf(order.refunds, (refund) => refund.totalMinor);
 }
 
 const order = typeFields<OrderSource>({
   id: ({ order: { number } }) => gid("Order", number),
   legacyResourceId: ({ order: { number } }) => legacyId("Order", number),
-  name: ({ order: { number } }) => orderName(number),
+  name: ({ order: { name } }) => name,
   number: ({ order: { number } }) => 1000 + number,
   createdAt: ({ order: { createdAt } }) => isoTime(createdAt),
   processedAt: ({ order: { processedAt } }) => isoTime(processedAt),
@@ -60,29 +64,34 @@ const order = typeFields<OrderSource>({
   closedAt: ({ order: { closedAt } }) => isoTimeOrNull(closedAt),
   confirmed: () => true,
   test: ({ order: { test } }) => test,
-  edited: ({ order: { edits, lines } }) => edits.length > 0 || lines.some(({ addedAt }) => addedAt !== 0),
+  edited: ({ order: { agreements } }) => agreements.some(({ reason }) => reason === "ORDER_EDIT"),
   currencyCode: (_source, _args, { shop }) => shop.world.currencyCode,
   presentmentCurrencyCode: (_source, _args, { shop }) => shop.world.currencyCode,
   taxesIncluded: ({ order: { taxesIncluded } }) => taxesIncluded,
   dutiesIncluded: () => false,
-  sourceName: ({ order: { createdAt, processedAt } }) => (createdAt === processedAt ? "web" : "import"),
+  sourceName: ({ order: { sourceName } }) => sourceName,
   note: () => null,
-  tags: () => [],
+  tags: ({ order: { tags } }) => tags,
   returnStatus: (source) => returnStatusOf(source.order),
   displayFinancialStatus: (source) => financialStatusOf(source.order),
   displayFulfillmentStatus: (source) => fulfillmentStatusOf(source.order),
-  fullyPaid: () => true,
-  unpaid: () => false,
+  fullyPaid: ({ order: { payment } }) => payment === "PAID",
+  unpaid: ({ order: { payment } }) => payment !== "PAID" && payment !== "PARTIALLY_PAID",
   refundable: (source) => financialStatusOf(source.order) !== "REFUNDED",
   subtotalLineItemsQuantity: ({ order: { lines } }) => lines.reduce((sum, line) => sum + line.quantity, 0),
-  totalPriceSet: (source) => moneyBag(totalMinor(source.order)),
+  totalPriceSet: (source) => moneyBag(totalMinor(source.order, "before returns")),
+  originalTotalPriceSet: (source) => moneyBag(totalMinor(source.order, "at first")),
+  currentTotalPriceSet: (source) => moneyBag(totalMinor(source.order, "now")),
   totalRefundedSet: (source) => moneyBag(refundedMinor(source.order)),
   totalShippingPriceSet: ({ order: { shippingMinor } }) => moneyBag(shippingMinor),
   lineItems: (source) => listOf(source.order.lines.map((_, index) => lineSource(source.order, index))),
   returns: (source) => listOf(source.order.returns.map((_, index) => returnSource(source.order, index))),
   refunds: (source, { first }) =>
     source.order.refunds.map((_, index) => refundSource(source.order, index)).slice(0, first ?? undefined),
-  agreements: (source) => listOf(agreementsOf(source.order)),
+  fulfillments: (source, { first }) => fulfillmentSources(source.order).slice(0, first ?? undefined),
+  agreements: (source) => listOf(agreementSources(source.order)),
+  app: (source) => ({ ...source, typeName: "OrderApp" }),
+  attribution: (source) => ({ ...source, typeName: "OrderAttribution" }),
 });
 
 const lineItem = typeFields<LineSource>({
@@ -93,13 +102,12 @@ const lineItem = typeFields<LineSource>({
   variantTitle: ({ line }) => line.variant?.optionValues.join(" / ") ?? null,
   vendor: ({ line }) => line.vendor,
   quantity: ({ line }) => line.quantity,
-  currentQuantity: ({ order: owner, index, line }) =>
-    Math.max(0, line.quantity - removedUnits(owner, index) - refundedUnits(owner, index)),
-  refundableQuantity: ({ order: owner, index }) => refundableUnits(owner, index),
-  nonFulfillableQuantity: ({ order: owner, index }) => removedUnits(owner, index),
-  unfulfilledQuantity: () => 0,
+  currentQuantity: ({ line }) => line.currentQuantity,
+  refundableQuantity: ({ line }) => line.currentQuantity,
+  nonFulfillableQuantity: ({ line }) => line.quantity - line.fulfilled - unfulfilledUnits(line),
+  unfulfilledQuantity: ({ line }) => unfulfilledUnits(line),
   isGiftCard: ({ line }) => line.kind === "giftCard",
-  requiresShipping: ({ line }) => line.kind === "product",
+  requiresShipping: ({ line }) => line.requiresShipping,
   restockable: ({ line }) => line.kind === "product",
   merchantEditable: () => false,
   taxable: ({ line }) => line.taxPerMille > 0,
@@ -148,8 +156,33 @@ const bag = typeFields<MoneySource>({
   presentmentMoney: ({ minor }) => moneyV2(minor),
 });
 
+/** The apps that place orders, by the name of the source that they give. */
+const APPS: Record<string, readonly [number: number, name: string]> = {
+  web: [580_111, "Online Store"],
+  pos: [129_785, "Point of Sale"],
+  shopify_draft_order: [1_354_745, "Draft Orders"],
+  import: [770_001, "Store Mover"],
+};
+
+function appOf({ order: { sourceName } }: OrderSource): readonly [number: number, name: string] {
+  return APPS[sourceName] ?? [Number(sourceName), `App ${sourceName}`];
+}
+
+const app = typeFields<OrderSource>({
+  id: (source) => gid("App", appOf(source)[0]),
+  name: (source) => appOf(source)[1],
+});
+
+const attribution = typeFields<OrderSource>({
+  handle: (source) => appOf(source)[1].toLowerCase().replaceAll(" ", "_"),
+  displayName: (source) => appOf(source)[1],
+  icon: () => null,
+});
+
 export const orderFields: ResolversByType = {
   Order: order,
+  OrderApp: app,
+  OrderAttribution: attribution,
   LineItem: lineItem,
   TaxLine: taxLine,
   MoneyV2: money,

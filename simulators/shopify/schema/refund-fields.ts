@@ -13,10 +13,6 @@ interface RefundLineSource extends Source {
   line: RefundLine;
 }
 
-function totalMinor({ refund }: RefundSource): number {
-  return refund.lines.reduce((sum, line) => sum + line.subtotalMinor + line.taxMinor, refund.adjustmentMinor);
-}
-
 function numberOf({ order, index }: RefundSource): number {
   return childNumber(order.number, index);
 }
@@ -45,15 +41,17 @@ export const refundFields: ResolversByType = {
     duties: () => [],
     return: ({ order, refund }) =>
       refund.returnIndex === null ? null : returnSource(order, refund.returnIndex),
-    totalRefundedSet: (source) => moneyBag(totalMinor(source)),
+    totalRefundedSet: (source) => moneyBag(source.refund.totalMinor),
     refundLineItems: (source) =>
       listOf(
         source.refund.lines.map((line, index) => ({ typeName: "RefundLineItem", of: source, index, line })),
       ),
-    refundShippingLines: () => listOf([]),
+    refundShippingLines: (source) =>
+      listOf(source.refund.shippingMinor === 0 ? [] : [{ ...source, typeName: "RefundShippingLine" }]),
     orderAdjustments: (source) =>
       listOf(source.refund.adjustmentMinor === 0 ? [] : [{ ...source, typeName: "OrderAdjustment" }]),
-    transactions: (source) => listOf([{ ...source, typeName: "OrderTransaction" }]),
+    transactions: (source) =>
+      listOf(source.refund.totalMinor === 0 ? [] : [{ ...source, typeName: "OrderTransaction" }]),
   }),
   RefundLineItem: typeFields<RefundLineSource>({
     id: ({ of, index }) => gid("RefundLineItem", childNumber(numberOf(of), index)),
@@ -65,6 +63,12 @@ export const refundFields: ResolversByType = {
     priceSet: (source) => moneyBag(priceMinor(source)),
     subtotalSet: (source) => moneyBag(subtotalMinor(source)),
     totalTaxSet: ({ line }) => moneyBag(line.taxMinor),
+  }),
+  RefundShippingLine: typeFields<RefundSource>({
+    id: (source) => gid("RefundShippingLine", numberOf(source)),
+    shippingLine: ({ order }) => ({ typeName: "ShippingLine", order }),
+    subtotalAmountSet: ({ refund }) => moneyBag(refund.shippingMinor),
+    taxAmountSet: () => moneyBag(0),
   }),
   OrderAdjustment: typeFields<RefundSource>({
     id: (source) => gid("OrderAdjustment", numberOf(source)),
@@ -79,7 +83,7 @@ export const refundFields: ResolversByType = {
     test: ({ order }) => order.test,
     createdAt: ({ refund }) => isoTime(refund.createdAt),
     processedAt: ({ refund }) => isoTime(refund.processedAt),
-    amountSet: (source) => moneyBag(totalMinor(source)),
+    amountSet: (source) => moneyBag(source.refund.totalMinor),
   }),
   Location: typeFields<Source>({
     id: () => gid("Location", 1),

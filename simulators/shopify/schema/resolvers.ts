@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { buildSchema, getNamedType, GraphQLError } from "graphql";
 import type { GraphQLFieldResolver, GraphQLSchema } from "graphql";
 import { missingScope } from "../access.ts";
+import { fulfillmentFields } from "./fulfillment-fields.ts";
 import { ledgerFields } from "./ledger-fields.ts";
 import { pageOf } from "./listing.ts";
 import type { Listing } from "./listing.ts";
@@ -18,6 +19,7 @@ const RESOLVERS: ResolversByType = {
   ...orderFields,
   ...returnFields,
   ...refundFields,
+  ...fulfillmentFields,
   ...ledgerFields,
   ...productFields,
   ...rootFields,

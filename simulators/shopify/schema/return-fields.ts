@@ -1,17 +1,12 @@
-import { childNumber, gid, orderName } from "../world/ids.ts";
+import { childNumber, gid } from "../world/ids.ts";
+import { returnFeeMinor } from "../world/ledger.ts";
 import { unitsAmounts } from "../world/money.ts";
 import { REASONS } from "../world/reasons.ts";
 import { returnRefundedUnits } from "../world/units.ts";
-import type { Order, ReturnItem } from "../world/types.ts";
+import type { ExchangeItem, Order, ReturnItem } from "../world/types.ts";
+import { fulfillmentLineSource } from "./fulfillment-fields.ts";
 import { listOf } from "./listing.ts";
-import {
-  lineSource,
-  orderSource,
-  reasonSource,
-  refundSource,
-  returnFeeMinor,
-  returnFeeSource,
-} from "./sources.ts";
+import { lineSource, orderSource, reasonSource, refundSource, returnFeeSource } from "./sources.ts";
 import type { ReturnSource } from "./sources.ts";
 import { isoTime, isoTimeOrNull, moneyBag, moneyV2, typeFields } from "./resolver.ts";
 import type { ResolversByType, Source } from "./resolver.ts";
@@ -21,6 +16,12 @@ interface ReturnItemSource extends Source {
   returnIndex: number;
   index: number;
   item: ReturnItem;
+}
+
+interface ExchangeSource extends Source {
+  of: ReturnSource;
+  index: number;
+  item: ExchangeItem;
 }
 
 /** What is expected back of one of a return's items. */
@@ -70,7 +71,7 @@ function itemSources({ order, index: returnIndex, request }: ReturnSource): Retu
 
 const returnItself = typeFields<ReturnSource>({
   id: (source) => gid("Return", numberOf(source)),
-  name: ({ order, index }) => `${orderName(order.number)}-R${index + 1}`,
+  name: ({ order, index }) => `${order.name}-R${index + 1}`,
   order: ({ order }) => orderSource(order),
   status: ({ request }) => request.status,
   createdAt: ({ request }) => isoTime(request.createdAt),
@@ -81,7 +82,15 @@ const returnItself = typeFields<ReturnSource>({
   returnShippingFees: ({ order, index }) =>
     returnFeeMinor(order, index) === 0 ? [] : [returnFeeSource(order, index)],
   returnLineItems: (source) => listOf(itemSources(source)),
-  exchangeLineItems: () => listOf([]),
+  exchangeLineItems: (source) =>
+    listOf(
+      source.request.exchanges.map((item, index) => ({
+        typeName: "ExchangeLineItem",
+        of: source,
+        index,
+        item,
+      })),
+    ),
   transactions: () => listOf([]),
   refunds: ({ order, index }) =>
     listOf(
@@ -105,7 +114,7 @@ const itemFields = {
   returnReason: ({ item }: ReturnItemSource) =>
     item.reason === null ? "UNKNOWN" : REASONS[item.reason]?.legacy,
   returnReasonDefinition: ({ item }: ReturnItemSource) =>
-    item.reason === null ? null : reasonSource(item.reason),
+    item.reason === null || item.legacyReason ? null : reasonSource(item.reason),
   returnReasonNote: () => "",
   customerNote: () => null,
 };
@@ -128,7 +137,7 @@ function itemId(type: string, { order, returnIndex, index }: ReturnItemSource): 
 const returnLineItem = typeFields<ReturnItemSource>({
   ...itemFields,
   id: (source) => itemId("ReturnLineItem", source),
-  fulfillmentLineItem: ({ order, item }) => fulfillmentLineSource(order, item.lineIndex ?? 0),
+  fulfillmentLineItem: ({ order, item }) => fulfillmentLineSource(order, item.fulfillment),
   restockingFee: () => null,
   totalWeight: () => null,
   withCodeDiscountedTotalPriceSet: ({ order, item }) => {
@@ -145,9 +154,23 @@ const unverified = typeFields<ReturnItemSource>({
   unitPrice: () => moneyV2(1000),
 });
 
-function fulfillmentLineSource(order: Order, index: number): Source & { order: Order; index: number } {
-  return { typeName: "FulfillmentLineItem", order, index };
-}
+const exchangeItem = typeFields<ExchangeSource>({
+  id: ({ of, index }) => gid("ExchangeLineItem", childNumber(numberOf(of), index)),
+  quantity: ({ item }) => item.wanted.quantity,
+  processedQuantity: ({ item }) => item.processed,
+  processableQuantity: ({ item }) => item.wanted.quantity - item.processed,
+  unprocessedQuantity: ({ item }) => item.wanted.quantity - item.processed,
+  title: ({ item }) => item.wanted.title,
+  variantTitle: ({ item }) => item.wanted.variant?.optionValues.join(" / ") ?? null,
+  variantSku: ({ item }) => item.wanted.sku,
+  productId: ({ item: { wanted } }) =>
+    wanted.product === null ? null : gid("Product", wanted.product.number),
+  variantId: ({ item: { wanted } }) =>
+    wanted.product === null || wanted.variant === null
+      ? null
+      : gid("ProductVariant", childNumber(wanted.product.number, wanted.variant.position)),
+  lineItems: ({ of, item }) => item.lineIndexes.map((lineIndex) => lineSource(of.order, lineIndex)),
+});
 
 const reverse = typeFields<ReverseSource>({
   id: ({ of, index }) => gid("ReverseFulfillmentOrder", childNumber(numberOf(of), index)),
@@ -168,8 +191,9 @@ const reverseLine = typeFields<ReverseItemSource>({
   id: ({ of, itemIndex }) => gid("ReverseFulfillmentOrderLineItem", childNumber(numberOf(of), itemIndex)),
   totalQuantity: ({ of, itemIndex }) => of.request.items[itemIndex]?.quantity,
   fulfillmentLineItem: ({ of, itemIndex }) => {
-    const lineIndex = of.request.items[itemIndex]?.lineIndex ?? null;
-    return lineIndex === null ? null : fulfillmentLineSource(of.order, lineIndex);
+    const item = of.request.items[itemIndex];
+    if (item === undefined || item.lineIndex === null) return null;
+    return fulfillmentLineSource(of.order, item.fulfillment);
   },
   dispositions: () => [],
 });
@@ -186,6 +210,7 @@ export const returnFields: ResolversByType = {
   Return: returnItself,
   ReturnLineItem: returnLineItem,
   UnverifiedReturnLineItem: unverified,
+  ExchangeLineItem: exchangeItem,
   ReturnDecline: typeFields<Source>({ reason: () => "RETURN_PERIOD_ENDED", note: () => null }),
   ReturnShippingFee: typeFields<Source & { number: number; minor: number }>({
     id: ({ number }) => gid("ReturnShippingFee", number),
@@ -196,11 +221,6 @@ export const returnFields: ResolversByType = {
     handle: ({ index }) => REASONS[index]?.handle,
     name: ({ index }) => REASONS[index]?.name,
     deleted: ({ index }) => REASONS[index]?.deleted,
-  }),
-  FulfillmentLineItem: typeFields<Source & { order: Order; index: number }>({
-    id: ({ order, index }) => gid("FulfillmentLineItem", childNumber(order.number, index)),
-    quantity: ({ order, index }) => order.lines[index]?.quantity,
-    lineItem: ({ order, index }) => lineSource(order, index),
   }),
   ReverseFulfillmentOrder: reverse,
   ReverseFulfillmentOrderLineItem: reverseLine,

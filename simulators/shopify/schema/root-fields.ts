@@ -1,9 +1,10 @@
 import { financialStatusOf, fulfillmentStatusOf, returnStatusOf } from "./order-fields.ts";
 import { compileSearch } from "./search.ts";
 import type { SearchFields } from "./search.ts";
-import { gid, legacyId, orderName, parentOf, parseGid } from "../world/ids.ts";
+import { gid, legacyId, parentOf, parseGid } from "../world/ids.ts";
 import { REASONS } from "../world/reasons.ts";
 import type { Order, Product } from "../world/types.ts";
+import { fulfillmentSources } from "./fulfillment-fields.ts";
 import { listOf, sortedList } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import { productSource, variantSource } from "./product-fields.ts";
@@ -17,7 +18,7 @@ type ListArguments = { query?: string | null; sortKey: string };
 
 const ORDER_SEARCH: SearchFields<Order> = {
   id: ({ number }) => Number(legacyId("Order", number)),
-  name: ({ number }) => orderName(number),
+  name: ({ name }) => name,
   created_at: ({ createdAt }) => createdAt,
   updated_at: ({ updatedAt }) => updatedAt,
   processed_at: ({ processedAt }) => processedAt,
@@ -25,6 +26,7 @@ const ORDER_SEARCH: SearchFields<Order> = {
   financial_status: financialStatusOf,
   fulfillment_status: fulfillmentStatusOf,
   test: ({ test }) => test,
+  source_name: ({ sourceName }) => sourceName,
   status: ({ cancelledAt, closedAt }) => (cancelledAt > 0 ? "cancelled" : closedAt > 0 ? "closed" : "open"),
 };
 
@@ -94,6 +96,7 @@ function orderNode(type: string, number: number, context: RequestContext): Sourc
   if (type === "Order") return orderSource(order);
   if (type === "Return" && index < order.returns.length) return returnSource(order, index);
   if (type === "Refund" && index < order.refunds.length) return refundSource(order, index);
+  if (type === "Fulfillment") return fulfillmentSources(order)[index] ?? null;
   return null;
 }
 

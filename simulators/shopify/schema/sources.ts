@@ -1,5 +1,6 @@
 /** The objects that the schema shows, each with what its fields are read from. */
 import { childNumber } from "../world/ids.ts";
+import { returnFeeMinor } from "../world/ledger.ts";
 import type { Line, Order, Refund, Return } from "../world/types.ts";
 import type { Source } from "./resolver.ts";
 
@@ -37,11 +38,6 @@ export function returnSource(order: Order, index: number): ReturnSource {
 
 export function reasonSource(index: number): Source & { index: number } {
   return { typeName: "ReturnReasonDefinition", index };
-}
-
-/** What the customer pays for sending back; some returns only. */
-export function returnFeeMinor(order: Order, returnIndex: number): number {
-  return (order.number + returnIndex) % 5 === 0 ? 495 : 0;
 }
 
 export function returnFeeSource(

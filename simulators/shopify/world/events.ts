@@ -1,108 +1,423 @@
-/** What can happen to an order. Each moves its updatedAt, as the platform does. */
+/** What can happen to an order. Each moves its updatedAt, as the platform does, and is told in its history. */
+import { agree, bought, otherSale, returnFeeMinor, takenBack } from "./ledger.ts";
 import { unitsAmounts } from "./money.ts";
-import { refundableUnits, removedUnits } from "./units.ts";
-import type { Order, Refund, RefundLine, RestockType, Return, ReturnItem } from "./types.ts";
+import { REASONS } from "./reasons.ts";
+import { lineOf, liveItems, refundableUnits, returnRefundedUnits, sumOf, unsentUnits } from "./units.ts";
+import type { HistoryEvent, Line, Order, Refund, RefundLine, RestockType, Return } from "./types.ts";
+import type { ReturnItem, Sale } from "./types.ts";
+
+export function touch(order: Order, at: number): void {
+  order.updatedAt = Math.max(order.updatedAt, at);
+}
+
+function tell(order: Order, event: HistoryEvent): void {
+  order.history.push(event);
+  touch(order, event.at);
+}
+
+/** The order with the lines that it has by now. */
+export function placeLines(order: Order): void {
+  const at = order.processedAt;
+  const sales = order.lines.map((_, lineIndex) => bought(order, lineIndex));
+  for (const { lineIndex, quantity, netMinor } of sales) {
+    tell(order, { what: "placed", at, line: lineIndex ?? 0, units: quantity ?? 0, netMinor });
+  }
+  if (order.shippingMinor > 0) {
+    sales.push(otherSale("ShippingLineSale", "SHIPPING", "ORDER", order.shippingMinor));
+  }
+  agree(order, "ORDER", at, sales);
+}
+
+/** Adds a line and tells its sale. */
+function addLine(order: Order, line: Line, at: number, returnIndex?: number): Sale {
+  order.lines.push({ ...line, addedAt: at });
+  const sale = bought(order, order.lines.length - 1);
+  tellAdded(order, sale, at, returnIndex);
+  return sale;
+}
+
+function tellAdded(order: Order, sale: Sale, at: number, returnIndex?: number): void {
+  const { lineIndex, quantity, netMinor } = sale;
+  const of = returnIndex === undefined ? {} : { return: returnIndex };
+  tell(order, { what: "added", at, line: lineIndex ?? 0, units: quantity ?? 0, netMinor, ...of });
+}
+
+/** Takes units off a line's current quantity; returns how many of them had been fulfilled. */
+function take(line: Line, units: number, unsentFirst: boolean): number {
+  const unsent = unsentUnits(line);
+  const sent = unsentFirst ? Math.max(0, units - unsent) : Math.min(units, line.fulfilled - line.sentBack);
+  line.currentQuantity -= units;
+  line.sentBack += sent;
+  return sent;
+}
+
+export type Edit = {
+  remove?: { lineIndex: number; units: number }[];
+  add?: Line[];
+  increase?: { lineIndex: number; units: number }[];
+  /** Shopify also writes a refund of the removed units, mostly without money. */
+  refund?: { restockType: RestockType; paid: boolean };
+};
+
+/** An order edit; it removes never more units than are left. */
+export function editOrder(order: Order, at: number, edit: Edit): void {
+  const sales: Sale[] = [];
+  const removed: RefundLine[] = [];
+  for (const { lineIndex, units } of edit.remove ?? []) {
+    const left = Math.min(units, refundableUnits(order, lineIndex));
+    if (left <= 0) continue;
+    const sent = take(lineOf(order, lineIndex), left, true);
+    const sale = takenBack(order, lineIndex, left);
+    sales.push(sale);
+    tell(order, { what: "removed", at, line: lineIndex, units: left, sent, netMinor: -sale.netMinor });
+    removed.push({
+      lineIndex,
+      quantity: left,
+      sent,
+      subtotalMinor: -sale.netMinor,
+      taxMinor: -sale.taxMinor,
+      restockType: edit.refund?.restockType ?? "CANCEL",
+    });
+  }
+  for (const { lineIndex, units } of edit.increase ?? []) {
+    const line = lineOf(order, lineIndex);
+    const before = line.quantity;
+    line.quantity += units;
+    line.currentQuantity += units;
+    const sale = bought(order, lineIndex, before);
+    sales.push(sale);
+    tellAdded(order, sale, at);
+  }
+  for (const line of edit.add ?? []) sales.push(addLine(order, line, at));
+  agree(order, "ORDER_EDIT", at, sales);
+  if (edit.refund === undefined || removed.length === 0) return;
+  const totalMinor = edit.refund.paid ? grossOf(removed) : 0;
+  order.refunds.push({ ...newRefund(at), lines: removed, totalMinor, ofEdit: true });
+}
+
+function newRefund(at: number): Refund {
+  return {
+    createdAt: at,
+    processedAt: at,
+    updatedAt: at,
+    returnIndex: null,
+    lines: [],
+    adjustmentMinor: 0,
+    shippingMinor: 0,
+    totalMinor: 0,
+    ofEdit: false,
+  };
+}
+
+function grossOf(lines: RefundLine[]): number {
+  return sumOf(lines, ({ subtotalMinor, taxMinor }) => subtotalMinor + taxMinor);
+}
+
+/** Sends units that are not sent yet: all of them, or those named. */
+export function fulfill(order: Order, at: number, asked?: { lineIndex: number; units: number }[]): void {
+  const wanted = asked ?? order.lines.map((line, lineIndex) => ({ lineIndex, units: unsentUnits(line) }));
+  const lines = wanted.flatMap(({ lineIndex, units }) => {
+    const line = lineOf(order, lineIndex);
+    const quantity = line.kind === "tip" ? 0 : Math.min(units, unsentUnits(line));
+    line.fulfilled += quantity;
+    return quantity > 0 ? [{ lineIndex, quantity }] : [];
+  });
+  if (lines.length === 0) return;
+  order.fulfillments.push({ createdAt: at, updatedAt: at, canceled: false, lines });
+  tellSent(order, order.fulfillments.length - 1, "fulfilled", at);
+}
+
+/** Takes a fulfilment back, of which nothing came back yet. */
+export function unfulfill(order: Order, index: number, at: number): void {
+  const fulfillment = order.fulfillments[index];
+  if (fulfillment === undefined) return;
+  fulfillment.canceled = true;
+  fulfillment.updatedAt = at;
+  for (const { lineIndex, quantity } of fulfillment.lines) lineOf(order, lineIndex).fulfilled -= quantity;
+  tellSent(order, index, "unfulfilled", at);
+}
+
+function tellSent(order: Order, fulfillment: number, what: "fulfilled" | "unfulfilled", at: number): void {
+  for (const { lineIndex, quantity } of order.fulfillments[fulfillment]?.lines ?? []) {
+    tell(order, { what, at, line: lineIndex, units: quantity, fulfillment });
+  }
+}
 
 export type RefundRequest = {
   lines: { lineIndex: number; quantity: number; restockType: RestockType; subtotalMinor?: number }[];
   at: number;
   processedAt?: number;
   returnIndex?: number | null;
-  inLedger?: boolean;
   adjustmentMinor?: number;
+  shippingMinor?: number;
+  /** What is paid back, unless it is the value of the lines and the rest. */
+  totalMinor?: number;
 };
 
-export function touch(order: Order, at: number): void {
-  order.updatedAt = Math.max(order.updatedAt, at);
-}
-
-/** Refunds units at the price paid for them; never more than are left of a line. */
+/**
+ * Refunds units at the price paid for them; never more than are left of a line. The ledger takes them back in the
+ * refund's agreement, unless the return's own agreement did.
+ */
 export function addRefund(order: Order, request: RefundRequest): Refund {
-  const refund: Refund = {
-    createdAt: request.at,
-    processedAt: request.processedAt ?? request.at,
-    updatedAt: request.at,
-    returnIndex: request.returnIndex ?? null,
-    lines: [],
-    inLedger: request.inLedger ?? true,
-    adjustmentMinor: request.adjustmentMinor ?? 0,
-  };
-  order.refunds.push(refund);
-  for (const line of request.lines) {
-    const made = refundLineOf(order, line);
-    if (made !== undefined) refund.lines.push(made);
+  const { at, processedAt = at, returnIndex = null, adjustmentMinor = 0, shippingMinor = 0 } = request;
+  const refund: Refund = { ...newRefund(at), processedAt, returnIndex, adjustmentMinor, shippingMinor };
+  const reversed = returnIndex !== null && order.returnSales !== "refund";
+  const sales: Sale[] = [];
+  for (const asked of request.lines) {
+    const line = refundLineOf(order, asked, reversed);
+    if (line === undefined) continue;
+    refund.lines.push(line);
+    const { lineIndex, quantity, sent, subtotalMinor, taxMinor } = line;
+    if (!reversed) sales.push(takenBack(order, lineIndex, quantity, { netMinor: subtotalMinor, taxMinor }));
+    tell(order, {
+      what: "refunded",
+      at: processedAt,
+      line: lineIndex,
+      units: quantity,
+      sent,
+      netMinor: subtotalMinor,
+      refund: order.refunds.length,
+      restockType: line.restockType,
+      ...(returnIndex !== null && { return: returnIndex }),
+    });
   }
-  if (refund.lines.length === 0 && refund.adjustmentMinor === 0) order.refunds.pop();
-  touch(order, request.at);
+  const besides = adjustmentMinor + shippingMinor;
+  if (besides > 0) {
+    const refundIndex = order.refunds.length;
+    tell(order, { what: "amount refunded", at: processedAt, netMinor: besides, refund: refundIndex });
+  }
+  if (adjustmentMinor > 0) {
+    sales.push(otherSale("AdjustmentSale", "ADJUSTMENT", "RETURN", -adjustmentMinor));
+  }
+  if (shippingMinor > 0) sales.push(otherSale("ShippingLineSale", "SHIPPING", "RETURN", -shippingMinor));
+  refund.totalMinor = request.totalMinor ?? grossOf(refund.lines) + besides;
+  if (refund.lines.length > 0 || besides > 0) order.refunds.push(refund);
+  agree(order, "REFUND", processedAt, sales, order.refunds.length - 1);
+  touch(order, at);
   return refund;
 }
 
-function refundLineOf(order: Order, asked: RefundRequest["lines"][number]): RefundLine | undefined {
+function refundLineOf(
+  order: Order,
+  asked: RefundRequest["lines"][number],
+  reversed: boolean,
+): RefundLine | undefined {
   const { lineIndex, restockType, subtotalMinor } = asked;
   const line = order.lines[lineIndex];
   if (line === undefined) return undefined;
-  if (subtotalMinor !== undefined) return { lineIndex, quantity: 0, subtotalMinor, taxMinor: 0, restockType };
-  const quantity = Math.min(asked.quantity, refundableUnits(order, lineIndex));
+  if (subtotalMinor !== undefined) {
+    return { lineIndex, quantity: 0, sent: 0, subtotalMinor, taxMinor: 0, restockType };
+  }
+  const quantity = reversed ? asked.quantity : Math.min(asked.quantity, refundableUnits(order, lineIndex));
   if (quantity <= 0) return undefined;
+  const sent = reversed ? quantity : take(line, quantity, restockType === "CANCEL");
   const { netMinor, taxMinor } = unitsAmounts(line, order.taxesIncluded, quantity);
-  return { lineIndex, quantity, subtotalMinor: netMinor, taxMinor, restockType };
+  return { lineIndex, quantity, sent, subtotalMinor: netMinor, taxMinor, restockType };
 }
 
-export function openReturn(order: Order, items: ReturnItem[], at: number, approved: boolean): Return {
+export type AskedItem = Pick<ReturnItem, "lineIndex" | "quantity" | "reason"> & { legacyReason?: boolean };
+
+export function openReturn(
+  order: Order,
+  asked: AskedItem[],
+  at: number,
+  approved: boolean,
+  exchange: Line[] = [],
+): Return {
   const request: Return = {
     createdAt: at,
-    status: approved ? "OPEN" : "REQUESTED",
+    status: "REQUESTED",
     closedAt: 0,
-    approvedAt: approved ? at : 0,
-    items,
+    approvedAt: 0,
+    items: [],
+    exchanges: exchange.map((wanted) => ({ wanted, processed: 0, lineIndexes: [] })),
     trackingNumbers: [],
   };
+  const index = order.returns.length;
   order.returns.push(request);
-  touch(order, at);
+  for (const item of asked) request.items.push(...itemsOf(order, item));
+  for (const { lineIndex, quantity: units, fulfillment, reason } of request.items) {
+    if (lineIndex === null) continue;
+    const handle = reason === null ? null : (REASONS[reason]?.handle ?? null);
+    const of = { return: index, fulfillment: fulfillment[0], reason: handle };
+    tell(order, { what: "requested", at, line: lineIndex, units, ...of });
+  }
+  if (approved) approveReturn(order, index, at);
   return request;
 }
 
-/** Closes a return; `processed` gives the processed units of each item, all units when it is left out. */
+/** A return's item names one fulfilment: units of several are as many items. */
+function itemsOf(order: Order, asked: AskedItem): ReturnItem[] {
+  const { lineIndex, reason, legacyReason = false } = asked;
+  const items: ReturnItem[] = [];
+  let left = asked.quantity;
+  const add = (quantity: number, fulfillment: ReturnItem["fulfillment"]): void => {
+    items.push({ lineIndex, fulfillment, quantity, processed: 0, reason, legacyReason });
+    left -= quantity;
+  };
+  const earlier = liveItems(order);
+  for (const [index, { canceled, lines }] of order.fulfillments.entries()) {
+    const place = lines.findIndex((line) => line.lineIndex === lineIndex);
+    if (canceled || place < 0 || left === 0) continue;
+    const taken = sumOf(earlier, ({ lineIndex: line, fulfillment: [from], quantity }) =>
+      line === lineIndex && from === index ? quantity : 0,
+    );
+    const here = Math.min(left, (lines[place]?.quantity ?? 0) - taken);
+    if (here > 0) add(here, [index, place]);
+  }
+  if (left > 0) add(left, [0, 0]);
+  return items;
+}
+
+/** Where returns are sales when they are approved, their units go back and their exchanges are sold then. */
+export function approveReturn(order: Order, index: number, at: number): void {
+  const request = order.returns[index];
+  if (request === undefined) return;
+  request.status = "OPEN";
+  request.approvedAt = at;
+  tell(order, { what: "approved", at, return: index });
+  const sales: Sale[] = [];
+  if (order.returnSales === "approval") {
+    for (const { lineIndex, quantity } of request.items) {
+      if (lineIndex !== null) sales.push(reverse(order, lineIndex, quantity));
+    }
+    sales.push(...exchangeSales(order, index, at));
+  }
+  if (order.returnSales !== "processing") sales.push(...feeSales(order, index));
+  agree(order, "RETURN", at, sales, index);
+}
+
+function feeSales(order: Order, index: number): Sale[] {
+  const fee = returnFeeMinor(order, index);
+  return fee > 0 ? [otherSale("FeeSale", "FEE", "ORDER", fee)] : [];
+}
+
+function reverse(order: Order, lineIndex: number, units: number): Sale {
+  take(lineOf(order, lineIndex), units, false);
+  return takenBack(order, lineIndex, units);
+}
+
+/** Makes lines of what goes out in exchange: all of it, or so many units of each. */
+function exchangeSales(order: Order, index: number, at: number, units?: number[]): Sale[] {
+  return (order.returns[index]?.exchanges ?? []).flatMap((exchange, place) => {
+    const left = exchange.wanted.quantity - exchange.processed;
+    const quantity = Math.min(left, units?.[place] ?? left);
+    if (quantity <= 0) return [];
+    exchange.processed += quantity;
+    exchange.lineIndexes.push(order.lines.length);
+    return [addLine(order, { ...exchange.wanted, quantity, currentQuantity: quantity }, at, index)];
+  });
+}
+
+export type Processing = { items?: number[]; exchanges?: number[] };
+
+/** Confirms units of a return's items and exchanges: all that are left unless told otherwise. */
+export function processReturn(order: Order, index: number, at: number, processing: Processing = {}): void {
+  const request = order.returns[index];
+  if (request === undefined) return;
+  const sales: Sale[] = [];
+  const first = !order.agreements.some(({ reason, subject }) => reason === "RETURN" && subject === index);
+  if (order.returnSales === "processing" && first) sales.push(...feeSales(order, index));
+  request.items.forEach((item, place) => {
+    const left = item.quantity - item.processed;
+    const units = Math.min(left, processing.items?.[place] ?? left);
+    if (units <= 0) return;
+    setProcessed(order, index, place, item.processed + units, at);
+    if (order.returnSales === "processing" && item.lineIndex !== null) {
+      sales.push(reverse(order, item.lineIndex, units));
+    }
+  });
+  sales.push(...exchangeSales(order, index, at, processing.exchanges));
+  agree(order, "RETURN", at, sales, index);
+}
+
+function setProcessed(order: Order, index: number, place: number, processed: number, at: number): void {
+  const item = order.returns[index]?.items[place];
+  if (item === undefined) return;
+  const units = processed - item.processed;
+  item.processed = processed;
+  if (units === 0 || item.lineIndex === null) return;
+  const of = { return: index, fulfillment: item.fulfillment[0] };
+  tell(order, { what: "processed", at, line: item.lineIndex, units, ...of });
+}
+
+/** Closes a return. `processed` gives the processed units of each item; left out, those that are, or all if none is. */
 export function closeReturn(order: Order, request: Return, at: number, processed?: number[]): void {
+  const index = order.returns.indexOf(request);
+  if (request.approvedAt === 0) approveReturn(order, index, at);
   request.status = "CLOSED";
   request.closedAt = at;
-  request.approvedAt ||= at;
-  request.items.forEach((item, index) => {
-    item.processed = Math.min(item.quantity, processed?.[index] ?? item.quantity);
-  });
-  touch(order, at);
+  if (order.returnSales !== "processing") {
+    request.items.forEach((item, place) => {
+      setProcessed(order, index, place, Math.min(item.quantity, processed?.[place] ?? item.quantity), at);
+    });
+  }
+  tell(order, { what: "closed", at, return: index });
 }
 
 export function endReturn(order: Order, request: Return, at: number, status: "DECLINED" | "CANCELED"): void {
   request.status = status;
-  touch(order, at);
+  const what = status === "DECLINED" ? "declined" : "return canceled";
+  tell(order, { what, at, return: order.returns.indexOf(request) });
 }
 
 export function reopenReturn(order: Order, request: Return, at: number): void {
   request.status = "OPEN";
   request.closedAt = 0;
-  touch(order, at);
+  tell(order, { what: "reopened", at, return: order.returns.indexOf(request) });
 }
 
-/** Takes units off a line before they are fulfilled; never more than are left. */
-export function removeUnits(order: Order, lineIndex: number, units: number, at: number): void {
-  const left = Math.min(units, refundableUnits(order, lineIndex));
-  if (left <= 0 || order.lines[lineIndex] === undefined) return;
-  order.edits.push({ at, lineIndex, removedUnits: left });
-  touch(order, at);
+/**
+ * Pays back what of a return's units was processed and is not refunded yet, less what its exchanges cost; all its units
+ * where the refund is what the ledger waits for. `taken` are lines that were taken in exchange without being the return's.
+ */
+export function refundReturn(
+  order: Order,
+  index: number,
+  at: number,
+  restockType: RestockType,
+  taken: number[] = [],
+): void {
+  const request = order.returns[index];
+  if (request === undefined) return;
+  const lines = [...new Set(request.items.map(({ lineIndex }) => lineIndex))].flatMap((lineIndex) => {
+    if (lineIndex === null) return [];
+    const all = order.returnSales === "refund";
+    const units = sumOf(request.items, (item) =>
+      item.lineIndex === lineIndex ? (all ? item.quantity : item.processed) : 0,
+    );
+    const quantity = units - returnRefundedUnits(order, index, lineIndex);
+    return quantity > 0 ? [{ lineIndex, quantity, restockType }] : [];
+  });
+  const value = sumOf(lines, ({ lineIndex, quantity }) => grossPaid(order, lineIndex, quantity));
+  const charged = sumOf(
+    [...taken, ...request.exchanges.flatMap(({ lineIndexes }) => lineIndexes)],
+    (lineIndex) => grossPaid(order, lineIndex, lineOf(order, lineIndex).quantity),
+  );
+  const paidBefore = sumOf(order.refunds, (refund) =>
+    refund.returnIndex === index ? grossOf(refund.lines) - refund.totalMinor : 0,
+  );
+  const totalMinor = value - Math.max(0, charged - paidBefore);
+  if (totalMinor > 0) addRefund(order, { at, lines, returnIndex: index, totalMinor });
 }
 
-/** Cancels an order and refunds what is left of it as never sent. */
-export function cancelOrder(order: Order, at: number): void {
+function grossPaid(order: Order, lineIndex: number, units: number): number {
+  const { netMinor, taxMinor } = unitsAmounts(lineOf(order, lineIndex), order.taxesIncluded, units);
+  return netMinor + taxMinor;
+}
+
+/** Cancels an order and refunds what is left of it as never sent; without payment there is no money in the refund. */
+export function cancelOrder(order: Order, at: number, restockType: RestockType = "CANCEL"): void {
   order.cancelledAt = at;
   order.closedAt = at;
+  tell(order, { what: "order canceled", at });
   addRefund(order, {
     at,
-    lines: order.lines.map((line, lineIndex) => ({
+    lines: order.lines.map(({ currentQuantity: quantity }, lineIndex) => ({
       lineIndex,
-      quantity: line.quantity - removedUnits(order, lineIndex),
-      restockType: "CANCEL" as const,
+      quantity,
+      restockType,
     })),
+    ...(order.payment !== "PAID" && { totalMinor: 0 }),
   });
-  touch(order, at);
 }

@@ -1,4 +1,7 @@
-import { addRefund, cancelOrder, removeUnits } from "./events.ts";
+import { addRefund, cancelOrder, editOrder, fulfill, placeLines } from "./events.ts";
+import { orderName } from "./ids.ts";
+import { hideLedger } from "./ledger.ts";
+import { liveFully } from "./lives.ts";
 import { addReturns } from "./returns.ts";
 import { lineAmounts } from "./money.ts";
 import { randomOf } from "./random.ts";
@@ -12,7 +15,13 @@ const DAY = 24 * HOUR;
 const HISTORY_DAYS = 730;
 const IMPORTED_DAYS = 92;
 
-export type OrderPlan = { seed: number; orders: number; now: number; products: readonly Product[] };
+export type OrderPlan = {
+  seed: number;
+  orders: number;
+  now: number;
+  products: readonly Product[];
+  histories: "plain" | "full";
+};
 
 /** One order with all that happened to it up to `now`. */
 export function makeOrder(plan: OrderPlan, number: number): Order {
@@ -28,13 +37,25 @@ export function makeOrder(plan: OrderPlan, number: number): Order {
   const count = random.pick([1, 1, 1, 2, 2, 3, 4]);
   for (let index = 0; index < count; index += 1) order.lines.push(makeLine(random, plan.products));
   if (random.chance(0.01)) order.lines.push(tipLine(random));
+  if (plan.histories === "full") {
+    liveFully(random, order, plan.now, () => makeLine(random, plan.products));
+    return order;
+  }
+  placeLines(order);
   live(plan, random, order);
+  // What happened was made by kind; the platform writes it as it happens.
+  order.agreements.sort((one, other) => one.at - other.at);
+  order.history.sort((one, other) => one.at - other.at);
   return order;
 }
 
 export function newOrder(number: number, processedAt: number, createdAt: number): Order {
   return {
     number,
+    name: orderName(number),
+    tags: [],
+    sourceName: createdAt === processedAt ? "web" : "import",
+    payment: "PAID",
     createdAt,
     processedAt,
     updatedAt: createdAt,
@@ -43,10 +64,14 @@ export function newOrder(number: number, processedAt: number, createdAt: number)
     test: false,
     taxesIncluded: false,
     shippingMinor: 0,
+    returnSales: "refund",
     lines: [],
-    edits: [],
+    fulfillments: [],
     returns: [],
     refunds: [],
+    agreements: [],
+    ledgerShown: true,
+    history: [],
   };
 }
 
@@ -60,6 +85,10 @@ export function variantLine(product: Product, variant: Variant, quantity: number
     title: product.title,
     vendor: product.vendor,
     quantity,
+    currentQuantity: quantity,
+    fulfilled: 0,
+    sentBack: 0,
+    requiresShipping: !product.giftCard,
     unitPriceMinor: variant.priceMinor,
     discountMinor: 0,
     taxPerMille: product.giftCard ? 0 : 190,
@@ -100,6 +129,10 @@ function customLine(random: Random, quantity: number): Line {
     title: random.pick(["Repair", "Engraving", "Special order"]),
     vendor: null,
     quantity,
+    currentQuantity: quantity,
+    fulfilled: 0,
+    sentBack: 0,
+    requiresShipping: false,
     unitPriceMinor: random.between(500, 9000),
     discountMinor: 0,
     taxPerMille: 190,
@@ -129,6 +162,7 @@ function live(plan: OrderPlan, random: Random, order: Order): void {
   }
   if (random.chance(0.04) && soon <= now) edit(random, order, soon, plan.products);
   if (random.chance(0.03) && soon + HOUR <= now) cancelUnits(random, order, soon + HOUR);
+  fulfill(order, Math.max(order.createdAt, Math.min(order.processedAt + DAY, now - HOUR)));
   addReturns(random, order, now);
   if (random.chance(0.05)) addUnlinkedRefund(random, order, now);
   if (random.chance(0.02)) addMoneyOnlyRefund(random, order, now);
@@ -138,8 +172,9 @@ function edit(random: Random, order: Order, at: number, products: readonly Produ
   const lineIndex = random.between(0, order.lines.length - 1);
   const line = order.lines[lineIndex];
   if (line === undefined || line.kind === "tip") return;
-  removeUnits(order, lineIndex, random.between(1, line.quantity), at);
-  if (random.chance(0.4)) order.lines.push({ ...makeLine(random, products), addedAt: at });
+  const remove = [{ lineIndex, units: random.between(1, line.quantity) }];
+  const add = random.chance(0.4) ? [makeLine(random, products)] : [];
+  editOrder(order, at, { remove, add });
 }
 
 function cancelUnits(random: Random, order: Order, at: number): void {
@@ -166,8 +201,8 @@ function addUnlinkedRefund(random: Random, order: Order, now: number): void {
     at: Math.max(processedAt, order.createdAt),
     processedAt,
     lines: split ? [line, line] : [line],
-    inLedger: random.chance(0.9),
   });
+  hideLedger(order, random.chance(0.1));
 }
 
 function addMoneyOnlyRefund(random: Random, order: Order, now: number): void {
@@ -182,6 +217,6 @@ function addMoneyOnlyRefund(random: Random, order: Order, now: number): void {
   addRefund(order, {
     at,
     lines: [{ lineIndex: 0, quantity: 0, restockType: "NO_RESTOCK", subtotalMinor }],
-    inLedger: random.chance(0.5),
   });
+  hideLedger(order, random.chance(0.5));
 }

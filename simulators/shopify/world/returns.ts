@@ -1,8 +1,10 @@
+import type { AskedItem } from "./events.ts";
 import { addRefund, closeReturn, endReturn, openReturn, reopenReturn } from "./events.ts";
+import { hideLedger } from "./ledger.ts";
 import { REASONS } from "./reasons.ts";
 import { returnableUnits } from "./units.ts";
 import type { Random } from "./random.ts";
-import type { Order, RestockType, Return, ReturnItem } from "./types.ts";
+import type { Order, RestockType, Return } from "./types.ts";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -22,8 +24,8 @@ export function addReturns(random: Random, order: Order, now: number): void {
   }
 }
 
-function makeItems(random: Random, order: Order): ReturnItem[] {
-  const items: ReturnItem[] = [];
+function makeItems(random: Random, order: Order): AskedItem[] {
+  const items: AskedItem[] = [];
   const first = random.between(0, order.lines.length - 1);
   const indexes = random.chance(0.2) ? [first, (first + 1) % order.lines.length] : [first];
   for (const lineIndex of new Set(indexes)) {
@@ -40,9 +42,13 @@ function makeItems(random: Random, order: Order): ReturnItem[] {
   return items;
 }
 
-function makeItem(random: Random, lineIndex: number | null, quantity: number): ReturnItem {
-  const reason = random.chance(0.08) ? null : Math.floor(random.next() ** 1.5 * REASONS.length);
-  return { lineIndex, quantity, processed: 0, reason };
+function makeItem(random: Random, lineIndex: number | null, quantity: number): AskedItem {
+  return { lineIndex, quantity, reason: makeReason(random) };
+}
+
+/** The index of a reason; some give none. */
+export function makeReason(random: Random): number | null {
+  return random.chance(0.08) ? null : Math.floor(random.next() ** 1.5 * REASONS.length);
 }
 
 /** From here on each step happens only if its day has come. */
@@ -91,6 +97,6 @@ function refundReturn(random: Random, order: Order, request: Return, at: number)
     processedAt: at,
     lines,
     returnIndex: order.returns.indexOf(request),
-    inLedger: random.chance(0.94),
   });
+  hideLedger(order, random.chance(0.06));
 }

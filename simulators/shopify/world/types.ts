@@ -8,6 +8,7 @@ export interface World {
   /** Decimals of the currency. */
   exponent: number;
   domain: string;
+  histories: "plain" | "full";
   /** Index 0 is product 1; a deleted product leaves a hole. */
   products: (Product | null)[];
   /** Index 0 is order 1; a deleted order leaves a hole. */
@@ -58,24 +59,55 @@ export interface Line {
   sku: string | null;
   title: string;
   vendor: string | null;
-  /** Includes units that were removed later. */
+  /** Units ordered, including those refunded and removed since. */
   quantity: number;
+  /** The same without those refunded and removed. */
+  currentQuantity: number;
+  /** Units in fulfilments that were not canceled, and how many of these were taken back since. */
+  fulfilled: number;
+  sentBack: number;
+  requiresShipping: boolean;
   unitPriceMinor: number;
   /** For the whole line. */
   discountMinor: number;
   /** Tax in tenths of a percent. */
   taxPerMille: number;
-  /** Added by an order edit at this time, 0 for an original line. */
+  /** Added by an edit or an exchange at this time, 0 for an original line. */
   addedAt: number;
 }
 
-export interface Edit {
-  at: number;
-  lineIndex: number;
-  removedUnits: number;
+/** What Shopify calls a sales agreement. It and its sales stay as they were written. */
+export interface Agreement {
+  readonly reason: "ORDER" | "ORDER_EDIT" | "REFUND" | "RETURN";
+  readonly at: number;
+  /** Index of the refund or the return that it belongs to. */
+  readonly subject: number;
+  readonly sales: readonly Sale[];
+}
+
+/** Quantity and money are negative where something is taken back. */
+export interface Sale {
+  type: string;
+  action: "ORDER" | "RETURN";
+  lineType: string;
+  lineIndex: number | null;
+  quantity: number | null;
+  netMinor: number;
+  taxMinor: number;
+  discountMinor: number;
+}
+
+export interface Fulfillment {
+  createdAt: number;
+  updatedAt: number;
+  canceled: boolean;
+  lines: { lineIndex: number; quantity: number }[];
 }
 
 export type ReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
+
+/** When the sales ledger takes the units of a return back; README.md says which shops do which. */
+export type ReturnSales = "refund" | "approval" | "processing";
 
 export interface Return {
   createdAt: number;
@@ -83,16 +115,28 @@ export interface Return {
   closedAt: number;
   approvedAt: number;
   items: ReturnItem[];
+  exchanges: ExchangeItem[];
   trackingNumbers: string[];
 }
 
 export interface ReturnItem {
   /** Null for an unverified return line item. */
   lineIndex: number | null;
+  /** The fulfilment that brought the units, and the place of the line in it. */
+  fulfillment: readonly [index: number, place: number];
   quantity: number;
   processed: number;
   /** Index into the reasons; null when none was given. */
   reason: number | null;
+  /** The reason is of the time before reasons had definitions. */
+  legacyReason: boolean;
+}
+
+/** What goes out in exchange: a line of the order once it is processed. */
+export interface ExchangeItem {
+  wanted: Line;
+  processed: number;
+  lineIndexes: number[];
 }
 
 export type RestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL";
@@ -103,23 +147,66 @@ export interface Refund {
   updatedAt: number;
   returnIndex: number | null;
   lines: RefundLine[];
-  /** Whether the sales ledger has this refund. */
-  inLedger: boolean;
-  /** Refunded beside the lines: shipping, goodwill. */
+  /** Refunded beside the lines: goodwill, or the shipping. */
   adjustmentMinor: number;
+  shippingMinor: number;
+  /** Over all its transactions. */
+  totalMinor: number;
+  /** Written beside an edit, whose agreement has the units. */
+  ofEdit: boolean;
 }
 
 export interface RefundLine {
   lineIndex: number;
   quantity: number;
+  /** Units of them that had been fulfilled. */
+  sent: number;
   /** Without tax. */
   subtotalMinor: number;
   taxMinor: number;
   restockType: RestockType;
 }
 
+export type Payment = "PAID" | "PENDING" | "AUTHORIZED" | "PARTIALLY_PAID" | "EXPIRED" | "VOIDED";
+
+/** What truly happened, one entry after the other; README.md says what each means. */
+export interface HistoryEvent {
+  what:
+    | "placed"
+    | "added"
+    | "removed"
+    | "fulfilled"
+    | "unfulfilled"
+    | "requested"
+    | "approved"
+    | "declined"
+    | "return canceled"
+    | "processed"
+    | "closed"
+    | "reopened"
+    | "refunded"
+    | "amount refunded"
+    | "order canceled";
+  at: number;
+  line?: number;
+  units?: number;
+  /** Of the units that are taken back: how many had been fulfilled. */
+  sent?: number;
+  /** Without tax. */
+  netMinor?: number;
+  fulfillment?: number;
+  return?: number;
+  refund?: number;
+  restockType?: RestockType;
+  reason?: string | null;
+}
+
 export interface Order {
   number: number;
+  name: string;
+  tags: string[];
+  sourceName: string;
+  payment: Payment;
   createdAt: number;
   processedAt: number;
   updatedAt: number;
@@ -128,8 +215,13 @@ export interface Order {
   test: boolean;
   taxesIncluded: boolean;
   shippingMinor: number;
+  returnSales: ReturnSales;
   lines: Line[];
-  edits: Edit[];
+  fulfillments: Fulfillment[];
   returns: Return[];
   refunds: Refund[];
+  agreements: Agreement[];
+  /** Whether the API shows the agreements. */
+  ledgerShown: boolean;
+  history: HistoryEvent[];
 }

@@ -1,18 +1,23 @@
-import type { Order, RestockType } from "./types.ts";
+import type { Line, Order, ReturnItem } from "./types.ts";
+
+export function lineOf(order: Order, lineIndex: number): Line {
+  const line = order.lines[lineIndex];
+  if (line === undefined) throw new Error(`order ${order.number} has no line ${lineIndex}`);
+  return line;
+}
+
+/** Units of a line that are still to be sent. */
+export function unsentUnits({ currentQuantity, fulfilled, sentBack }: Line): number {
+  return currentQuantity - (fulfilled - sentBack);
+}
 
 /** Units of a line taken off by order edits. */
 export function removedUnits(order: Order, lineIndex: number): number {
-  return order.edits.reduce((sum, edit) => (edit.lineIndex === lineIndex ? sum + edit.removedUnits : sum), 0);
-}
-
-/** Units of a line in refunds, of one restock type or of all. */
-export function refundedUnits(order: Order, lineIndex: number, restockType?: RestockType): number {
   let units = 0;
-  for (const refund of order.refunds) {
-    for (const line of refund.lines) {
-      if (line.lineIndex === lineIndex && (restockType ?? line.restockType) === line.restockType) {
-        units += line.quantity;
-      }
+  for (const { reason, sales } of order.agreements) {
+    if (reason !== "ORDER_EDIT") continue;
+    for (const sale of sales) {
+      if (sale.lineIndex === lineIndex && sale.action === "RETURN") units -= sale.quantity ?? 0;
     }
   }
   return units;
@@ -20,39 +25,35 @@ export function refundedUnits(order: Order, lineIndex: number, restockType?: Res
 
 /** Units of a line that can still be refunded. */
 export function refundableUnits(order: Order, lineIndex: number): number {
-  const quantity = order.lines[lineIndex]?.quantity ?? 0;
-  return Math.max(0, quantity - removedUnits(order, lineIndex) - refundedUnits(order, lineIndex));
+  return order.lines[lineIndex]?.currentQuantity ?? 0;
 }
 
-/** Units of a line that the customer has and that no live return asks for. */
+/** Units of a line that the customer has and that no live return asked for. */
 export function returnableUnits(order: Order, lineIndex: number): number {
-  const asked = order.returns.reduce((sum, request, index) => {
-    if (request.status === "DECLINED" || request.status === "CANCELED") return sum;
-    return sum + requestedUnits(order, index, lineIndex);
+  const unlinked = order.refunds.reduce((sum, { returnIndex, ofEdit, lines }) => {
+    if (returnIndex !== null || ofEdit) return sum;
+    return sum + sumOf(lines, (line) => (line.lineIndex === lineIndex ? line.sent : 0));
   }, 0);
-  const unlinked = order.refunds.reduce((sum, refund) => {
-    if (refund.returnIndex !== null) return sum;
-    return (
-      sum +
-      refund.lines.reduce((units, line) => units + (line.lineIndex === lineIndex ? line.quantity : 0), 0)
-    );
-  }, 0);
-  const quantity = order.lines[lineIndex]?.quantity ?? 0;
-  return Math.max(0, quantity - removedUnits(order, lineIndex) - unlinked - asked);
+  const asked = sumOf(liveItems(order), (item) => (item.lineIndex === lineIndex ? item.quantity : 0));
+  return Math.max(0, (order.lines[lineIndex]?.fulfilled ?? 0) - unlinked - asked);
+}
+
+/** Items of the returns that were neither declined nor canceled. */
+export function liveItems(order: Order): ReturnItem[] {
+  return order.returns.flatMap(({ status, items }) =>
+    status === "DECLINED" || status === "CANCELED" ? [] : items,
+  );
 }
 
 /** Units of a line refunded through one return. */
 export function returnRefundedUnits(order: Order, returnIndex: number, lineIndex: number): number {
-  return order.refunds.reduce((sum, refund) => {
-    if (refund.returnIndex !== returnIndex) return sum;
-    return (
-      sum +
-      refund.lines.reduce((units, line) => units + (line.lineIndex === lineIndex ? line.quantity : 0), 0)
-    );
-  }, 0);
+  return sumOf(order.refunds, (refund) =>
+    refund.returnIndex === returnIndex
+      ? sumOf(refund.lines, (line) => (line.lineIndex === lineIndex ? line.quantity : 0))
+      : 0,
+  );
 }
 
-function requestedUnits(order: Order, returnIndex: number, lineIndex: number): number {
-  const items = order.returns[returnIndex]?.items ?? [];
-  return items.reduce((sum, item) => (item.lineIndex === lineIndex ? sum + item.quantity : sum), 0);
+export function sumOf<Item>(items: readonly Item[], value: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + value(item), 0);
 }

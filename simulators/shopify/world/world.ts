@@ -11,20 +11,22 @@ export interface WorldOptions {
   now: number;
   currencyCode: string;
   domain: string;
+  histories?: "plain" | "full";
 }
 
 /** The same options make the same shop, row for row. */
 export function makeWorld(options: WorldOptions): World {
-  const { seed, now, currencyCode, domain } = options;
+  const { seed, now, currencyCode, domain, histories = "plain" } = options;
   const products = makeCatalogue(seed, options.products, now);
   const orders = Array.from({ length: options.orders }, (_, index) =>
-    makeOrder({ seed, orders: options.orders, now, products }, index + 1),
+    makeOrder({ seed, orders: options.orders, now, products, histories }, index + 1),
   );
   return {
     seed,
     currencyCode,
     exponent: exponentOf(currencyCode),
     domain,
+    histories,
     products,
     orders,
     deletions: [],

@@ -25,6 +25,8 @@ export type DeliveryRow = {
   failures: number;
   failing_since: Date | null;
   paused_at: Date | null;
+  /** Of a test message that is not sent yet. */
+  test_asked_at: Date | null;
   shop_domain: string;
   is_billing_active: boolean;
   readiness: string;
@@ -44,13 +46,23 @@ export const loadDelivery = queryRow<DeliveryRow, [place: EndpointPlace]>(
   "load_alert_delivery",
   `select e.kind, e.name, e.sealed_secrets, e.previous_until, e.severities, e.categories, e.digest_hour,
           e.cursor_at::text as cursor_at, e.cursor_id, e.due_at, e.wakes, e.digest_until, e.failures, e.failing_since,
-          e.paused_at, w.shop_domain, w.billing_status = 'active' as is_billing_active,
+          e.paused_at, case when e.test_answer is null then e.test_asked_at end as test_asked_at, w.shop_domain, w.billing_status = 'active' as is_billing_active,
           ${SERVED_READINESS} as readiness, coalesce(p.entitlements, '{}') as entitlements
      from alert_endpoint e
      join workspace w on w.shop_key = $1
      left join plan p on p.plan_key = w.plan_key
     where e.shop_key = $1 and e.endpoint_id = $2`,
   ({ shopKey, endpointId }) => [shopKey, endpointId],
+);
+
+/** Notes what became of the test message of that moment. Primary key. */
+export const recordTest = command<
+  [place: EndpointPlace, askedAt: Date, isDelivered: boolean, answer: string]
+>(
+  "record_alert_endpoint_test",
+  `update alert_endpoint e set test_delivered = $4, test_answer = $5
+    where e.shop_key = $1 and e.endpoint_id = $2 and e.test_asked_at = $3`,
+  ({ shopKey, endpointId }, ...answer) => [shopKey, endpointId, ...answer],
 );
 
 /** What of the feed an endpoint receives. */

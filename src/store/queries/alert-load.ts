@@ -2,7 +2,7 @@ import { monthToDate } from "../../lib/month.ts";
 import type { Queryable } from "../database.ts";
 import { query, queryRow } from "../query.ts";
 import { columnsInside, monthsBetween, placeInside } from "./return-curve.ts";
-import type { WatchedKind } from "./watchlist-write.ts";
+import type { WatchedKind } from "./watchlist.ts";
 
 /** What alerts are judged by, apart from figures. */
 export type AlertSettingsRow = {

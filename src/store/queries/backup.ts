@@ -20,14 +20,15 @@ export const listStoredTables = query<CopiedTable & { bytes: number }, [], Conne
           group by c.oid, c.relname order by c.relname`,
 );
 
-export type SequenceRow = { name: string; last_value: number };
-
-/** Where every sequence of the schema is that has ever moved, by name, quoted where they have to be. No snapshot holds them. */
-export const listSequences = query<SequenceRow, [], Connection>(
+/**
+ * Where every sequence of the schema is, by name, quoted where they have to be; `last_value` null = it has never moved. No
+ * snapshot holds them.
+ */
+export const listSequences = query<{ name: string; last_value: number | null }, [], Connection>(
   "list_sequences",
   `select quote_ident(s.sequencename) as name, s.last_value
            from pg_sequences s
-          where s.schemaname = 'public' and s.last_value is not null and s.sequencename <> 'schema_migration_id_seq'
+          where s.schemaname = 'public' and s.sequencename <> 'schema_migration_id_seq'
           order by 1`,
 );
 

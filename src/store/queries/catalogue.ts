@@ -16,6 +16,8 @@ export type ProductRow = {
 
 /** A variant as its source states it. */
 export type VariantRow = {
+  /** In the source's order, such as Size and Colour. */
+  options: { name: string; value: string }[];
   variant_id: string;
   product_gid: string;
   sku: string | null;
@@ -62,22 +64,25 @@ export const markProductMonths = command<[shopKey: number, productGids: readonly
 /** What is stored of some variants. Primary key of variant. */
 export const listVariants = query<VariantRow, [shopKey: number, variantIds: readonly string[]], Connection>(
   "list_stored_variants",
-  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor
+  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor, v.options
            from variant v where v.shop_key = $1 and v.variant_id = any($2)`,
 );
 
 /** Stores variants as their source states them. Primary key of variant. */
 export const putVariants = command<[shopKey: number, variants: readonly VariantRow[]], Connection>(
   "put_variants",
-  `insert into variant (shop_key, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor)
-         select w.shop_key, s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor
+  `insert into variant (shop_key, variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor,
+                              options)
+         select w.shop_key, s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor,
+                s.options
            from workspace w
           cross join json_to_recordset($2::json) s (variant_id text, product_gid text, sku text, title text, used boolean,
-                       counterpart_sku text, unit_cost_minor bigint)
+                       counterpart_sku text, unit_cost_minor bigint, options jsonb)
           where w.shop_key = $1
          on conflict (shop_key, variant_id) do update
             set product_gid = excluded.product_gid, sku = excluded.sku, title = excluded.title, used = excluded.used,
-                counterpart_sku = excluded.counterpart_sku, unit_cost_minor = excluded.unit_cost_minor`,
+                counterpart_sku = excluded.counterpart_sku, unit_cost_minor = excluded.unit_cost_minor,
+                options = excluded.options`,
   (shopKey, variants) => [shopKey, JSON.stringify(variants)],
 );
 

@@ -1,6 +1,6 @@
 import type { Connection } from "../database.ts";
 import { command, inOrder } from "../query.ts";
-import { LINE_VENDOR, LISTING_ID, NO_LISTING } from "./listing.ts";
+import { LINE_VENDOR, NO_LISTING } from "./listing.ts";
 
 /** The groups of a row `c`, and the workspace: kinds and keys. */
 const GROUPS = `('family' collate "C", c.family), ('analytics_category', c.analytics_category), ('vendor', c.vendor), ('workspace', '')`;
@@ -43,22 +43,31 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
     `insert into cohort (shop_key, cohort_month, entity_kind, entity_key, listing_id, sold_units, costed_sold_units,
     requested_units, open_units, closed_units, declined_units, canceled_units, lag_days, returned_units, refunded_units,
     restocked_units, restocked_cost_minor, costed_returned_units, refund_minor, label_minor, returned_not_refunded_units,
-    labeled_returned_units, return_reasons, return_lag_days, return_units)
+    labeled_returned_units, return_reasons, return_lag_days, return_units, orders, squared_sold_units, order_lag_days,
+    returned_orders, sold_returned_units, squared_returned_units)
   with line as materialized (
-    select l.order_id, l.line_id, coalesce(l.sku, '') as sku, ${LISTING_ID} as listing_id, l.sold_units, l.unit_cost_minor
+    select l.order_id, l.line_id, k.sku, k.listing_id, l.ordered_on, l.sold_units, l.unit_cost_minor
       from order_line l
+      join listing k on k.shop_key = $1 and k.sku = coalesce(l.sku, '') and k.product_gid = coalesce(l.product_gid, '')
+       and k.used = l.used and k.counterpart_sku = coalesce(l.counterpart_sku, '')
+       and k.line_vendor = coalesce(${LINE_VENDOR}, '')
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
   ), cell as materialized (
     select s.sku, s.listing_id, s.sold_units, s.costed_sold_units, nullif(k.product_gid, '') as product_gid, k.used,
            p.family, p.analytics_category,
-           case when k.product_gid = '' then nullif(k.line_vendor, '') else p.vendor end as vendor
+           case when k.product_gid = '' then nullif(k.line_vendor, '') else p.vendor end as vendor,
+           row_number() over () * 3 as cell_no, dense_rank() over (order by k.product_gid, k.used) * 3 + 1 as product_no,
+           dense_rank() over (order by p.analytics_category) * 3 + 2 as category_no
       from (select sku, listing_id, sum(sold_units)::integer as sold_units,
                    coalesce(sum(sold_units) filter (where unit_cost_minor is not null), 0)::integer as costed_sold_units
               from line group by sku, listing_id) s
       join listing k on k.shop_key = $1 and k.sku = s.sku and k.listing_id = s.listing_id
       left join product p on p.shop_key = $1 and p.product_gid = k.product_gid
   ), sold as (
-    select ${ENTITY}, sum(c.sold_units) as sold_units, sum(c.costed_sold_units) as costed_sold_units
+    select ${ENTITY}, sum(c.sold_units) as sold_units, sum(c.costed_sold_units) as costed_sold_units,
+           case when grouping(c.sku) = 0 then min(c.cell_no) when grouping(c.product_gid) = 0 then min(c.product_no)
+                when grouping(c.analytics_category) = 0 then min(c.category_no)
+                when grouping(c.family, c.vendor) = 3 then 0 end as entity_no
       from cell c group by ${entities("")}
   ), event as (
     select e.order_id, e.line_id, e.lag_days, e.reason, e.returned_units, e.refunded_units, e.restocked_units,
@@ -68,7 +77,7 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
     select s.order_id, s.line_id, s.lag_days, null, 0, 0, 0, 0, s.label_minor
       from label_share s where s.shop_key = $1 and s.cohort_month = $2
   ), line_event as (
-    select l.order_id, l.line_id, l.sku, l.listing_id, l.unit_cost_minor, e.lag_days, e.reason, e.returned_units,
+    select l.order_id, l.line_id, l.ordered_on, l.sku, l.listing_id, l.unit_cost_minor, e.lag_days, e.reason, e.returned_units,
            e.refunded_units, e.restocked_units, e.refund_minor, e.label_minor,
            greatest(sum(e.returned_units - e.refunded_units) over so_far, 0) as unrefunded_units,
            case when count(e.label_minor) over so_far > 0 then sum(e.returned_units) over so_far else 0 end as labeled_units
@@ -130,6 +139,47 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
          group by ${entities(", c.reason, c.lag_days")}
       ) r
      group by key, kind, listing_id
+  ), listing_part as (
+    select entity_no, sum(sold_units ^ 2) as squared_sold_units
+      from (select coalesce(c.cell_no, c.product_no) as entity_no, sum(l.sold_units)::float8 as sold_units
+              from line l join cell c on c.sku = l.sku and c.listing_id = l.listing_id
+             group by grouping sets ((c.cell_no, l.order_id, l.ordered_on), (c.product_no, l.order_id, l.ordered_on))) o
+     group by entity_no
+  ), day_part as (
+    select entity_kind, entity_key, sum(orders) as orders, sum(squared_sold_units) as squared_sold_units
+      from group_day
+     where shop_key = $1 and sold_on >= $2::date and sold_on < ($2::date + interval '1 month')::date
+     group by entity_kind, entity_key
+  ), order_event as (
+    select coalesce(c.category_no, 0) as entity_no, s.order_id, s.ordered_on, s.lag_days,
+           sum(s.returned_units)::float8 as returned_units
+      from line_step s join cell c on c.sku = s.sku and c.listing_id = s.listing_id
+     where s.returned_units > 0
+     group by grouping sets ((c.category_no, s.order_id, s.ordered_on, s.lag_days), (s.order_id, s.ordered_on, s.lag_days))
+  ), order_part as (
+    select coalesce(c.category_no, 0) as entity_no, l.order_id, l.ordered_on, sum(l.sold_units)::float8 as sold_units
+      from line l join cell c on c.sku = l.sku and c.listing_id = l.listing_id
+     where l.order_id in (select order_id from order_event)
+     group by grouping sets ((c.category_no, l.order_id, l.ordered_on), (l.order_id, l.ordered_on))
+  ), order_step as (
+    select e.entity_no, e.lag_days, sum(p.sold_units * e.returned_units) as sold_returned_units,
+           sum(e.so_far ^ 2 - (e.so_far - e.returned_units) ^ 2) as squared_returned_units,
+           count(*) filter (where e.so_far = e.returned_units) as returned_orders
+      from (select o.*, sum(o.returned_units) over (partition by o.order_id, o.ordered_on, o.entity_no order by o.lag_days) as so_far
+              from order_event o) e
+      join order_part p on p.order_id = e.order_id and p.ordered_on = e.ordered_on and p.entity_no = e.entity_no
+     group by e.entity_no, e.lag_days
+  ), order_curve as (
+    select entity_no, array_agg(lag_days order by lag_days) as lag_days,
+           array_agg(returned_orders::bigint order by lag_days) as returned_orders,
+           array_agg(sold_returned_units order by lag_days) as sold_returned_units,
+           array_agg(squared_returned_units order by lag_days) as squared_returned_units
+      from (select entity_no, lag_days, sum(returned_orders) over so_far as returned_orders,
+                   sum(sold_returned_units) over so_far as sold_returned_units,
+                   sum(squared_returned_units) over so_far as squared_returned_units
+              from order_step
+            window so_far as (partition by entity_no order by lag_days rows unbounded preceding)) o
+     group by entity_no
   ), request as (
     select ${ENTITY},
            sum(q.units) filter (where q.status = 'REQUESTED') as requested_units,
@@ -147,12 +197,17 @@ export const replaceCohorts = inOrder<[shopKey: number, month: string], void, Co
          coalesce(q.declined_units, 0), coalesce(q.canceled_units, 0),
          c.lag_days, c.returned_units, c.refunded_units, c.restocked_units, c.restocked_cost_minor,
          c.costed_returned_units, c.refund_minor, c.label_minor, c.returned_not_refunded_units, c.labeled_returned_units,
-         r.return_reasons, r.return_lag_days, r.return_units
+         r.return_reasons, r.return_lag_days, r.return_units, case when s.kind in ('analytics_category', 'workspace') then d.orders end,
+         coalesce(d.squared_sold_units, o.squared_sold_units), v.lag_days,
+         v.returned_orders, v.sold_returned_units, v.squared_returned_units
     from workspace w
     cross join sold s
     left join curve c on c.key = s.key and c.kind = s.kind and c.listing_id = s.listing_id
     left join reason r on r.key = s.key and r.kind = s.kind and r.listing_id = s.listing_id
     left join request q on q.key = s.key and q.kind = s.kind and q.listing_id = s.listing_id
+    left join listing_part o on o.entity_no = s.entity_no
+    left join order_curve v on v.entity_no = s.entity_no
+    left join day_part d on d.entity_key = s.key and d.entity_kind = s.kind
    where w.shop_key = $1 and s.key is not null and s.sold_units > 0
    order by s.kind, s.key, s.listing_id`,
   ),
@@ -171,19 +226,24 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
   command(
     "insert_group_days",
     `insert into group_day (shop_key, entity_kind, entity_key, sold_on, sold_units, sold_lines, lag_days,
-                                 returned_units, returned_lines)
+                                 returned_units, returned_lines, orders, squared_sold_units)
   with line as materialized (
     select l.order_id, l.line_id, l.ordered_on, l.sold_units, p.family, p.analytics_category,
            coalesce(p.vendor, ${LINE_VENDOR}) as vendor
       from order_line l left join product p on p.shop_key = $1 and p.product_gid = l.product_gid
      where l.shop_key = $1 and l.cohort_month = $2 and l.sold_units > 0
   ), sold as (
-    select g.kind, g.key, c.ordered_on, sum(c.sold_units) as sold_units, sum(c.sold_lines) as sold_lines
-      from (select ordered_on, family, analytics_category, vendor, sum(sold_units)::integer as sold_units,
-                   count(*)::integer as sold_lines
-              from line group by ordered_on, family, analytics_category, vendor) c
-     cross join lateral (values ${GROUPS}) g (kind, key)
-     where g.key is not null group by c.ordered_on, g.key, g.kind
+    select case level when 3 then 'family' when 5 then 'analytics_category' when 6 then 'vendor' else 'workspace' end as kind,
+           case level when 7 then '' else coalesce(family, analytics_category, vendor) end as key, ordered_on,
+           sum(sold_units) as sold_units, sum(sold_lines) as sold_lines, count(*) as orders,
+           sum(sold_units::float8 ^ 2) as squared_sold_units
+      from (select grouping(family, analytics_category, vendor) as level, family, analytics_category, vendor, ordered_on,
+                   sum(sold_units) as sold_units, count(*) as sold_lines
+              from line
+             group by grouping sets ((family, ordered_on, order_id), (analytics_category, ordered_on, order_id),
+                                     (vendor, ordered_on, order_id), (ordered_on, order_id))) o
+     where level = 7 or coalesce(family, analytics_category, vendor) is not null
+     group by level, family, analytics_category, vendor, ordered_on
   ), event as (
     select e.order_id, e.line_id, e.lag_days, e.returned_units, 0 as returned_lines
       from return_event e where e.shop_key = $1 and e.cohort_month = $2 and e.returned_units > 0
@@ -210,7 +270,7 @@ export const replaceGroupDays = inOrder<[shopKey: number, month: string], void, 
      group by ordered_on, key, kind
   )
   select w.shop_key, s.kind, s.key, s.ordered_on, s.sold_units, s.sold_lines, c.lag_days, c.returned_units,
-         c.returned_lines
+         c.returned_lines, s.orders, s.squared_sold_units
     from workspace w
     cross join sold s
     left join curve c on c.kind = s.kind and c.key = s.key and c.ordered_on = s.ordered_on

@@ -1,3 +1,4 @@
+import type { Connection } from "../database.ts";
 import { command, query, queryAny, queryRow, queryValue } from "../query.ts";
 
 /** A valid session, and whose it is. */
@@ -40,6 +41,19 @@ export const findSession = queryRow<SessionRow, [sessionHash: Buffer, now: Date]
   `select u.user_id, u.name, u.is_operator, s.last_seen_at, s.ends_at, s.proved_at, u.last_shop_key
      from console_session s join console_user u on u.user_id = s.user_id
     where s.session_hash = $1 and s.idle_until > $2 and u.disabled_at is null`,
+);
+
+/** The same, which nobody ends until the transaction does; without `now` by the database's clock. */
+export const holdSession = queryRow<
+  Pick<SessionRow, "user_id" | "is_operator" | "proved_at">,
+  [sessionHash: Buffer, now: Date | null],
+  Connection
+>(
+  "hold_session",
+  `select u.user_id, u.is_operator, s.proved_at
+     from console_session s join console_user u on u.user_id = s.user_id
+    where s.session_hash = $1 and s.idle_until > coalesce($2, now()) and u.disabled_at is null
+    for key share of s`,
 );
 
 /** Notes that a session is in use, by primary key. */

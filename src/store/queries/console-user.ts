@@ -1,3 +1,4 @@
+import type { Connection } from "../database.ts";
 import { command, query, queryAny, queryColumn, queryRow, requireRow } from "../query.ts";
 
 /** A person who uses the console. */
@@ -10,11 +11,41 @@ export type PersonRow = {
 };
 
 const COLUMNS = "u.user_id, u.name, u.is_operator, u.disabled_at";
+/** In SQL, each as "shop.example (owner)". */
+const MEMBERSHIPS = `array(select d.shop_domain || ' (' || m.role || ')'
+                            from workspace_member m join shop_directory d on d.shop_key = m.shop_key
+                           where m.user_id = u.user_id order by d.shop_domain)`;
 
-/** A person by name: console_user_name_key. */
-export const findPerson = queryRow<PersonRow, [name: string]>(
+/** Everybody of a name, in whatever letter case: console_user_name. Names tell only the people of one workspace apart. */
+export const findPeople = query<PersonRow & { memberships: string[] }, [name: string]>(
+  "find_people",
+  `select ${COLUMNS}, ${MEMBERSHIPS} as memberships
+     from console_user u where lower(u.name) = lower($1) order by u.created_at, u.user_id`,
+);
+
+/** A person by primary key, with the workspaces that they see; null = there is none. */
+export const findPerson = queryRow<PersonRow & { memberships: string[] }, [userId: string]>(
   "find_person",
-  `select ${COLUMNS} from console_user u where u.name = $1`,
+  `select ${COLUMNS}, ${MEMBERSHIPS} as memberships from console_user u where u.user_id = $1`,
+);
+
+/** The workspaces of a person where somebody else has a name, in whatever letter case; null = their own: workspace_member_user. */
+export const findNamesakes = queryColumn<string, [userId: string, name: string | null]>(
+  "find_namesakes",
+  `select d.shop_domain
+     from workspace_member m
+     join workspace_member o on o.shop_key = m.shop_key and o.user_id <> m.user_id
+     join console_user u on u.user_id = o.user_id
+     join console_user self on self.user_id = m.user_id
+     join shop_directory d on d.shop_key = m.shop_key
+    where m.user_id = $1 and lower(u.name) = lower(coalesce($2, self.name))
+    order by d.shop_domain`,
+);
+
+/** One change of names or memberships after the other, until the transaction ends: by then everybody's names are seen. */
+export const lockNames = command<[], Connection>(
+  "lock_names",
+  "select pg_advisory_xact_lock(hashtext('names of people'))",
 );
 
 /** The operator who has been one for longest and may sign in: a scan, of some dozens of people. */
@@ -31,11 +62,10 @@ export const listOperators = queryColumn<string>(
     where u.is_operator and u.disabled_at is null order by u.created_at, u.user_id`,
 );
 
-/** Makes a person; false = somebody has that name already. */
-export const insertPerson = queryAny<[name: string, isOperator: boolean, now: Date]>(
+/** Makes a person. */
+export const insertPerson = requireRow<PersonRow, [name: string, isOperator: boolean, now: Date]>(
   "insert_person",
-  `insert into console_user (name, is_operator, created_at) values ($1, $2, $3)
-   on conflict (name) do nothing returning 1 as made`,
+  `insert into console_user as u (name, is_operator, created_at) values ($1, $2, $3) returning ${COLUMNS}`,
 );
 
 /** A person by primary key. */
@@ -44,8 +74,8 @@ export const loadPerson = requireRow<PersonRow, [userId: string]>(
   `select ${COLUMNS} from console_user u where u.user_id = $1`,
 );
 
-/** A person by primary key, held until the transaction ends. */
-export const lockPerson = requireRow<PersonRow, [userId: string]>(
+/** A person by primary key, held until the transaction ends; null = there is none any more. */
+export const lockPerson = queryRow<PersonRow, [userId: string], Connection>(
   "lock_person",
   `select ${COLUMNS} from console_user u where u.user_id = $1 for update`,
 );
@@ -70,10 +100,19 @@ export const listPeople = query<ListedPerson>(
      from console_user u order by u.name`,
 );
 
-/** The operators who may sign in, held until the transaction ends, so that of two at once one is the last: a scan. */
-export const lockOperators = query<{ user_id: string }>(
-  "lock_operators",
-  `select u.user_id from console_user u where u.is_operator and u.disabled_at is null
+/** The memberships of a person, held until the transaction ends: workspace_member_user. */
+export const lockMemberships = query<{ shop_key: number }, [userId: string], Connection>(
+  "lock_memberships",
+  "select m.shop_key from workspace_member m where m.user_id = $1 order by m.shop_key for update",
+);
+
+/**
+ * A person and the operators who may sign in, held until the transaction ends, so that of two operators at once one is the
+ * last: a scan. By id, as everybody who holds several people does.
+ */
+export const lockPersonAndOperators = query<PersonRow, [userId: string], Connection>(
+  "lock_person_and_operators",
+  `select ${COLUMNS} from console_user u where u.user_id = $1 or (u.is_operator and u.disabled_at is null)
     order by u.user_id for update`,
 );
 

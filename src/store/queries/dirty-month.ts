@@ -1,10 +1,16 @@
 import type { Connection } from "../database.ts";
-import { command, queryColumn } from "../query.ts";
+import { command, queryAny, queryColumn } from "../query.ts";
 
-/** First days of the months to roll up, YYYY-MM-DD, oldest first. */
+/**
+ * First days of the months to roll up, YYYY-MM-DD, oldest first: also those without sums over orders, which an earlier
+ * version has rolled up beside this one.
+ */
 export const listDirtyMonths = queryColumn<string, [shopKey: number], Connection>(
   "list_dirty_months",
-  "select cohort_month from dirty_cohort where shop_key = $1 order by cohort_month",
+  `select cohort_month from dirty_cohort where shop_key = $1
+         union
+         select cohort_month from cohort where shop_key = $1 and entity_kind = 'workspace' and orders is null
+         order by cohort_month`,
 );
 
 /** Marks months (first days) to be rolled up. Primary key of dirty_cohort. */
@@ -16,10 +22,22 @@ export const markMonths = command<[shopKey: number, months: readonly string[]], 
          on conflict do nothing`,
 );
 
-/** Every shop with months to roll up: a scan over all shops, for the end of a migration. */
+/** Every shop with facts to project or months to roll up: a scan over all shops, for the end of a migration. */
 export const listShopsToRebuild = queryColumn<number>(
   "list_shops_to_rebuild",
-  "select distinct shop_key from dirty_cohort order by shop_key",
+  `select shop_key from dirty_cohort union select shop_key from workspace where needs_projection order by shop_key`,
+);
+
+/** Whether a migration wants the facts of a shop projected again. Primary key of workspace. */
+export const needsProjection = queryAny<[shopKey: number], Connection>(
+  "needs_projection",
+  "select 1 as is_there from workspace where shop_key = $1 and needs_projection",
+);
+
+/** The facts of a shop are of this version. Primary key of workspace. */
+export const keepProjected = command<[shopKey: number], Connection>(
+  "keep_projected",
+  "update workspace set needs_projection = false where shop_key = $1 and needs_projection",
 );
 
 /** Forgets that months (first days) have to be rolled up. Primary key of dirty_cohort. */

@@ -34,13 +34,14 @@ export type ExportedVariantRow = {
   used: boolean;
   counterpart_sku: string | null;
   unit_cost_minor: number | null;
+  options: { name: string; value: string }[];
 };
 
 /** Opens a cursor over the variants. Primary key of variant. */
 export const openExportedVariants = cursor<ExportedVariantRow, [shopKey: number]>(
   "exported_variant",
   500,
-  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor
+  `select v.variant_id, v.product_gid, v.sku, v.title, v.used, v.counterpart_sku, v.unit_cost_minor, v.options
      from variant v where v.shop_key = $1 order by v.variant_id`,
 );
 

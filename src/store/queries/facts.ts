@@ -25,7 +25,9 @@ export const removeAllFacts = command<[shopKey: number], Connection>(
               request as (delete from return_request where shop_key = $1),
               share as (delete from label_share where shop_key = $1),
               name as (delete from order_reference where shop_key = $1),
-              tracking as (delete from return_tracking where shop_key = $1)
+              tracking as (delete from return_tracking where shop_key = $1),
+              difference as (delete from booking_difference where shop_key = $1),
+              amount as (delete from amount_refund where shop_key = $1)
          delete from order_line where shop_key = $1`,
 );
 
@@ -97,6 +99,8 @@ export const removeFacts = requireRow<LinePlaces, [shopKey: number, orderIds: re
               request as (delete from return_request where shop_key = $1 and order_id = any($2)),
               name as (delete from order_reference where shop_key = $1 and order_id = any($2)),
               tracking as (delete from return_tracking where shop_key = $1 and order_id = any($2)),
+              difference as (delete from booking_difference where shop_key = $1 and order_id = any($2)),
+              amount as (delete from amount_refund where shop_key = $1 and order_id = any($2)),
               line as (
                 delete from order_line where shop_key = $1 and order_id = any($2)
                 returning cohort_month, product_gid, sku

@@ -16,7 +16,7 @@ create temp table staged_product (
 ) on commit drop;
 create temp table staged_variant (
   line_number integer, variant_id text collate "C", product_gid text collate "C", sku text collate "C", title text,
-  used boolean, counterpart_sku text, unit_cost_minor bigint
+  used boolean, counterpart_sku text, unit_cost_minor bigint, options jsonb not null
 ) on commit drop;
 create temp table staged_order_row (
   line_number integer, kind text, order_id text collate "C", record text, deleted boolean not null
@@ -175,7 +175,7 @@ export const openStagedProducts = cursor<ProductRow>(
 export const openStagedVariants = cursor<VariantRow>(
   "staged_variant_row",
   ROWS_PER_STATEMENT,
-  `select s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor
+  `select s.variant_id, s.product_gid, s.sku, s.title, s.used, s.counterpart_sku, s.unit_cost_minor, s.options
        from staged_variant s order by s.variant_id`,
 );
 

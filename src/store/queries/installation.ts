@@ -6,16 +6,10 @@ export const keepSecretFingerprint = command<[fingerprint: Buffer]>(
   "insert into installation (secret_fingerprint) values ($1) on conflict (is_only_row) do nothing",
 );
 
-/** The kept fingerprint; null before the first secret was used. Versions before 0020_root_secrets read it at each start. */
+/** The kept fingerprint; null before the first secret was used. */
 export const findSecretFingerprint = queryValue<Buffer>(
   "find_secret_fingerprint",
   "select secret_fingerprint from installation",
-);
-
-/** Has versions before 0020_root_secrets refuse the root secret of this fingerprint. */
-export const hideSecretFingerprint = command<[fingerprint: Buffer]>(
-  "hide_secret_fingerprint",
-  "update installation set secret_fingerprint = sha256(secret_fingerprint) where secret_fingerprint = $1",
 );
 
 /** The database server's version: 180004 and "18.4". */

@@ -2,6 +2,9 @@ import type { Queryable } from "../database.ts";
 import { queryRow } from "../query.ts";
 import type { Member } from "../workspace.ts";
 
+/** Somebody who is signed in, and no member of the workspace that they ask for. */
+export type NoMember = { userId: string; role: null };
+
 /** A browser that asks for a page of a workspace. */
 export type SessionRequest = { sessionHash: Buffer; shopDomain: string };
 
@@ -30,18 +33,18 @@ const findMemberRow = queryRow<MemberRow, [sessionHash: Buffer, shopDomain: stri
 
 /**
  * The member whose session it is; "signed_out" = the session is unknown or has ended, or the person is disabled;
- * "not_found" = the person is no member of such a workspace. Without `now` by the database's clock. Primary keys of the
+ * `role` null = the person is no member of such a workspace. Without `now` by the database's clock. Primary keys of the
  * four tables; on Citus they lie on the coordinator, whole.
  */
 export async function findMember(
   database: Queryable,
   { sessionHash, shopDomain }: SessionRequest,
   now: Date | null,
-): Promise<Member | "signed_out" | "not_found"> {
+): Promise<Member | NoMember | "signed_out"> {
   const row = await findMemberRow(database, sessionHash, shopDomain, now);
   if (row === null) return "signed_out";
   const { user_id: userId, user_name: userName, shop_key: shopKey, role, proved_at: provedAt } = row;
-  if (shopKey === null || role === null) return "not_found";
+  if (shopKey === null || role === null) return { userId, role: null };
   const visit = {
     lastShopKey: row.last_shop_key,
     personSeenAt: row.person_seen_at,

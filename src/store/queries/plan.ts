@@ -25,3 +25,30 @@ export const putPlan = command<[plan: PlanRow]>(
             set entitlements = excluded.entitlements, daily_quota = excluded.daily_quota`,
   (plan) => [plan.plan, plan.entitlements, plan.daily_quota],
 );
+
+/** The plan that a workspace asks for; `asked_by` as the audit names people. */
+export type PlanRequestRow = { plan: string; reason: string; asked_by: string; asked_at: Date };
+
+const REQUEST_COLUMNS = "plan_key as plan, reason, asked_by, asked_at";
+
+/** What a workspace asks for: by its primary key. */
+export const findPlanRequest = queryRow<PlanRequestRow, [shopKey: number]>(
+  "find_plan_request",
+  `select ${REQUEST_COLUMNS} from plan_request where shop_key = $1`,
+);
+
+/** Stores what a workspace asks for, in place of what it asked for before. */
+export const putPlanRequest = command<[shopKey: number, request: PlanRequestRow]>(
+  "put_plan_request",
+  `insert into plan_request (shop_key, plan_key, reason, asked_by, asked_at) values ($1, $2, $3, $4, $5)
+         on conflict (shop_key) do update
+            set plan_key = excluded.plan_key, reason = excluded.reason, asked_by = excluded.asked_by,
+                asked_at = excluded.asked_at`,
+  (shopKey, { plan, reason, asked_by, asked_at }) => [shopKey, plan, reason, asked_by, asked_at],
+);
+
+/** Ends what a workspace asks for, and returns it; null = it asked for nothing. */
+export const deletePlanRequest = queryRow<PlanRequestRow, [shopKey: number]>(
+  "delete_plan_request",
+  `delete from plan_request where shop_key = $1 returning ${REQUEST_COLUMNS}`,
+);

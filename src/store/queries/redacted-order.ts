@@ -1,18 +1,25 @@
 import type { Connection } from "../database.ts";
 import { command, inOrder, query, queryColumn } from "../query.ts";
 
+const idsAlone = (shopKey: number, orderIds: readonly string[]): readonly unknown[] => [shopKey, orderIds];
+
 /**
  * Removes the names and tracking numbers of some orders and records that they must not be stored again. Labels stay
- * matched (M10), so that no figure changes. Needs `lockShop` earlier in the transaction. Primary keys and
+ * matched (M10), and of a name that begins with one of `beginnings` that is kept (M1), so that no figure changes. Needs `lockShop` earlier in the transaction. Primary keys and
  * return_label_by_order; a label that names only a return is found by a scan of the shop's labels.
  */
-export const redactOrders = inOrder<[shopKey: number, orderIds: readonly string[]], void, Connection>(
+export const redactOrders = inOrder<
+  [shopKey: number, orderIds: readonly string[], beginnings: readonly string[]],
+  void,
+  Connection
+>(
   command(
     "add_redacted_orders",
     `insert into redacted_order (shop_key, order_id)
          select w.shop_key, named.id from workspace w, unnest($2::text[]) named (id)
           where w.shop_key = $1 group by 1, 2
          on conflict (shop_key, order_id) do nothing`,
+    idsAlone,
   ),
   command(
     "redact_labels",
@@ -23,12 +30,17 @@ export const redactOrders = inOrder<[shopKey: number, orderIds: readonly string[
             and (l.order_id = any($2)
                  or l.return_id in (select r.return_id from return_request r
                                      where r.shop_key = $1 and r.order_id = any($2)))`,
+    idsAlone,
   ),
   command(
     "redact_documents",
     `with name as (delete from order_reference where shop_key = $1 and order_id = any($2)),
               tracking as (delete from return_tracking where shop_key = $1 and order_id = any($2))
-         update order_document d set document = d.document - 'orderName' - 'trackings'
+         update order_document d
+            set document = d.document - 'orderName' - 'trackings'
+                || coalesce((select jsonb_build_object('orderName', b.beginning) from unnest($3::text[]) b (beginning)
+                              where starts_with(lower(d.document ->> 'orderName' collate "C"),
+                                                lower(b.beginning collate "C")) limit 1), '{}')
           where d.shop_key = $1 and d.order_id = any($2) and d.document ?| array['orderName', 'trackings']`,
   ),
 );

@@ -16,6 +16,11 @@ export type MonthDays = {
   isWhole: boolean;
 };
 
+/** Whether the squares of whole months are those of their rows of cohort, and not in the figures. */
+export function hasWholeMonths(scope: SaleFiguresRange["scope"]): boolean {
+  return scope.kind === "skus" || !hasGroupDays(scope);
+}
+
 export type SaleFiguresRange = {
   /** A selection, or a sale event's own SKUs, both conditions. */
   scope: Selection | { kind: "skus"; skus: readonly string[] };
@@ -25,7 +30,13 @@ export type SaleFiguresRange = {
   days: readonly MonthDays[];
 };
 
-export type SaleFiguresRow = { period: SalePeriod; sold_units: number; returned_units: number };
+export type SaleFiguresRow = {
+  period: SalePeriod;
+  sold_units: number;
+  returned_units: number;
+  /** The squares of the units of each order and day, added up (M6); null = not known. */
+  squared_sold_units: number | null;
+};
 
 const UNITS = ["sold_units", "returned_units"];
 
@@ -43,12 +54,13 @@ const ENTITIES = `${CHOSEN}, entity as (
 const loadGroupSaleFigures = query<SaleFiguresRow, unknown[]>(
   "load_group_sale_figures",
   `with ${ENTITIES}
-  select d.period, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units
+  select d.period, sum(m.sold_units) as sold_units, sum(m.returned_units) as returned_units,
+         case when count(*) = count(m.squared_sold_units) then sum(m.squared_sold_units) end as squared_sold_units
     from entity e
    cross join days d
    cross join lateral generate_series(d.starts_on::timestamp, d.ends_on::timestamp, interval '1 day') day (sold_on)
    cross join lateral (
-     select ${columnsInside("g", UNITS)}
+     select g.squared_sold_units, ${columnsInside("g", UNITS)}
        from group_day g cross join lateral ${placeInside("g", "$6")}
       where g.shop_key = $1 and g.sold_on = day.sold_on::date
         and g.entity_kind = e.entity_kind and g.entity_key = e.entity_key
@@ -60,7 +72,7 @@ const loadGroupSaleFigures = query<SaleFiguresRow, unknown[]>(
 const loadLineSaleFigures = query<SaleFiguresRow, unknown[]>(
   "load_line_sale_figures",
   `with ${ENTITIES}, line as materialized (
-    ${linesOfEntities("d.period, l.order_id, l.line_id, l.sold_units", "not d.is_whole")}
+    ${linesOfEntities("d.period, l.ordered_on, l.order_id, l.line_id, l.sold_units", "not d.is_whole")}
   ), part as (
     select l.period, l.sold_units, 0 as returned_units from line l
     union all
@@ -75,7 +87,10 @@ const loadLineSaleFigures = query<SaleFiguresRow, unknown[]>(
      cross join ${cohortOfChosen(columnsInside("c", UNITS), "c.cohort_month = d.cohort_month", "$6")}
      where d.is_whole
   )
-  select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units
+  select p.period, sum(p.sold_units) as sold_units, sum(p.returned_units) as returned_units,
+         coalesce((select sum(o.sold_units ^ 2)
+                     from (select sum(l.sold_units)::float8 as sold_units from line l
+                            where l.period = p.period group by l.ordered_on, l.order_id) o), 0) as squared_sold_units
     from part p group by p.period`,
 );
 
@@ -101,7 +116,7 @@ export async function loadSaleFigures(
     days.map((row) => row.isWhole),
     scope.kind === "skus" ? scope.skus : [],
   ];
-  const load = scope.kind !== "skus" && hasGroupDays(scope) ? loadGroupSaleFigures : loadLineSaleFigures;
+  const load = hasWholeMonths(scope) ? loadLineSaleFigures : loadGroupSaleFigures;
   return load(database, ...values);
 }
 

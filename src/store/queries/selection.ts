@@ -1,4 +1,4 @@
-import { LISTING_ID } from "./listing.ts";
+import { LINE_VENDOR, LISTING_ID } from "./listing.ts";
 import { placeInside } from "./return-curve.ts";
 
 /**
@@ -30,35 +30,45 @@ const WITH_PRODUCT = "left join product p on p.shop_key = l.shop_key and p.produ
 const CONDITION_KIND = "case when u.used then 'product_used' else 'product' end";
 
 /**
- * `chosen`: the cohort keys of a selection; listing_id null = every listing of the SKU. One branch can match; the others
- * cost nothing, their `$2 =` being tested once. Served by the primary keys of product and listing, listing_by_counterpart
- * and product_by_vendor. $1 shop_key, $2 kind, $3 key, $4 include used, $5 vendor.
+ * The cohort keys of a selection in the named values; listing_id null = every listing of the SKU. One branch can match; the
+ * others cost nothing, their condition on the kind being tested once. Served by the primary keys of product and listing,
+ * listing_by_counterpart and product_by_vendor. $1 shop_key.
  */
-export const CHOSEN = `chosen as (
-    select case when $5::text is null then 'workspace' else 'vendor' end as entity_kind, coalesce($5, '') as entity_key,
-           null::uuid as listing_id
-     where $2 = 'workspace'
+export function keysOfSelection({
+  kind,
+  key,
+  used,
+  vendor,
+}: Record<"kind" | "key" | "used" | "vendor", string>) {
+  return `select case when ${vendor}::text is null then 'workspace' else 'vendor' end as entity_kind,
+           coalesce(${vendor}, '') as entity_key, null::uuid as listing_id
+     where ${kind} = 'workspace'
     union all
-    select 'sku', $3, null where $2 = 'sku' and $5 is null
+    select 'sku', ${key}, null where ${kind} = 'sku' and ${vendor} is null
     union all
     select 'sku', l.sku, l.listing_id from listing l
-     where $2 = 'sku' and $4 and $5 is null and l.shop_key = $1 and l.counterpart_sku = $3 and l.sku <> $3
+     where ${kind} = 'sku' and ${used} and ${vendor} is null and l.shop_key = $1 and l.counterpart_sku = ${key} and l.sku <> ${key}
     union all
     select 'sku', l.sku, l.listing_id from listing l ${WITH_PRODUCT}
-     where $2 = 'sku' and $5 is not null and l.shop_key = $1 and (l.sku = $3 or $4 and l.counterpart_sku = $3)
-       and ${VENDOR} = $5
+     where ${kind} = 'sku' and ${vendor} is not null and l.shop_key = $1 and (l.sku = ${key} or ${used} and l.counterpart_sku = ${key})
+       and ${VENDOR} = ${vendor}
     union all
     select ${CONDITION_KIND}, p.product_gid, null
       from product p cross join (values (false), (true)) u (used)
-     where $2 = 'product' and p.shop_key = $1 and p.product_gid = $3 and ($5 is null or p.vendor = $5)
-       and ($4 or not u.used)
+     where ${kind} = 'product' and p.shop_key = $1 and p.product_gid = ${key} and (${vendor} is null or p.vendor = ${vendor})
+       and (${used} or not u.used)
     union all
-    select $2, $3, null where $2 in ('family', 'analytics_category') and $5 is null
+    select ${kind}, ${key}, null where ${kind} in ('family', 'analytics_category') and ${vendor} is null
     union all
     select ${CONDITION_KIND}, p.product_gid, null
       from product p cross join (values (false), (true)) u (used)
-     where $2 in ('family', 'analytics_category') and p.shop_key = $1 and p.vendor = $5
-       and case $2 when 'family' then p.family else p.analytics_category end = $3
+     where ${kind} in ('family', 'analytics_category') and p.shop_key = $1 and p.vendor = ${vendor}
+       and case ${kind} when 'family' then p.family else p.analytics_category end = ${key}`;
+}
+
+/** `chosen`: those of the selection of a request. $2 kind, $3 key, $4 include used, $5 vendor. */
+export const CHOSEN = `chosen as (
+    ${keysOfSelection({ kind: "$2", key: "$3", used: "$4", vendor: "$5" })}
   )`;
 
 /**
@@ -95,6 +105,10 @@ export function linesOfEntities(columns: string, days: string): string {
     union all
     ${linesOf("l.product_gid = e.entity_key and l.used = (e.entity_kind = 'product_used')")}
        and e.entity_kind in ('product', 'product_used')`;
+}
+
+export function isWholeStore({ kind, vendor }: Pick<Selection, "kind" | "vendor">): boolean {
+  return kind === "workspace" && vendor === null;
 }
 
 /** Whether group_day has the days of a selection: a vendor's part of a group is the sum of products, which keep none. */
@@ -143,19 +157,34 @@ export function vendorFound(vendor: string): string {
      or exists (select from listing l where l.shop_key = $1 and l.line_vendor = ${vendor} and l.line_vendor <> ''))`;
 }
 
+const LISTINGS_OF_VENDOR = `select l.sku, l.listing_id, l.product_gid, ${VENDOR} as vendor, p.family, p.analytics_category
+      from listing l ${WITH_PRODUCT}
+     where l.shop_key = $1 and ($5::text is null or ${VENDOR} = $5)`;
+const IS_CANDIDATE = `case $2 when 'sku' then l.sku = $3 or $4 and l.counterpart_sku = $3
+                   when 'product' then l.product_gid = $3 and ($4 or not l.used)
+                   when 'family' then p.family = $3
+                   when 'analytics_category' then p.analytics_category = $3
+                   else true end`;
+
+/** The lines of facts `e` with their products, and whether they are of the selection (M14), also those that sold nothing. */
+export const LINES_OF_FACTS = `join order_line l on l.shop_key = $1 and l.order_id = e.order_id and l.line_id = e.line_id
+      left join product p on p.shop_key = $1 and p.product_gid = l.product_gid`;
+export const LINE_IS_SELECTED = `($5::text is null or coalesce(p.vendor, ${LINE_VENDOR}) = $5)
+       and ${IS_CANDIDATE}`;
+
 /**
  * `candidate`: the listings of a selection, each with its product's vendor and groups: what a ranking within a selection
  * counts. Reads the shop's listings.
  */
 export const CANDIDATE = `candidate as materialized (
-    select l.sku, l.listing_id, l.product_gid, ${VENDOR} as vendor, p.family, p.analytics_category
-      from listing l ${WITH_PRODUCT}
-     where l.shop_key = $1 and ($5::text is null or ${VENDOR} = $5)
-       and case $2 when 'sku' then l.sku = $3 or $4 and l.counterpart_sku = $3
-                   when 'product' then l.product_gid = $3 and ($4 or not l.used)
-                   when 'family' then p.family = $3
-                   when 'analytics_category' then p.analytics_category = $3
-                   else true end
+    ${LISTINGS_OF_VENDOR}
+       and ${IS_CANDIDATE}
+  )`;
+
+/** `outsider`: the vendor's other listings, with the same columns. */
+export const OUTSIDER = `outsider as (
+    ${LISTINGS_OF_VENDOR}
+       and not coalesce(${IS_CANDIDATE}, false)
   )`;
 
 /** `shown`: the product that a ranking shows of each SKU, and its vendor: the SKU's own, within a selection one of it. */

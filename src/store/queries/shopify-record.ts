@@ -6,8 +6,8 @@ const ROWS_PER_FETCH = 2000;
 /** One fetched record of an order. `document` is what is stored of the order, on one of its rows at least. */
 export type OrderRecordRow = { order_id: string; part: string; record: string; document: unknown };
 
-/** Parts of sync_record that make up orders, and those of them that hang on a return, an agreement or a line. */
-const ORDER_PARTS = "'order', 'line', 'return', 'refund', 'agreement', 'whole_order'";
+/** Parts of sync_record that make up orders, and those of them that hang on a return or an agreement. */
+const ORDER_PARTS = "'order', 'line', 'return', 'refund', 'fulfillment', 'agreement', 'whole_order'";
 const GRANDCHILD_PARTS = "'return_line', 'tracking', 'sale', 'tip'";
 
 /**
@@ -23,9 +23,7 @@ export const openOrderRecords = cursor<OrderRecordRow, [shopKey: number, source:
          from sync_record r where r.shop_key = $1 and r.source = $2
      ), parent as (
        select m.record_id, min(m.parent_id) as order_id from mine m
-        where m.part in ('return', 'agreement')
-           or (m.part = 'line' and m.record_id in (select t.parent_id from mine t where t.part = 'tip'))
-        group by m.record_id
+        where m.part in ('return', 'agreement') group by m.record_id
      ), placed as (
        select coalesce(m.parent_id, m.record_id) as order_id, m.part, m.record_number, m.record from mine m
         where m.part in (${ORDER_PARTS})

@@ -10,6 +10,8 @@ export const FACT_TABLES = [
   "return_label",
   "order_line",
   "return_event",
+  "booking_difference",
+  "amount_refund",
   "return_request",
   "label_share",
   "cohort",

@@ -16,6 +16,8 @@ export type SyncMetricsRow = {
   connected_seconds: number;
   /** Within 24 hours. */
   failed_runs: number;
+  /** Lines whose units do not fit their sales ledger, as often as runs of 24 hours have read them. */
+  unbalanced_lines: number;
 };
 
 /** One row per kind and state, of all workspaces that are not to be erased: a scan of all connections; sync_run_by_start. */
@@ -24,13 +26,15 @@ export const syncMetrics = query<SyncMetricsRow>(
   `select s.kind, coalesce(s.status, 'new') as status, count(*) as connections,
                 extract(epoch from clock_timestamp() - max(s.last_synced_at))::float8 as sync_age_seconds,
                 extract(epoch from clock_timestamp() - min(s.created_at))::float8 as connected_seconds,
-                sum(failed.runs) as failed_runs
+                sum(recent.failed_runs) as failed_runs, sum(recent.unbalanced_lines) as unbalanced_lines
            from data_source s
            join workspace w on w.shop_key = s.shop_key
           cross join lateral (
-            select count(*) as runs from sync_run r
-             where r.shop_key = s.shop_key and r.source = s.source and r.status = 'failed'
-               and r.started_at > statement_timestamp() - interval '24 hours') failed
+            select count(*) filter (where r.status = 'failed') as failed_runs,
+                   coalesce(sum((r.counts ->> 'unbalanced_lines')::bigint), 0) as unbalanced_lines
+              from sync_run r
+             where r.shop_key = s.shop_key and r.source = s.source
+               and r.started_at > statement_timestamp() - interval '24 hours') recent
           where s.is_connection and w.erase_after is null
           group by s.kind, coalesce(s.status, 'new')`,
 );

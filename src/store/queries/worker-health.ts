@@ -17,6 +17,8 @@ export type ConnectionHealthRow = {
   last_run: { kind: SyncKind; status: RunStatus; started_at: string; attempt: number } | null;
   /** Of the last 24 hours. */
   interrupted_runs: number;
+  /** What the newest run of the last 24 hours that found such lines says of those that do not fit their sales ledger. */
+  unbalanced_note: string | null;
   /** What waits for a worker, and how often it has failed in a row. */
   waiting: { kind: SyncKind; failures: number; run_after: string }[];
 };
@@ -35,6 +37,11 @@ export const connectionHealth = query<ConnectionHealthRow>(
                 (select count(*) from sync_run r
                   where r.shop_key = s.shop_key and r.source = s.source and r.status = 'interrupted'
                     and r.started_at > clock_timestamp() - interval '24 hours') as interrupted_runs,
+                (select n.note from sync_run r cross join unnest(r.notes) n (note)
+                  where r.shop_key = s.shop_key and r.source = s.source and r.counts ? 'unbalanced_lines'
+                    and n.note like '%sales ledger says%'
+                    and r.started_at > clock_timestamp() - interval '24 hours'
+                  order by r.started_at desc limit 1) as unbalanced_note,
                 (select coalesce(json_agg(json_build_object('kind', q.kind, 'failures', q.failures,
                                                             'run_after', q.run_after) order by q.kind), '[]')
                    from sync_request q where q.shop_key = s.shop_key and q.source = s.source) as waiting

@@ -5,6 +5,8 @@ import { deleteAccounts } from "./shop-account.ts";
 /** Everything that holds a workspace's data. */
 export const CLEARED_TABLES = [
   "alert",
+  "amount_refund",
+  "booking_difference",
   "cohort",
   "data_source",
   "dirty_cohort",

@@ -1,6 +1,6 @@
 import type { Connection } from "../database.ts";
 import { command, inOrder } from "../query.ts";
-import { deleteMembers } from "./console-member.ts";
+import { deleteMembers } from "./workspace-member.ts";
 import { leaveQueueWithShop } from "./run-queue.ts";
 import { deleteAccounts } from "./shop-account.ts";
 import { CLEARED_TABLES } from "./workspace-clear.ts";
@@ -26,8 +26,8 @@ const eraseTables = command<[shopKey: number], Connection>(
 );
 
 /**
- * Removes a workspace with all its data and its members; its domain can be used again. Needs `lockShop` earlier in
- * the transaction: rows that a run has not committed yet would be overlooked, and not every table falls with its
- * workspace. Members, directory and queue are of the installation's tables, which Citus changes by statements of their own.
+ * Removes a workspace with all its data and its members; its domain can be used again. Needs `lockShop` and then `lockMembers`
+ * earlier in the transaction: rows that a run has not committed yet would be overlooked, members hold themselves before they
+ * change rows, and not every table falls with its workspace. Members, directory and queue are of the installation's tables, which Citus changes by statements of their own.
  */
 export const eraseWorkspace = inOrder(eraseTables, deleteMembers, deleteAccounts, leaveQueueWithShop);

@@ -62,6 +62,14 @@ export async function loadWorkspace(
   database: Queryable,
   { shopKey }: Workspace | Member,
 ): Promise<LoadedWorkspace | null> {
+  return loadAnyWorkspace(database, shopKey);
+}
+
+/** The same where the caller's right to the shop was checked in another way, as an operator's. */
+export async function loadAnyWorkspace(
+  database: Queryable,
+  shopKey: number,
+): Promise<LoadedWorkspace | null> {
   const row = await findSettings(database, shopKey);
   if (row === null) return null;
   const { is_billing_active: isBillingActive, is_setup_open: isSetupOpen, erase_after: eraseAfter } = row;
@@ -80,6 +88,7 @@ export function workspaceOf(row: WorkspaceRow): Workspace {
     minSoldUnits: row.min_sold_units,
     visibleCardSize: row.visible_card_size,
     dataVersion: row.data_version,
+    dataAsOf: row.data_as_of,
     asOfDay: row.data_as_of === null ? null : dayOfInstant(row.data_as_of.getTime()),
     sources: row.sources.map((source) => ({
       source: source.source,

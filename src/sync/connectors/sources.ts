@@ -2,7 +2,13 @@ import type { Connector, Source } from "../connector.ts";
 import { labelConnector } from "./kit/label-run.ts";
 import { LOOP } from "./loop/connector.ts";
 import { SHIPSTATION } from "./shipstation/connector.ts";
+import { API_VERSION, supportEndsAt } from "./shopify/api/client.ts";
 import { createShopifyConnector, SHOPIFY_SOURCE } from "./shopify/connector.ts";
+
+/** APIs of which this version of the service asks for one version, and until when that is supported. */
+export const PINNED_APIS: readonly { source: string; version: string; endsAt: Date }[] = [
+  { source: SHOPIFY_SOURCE.source, version: API_VERSION, endsAt: supportEndsAt(API_VERSION) },
+];
 
 const LABEL_CONNECTORS = [labelConnector(SHIPSTATION), labelConnector(LOOP)];
 

@@ -192,7 +192,7 @@ test("of rows with one key the later one counts, deleted or not", async () => {
 test("M1, M2: rows of an order whose customer asked to be forgotten are removed like any other", async () => {
   const shopKey = await shop.open();
   await shop.import(shopKey, filesOf(STORE));
-  await shop.database.transaction((connection) => redactOrders(connection, shopKey, ["o1"]));
+  await shop.database.transaction((connection) => redactOrders(connection, shopKey, ["o1"], []));
   await shop.import(shopKey, deletionsOf({ "order_lines.csv": ["o1,l1"], "refunds.csv": ["f1,o1,l2"] }));
   const left = await shop.rows(
     `select l.line_id, l.sold_units, sum(e.refund_minor)::integer as refund_minor

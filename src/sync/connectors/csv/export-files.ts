@@ -10,21 +10,11 @@ import {
   openExportedSaleEvents,
   openExportedVariants,
 } from "../../../store/queries/export.ts";
-import type { ExportedOrderRow } from "../../../store/queries/export.ts";
+import type { ExportedLabelRow } from "../../../store/queries/export.ts";
 import { readStored } from "../../stored-document.ts";
-import {
-  EXPORT_COLUMNS,
-  labelCells,
-  lineCells,
-  moneyText,
-  productCells,
-  refundCells,
-  returnCells,
-  saleEventCells,
-  variantCells,
-} from "./export-rows.ts";
-import type { Cell } from "./export-rows.ts";
-import type { FileName } from "./file-formats.ts";
+import { unitsEver } from "../../document-merge.ts";
+import { FILE_FORMATS } from "./file-formats.ts";
+import type { Cell, FileFormat, FileName } from "./file-formats.ts";
 
 /** A file of an export; its text is read once, before that of the next file. */
 export type ExportedFile = { name: string; content: AsyncIterable<string> };
@@ -37,45 +27,87 @@ export async function exportStore(
   connection: Connection,
   { shopKey, currencyCode }: { shopKey: number; currencyCode: string },
 ): Promise<ExportedFile[]> {
-  const money = moneyText(currencyCode);
-  const orders = (cellsOf: (document: OrderDocument) => Cell[][]) =>
-    rowsOf(
+  const file = <Row extends object, Written>(
+    name: FileName,
+    format: FileFormat<Written>,
+    open: () => Promise<NextRows<Row>>,
+    writtenOf: (row: Row) => Written[],
+    currencyOf: (row: Row) => string = () => currencyCode,
+  ): ExportedFile => {
+    const cellsOf = (row: Row): Cell[][] =>
+      writtenOf(row).map((written) => format.write(written, currencyOf(row)));
+    return { name: `${name}.csv`, content: csvText(format.columns, rowsOf(open, cellsOf)) };
+  };
+  const orders = <Written>(
+    name: FileName,
+    format: FileFormat<Written>,
+    rowsOfOrder: (document: OrderDocument) => Written[],
+  ): ExportedFile =>
+    file(
+      name,
+      format,
       () => openExportedOrders(connection, shopKey),
-      ({ order_id, document }: ExportedOrderRow) => cellsOf(readStored(order_id, document)),
+      ({ order_id, document }) => rowsOfOrder(readStored(order_id, document)),
     );
   const labelSources = await countLabelSources(connection, shopKey);
-  const files: (readonly [FileName, AsyncIterable<Cell[][]>])[] = [
-    [
+  const { products, variants, order_lines, returns, refunds, sale_events, return_labels } = FILE_FORMATS;
+  const files = [
+    file(
       "products",
-      rowsOf(
-        () => openExportedProducts(connection, shopKey),
-        (row) => [productCells(row)],
-      ),
-    ],
-    [
+      products,
+      () => openExportedProducts(connection, shopKey),
+      (row) => [row],
+    ),
+    file(
       "variants",
-      rowsOf(
-        () => openExportedVariants(connection, shopKey),
-        (row) => [variantCells(row, money)],
-      ),
-    ],
-    ["order_lines", orders((document) => lineCells(document, money))],
-    ["returns", orders(returnCells)],
-    ["refunds", orders((document) => refundCells(document, money))],
-    [
+      variants,
+      () => openExportedVariants(connection, shopKey),
+      (row) => [row],
+    ),
+    orders("order_lines", order_lines, ({ orderId, lines }) => lines.map((line) => ({ ...line, orderId }))),
+    orders("returns", returns, returnsOf),
+    orders("refunds", refunds, refundsOf),
+    file(
       "sale_events",
-      rowsOf(
-        () => openExportedSaleEvents(connection, shopKey),
-        (row) => [saleEventCells(row)],
-      ),
-    ],
+      sale_events,
+      () => openExportedSaleEvents(connection, shopKey),
+      (row) => [row],
+    ),
   ];
   // The file makes a label source, also without a row (M10).
   if (labelSources > 0) {
-    const cellsOf = (row: Parameters<typeof labelCells>[0]) => [labelCells(row, labelSources > 1)];
-    files.push(["return_labels", rowsOf(() => openExportedLabels(connection, shopKey), cellsOf)]);
+    const open = () => openExportedLabels(connection, shopKey);
+    const labelOf = (row: ExportedLabelRow) => [exportedLabel(row, labelSources > 1)];
+    files.push(file("return_labels", return_labels, open, labelOf, (row) => row.currency_code));
   }
-  return files.map(([name, rows]) => ({ name: `${name}.csv`, content: csvText(EXPORT_COLUMNS[name], rows) }));
+  return files;
+}
+
+/** Rows of lines that the order does not have count nowhere, and an import would refuse them. */
+function returnsOf({ orderId, lines, returns }: OrderDocument) {
+  const lineIds = new Set(lines.map(({ lineId }) => lineId));
+  return returns
+    .filter(({ lineId }) => lineIds.has(lineId))
+    .map((row) => ({ ...row, orderId, isAsStated: row.status === "CLOSED" && row.closedAt === null }));
+}
+
+function refundsOf({ orderId, lines, refunds }: OrderDocument) {
+  const unitsByLine = new Map(lines.map((line) => [line.lineId, unitsEver(line)]));
+  return refunds.flatMap((row) => {
+    const lineUnits = unitsByLine.get(row.lineId);
+    if (lineUnits === undefined) return [];
+    return [{ ...row, orderId, isAsStated: row.units > lineUnits || row.subtotalMinor < 0 }];
+  });
+}
+
+/** Several sources become one: the ids of their labels then begin with the source's name. */
+function exportedLabel({ source, ...row }: ExportedLabelRow, hasSeveralSources: boolean) {
+  return {
+    ...row,
+    label_id: hasSeveralSources ? `${source}:${row.label_id}` : row.label_id,
+    charged_at: row.charged_at.toISOString(),
+    voided_at: row.voided_at?.toISOString() ?? null,
+  };
 }
 
 /** The rows of a file, a fetch of the cursor at a time. */

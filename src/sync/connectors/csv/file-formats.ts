@@ -1,24 +1,25 @@
-import type { DocumentLine, DocumentRefund, DocumentReturn } from "../../../metrics/order.ts";
+import { currencyExponent, decimalText } from "../../../metrics/money.ts";
+import type {
+  DocumentLine,
+  DocumentRefund,
+  DocumentReturn,
+  LineChange,
+  LineReversal,
+} from "../../../metrics/order.ts";
+import type {
+  ExportedLabelRow,
+  ExportedProductRow,
+  ExportedSaleEventRow,
+  ExportedVariantRow,
+} from "../../../store/queries/export.ts";
 import type { StagedTable } from "../../../store/queries/import-stage.ts";
 import type { CopyValue } from "../../copy.ts";
 import type { RowKind } from "../../document-merge.ts";
 import { productGidOf } from "../../product-gid.ts";
-import { thinRow, USUAL } from "../../stored-document.ts";
+import { USUAL } from "../../stored-document.ts";
+import { isTime, timeOf } from "../kit/text.ts";
 import { CellProblem } from "./csv-row.ts";
 import type { CsvRow } from "./csv-row.ts";
-
-/** The files of an import folder, in the order they are read. */
-export const FILE_NAMES = [
-  "products",
-  "variants",
-  "order_lines",
-  "returns",
-  "refunds",
-  "return_labels",
-  "sale_events",
-] as const;
-
-export type FileName = (typeof FILE_NAMES)[number];
 
 /** What the cells of a row are read with. */
 export type RowContext = {
@@ -27,16 +28,33 @@ export type RowContext = {
   latestOrderAt: string;
 };
 
-/** `read` turns a row into the values of `columns`; throws CellProblem. */
-export type FileFormat = {
+/** A cell as the format writes it; null = empty. */
+export type Cell = string | number | null;
+
+/** A value of a row: the columns in which it stands, how they are read, and what is written into them. `read` throws CellProblem. */
+type Field<Value> = {
+  columns: readonly string[];
+  isRequired?: boolean;
+  read: (row: CsvRow, context: RowContext) => Value | undefined;
+  write: (value: NonNullable<Value>, currencyCode: string) => Cell | Cell[];
+  /** As it is staged where that is not the value itself. */
+  stage?: (value: Value) => CopyValue;
+};
+
+/** The values of a row by name, in the order of their columns. */
+type Fields<Row> = { [Name in keyof Row]-?: Field<Exclude<Row[Name], undefined>> };
+
+/** A file of the format: `read` gives the values that are staged as `stagedColumns`, `write` the cells of `columns`. */
+export type FileFormat<Row = never> = {
+  columns: readonly string[];
   required: readonly string[];
-  optional: readonly string[];
   table: StagedTable;
   /** Of the staging table, after the line number. */
-  columns: string;
+  stagedColumns: readonly string[];
   read: (row: CsvRow, context: RowContext) => CopyValue[];
-  /** Where a row may say that it is gone: the columns that it is known by, and the values that these stage. */
-  removal?: { keys: readonly string[]; read: (row: CsvRow) => CopyValue[] };
+  write: (row: Row, currencyCode: string) => Cell[];
+  /** Where a row may say that it is gone: the columns that it is known by, and the first values that these stage. */
+  removal?: { keys: readonly string[]; read: (row: CsvRow, context: RowContext) => CopyValue[] };
 };
 
 /** The column that says so. */
@@ -48,231 +66,419 @@ const RETURN_STATUSES = ["REQUESTED", "OPEN", "CLOSED", "DECLINED", "CANCELED"] 
 const RESTOCK_TYPES = ["RETURN", "NO_RESTOCK", "LEGACY_RESTOCK", "CANCEL"] as const;
 const MAX_URL_BYTES = 4096;
 const MAX_LIST_BYTES = 1024 * 1024;
-const ORDER_ROW = "kind, order_id, record";
 
-/** The record of a row of the three order files is JSON, that of a deleted row has its ids alone. */
-function orderRow(kind: RowKind, row: CsvRow, recordOf: () => object): CopyValue[] {
-  return [kind, need(row, "order_id"), JSON.stringify(recordOf())];
+/** A value that stands in one column, and is written as it is. */
+function field<Value extends Cell>(
+  column: string,
+  read: (row: CsvRow, context: RowContext) => Value,
+): Field<Value> {
+  return { columns: [column], read, write: (value) => value };
 }
 
-function need(row: CsvRow, column: string): string {
-  return row.need(column, row.text(column));
+/** The same for a cell that must not be empty. */
+function needed<Value>({ columns, read, write }: Field<Value | null>): Field<Value> {
+  const [column = ""] = columns;
+  return {
+    columns,
+    isRequired: true,
+    read: (row, context) => row.need(column, read(row, context) ?? null),
+    write,
+  };
 }
 
-export const FILE_FORMATS: Readonly<Record<FileName, FileFormat>> = {
-  products: {
-    required: ["product_id", "title"],
-    optional: ["handle", "vendor", "family", "analytics_category", "image_url", "image_alt"],
-    table: "staged_product",
-    columns: "product_gid, title, handle, vendor, family, analytics_category, image_url, image_alt",
-    read: (row) => [
-      productGidOf(row.need("product_id", row.text("product_id"))),
-      row.need("title", row.label("title")),
-      row.label("handle"),
-      row.label("vendor"),
-      row.label("family", 512),
-      row.label("analytics_category", 512),
-      row.label("image_url", MAX_URL_BYTES),
-      row.label("image_alt", MAX_URL_BYTES),
-    ],
-  },
-  variants: {
-    required: ["variant_id", "product_id"],
-    optional: ["sku", "title", "condition", "counterpart_sku", "unit_cost"],
-    table: "staged_variant",
-    columns: "variant_id, product_gid, sku, title, used, counterpart_sku, unit_cost_minor",
-    read: (row, { currencyCode }) => [
-      row.need("variant_id", row.text("variant_id")),
-      productGidOf(row.need("product_id", row.text("product_id"))),
-      row.text("sku"),
-      row.label("title"),
-      row.oneOf("condition", ["new", "used"]) === "used",
-      row.text("counterpart_sku"),
-      row.money("unit_cost", currencyCode, false),
-    ],
-  },
-  order_lines: {
-    required: ["order_id", "line_id", "ordered_at", "units"],
-    optional: [
-      "product_id",
-      "variant_id",
-      "sku",
-      "title",
-      "vendor",
-      "unit_price",
-      "test",
-      "canceled_at",
-      "removed_units",
-      "gift_card",
-    ],
-    table: "staged_order_row",
-    columns: ORDER_ROW,
-    read: (row, context) => orderRow("lines", row, () => thinRow(readLine(row, context), USUAL.lines)),
-    removal: {
-      keys: ["order_id", "line_id"],
-      read: (row) => orderRow("lines", row, () => ({ lineId: need(row, "line_id") })),
-    },
-  },
-  returns: {
-    required: ["return_id", "order_id", "line_id", "status", "units"],
-    optional: ["processed_units", "requested_at", "closed_at", "reason", AS_STATED],
-    table: "staged_order_row",
-    columns: ORDER_ROW,
-    read: (row) => orderRow("returns", row, () => thinRow(readReturn(row), USUAL.returns)),
-    removal: {
-      keys: ["return_id", "order_id", "line_id"],
-      read: (row) =>
-        orderRow("returns", row, () => ({ lineId: need(row, "line_id"), returnId: need(row, "return_id") })),
-    },
-  },
-  refunds: {
-    required: ["refund_id", "order_id", "line_id", "refunded_at", "units", "subtotal"],
-    optional: ["restock_type", "return_id", AS_STATED],
-    table: "staged_order_row",
-    columns: ORDER_ROW,
-    read: (row, { currencyCode }) =>
-      orderRow("refunds", row, () => thinRow(readRefund(row, currencyCode), USUAL.refunds)),
-    removal: {
-      keys: ["refund_id", "order_id", "line_id"],
-      read: (row) =>
-        orderRow("refunds", row, () => ({ lineId: need(row, "line_id"), refundId: need(row, "refund_id") })),
-    },
-  },
-  return_labels: {
-    required: ["label_id", "charged_at", "amount"],
-    optional: ["order_id", "return_id", "tracking_number", "currency", "voided_at"],
-    table: "staged_label",
-    columns:
-      "label_id, order_id, return_id, tracking_number, charged_at, amount_minor, currency_code, voided_at",
-    read: (row, { currencyCode }) => {
-      const labelCurrency = readCurrency(row) ?? currencyCode;
-      return [
-        row.need("label_id", row.text("label_id")),
-        row.text("order_id"),
-        row.text("return_id"),
-        row.text("tracking_number"),
-        row.need("charged_at", row.time("charged_at")),
-        row.need("amount", row.money("amount", labelCurrency, true)),
-        labelCurrency,
-        row.time("voided_at"),
-      ];
-    },
-    removal: { keys: ["label_id"], read: (row) => [need(row, "label_id")] },
-  },
-  sale_events: {
-    required: ["slug", "label", "starts_on", "ends_on"],
-    optional: ["skus", "skus_json"],
-    table: "staged_sale_event",
-    columns: "slug, label, starts_on, ends_on, skus",
-    read: (row) => {
-      const startsOn = row.need("starts_on", row.day("starts_on"));
-      const endsOn = row.need("ends_on", row.day("ends_on"));
-      if (endsOn < startsOn)
-        throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`, `${startsOn} or a later day`);
-      return [
-        row.need("slug", row.text("slug")),
-        row.need("label", row.label("label")),
-        startsOn,
-        endsOn,
-        readSkus(row),
-      ];
-    },
-    removal: { keys: ["slug"], read: (row) => [need(row, "slug")] },
-  },
+const text = (column: string) => field(column, (row) => row.text(column));
+const label = (column: string, maxBytes?: number) => field(column, (row) => row.label(column, maxBytes));
+const units = (column: string) => field(column, (row) => row.units(column));
+const time = (column: string) => field(column, (row) => row.time(column));
+const day = (column: string) => field(column, (row) => row.day(column));
+
+function flag(column: string): Field<boolean> {
+  return { columns: [column], read: (row) => row.flag(column), write: (value) => (value ? "true" : null) };
+}
+
+function money(
+  column: string,
+  allowsNegative: (row: CsvRow) => boolean,
+  currencyOf: (row: CsvRow) => string | null = () => null,
+): Field<number | null> {
+  return {
+    ...field<number | null>(column, (row, { currencyCode }) =>
+      row.money(column, currencyOf(row) ?? currencyCode, allowsNegative(row)),
+    ),
+    write: (minor, currencyCode) => decimalText(minor, currencyExponent(currencyCode)),
+  };
+}
+
+/** An empty cell is 0. */
+function orZero({ columns, read, write }: Field<number | null>): Field<number> {
+  return {
+    columns,
+    read: (row, context) => read(row, context) ?? 0,
+    write: (value, currencyCode) => (value === 0 ? null : write(value, currencyCode)),
+  };
+}
+
+const productGid: Field<string> = {
+  ...needed(text("product_id")),
+  read: (row) => productGidOf(row.need("product_id", row.text("product_id"))),
 };
 
-function readLine(row: CsvRow, { currencyCode, latestOrderAt }: RowContext): DocumentLine {
-  const orderedAt = row.need("ordered_at", row.time("ordered_at"));
-  if (orderedAt > latestOrderAt) {
-    throw new CellProblem(
-      "ordered_at",
-      `lies in the future: ${orderedAt}; an order may be dated up to a day from now, which is ${latestOrderAt}`,
-      `a time of at most ${latestOrderAt}`,
-    );
-  }
+type FormatOptions<Row> = {
+  table: StagedTable;
+  keys?: readonly (keyof Row)[];
+  check?: (values: Row, row: CsvRow) => void;
+};
+
+type NamedFields = readonly (Field<unknown> & { name: string })[];
+type Values = Record<string, unknown>;
+
+function namedFields<Row>(fields: Fields<Row>): NamedFields {
+  return Object.entries<unknown>(fields).map(([name, each]) => ({ ...(each as Field<unknown>), name }));
+}
+
+function readFields(fields: NamedFields, row: CsvRow, context: RowContext): Values {
+  const values: Values = {};
+  for (const { name, read } of fields) values[name] = read(row, context);
+  return values;
+}
+
+function formatOf<Row extends object>(
+  fields: Fields<Row>,
+  { table, keys, check }: FormatOptions<Row>,
+  stagedColumns: readonly string[],
+  staged: (values: Values) => CopyValue[],
+): FileFormat<Row> {
+  const all = namedFields(fields);
+  const ofKey = all.filter(({ name }) => keys?.includes(name as keyof Row));
+  const columnsOf = (some: NamedFields): string[] => some.flatMap(({ columns }) => columns);
   return {
-    lineId: row.need("line_id", row.text("line_id")),
-    orderedAt,
-    productId: row.text("product_id"),
-    variantId: row.text("variant_id"),
-    sku: row.text("sku"),
-    title: row.label("title"),
-    vendor: row.label("vendor"),
-    units: row.need("units", row.units("units")),
-    removedUnits: row.units("removed_units") ?? 0,
-    unitPriceMinor: row.money("unit_price", currencyCode, true),
-    test: row.flag("test"),
-    canceledAt: row.time("canceled_at"),
-    giftCard: row.flag("gift_card"),
+    columns: columnsOf(all),
+    required: columnsOf(all.filter(({ isRequired = false }) => isRequired)),
+    table,
+    stagedColumns,
+    read: (row, context) => {
+      const values = readFields(all, row, context);
+      check?.(values as Row, row);
+      return staged(values);
+    },
+    write: (values, currencyCode) =>
+      all.flatMap(({ name, columns, write }) => {
+        const value = values[name as keyof Row];
+        return value === undefined || value === null ? columns.map(() => null) : write(value, currencyCode);
+      }),
+    ...(keys === undefined
+      ? {}
+      : {
+          removal: {
+            keys: columnsOf(ofKey),
+            read: (row, context) => staged(readFields(ofKey, row, context)),
+          },
+        }),
   };
 }
 
-function readReturn(row: CsvRow): DocumentReturn {
-  const status = row.need("status", row.oneOf("status", RETURN_STATUSES));
-  const closedAt = row.time("closed_at");
-  if (status === "CLOSED" && closedAt === null && !row.flag(AS_STATED))
-    throw new CellProblem(
-      "closed_at",
-      "is empty, but the status is CLOSED",
-      "the time at which it was closed",
-    );
-  return {
-    returnId: row.need("return_id", row.text("return_id")),
-    lineId: row.need("line_id", row.text("line_id")),
-    status,
-    units: row.need("units", row.units("units")),
-    processedUnits: row.units("processed_units"),
-    requestedAt: row.time("requested_at"),
-    closedAt,
-    reason: row.label("reason"),
-  };
+/** Each value has a column of the staging table, under its own name. */
+function tableFormat<Row extends object>(fields: Fields<Row>, options: FormatOptions<Row>): FileFormat<Row> {
+  const all = namedFields(fields);
+  const names = all.map(({ name }) => name);
+  return formatOf(fields, options, names, (values) =>
+    all
+      .filter(({ name }) => name in values)
+      .map(({ name, stage }) => (stage === undefined ? (values[name] as CopyValue) : stage(values[name]))),
+  );
 }
 
-function readRefund(row: CsvRow, currencyCode: string): StatedRefund {
-  const isAsStated = row.flag(AS_STATED);
-  return {
-    ...(isAsStated ? { isAsStated } : {}),
-    refundId: row.need("refund_id", row.text("refund_id")),
-    lineId: row.need("line_id", row.text("line_id")),
-    refundedAt: row.need("refunded_at", row.time("refunded_at")),
-    units: row.need("units", row.units("units")),
-    subtotalMinor: row.need("subtotal", row.money("subtotal", currencyCode, isAsStated)),
-    restockType: row.oneOf("restock_type", RESTOCK_TYPES) ?? "NO_RESTOCK",
-    returnId: row.text("return_id"),
-  };
+type OfOrder = { orderId: string };
+
+/** The values of a row of the three order files are staged as JSON, those of a deleted row without the others. */
+function orderFormat<Row extends OfOrder>(
+  kind: RowKind,
+  fields: Fields<Row>,
+  options: Omit<FormatOptions<Row>, "table">,
+  usual: object = {},
+): FileFormat<Row> {
+  const usualValues: Values = { ...USUAL[kind], ...usual };
+  return formatOf(
+    fields,
+    { table: "staged_order_row", ...options },
+    ["kind", "order_id", "record"],
+    (values) => {
+      const record: Values = {};
+      for (const name of Object.keys(values)) {
+        if (name !== "orderId" && values[name] !== usualValues[name]) record[name] = values[name];
+      }
+      return [kind, values["orderId"] as string, JSON.stringify(record)];
+    },
+  );
 }
 
-/** A refund as it is staged: one that is as its source states it may exceed its line. */
-export type StatedRefund = DocumentRefund & { isAsStated?: true };
+const orderId = needed(text("order_id"));
+const lineId = needed(text("line_id"));
+
+/** A refund that is as its source states it may exceed its line, and is staged so. */
+type Stated = { isAsStated: boolean };
+
+/** In the order in which they are read. */
+export const FILE_FORMATS = {
+  products: tableFormat<ExportedProductRow>(
+    {
+      product_gid: productGid,
+      title: needed(label("title")),
+      handle: label("handle"),
+      vendor: label("vendor"),
+      family: label("family", 512),
+      analytics_category: label("analytics_category", 512),
+      image_url: label("image_url", MAX_URL_BYTES),
+      image_alt: label("image_alt", MAX_URL_BYTES),
+    },
+    { table: "staged_product" },
+  ),
+  variants: tableFormat<ExportedVariantRow>(
+    {
+      variant_id: needed(text("variant_id")),
+      product_gid: productGid,
+      sku: text("sku"),
+      title: label("title"),
+      used: {
+        columns: ["condition"],
+        read: (row) => row.oneOf("condition", ["new", "used"]) === "used",
+        write: (used) => (used ? "used" : "new"),
+      },
+      counterpart_sku: text("counterpart_sku"),
+      unit_cost_minor: money("unit_cost", () => false),
+      options: {
+        // The platform allows as many.
+        columns: [1, 2, 3].flatMap((number) => [`option${number}_name`, `option${number}_value`]),
+        read: readOptions,
+        write: (options) =>
+          [0, 1, 2].flatMap((at) => [options[at]?.name ?? null, options[at]?.value ?? null]),
+        stage: (options) => JSON.stringify(options),
+      },
+    },
+    { table: "staged_variant" },
+  ),
+  order_lines: orderFormat<DocumentLine & OfOrder>(
+    "lines",
+    {
+      orderId,
+      lineId,
+      orderedAt: needed(field("ordered_at", readOrderedAt)),
+      productId: text("product_id"),
+      variantId: text("variant_id"),
+      sku: text("sku"),
+      title: label("title"),
+      vendor: label("vendor"),
+      units: needed(units("units")),
+      unitPriceMinor: money("unit_price", () => true),
+      test: flag("test"),
+      canceledAt: time("canceled_at"),
+      removedUnits: { ...units("removed_units"), read: (row) => row.units("removed_units") ?? 0 },
+      giftCard: flag("gift_card"),
+      changes: {
+        columns: ["changes"],
+        read: readChanges,
+        write: (changes) => changes.map(changeText).join("; "),
+      },
+      reversals: {
+        columns: ["reversals"],
+        read: readReversals,
+        write: (reversals) =>
+          reversals.map(({ reversedAt, units: taken }) => `${reversedAt} ${taken}`).join("; "),
+      },
+    },
+    { keys: ["orderId", "lineId"] },
+  ),
+  returns: orderFormat<DocumentReturn & OfOrder & Stated>(
+    "returns",
+    {
+      returnId: needed(text("return_id")),
+      orderId,
+      lineId,
+      status: needed(field("status", (row) => row.oneOf("status", RETURN_STATUSES))),
+      units: needed(units("units")),
+      processedUnits: units("processed_units"),
+      requestedAt: time("requested_at"),
+      closedAt: time("closed_at"),
+      reason: label("reason"),
+      exchangedUnits: orZero(units("exchanged_units")),
+      keptMinor: orZero(money("kept_amount", () => false)),
+      isAsStated: { ...flag(AS_STATED), read: () => undefined },
+    },
+    { keys: ["returnId", "orderId", "lineId"], check: requireClosing },
+  ),
+  refunds: orderFormat<DocumentRefund & OfOrder & Stated>(
+    "refunds",
+    {
+      refundId: needed(text("refund_id")),
+      orderId,
+      lineId,
+      refundedAt: needed(time("refunded_at")),
+      units: needed(units("units")),
+      subtotalMinor: needed(money("subtotal", (row) => row.flag(AS_STATED))),
+      restockType: field("restock_type", (row) => row.oneOf("restock_type", RESTOCK_TYPES) ?? "NO_RESTOCK"),
+      returnId: text("return_id"),
+      isAsStated: flag(AS_STATED),
+    },
+    { keys: ["refundId", "orderId", "lineId"] },
+    { isAsStated: false },
+  ),
+  return_labels: tableFormat<ExportedLabel>(
+    {
+      label_id: needed(text("label_id")),
+      order_id: text("order_id"),
+      return_id: text("return_id"),
+      tracking_number: text("tracking_number"),
+      charged_at: needed(time("charged_at")),
+      amount_minor: needed(money("amount", () => true, readCurrency)),
+      currency_code: field("currency", (row, { currencyCode }) => readCurrency(row) ?? currencyCode),
+      voided_at: time("voided_at"),
+    },
+    { table: "staged_label", keys: ["label_id"] },
+  ),
+  sale_events: tableFormat<ExportedSaleEventRow>(
+    {
+      slug: needed(text("slug")),
+      label: needed(label("label")),
+      starts_on: needed(day("starts_on")),
+      ends_on: needed(day("ends_on")),
+      skus: {
+        columns: ["skus", "skus_json"],
+        isRequired: false,
+        read: readSkus,
+        write: skusCells,
+        stage: arrayText,
+      },
+    },
+    { table: "staged_sale_event", keys: ["slug"], check: requireOrder },
+  ),
+} as const;
+
+export type FileName = keyof typeof FILE_FORMATS;
+
+export const FILE_NAMES = Object.keys(FILE_FORMATS) as FileName[];
+
+/** Its amount is in its own currency. */
+export type ExportedLabel = Omit<ExportedLabelRow, "source" | "charged_at" | "voided_at"> & {
+  charged_at: string;
+  voided_at: string | null;
+};
+
+/** An option without a value is one that the variant does not have. */
+function readOptions(row: CsvRow): { name: string; value: string }[] {
+  return [1, 2, 3].flatMap((number) => {
+    const column = `option${number}_name`;
+    const [name, value] = [row.label(column), row.label(`option${number}_value`)];
+    return value === null ? [] : [{ name: row.need(column, name), value }];
+  });
+}
+
+function readOrderedAt(row: CsvRow, { latestOrderAt }: RowContext): string | null {
+  const orderedAt = row.time("ordered_at");
+  if (orderedAt === null || orderedAt <= latestOrderAt) return orderedAt;
+  throw new CellProblem(
+    "ordered_at",
+    `lies in the future: ${orderedAt}; an order may be dated up to a day from now, which is ${latestOrderAt}`,
+    `a time of at most ${latestOrderAt}`,
+  );
+}
+
+/** `2026-06-09T10:00:00Z +1 exchange; …`; nothing for an empty cell. */
+function readChanges(row: CsvRow): LineChange[] | undefined {
+  const changes = readUnitList(row, "changes", {
+    entry: /^(\S+) ([+-]\d{1,7}) (edit|exchange)$/,
+    made: "times, units and causes",
+    allowed: "changes such as 2026-06-09T10:00:00Z +1 exchange; 2026-06-20T10:00:00Z -1 edit",
+  });
+  return changes?.map(({ at, units: changed, word }) => ({
+    changedAt: at,
+    units: changed,
+    by: word as LineChange["by"],
+  }));
+}
+
+function changeText({ changedAt, units: changed, by }: LineChange): string {
+  return `${changedAt} ${changed > 0 ? "+" : ""}${changed} ${by}`;
+}
+
+/** `2026-06-09T10:00:00Z 1; …`; nothing for an empty cell. */
+function readReversals(row: CsvRow): LineReversal[] | undefined {
+  const reversals = readUnitList(row, "reversals", {
+    entry: /^(\S+) (-?\d{1,7})$/,
+    made: "times and units",
+    allowed: "units taken back such as 2026-06-09T10:00:00Z 1; 2026-06-20T10:00:00Z 2",
+  });
+  return reversals?.map(({ at, units: taken }) => ({ reversedAt: at, units: taken }));
+}
+
+/** A cell's entries of a time, units and perhaps a word, apart by `;`; nothing for an empty cell. */
+function readUnitList(
+  row: CsvRow,
+  column: string,
+  { entry, made, allowed }: { entry: RegExp; made: string; allowed: string },
+): { at: string; units: number; word: string | undefined }[] | undefined {
+  return row
+    .text(column, MAX_LIST_BYTES)
+    ?.split(";")
+    .map((part) => {
+      const [, at = "", changed, word] = entry.exec(part.trim()) ?? [];
+      if (!isTime(at)) {
+        const found = JSON.stringify(part.trim().slice(0, 60));
+        throw new CellProblem(column, `is no list of ${made}: ${found}`, allowed);
+      }
+      return { at: timeOf(at), units: Number(changed), word };
+    });
+}
+
+function requireClosing({ status, closedAt }: DocumentReturn, row: CsvRow): void {
+  if (status !== "CLOSED" || closedAt !== null || row.flag(AS_STATED)) return;
+  throw new CellProblem("closed_at", "is empty, but the status is CLOSED", "the time at which it was closed");
+}
+
+function requireOrder({ starts_on: startsOn, ends_on: endsOn }: ExportedSaleEventRow): void {
+  if (endsOn >= startsOn) return;
+  throw new CellProblem("ends_on", `lies before starts_on: ${endsOn}`, `${startsOn} or a later day`);
+}
 
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
 
 function readCurrency(row: CsvRow): string | null {
-  const text = row.label("currency")?.toUpperCase() ?? null;
-  if (text !== null && !CURRENCIES.has(text)) {
+  const code = row.label("currency")?.toUpperCase() ?? null;
+  if (code !== null && !CURRENCIES.has(code)) {
     const reason = "is no currency code of ISO 4217, such as EUR or USD";
     throw new CellProblem("currency", reason, "a currency code of three letters, such as EUR");
   }
-  return text;
+  return code;
 }
 
-/** As an array literal of PostgreSQL; null = no SKUs of its own. */
-function readSkus(row: CsvRow): string | null {
+/** null = no SKUs of its own. */
+function readSkus(row: CsvRow): string[] | null {
   const list = row.text("skus_json", MAX_LIST_BYTES);
   const skus =
     list === null
       ? (row.text("skus", MAX_LIST_BYTES) ?? "").split(";").map((sku) => sku.trim())
       : readList("skus_json", list);
   const named = [...new Set(skus)].filter((sku) => sku !== "");
-  if (named.length === 0) return null;
+  return named.length === 0 ? null : named;
+}
+
+/** A SKU that the list of `skus` cannot hold makes it JSON. */
+function skusCells(named: string[]): Cell[] {
+  const skus = [...new Set(named)];
+  const isPlain = skus.every((sku) => !sku.includes(";") && sku.trim() === sku);
+  return isPlain ? [skus.join(";"), null] : [null, JSON.stringify(skus)];
+}
+
+/** As an array literal of PostgreSQL. */
+function arrayText(named: string[] | null): string | null {
+  if (named === null) return null;
   return `{${named.map((sku) => `"${sku.replaceAll(/["\\]/g, (found) => `\\${found}`)}"`).join(",")}}`;
 }
 
 /** A list of texts as JSON, without control characters. */
-function readList(column: string, text: string): string[] {
+function readList(column: string, json: string): string[] {
   let list: unknown;
   try {
-    list = JSON.parse(text);
+    list = JSON.parse(json);
   } catch {
     list = null;
   }

@@ -47,6 +47,14 @@ const REFUSALS: Refusal[] = [
     reason: /negative/,
   },
   {
+    title: "changes that are no list of times, units and causes",
+    files: {
+      "order_lines.csv": csv(`${LINES},changes`, `${GOOD_LINE},2026-02-05T10:00:00Z +1 edit; later -1 edit`),
+    },
+    at: ["order_lines.csv", 2, "changes"],
+    reason: /no list of times, units and causes: "later -1 edit"/,
+  },
+  {
     title: "units that are no whole number",
     files: lines("o2,l1,2026-01-05T10:00:00Z,1.5"),
     at: ["order_lines.csv", 3, "units"],
@@ -147,6 +155,12 @@ const REFUSALS: Refusal[] = [
     files: refunds("f1,o1,l1,2026-01-06T00:00:00Z,1,-5.00,RETURN"),
     at: ["refunds.csv", 2, "subtotal"],
     reason: /negative/,
+  },
+  {
+    title: "an option without a name",
+    files: { ...lines(), "variants.csv": csv("variant_id,product_id,option2_value", "v1,p1,Red") },
+    at: ["variants.csv", 2, "option2_name"],
+    reason: /empty/,
   },
   {
     title: "an unknown condition",

@@ -61,9 +61,10 @@ async function stageFile(
   options: StageOptions & { warnings: ImportWarning[] },
   onBytes: (bytes: number) => void,
 ): Promise<number> {
-  const format = FILE_FORMATS[file.name];
-  const { table, columns, removal } = format;
-  const target = `${table} (line_number, ${columns}${removal === undefined ? "" : `, ${DELETED}`})`;
+  const format: FileFormat = FILE_FORMATS[file.name];
+  const { table, stagedColumns, removal } = format;
+  const columns = ["line_number", ...stagedColumns, ...(removal === undefined ? [] : [DELETED])];
+  const target = `${table} (${columns.join(", ")})`;
   const buffer = openCopyBuffer(options.connection, target);
   let rowOf: ((cells: readonly string[]) => CsvRow) | null = null;
   let width = 0;
@@ -99,11 +100,15 @@ async function stageFile(
 }
 
 /** What is staged of a row after its line number; of a deleted row its key. */
-function valuesOf(row: CsvRow, { columns, read, removal }: FileFormat, context: RowContext): CopyValue[] {
+function valuesOf(
+  row: CsvRow,
+  { stagedColumns, read, removal }: FileFormat,
+  context: RowContext,
+): CopyValue[] {
   if (removal === undefined) return read(row, context);
   if (!row.flag(DELETED)) return [...read(row, context), false];
-  const key = removal.read(row);
-  const others = columns.split(",").slice(key.length);
+  const key = removal.read(row, context);
+  const others = stagedColumns.slice(key.length);
   return [...key, ...others.map(() => null), true];
 }
 
@@ -117,8 +122,8 @@ async function* withCommas(file: FolderFile, text: AsyncIterable<string>): Async
   }
 }
 
-function knownColumns({ required, optional, removal }: FileFormat): ReadonlySet<string> {
-  return new Set([...required, ...optional, ...(removal === undefined ? [] : [DELETED])]);
+function knownColumns({ columns, removal }: FileFormat): ReadonlySet<string> {
+  return new Set([...columns, ...(removal === undefined ? [] : [DELETED])]);
 }
 
 /** The names of a header for a message: enough of them to see what is wrong. */

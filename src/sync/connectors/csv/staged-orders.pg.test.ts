@@ -45,6 +45,29 @@ test("a first folder gives the same rows whether the lines of an order stand tog
   assert.deepEqual(await shop.dump(apart), await shop.dump(together));
 });
 
+test("a refund may have as many units as were placed and added, not more", async () => {
+  const exchanged = csv(
+    "order_id,line_id,ordered_at,units,changes",
+    "o1,l1,2026-01-05T10:00:00Z,0,2026-02-01T10:00:00Z +2 exchange; 2026-02-02T10:00:00Z -1 edit",
+  );
+  const refunds = (units: number) =>
+    csv(
+      "refund_id,order_id,line_id,refunded_at,units,subtotal",
+      `f1,o1,l1,2026-03-01T10:00:00Z,${units},5.00`,
+    );
+  for (const [units, allowed] of [
+    [2, []],
+    [3, ["at most 2"]],
+  ] as const) {
+    const files = { "order_lines.csv": exchanged, "refunds.csv": refunds(units) };
+    const { invalid } = await shop.import(await shop.open(), files);
+    assert.deepEqual(
+      invalid.map((problem) => problem.allowed),
+      allowed,
+    );
+  }
+});
+
 test("orders report their rows while they are merged", async () => {
   const shopKey = await shop.open();
   const seen: string[] = [];

@@ -1,8 +1,14 @@
-import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument } from "../../../metrics/order.ts";
+import type {
+  DocumentLine,
+  DocumentRefund,
+  DocumentReturn,
+  LineChange,
+  OrderDocument,
+} from "../../../metrics/order.ts";
 import type { Connection } from "../../../store/database.ts";
 import { openStagedOrders } from "../../../store/queries/import-stage.ts";
 import { findDocuments } from "../../../store/queries/order-document.ts";
-import { countUnknown, mergeDocument, ROW_KINDS, rowKey } from "../../document-merge.ts";
+import { countUnknown, mergeDocument, ROW_KINDS, rowKey, unitsEver } from "../../document-merge.ts";
 import type { DocumentPart, RowIds, RowKind } from "../../document-merge.ts";
 import type { SourceOrder, SourceOrders } from "../../documents.ts";
 import { readStored, USUAL } from "../../stored-document.ts";
@@ -13,7 +19,7 @@ type StagedRow = [
   lineNumber: number,
   kind: RowKind,
   isDeleted: boolean,
-  row: RowIds & { units?: number; isAsStated?: true },
+  row: RowIds & { units?: number; changes?: LineChange[]; isAsStated?: true },
 ];
 
 type ByKind<Value> = Record<RowKind, Value>;
@@ -104,11 +110,11 @@ function usableRows(
   onProblem: StagedOrdersOptions["onProblem"],
 ): StagedRow[] {
   if (rows.every(([, kind]) => kind === "lines")) return rows;
-  const unitsByLine = new Map(stored?.lines.map((line) => [line.lineId, line.units]));
-  return rows.filter(([line, kind, isDeleted, { lineId, units = 1, isAsStated }]) => {
+  const unitsByLine = new Map(stored?.lines.map((line) => [line.lineId, unitsEver(line)]));
+  return rows.filter(([line, kind, isDeleted, { lineId, units = 1, changes = [], isAsStated }]) => {
     if (kind === "lines") {
       if (isDeleted) unitsByLine.delete(lineId);
-      else unitsByLine.set(lineId, units);
+      else unitsByLine.set(lineId, unitsEver({ units, changes }));
     }
     // Lines stand before the rows that name them.
     const lineUnits = unitsByLine.get(lineId);

@@ -21,6 +21,8 @@ const LINE = {
   title: "Dress",
   vendor: null,
   quantity: 1,
+  currentQuantity: 1,
+  requiresShipping: true,
   isGiftCard: false,
   product: null,
   variant: null,
@@ -43,12 +45,27 @@ test("a value of another type than the schema's is one clear sentence", () => {
   assert.equal(readLine(LINE).unitPrice, "10.0");
 });
 
+test("M8: a return of before there were definitions has its reason's handle", () => {
+  const lineItem = { id: "l" };
+  const reason = (values: object) =>
+    readReturnLine(
+      { __typename: "ReturnLineItem", id: "i", quantity: 1, fulfillmentLineItem: { lineItem }, ...values },
+      "r",
+    ).reason;
+  assert.equal(reason({ returnReason: "SIZE_TOO_SMALL", returnReasonDefinition: null }), "size-too-small");
+  assert.equal(
+    reason({ returnReason: "OTHER", returnReasonDefinition: { handle: "too-tight" } }),
+    "too-tight",
+  );
+  assert.equal(reason({ returnReason: "UNKNOWN", returnReasonDefinition: null }), null);
+});
+
 test("a return item that the platform could not verify has no line", () => {
   const node = { __typename: "UnverifiedReturnLineItem", id: "u", quantity: 1, processedQuantity: 0 };
   assert.equal(readReturnLine(node, "r").lineId, null);
 });
 
-test("of the ledger only what takes back or is a tip is kept", () => {
+test("of the ledger sales of products, adjustments and tips are kept", () => {
   const amounts = {
     totalAmount: { shopMoney: { amount: "-1.0" } },
     totalTaxAmount: { shopMoney: { amount: "0.0" } },
@@ -65,8 +82,11 @@ test("of the ledger only what takes back or is a tip is kept", () => {
       },
       "a",
     );
-  assert.equal(read({ actionType: "ORDER", quantity: 2 }), null);
-  assert.equal(read({ actionType: "ORDER", quantity: null }), null);
+  assert.ok(read({ actionType: "ORDER", quantity: 2 }) !== null);
+  assert.ok(read({ actionType: "ORDER", quantity: null }) !== null);
+  assert.ok(
+    read({ actionType: "RETURN", quantity: null, lineType: "ADJUSTMENT", __typename: "AdjustmentSale" }),
+  );
   assert.equal(
     read({ actionType: "RETURN", quantity: -1, lineType: "SHIPPING", __typename: "ShippingLineSale" }),
     null,

@@ -18,7 +18,12 @@ export type BackfillState = {
   /** Orders processed before this day, as YYYY-MM-DD, are not stored; null = all are. */
   historyFrom: string | null;
   downloads: Record<DownloadName, DownloadState>;
+  /** What its records hold, as `RECORD_FORMAT`. */
+  recordFormat?: number;
 };
+
+/** Raised whenever records that an earlier version fetched lack what this one maps. */
+export const RECORD_FORMAT = 2;
 
 /** What the stored orders lack because runs could not see orders older than 60 days. Days are YYYY-MM-DD. */
 export type HistoryLimit = {
@@ -55,6 +60,7 @@ export function newBackfill(
   return {
     startedAt: startedAt.toISOString(),
     ...terms,
+    recordFormat: RECORD_FORMAT,
     downloads: { products: state, orders: state, returns: state, ledger: state },
   };
 }

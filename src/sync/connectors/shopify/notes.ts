@@ -5,18 +5,42 @@ import type { OrderAccess } from "./install/access.ts";
 import type { HistoryLimit } from "./cursor.ts";
 import type { OrderAnomalies } from "./map/map-order.ts";
 
+/** What stands in a note behind the number of each anomaly. */
+const ANOMALY_TEXTS: Readonly<Record<Exclude<keyof OrderAnomalies, "unbalancedLines">, string>> = {
+  unverifiedReturnLines: "returned units belong to no order line that Shopify knows.",
+  undatedClosedReturns: "closed returns have no closing time; they are not counted.",
+  foreignOrders: "orders are in an earlier currency of the shop; their money is left out.",
+  ordersWithoutLedger:
+    "orders have lines that Shopify shows in no sales ledger; they are counted by their refund lines.",
+  unbookedRefundUnits:
+    "units of refund lines are in no entry of the sales ledger; they are not counted as refunded.",
+  repeatedEntries: "entries of the sales ledger came twice; each is counted once.",
+  earlyEntries: "entries of the sales ledger are dated before their order; they count in order of time.",
+  unknownEntries: "entries of the sales ledger are of an unknown type; they are counted as order edits.",
+  uncountedSales: "sales of the ledger state no units; the lines of their refund tell.",
+  unexpectedSales:
+    "sales of the ledger have units that do not fit their type; their sign counts, and a change of a price none.",
+};
+
+/** So many are named. */
+const MOST_NAMED = 10;
+
 /** What the operator should know of a run that succeeded. */
-export function notesOf(anomalies: OrderAnomalies, warnings: WarningCounts): string[] {
-  const notes: string[] = [];
-  const { unverifiedReturnLines, undatedClosedReturns, foreignOrders } = anomalies;
-  if (unverifiedReturnLines > 0) {
-    notes.push(`${unverifiedReturnLines} returned units belong to no order line that Shopify knows.`);
-  }
-  if (undatedClosedReturns > 0) {
-    notes.push(`${undatedClosedReturns} closed returns have no closing time; they are not counted.`);
-  }
-  if (foreignOrders > 0) {
-    notes.push(`${foreignOrders} orders are in an earlier currency of the shop; their money is left out.`);
+export function notesOf(
+  { unbalancedLines, ...anomalies }: OrderAnomalies,
+  warnings: WarningCounts,
+): string[] {
+  const notes = Object.entries(ANOMALY_TEXTS).flatMap(([name, text]) => {
+    const count = anomalies[name as keyof typeof anomalies];
+    return count === 0 ? [] : [`${count} ${text}`];
+  });
+  if (unbalancedLines.length > 0) {
+    const named = unbalancedLines.slice(0, MOST_NAMED).join(", ");
+    const others = unbalancedLines.length > MOST_NAMED ? ", …" : "";
+    notes.push(
+      `${unbalancedLines.length} lines have lost other units than their sales ledger says; ` +
+        `they are counted by the ledger: ${named}${others}.`,
+    );
   }
   for (const [kind, count] of warnings) notes.push(`${count} ${WARNING_TEXTS[kind]}.`);
   return notes;

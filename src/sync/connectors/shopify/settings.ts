@@ -69,7 +69,7 @@ export function readSettings(settings: Readonly<Record<string, unknown>>): Shopi
 function readUrl(settings: Readonly<Record<string, unknown>>): string {
   const url = readText(settings, "url");
   const parsed = url === null ? null : URL.parse(url);
-  if (parsed !== null && isShopUrl(parsed)) return parsed.href.replace(/\/+$/, "");
+  if (parsed !== null && isShopUrl(parsed)) return parsed.href.replace(/(?<!\/)\/+$/u, "");
   throw new SourceFailed("This Shopify connection has no address such as https://my-store.myshopify.com.");
 }
 

@@ -12,6 +12,12 @@ import { TITLE } from "./objects.ts";
 
 export const API_VERSION = "2026-10";
 
+/** A version is named after the month of its release, and supported for at least a year from then. */
+export function supportEndsAt(version: string): Date {
+  const [year = 0, month = 0] = version.split("-").map(Number);
+  return new Date(Date.UTC(year + 1, month - 1));
+}
+
 export type ShopifyRetryPolicy = RetryPolicy & {
   /** Between two looks at bulk operations. */
   pollMs: number;

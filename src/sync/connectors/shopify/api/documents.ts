@@ -5,6 +5,8 @@ import type { Reader } from "../../kit/foreign.ts";
 import {
   AGREEMENT,
   connection,
+  FULFILLMENT,
+  FULFILLMENT_LINE,
   id,
   LINE,
   ORDER,
@@ -119,8 +121,15 @@ const RETURN_NODE = object("Return", { ...RETURN, returnLineItems: connection(RE
 const REFUNDS = Type.Array(
   object("Refund", { ...REFUND, refundLineItems: connection(REFUND_LINE, "(first: 50)") }),
 );
+const FULFILLMENTS = Type.Array(
+  object("Fulfillment", {
+    ...FULFILLMENT,
+    fulfillmentLineItems: connection(FULFILLMENT_LINE, "(first: 50)"),
+  }),
+);
 const ORDER_NODE = object("Order", {
   ...ORDER,
+  fulfillments: FULFILLMENTS,
   lineItems: connection(LINE, "(first: 10)"),
   returns: connection(RETURN_NODE, "(first: 3)"),
   refunds: REFUNDS,
@@ -192,8 +201,9 @@ export const DOCUMENTS = {
       object("Order", { agreements: called("(first: 1, after: $previous)", AGREEMENT_SALES) }),
     ),
   }),
-  refunds: nodes("Refunds", object("Order", { id: Text, refunds: REFUNDS })),
+  refunds: nodes("Refunds", object("Order", { id: Text, refunds: REFUNDS, fulfillments: FULFILLMENTS })),
   refundLines: further("RefundLines", "Refund", "refundLineItems", REFUND_LINE),
+  fulfillmentLines: further("FulfillmentLines", "Fulfillment", "fulfillmentLineItems", FULFILLMENT_LINE),
   trackings: nodes("Trackings", TRACKED_RETURN),
   reverseOrders: further("ReverseOrders", "Return", "reverseFulfillmentOrders", REVERSE_ORDER, { first: 25 }),
   reverseDeliveries: further(

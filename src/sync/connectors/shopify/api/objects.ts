@@ -57,6 +57,11 @@ export const ORDER = {
   /** Of the shop when the order was placed. */
   currencyCode: Text,
   taxesIncluded: Flag,
+  tags: Type.Array(Text),
+  sourceName: nullable(Text),
+  displayFinancialStatus: nullable(Text),
+  /** When it was placed: edits do not change it. */
+  originalTotalPriceSet: MONEY,
 };
 
 export const LINE = object("LineItem", {
@@ -65,6 +70,8 @@ export const LINE = object("LineItem", {
   title: Text,
   vendor: nullable(Text),
   quantity: Whole,
+  currentQuantity: Whole,
+  requiresShipping: Flag,
   isGiftCard: Flag,
   product: nullable(id("Product")),
   variant: nullable(id("ProductVariant")),
@@ -85,6 +92,8 @@ export const RETURN_LINE = object("ReturnLineItemType", {
   quantity: Whole,
   processedQuantity: nullable(Whole),
   returnReasonDefinition: nullable(object("ReturnReasonDefinition", { handle: Text })),
+  /** Of returns of before there were definitions. */
+  returnReason: nullable(Text),
   fulfillmentLineItem: Type.Optional(
     object("FulfillmentLineItem", { lineItem: id("LineItem") }, { on: ["ReturnLineItem"] }),
   ),
@@ -106,9 +115,24 @@ export const REFUND_LINE = object("RefundLineItem", {
   totalTaxSet: MONEY,
 });
 
+/** A shipment; of one that was canceled the last change tells until when it stood. */
+export const FULFILLMENT = {
+  id: Text,
+  createdAt: Time,
+  updatedAt: Time,
+  status: Text,
+};
+
+export const FULFILLMENT_LINE = object("FulfillmentLineItem", {
+  quantity: nullable(Whole),
+  lineItem: id("LineItem"),
+});
+
 export const AGREEMENT = {
   __typename: Text,
   id: Text,
+  happenedAt: Time,
+  return: Type.Optional(object("Return", { id: Text }, { on: ["ReturnAgreement"] })),
   refund: Type.Optional(object("Refund", { id: Text }, { on: ["RefundAgreement"] })),
 };
 

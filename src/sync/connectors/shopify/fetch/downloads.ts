@@ -83,14 +83,10 @@ const READ_ROW: Readonly<Record<DownloadName, ReadRow>> = {
   },
   ledger: (node, parentId) => {
     if (parentId === null) return null;
-    if (!("actionType" in node)) {
-      const agreement = toAgreement(readAgreement(node));
-      return agreement === null ? null : row("agreement", agreement, parentId);
-    }
+    if (!("actionType" in node)) return row("agreement", toAgreement(readAgreement(node)), parentId);
     const read = toSale(readSale(node), parentId);
     if (read === null) return null;
-    // A tip finds its order through its line: the agreement of an order's sale is not kept.
-    return "tip" in read ? row("tip", read.tip, read.tip.lineId) : row("sale", read.sale, parentId);
+    return "tip" in read ? row("tip", read.tip, parentId) : row("sale", read.sale, parentId);
   },
 };
 

@@ -46,6 +46,8 @@ test("an unfinished backfill is outdated by other scopes, another metafield, and
   const later = new Date(NOW.getTime() + 86_400_001);
   assert.equal(isOutdated(backfill, same), false);
   assert.equal(isOutdated(backfill, { ...same, access: ALL }), true);
+  const { recordFormat: _recordFormat, ...earlier } = backfill;
+  assert.equal(isOutdated(earlier, same), true, "begun by a version that fetched less");
   assert.equal(isOutdated(backfill, { ...same, familyMetafield: null }), true);
   assert.equal(isOutdated(backfill, { ...same, now: later }), true);
   const all = newBackfill(NOW, { ...begun, hasAllOrders: true });

@@ -1,4 +1,5 @@
 import type { OrderAccess } from "../install/access.ts";
+import { RECORD_FORMAT } from "../cursor.ts";
 import type { BackfillState, HistoryLimit, ShopifyCursor } from "../cursor.ts";
 
 const DAY_MS = 86_400_000;
@@ -29,6 +30,7 @@ export function isOutdated(
 ): boolean {
   if (backfill.hasAllOrders !== access.hasAllOrders || backfill.familyMetafield !== familyMetafield)
     return true;
+  if (backfill.recordFormat !== RECORD_FORMAT) return true;
   return !access.hasAllOrders && now.getTime() - Date.parse(backfill.startedAt) > LONGEST_LIMITED_MS;
 }
 

@@ -2,24 +2,27 @@ import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import { allNodes, allOf, allPages, openNodeReader } from "../api/nodes.ts";
 import type { Page } from "../api/nodes.ts";
-import { toAgreement, toRefund, toSale, toTrackingNumber } from "../map/records.ts";
-import type { RefundRecord, ShopifyOrder, TrackingRecord } from "../map/records.ts";
+import { toAgreement, toFulfillment, toRefund, toSale, toTrackingNumber } from "../map/records.ts";
+import type { FulfillmentRecord, RefundRecord, ShopifyOrder, TrackingRecord } from "../map/records.ts";
 import type { ShopifyRun } from "../run.ts";
+import type { StoredRecord } from "./downloads.ts";
 import { drainPending } from "./drain.ts";
 
 const ORDERS_PER_REQUEST = 25;
 
 type OrderRefunds = NonNullable<ReturnType<typeof DOCUMENTS.refunds.read>["nodes"][number]>;
 
-/** The refunds of all orders that were asked for, with their lines. */
+/** The refunds of all orders that were asked for, with their lines, and what was sent by when. */
 export async function fetchRefunds(run: ShopifyRun): Promise<void> {
   const reader = openNodeReader(run.client, DOCUMENTS.refunds, ORDERS_PER_REQUEST);
   await drainPending(run, "refunds", reader.portion, async (orderIds) => {
     const orders = (await reader.read(orderIds)).filter((node) => node !== null);
     const refunds = await allOf(
-      orders.map(async ({ id: parentId, refunds: first }) => {
-        const found = await readRefunds(run.client, first);
-        return found.map((record) => ({ part: "refund", recordId: record.id, parentId, record }));
+      orders.map(async ({ id: parentId, refunds: first, fulfillments }) => {
+        const rows = (part: string, found: readonly { id: string }[]): StoredRecord[] =>
+          found.map((record) => ({ part, recordId: record.id, parentId, record }));
+        const sent = await readFulfillments(run.client, fulfillments);
+        return [...rows("refund", await readRefunds(run.client, first)), ...rows("fulfillment", sent)];
       }),
     );
     return refunds.flat();
@@ -39,6 +42,19 @@ export async function readRefunds(
   return whole;
 }
 
+export async function readFulfillments(
+  client: ShopifyClient,
+  fulfillments: OrderRefunds["fulfillments"],
+): Promise<FulfillmentRecord[]> {
+  const whole: FulfillmentRecord[] = [];
+  for (const sent of fulfillments) {
+    const lines = await allNodes(client, sent.fulfillmentLineItems, DOCUMENTS.fulfillmentLines, sent.id);
+    const fulfillment = toFulfillment(sent, lines);
+    if (fulfillment !== null) whole.push(fulfillment);
+  }
+  return whole;
+}
+
 type AgreementEdge = ReturnType<typeof DOCUMENTS.orderAgreements.read>["parent"]["page"]["nodes"][number];
 
 /** The sales ledger of an order, with all its pages. */
@@ -50,8 +66,7 @@ export async function fetchAgreements(
   const ledger = { agreements: [], sales: [], tipLineIds: [] } as Awaited<ReturnType<typeof fetchAgreements>>;
   let previous: string | null = null;
   for (const { node, cursor } of await allNodes(client, first, DOCUMENTS.orderAgreements, id)) {
-    const agreement = toAgreement(node);
-    if (agreement !== null) ledger.agreements.push(agreement);
+    ledger.agreements.push(toAgreement(node));
     const place = { id, previous };
     const sales = await allPages(node.sales, async (after) => {
       const { order } = await client.query(DOCUMENTS.agreementSales, { ...place, after });
@@ -61,7 +76,7 @@ export async function fetchAgreements(
       const read = toSale(sale, node.id);
       if (read === null) continue;
       if ("tip" in read) ledger.tipLineIds.push(read.tip.lineId);
-      else if (agreement !== null) ledger.sales.push(read.sale);
+      else ledger.sales.push(read.sale);
     }
     previous = cursor;
   }

@@ -3,7 +3,7 @@ import type { ShopifyClient } from "../api/client.ts";
 import { DOCUMENTS } from "../api/documents.ts";
 import type { StoredRecord } from "./downloads.ts";
 import { drainPending } from "./drain.ts";
-import { fetchAgreements, openTrackingReader, readRefunds } from "./order-parts.ts";
+import { fetchAgreements, openTrackingReader, readFulfillments, readRefunds } from "./order-parts.ts";
 import { allNodes, openNodeReader } from "../api/nodes.ts";
 import type { NodeReader } from "../api/nodes.ts";
 import { toLine, toOrder, toReturn, toReturnLine } from "../map/records.ts";
@@ -53,7 +53,7 @@ type OrderNode = NonNullable<ReturnType<typeof DOCUMENTS.orders.read>["nodes"][n
 type ReturnNode = OrderNode["returns"]["nodes"][number];
 
 /** Orders, whole. */
-function openOrderReader(client: ShopifyClient): NodeReader<ShopifyOrder> {
+export function openOrderReader(client: ShopifyClient): NodeReader<ShopifyOrder> {
   const orders = openNodeReader(client, DOCUMENTS.orders, ORDERS_PER_REQUEST);
   const returns = openTrackingReader(client);
   const read = async (orderIds: readonly string[]): Promise<(ShopifyOrder | null)[]> => {
@@ -89,6 +89,7 @@ async function completeOrder(client: ShopifyClient, node: OrderNode): Promise<Sh
     returns: returns.map(toReturn),
     returnLines,
     refunds: await readRefunds(client, node.refunds),
+    fulfillments: await readFulfillments(client, node.fulfillments),
     ...(await fetchAgreements(client, id, node.agreements)),
     trackings: [],
   };

@@ -12,6 +12,8 @@ export type Installation = {
   url: string;
   /** What the operator chose for the connection. */
   choices: Readonly<Record<string, unknown>>;
+  /** Of a link of a member: their name as an actor. It works for as long as they may make one. */
+  madeBy?: string;
   /** Begun by a member in the console, who goes on there. */
   endsInConsole?: boolean;
   /** Of a state: the browser in which the approval has begun. */

@@ -4,6 +4,7 @@ import type { NextRows } from "../../../../store/query.ts";
 import type { OrderRecordRow, ProductRecordRow } from "../../../../store/queries/shopify-record.ts";
 import type {
   AgreementRecord,
+  FulfillmentRecord,
   LineRecord,
   OrderRecord,
   ProductRecord,
@@ -80,6 +81,7 @@ function assembleOrder(rows: OrderRecordRow[]): FetchedOrder[] {
     returns: lastById<ReturnRecord>(rows, "return"),
     returnLines: lastById<ReturnLineRecord>(rows, "return_line"),
     refunds: lastById<RefundRecord>(rows, "refund"),
+    fulfillments: lastById<FulfillmentRecord>(rows, "fulfillment"),
     agreements: lastById<AgreementRecord>(rows, "agreement"),
     sales: lastById<SaleRecord>(rows, "sale"),
     tipLineIds: lastById<{ id: string; lineId: string }>(rows, "tip").map((tip) => tip.lineId),

@@ -1,85 +1,146 @@
-import type { DocumentLine, DocumentReturn } from "../../../../metrics/order.ts";
+import type { DocumentAmountRefund, DocumentLine, DocumentReturn } from "../../../../metrics/order.ts";
 import type { DocumentPart } from "../../../document-merge.ts";
+import { keptByExchanges, keptKey, NO_ODDITIES, readLedger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { mapRefunds } from "./map-refunds.ts";
 import { minorOf } from "../../kit/money.ts";
-import type { ReturnLineRecord, ReturnRecord, ShopifyOrder } from "./records.ts";
+import type { LineRecord, RefundRecord, ReturnLineRecord, ReturnRecord, ShopifyOrder } from "./records.ts";
 import { compareGids } from "../../kit/text.ts";
 
 export type MappedOrder = { part: DocumentPart; anomalies: OrderAnomalies };
 
-/** What of an order cannot be counted, for the notes of a run. */
-export type OrderAnomalies = {
+/** What of an order cannot be counted or is not as documented, for the notes of a run. */
+export type OrderAnomalies = typeof NO_ODDITIES & {
   /** Units of returns of which the platform does not know the line. */
   unverifiedReturnLines: number;
   /** Returns that are closed without a time. */
   undatedClosedReturns: number;
   /** 1 when the order was placed in another currency than the shop's: its money is left out. */
   foreignOrders: number;
+  /** 1 when lines of the order are in no sales ledger. */
+  ordersWithoutLedger: number;
+  unbookedRefundUnits: number;
+  /** Lines of which the ledger takes back other units than the platform says are gone: "#1001 Dress". */
+  unbalancedLines: string[];
 };
 
 export const NO_ANOMALIES: OrderAnomalies = {
+  ...NO_ODDITIES,
   unverifiedReturnLines: 0,
   undatedClosedReturns: 0,
   foreignOrders: 0,
+  ordersWithoutLedger: 0,
+  unbookedRefundUnits: 0,
+  unbalancedLines: [],
 };
+
+export function addAnomalies(sum: OrderAnomalies, { unbalancedLines, ...found }: OrderAnomalies): void {
+  sum.unbalancedLines.push(...unbalancedLines);
+  for (const [name, count] of Object.entries(found)) sum[name as keyof typeof found] += count;
+}
+
+/** States of an order's payment in which it is not paid in full. */
+const UNPAID: ReadonlySet<string | null> = new Set([
+  "AUTHORIZED",
+  "EXPIRED",
+  "PARTIALLY_PAID",
+  "PENDING",
+  "VOIDED",
+]);
 
 /** The canonical document of an order; `currencyCode` is the shop's. */
 export function mapOrder(sourceOrder: ShopifyOrder, currencyCode: string): MappedOrder {
-  const { order, returnLines, returns } = sourceOrder;
+  const { order, returnLines, refunds } = sourceOrder;
   const isForeign = order.currencyCode !== currencyCode;
   const money = isForeign ? null : { currencyCode, taxesIncluded: order.taxesIncluded };
+  const { ledger, oddities } = readLedger(sourceOrder, isForeign ? null : currencyCode);
+  const kept = ledger === null ? new Map<string, number>() : keptByExchanges(ledger);
+  const lines = mapLines(sourceOrder, ledger, isForeign ? null : currencyCode);
+  const returns = mapReturns(sourceOrder.returns, returnLines).map((row) => ({
+    ...row,
+    exchangedUnits: ledger?.exchanges.get(row.returnId)?.units ?? 0,
+    keptMinor: kept.get(keptKey(row.returnId, row.lineId)) ?? 0,
+  }));
+  const mapped = mapRefunds(sourceOrder, { ledger, kept, money, returns });
+  const selling = sourceOrder.lines.filter((_, index) => lines[index]?.giftCard === false);
   const trackings = sourceOrder.trackings.flatMap(({ returnId, trackingNumbers }) =>
     trackingNumbers.map((trackingNumber) => ({ returnId, trackingNumber })),
   );
   return {
     part: {
       orderName: order.name === "" ? null : order.name,
-      lines: mapLines(sourceOrder, isForeign ? null : currencyCode),
-      returns: mapReturns(returns, returnLines),
-      refunds: mapRefunds(sourceOrder, money),
+      lines,
+      returns,
+      refunds: mapped.refunds,
       trackings,
+      amountRefunds: ledger === null ? [] : refunds.flatMap((refund) => amountRefund(refund, ledger)),
+      tags: order.tags,
+      channel: order.channel,
+      unpaidStatus: UNPAID.has(order.financialStatus) ? order.financialStatus : null,
+      free: order.isFree,
     },
     anomalies: {
+      ...oddities,
       unverifiedReturnLines: returnLines
         .filter((line) => line.lineId === null)
         .reduce((sum, line) => sum + line.quantity, 0),
-      undatedClosedReturns: returns.filter((row) => row.status === "CLOSED" && row.closedAt === null).length,
+      undatedClosedReturns: sourceOrder.returns.filter(
+        (row) => row.status === "CLOSED" && row.closedAt === null,
+      ).length,
       foreignOrders: isForeign ? 1 : 0,
+      ordersWithoutLedger: selling.some((line) => !ledger?.lines.has(line.id)) ? 1 : 0,
+      unbookedRefundUnits: mapped.unbookedUnits,
+      unbalancedLines: selling
+        .filter((line) => isUnbalanced(line, ledger))
+        .map((line) => `${order.name} ${line.title}`.trim()),
     },
   };
 }
 
-/** M1: units include the removed ones; gift cards and tips are marked. */
-function mapLines(sourceOrder: ShopifyOrder, currencyCode: string | null): DocumentLine[] {
-  const { order, lines } = sourceOrder;
-  const removedUnits = removedUnitsByLine(sourceOrder);
-  const tips = new Set(sourceOrder.tipLineIds);
-  return lines.map((line) => ({
-    lineId: line.id,
-    orderedAt: order.processedAt,
-    productId: line.productId,
-    variantId: line.variantId,
-    sku: line.sku,
-    title: line.title === "" ? null : line.title,
-    vendor: line.vendor,
-    units: line.quantity,
-    removedUnits: removedUnits.get(line.id) ?? 0,
-    unitPriceMinor: currencyCode === null ? null : minorOf(line.unitPrice, currencyCode),
-    test: order.test,
-    canceledAt: order.cancelledAt,
-    giftCard: line.isGiftCard || tips.has(line.id),
-  }));
+/** By the platform's definitions `quantity − currentQuantity` is what was removed and taken back. */
+function isUnbalanced(line: LineRecord, ledger: Ledger | null): boolean {
+  const booked = ledger?.lines.get(line.id);
+  if (booked === undefined) return false;
+  const takenBack = [...booked.reversals.values()].reduce((sum, { units }) => sum + units, 0);
+  return line.quantity - line.currentQuantity !== booked.removedUnits + takenBack;
 }
 
-/** Units that order edits took off, by the sales ledger. */
-function removedUnitsByLine({ agreements, sales }: ShopifyOrder): Map<string, number> {
-  const edits = new Set(agreements.filter((row) => row.refundId === null).map((row) => row.id));
-  const units = new Map<string, number>();
-  for (const { agreementId, lineId, quantity } of sales) {
-    if (!edits.has(agreementId) || quantity === null || quantity >= 0) continue;
-    units.set(lineId, (units.get(lineId) ?? 0) - quantity);
-  }
-  return units;
+/** A refund that names no line and takes back none. */
+function amountRefund({ id, refundedAt, lines }: RefundRecord, ledger: Ledger): DocumentAmountRefund[] {
+  const amountMinor = ledger.adjustments.get(id) ?? 0;
+  const isBooked = [...ledger.lines.values()].some(({ reversals }) => reversals.has(id));
+  return amountMinor === 0 || isBooked || lines.length > 0 ? [] : [{ refundId: id, refundedAt, amountMinor }];
+}
+
+/** M1: units and their days by the ledger, else all that the line ever had; gift cards and tips are marked. */
+function mapLines(
+  { order, lines, tipLineIds }: ShopifyOrder,
+  ledger: Ledger | null,
+  currencyCode: string | null,
+): DocumentLine[] {
+  const tips = new Set(tipLineIds);
+  return lines.map((line) => {
+    const ofLedger = ledger?.lines.get(line.id);
+    const { placedUnits, changes = [] } = ofLedger ?? { placedUnits: line.quantity };
+    const reversals = ofLedger?.booked ?? [];
+    return {
+      lineId: line.id,
+      orderedAt: order.processedAt,
+      productId: line.productId,
+      variantId: line.variantId,
+      sku: line.sku,
+      title: line.title === "" ? null : line.title,
+      vendor: line.vendor,
+      units: placedUnits,
+      removedUnits: 0,
+      unitPriceMinor: currencyCode === null ? null : minorOf(line.unitPrice, currencyCode),
+      test: order.test,
+      canceledAt: order.cancelledAt,
+      giftCard: line.isGiftCard || tips.has(line.id),
+      ...(changes.length === 0 ? {} : { changes }),
+      ...(reversals.length === 0 ? {} : { reversals }),
+    };
+  });
 }
 
 /** One row for each line of a return: the platform may ask for one line several times, for different reasons. */

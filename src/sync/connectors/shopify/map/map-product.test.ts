@@ -95,6 +95,16 @@ test("M14: the settings name the option and the words that mean used", () => {
   assert.equal(mapped[1]?.counterpartSku, "A");
 });
 
+test("a variant keeps its options in their order, but not the placeholder of a product without options", () => {
+  const optionsOf = (options: Record<string, string>) =>
+    mapProduct(product([variant(1, "A", options)]), readSettings(SETTINGS), "EUR").variants[0]?.options;
+  assert.deepEqual(optionsOf({ Size: " M ", Colour: "Red" }), [
+    { name: "Size", value: "M" },
+    { name: "Colour", value: "Red" },
+  ]);
+  assert.deepEqual(optionsOf({ Title: "Default Title" }), []);
+});
+
 test("a unit cost counts in the shop's currency only", () => {
   const settings = readSettings(SETTINGS);
   const sourceProduct = product([variant(1, "A", {}), { ...variant(2, "B", {}), unitCost: null }]);

@@ -22,6 +22,7 @@ export type MappedVariant = {
   used: boolean;
   counterpartSku: string | null;
   unitCostMinor: number | null;
+  options: { name: string; value: string }[];
 };
 
 /** The catalogue rows of a product; `currencyCode` is the shop's. */
@@ -75,7 +76,17 @@ function mapVariant(
     used,
     counterpartSku: cleanKey(counterpart?.sku ?? null),
     unitCostMinor: cost?.currencyCode === currencyCode ? minorOf(cost.amount, currencyCode) : null,
+    options: statedOptions(variant),
   };
+}
+
+/** A product without options has one variant of title “Default Title”: no option that anybody chose. */
+function statedOptions({ options }: VariantRecord): MappedVariant["options"] {
+  return options.flatMap((option) => {
+    const [name, value] = [cleanLabel(option.name), cleanLabel(option.value)];
+    const isDefault = name === "Title" && value === "Default Title";
+    return name === null || value === null || isDefault ? [] : [{ name, value }];
+  });
 }
 
 function isUsed({ options }: VariantRecord, { conditionOption, usedConditions }: ShopifySettings): boolean {

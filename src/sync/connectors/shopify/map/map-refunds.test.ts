@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RestockType } from "../../../../metrics/order.ts";
+import type { DocumentRefund, RestockType } from "../../../../metrics/order.ts";
 import { mapRefunds } from "./map-refunds.ts";
+import { readLedger } from "./ledger.ts";
 import type { RefundLineRecord, SaleRecord, ShopifyOrder } from "./records.ts";
 
 const REFUND_ID = "gid://shopify/Refund/1";
@@ -18,35 +19,42 @@ function line(
   return { id: `gid://shopify/RefundLineItem/${id}`, lineId: LINE_ID, quantity, restockType, subtotal, tax };
 }
 
-function order(lines: RefundLineRecord[], sales: Partial<SaleRecord>[] = []): ShopifyOrder {
-  return {
-    refunds: [
-      { id: REFUND_ID, refundedAt: "2026-02-01T00:00:00.000Z", returnId: "gid://shopify/Return/1", lines },
-    ],
+/** The refund's rows; `sales` null = without a ledger. */
+function rowsOf(
+  lines: RefundLineRecord[],
+  sales: Partial<SaleRecord>[] | null = null,
+  money = EUR,
+): DocumentRefund[] {
+  const at = "2026-02-01T00:00:00.000Z";
+  const sale = {
+    agreementId: "refund",
+    lineId: LINE_ID,
+    action: "RETURN",
+    quantity: -1,
+    amount: "0.0",
+    tax: "0.0",
+  };
+  const order = {
+    order: { processedAt: "2026-01-01T00:00:00.000Z" },
+    lines: [],
+    fulfillments: [],
+    refunds: [{ id: REFUND_ID, refundedAt: at, createdAt: at, returnId: "gid://shopify/Return/1", lines }],
     agreements: [
-      { id: "refund", refundId: REFUND_ID },
-      { id: "other", refundId: "gid://shopify/Refund/2" },
-      { id: "edit", refundId: null },
+      { id: "refund", at, kind: "refund", about: REFUND_ID },
+      { id: "other", at, kind: "refund", about: "gid://shopify/Refund/2" },
+      { id: "edit", at, kind: "edit", about: null },
+      { id: "order", at, kind: "order", about: null },
     ],
-    sales: sales.map((values, index) => ({
-      id: `gid://shopify/Sale/${index}`,
-      agreementId: "refund",
-      lineId: LINE_ID,
-      isReturn: true,
-      quantity: -1,
-      amount: "0.0",
-      tax: "0.0",
-      ...values,
-    })),
-  } as Partial<ShopifyOrder> as ShopifyOrder;
+    sales: (sales ?? []).map((values, index) => ({ id: `s${index}`, ...sale, ...values })),
+  } as object as ShopifyOrder;
+  const ledger = sales === null ? null : readLedger(order, money.currencyCode).ledger;
+  return mapRefunds(order, { ledger, kept: new Map(), money, returns: [] }).refunds;
 }
 
-function subtotals(sourceOrder: ShopifyOrder, money: Parameters<typeof mapRefunds>[1]): number[] {
-  return mapRefunds(sourceOrder, money).map((row) => row.subtotalMinor);
-}
+const subtotals = (rows: DocumentRefund[]): number[] => rows.map((row) => row.subtotalMinor);
 
 test("a refund line keeps its refund's time and return", () => {
-  assert.deepEqual(mapRefunds(order([line(1, "RETURN", 2, "20.0")]), EUR), [
+  assert.deepEqual(rowsOf([line(1, "RETURN", 2, "20.0")]), [
     {
       refundId: REFUND_ID,
       lineId: LINE_ID,
@@ -59,30 +67,31 @@ test("a refund line keeps its refund's time and return", () => {
   ]);
 });
 
-test("M9: the ledger's amount without tax comes before the refund line's own", () => {
-  const sourceOrder = order(
-    [line(1, "RETURN", 2, "99.0")],
+test("M9: the ledger's units and amounts without tax come before the refund line's own", () => {
+  const rows = rowsOf(
+    [line(1, "RETURN", 5, "99.0")],
     [
       { amount: "-11.9", tax: "-1.9" },
       { amount: "-5.95", tax: "-0.95" },
       { agreementId: "other", amount: "-1000.0" },
       { agreementId: "edit", amount: "-1000.0" },
-      { isReturn: false, amount: "-1000.0" },
-      { lineId: "gid://shopify/LineItem/2", amount: "-1000.0" },
+      { lineId: "gid://shopify/LineItem/2", quantity: 1, action: "ORDER", amount: "1000.0" },
     ],
   );
-  assert.deepEqual(subtotals(sourceOrder, EUR), [1500]);
-  assert.deepEqual(subtotals(sourceOrder, { ...EUR, taxesIncluded: true }), [1500]);
+  assert.deepEqual(
+    rows.map((row) => [row.units, row.subtotalMinor]),
+    [[2, 1500]],
+  );
 });
 
 test("M9: without the ledger the refund line counts, less its tax when the order's prices include it", () => {
-  const sourceOrder = order([line(1, "RETURN", 1, "11.9", "1.9")]);
-  assert.deepEqual(subtotals(sourceOrder, EUR), [1190]);
-  assert.deepEqual(subtotals(sourceOrder, { ...EUR, taxesIncluded: true }), [1000]);
+  const lines = [line(1, "RETURN", 1, "11.9", "1.9")];
+  assert.deepEqual(subtotals(rowsOf(lines)), [1190]);
+  assert.deepEqual(subtotals(rowsOf(lines, null, { ...EUR, taxesIncluded: true })), [1000]);
 });
 
 test("refund items of one line and restock type add up", () => {
-  const rows = mapRefunds(order([line(1, "RETURN", 1, "10.0"), line(2, "RETURN", 2, "20.0")]), EUR);
+  const rows = rowsOf([line(1, "RETURN", 1, "10.0"), line(2, "RETURN", 2, "20.0")]);
   assert.deepEqual(
     rows.map((row) => [row.refundId, row.units, row.subtotalMinor]),
     [[REFUND_ID, 3, 3000]],
@@ -91,7 +100,7 @@ test("refund items of one line and restock type add up", () => {
 
 test("refund items of one line with several restock types all stay, under ids of their own", () => {
   const lines = [line(10, "CANCEL", 1, "10.0"), line(9, "RETURN", 2, "20.0"), line(11, "CANCEL", 1, "10.0")];
-  const rows = mapRefunds(order(lines), EUR);
+  const rows = rowsOf(lines);
   assert.deepEqual(
     rows.map((row) => [row.refundId, row.restockType, row.units, row.subtotalMinor, row.returnId]),
     [
@@ -99,16 +108,16 @@ test("refund items of one line with several restock types all stay, under ids of
       [`${REFUND_ID}#CANCEL`, "CANCEL", 2, 2000, "gid://shopify/Return/1"],
     ],
   );
-  assert.deepEqual(mapRefunds(order(lines.toReversed()), EUR), rows);
+  assert.deepEqual(rowsOf(lines.toReversed()), rows);
 });
 
 test("M9: the ledger's amount of a line with several restock types is split to the cent", () => {
   const lines = [line(1, "RETURN", 1, "10.0"), line(2, "NO_RESTOCK", 2, "20.0")];
-  assert.deepEqual(subtotals(order(lines, [{ amount: "-10.0" }]), EUR), [333, 667]);
+  assert.deepEqual(subtotals(rowsOf(lines, [{ amount: "-10.0", quantity: -3 }])), [333, 667]);
 });
 
 test("a refund of money only keeps its amount and has no units", () => {
-  const rows = mapRefunds(order([line(1, "NO_RESTOCK", 0, "4.5")]), EUR);
+  const rows = rowsOf([line(1, "NO_RESTOCK", 0, "4.5")]);
   assert.deepEqual(
     rows.map((row) => [row.units, row.subtotalMinor]),
     [[0, 450]],

@@ -4,6 +4,8 @@ import { cleanGroup, cleanKey, cleanLabel, timeOf } from "../../kit/text.ts";
 import { TITLE } from "../api/objects.ts";
 import type {
   AGREEMENT,
+  FULFILLMENT,
+  FULFILLMENT_LINE,
   LINE,
   ORDER,
   PRODUCT,
@@ -29,18 +31,32 @@ export type RefundLineRecord = ReturnType<typeof toRefundLine>;
 export type ProductRecord = ReturnType<typeof toProduct>;
 export type VariantRecord = ReturnType<typeof toVariant>;
 
-/** An entry of the sales ledger about units or money; `refundId` null = an order edit. */
-export type AgreementRecord = { id: string; refundId: string | null };
+/** An entry of the sales ledger; `about` is the id of its refund or return. */
+export type AgreementRecord = {
+  id: string;
+  at: string;
+  kind: "order" | "edit" | "refund" | "return" | "unknown";
+  about: string | null;
+};
 
-/** A sale of a product's units in such an agreement; removed and returned units are negative. */
+/** A sale of units in such an agreement; `lineId` null = an adjustment of what is paid back. */
 export type SaleRecord = {
   id: string;
   agreementId: string;
-  lineId: string;
-  isReturn: boolean;
+  lineId: string | null;
+  action: string;
+  /** Above 0 sold, below 0 taken back. */
   quantity: number | null;
   amount: string;
   tax: string;
+};
+
+/** Units of lines that were sent at a time; `until`: when that was canceled. */
+export type FulfillmentRecord = {
+  id: string;
+  at: string;
+  until: string | null;
+  lines: { lineId: string; units: number }[];
 };
 
 /** The tracking numbers of what comes back with a return. */
@@ -53,6 +69,7 @@ export type ShopifyOrder = {
   returns: ReturnRecord[];
   returnLines: ReturnLineRecord[];
   refunds: RefundRecord[];
+  fulfillments: FulfillmentRecord[];
   agreements: AgreementRecord[];
   sales: SaleRecord[];
   /** Lines that the ledger calls a tip. */
@@ -78,6 +95,10 @@ export function toOrder(order: SourceObject<typeof ORDER>) {
     test: order.test,
     currencyCode: order.currencyCode,
     taxesIncluded: order.taxesIncluded,
+    tags: order.tags.flatMap((tag) => cleanLabel(tag) ?? []).toSorted(),
+    channel: cleanLabel(order.sourceName ?? null),
+    financialStatus: order.displayFinancialStatus ?? null,
+    isFree: Number(order.originalTotalPriceSet.shopMoney.amount) === 0,
   };
 }
 
@@ -87,8 +108,11 @@ export function toLine(line: SourceObject<typeof LINE>) {
     sku: cleanKey(line.sku ?? null),
     title: cleanLabel(line.title) ?? "",
     vendor: cleanLabel(line.vendor ?? null),
-    /** Includes removed units. */
+    /** Includes removed and returned units. */
     quantity: Number(line.quantity),
+    /** Without them. */
+    currentQuantity: Number(line.currentQuantity),
+    requiresShipping: line.requiresShipping,
     isGiftCard: line.isGiftCard,
     productId: line.product?.id ?? null,
     variantId: line.variant?.id ?? null,
@@ -109,8 +133,13 @@ export function toReturnLine(line: SourceObject<typeof RETURN_LINE>, returnId: s
     lineId: type === "UnverifiedReturnLineItem" ? null : lineIdOf(line, line.fulfillmentLineItem?.lineItem),
     quantity: Number(line.quantity),
     processedQuantity: numberOrNull(line.processedQuantity),
-    reason: cleanGroup(line.returnReasonDefinition?.handle ?? null),
+    reason: cleanGroup(line.returnReasonDefinition?.handle ?? handleOf(line.returnReason)),
   };
+}
+
+/** A reason of the earlier list as the handle that it has become. */
+function handleOf(reason: string | null | undefined): string | null {
+  return reason === "UNKNOWN" ? null : (reason?.toLowerCase().replaceAll("_", "-") ?? null);
 }
 
 /** A refund is dated by its processing, else by its creation. */
@@ -121,6 +150,8 @@ export function toRefund(
   return {
     id: refund.id,
     refundedAt: timeOf(refund.processedAt ?? refund.createdAt),
+    /** By the platform's clock, as fulfillments are; imported history may have been processed earlier. */
+    createdAt: timeOf(refund.createdAt),
     returnId: refund.return?.id ?? null,
     lines: lines.map(toRefundLine),
   };
@@ -137,30 +168,49 @@ export function toRefundLine(line: SourceObject<typeof REFUND_LINE>) {
   };
 }
 
-/** null: an agreement without information about removed units or refunded money. */
-export function toAgreement({
-  __typename: type,
-  id,
-  refund,
-}: SourceObject<typeof AGREEMENT>): AgreementRecord | null {
-  if (refund !== undefined) return { id, refundId: refund.id };
-  return type === "OrderEditAgreement" ? { id, refundId: null } : null;
+/** null: it was never sent. */
+export function toFulfillment(
+  { id, createdAt, updatedAt, status }: SourceObject<typeof FULFILLMENT>,
+  lines: readonly SourceObject<typeof FULFILLMENT_LINE>[],
+): FulfillmentRecord | null {
+  if (status === "ERROR" || status === "FAILURE") return null;
+  return {
+    id,
+    at: timeOf(createdAt),
+    until: status === "CANCELLED" ? timeOf(updatedAt) : null,
+    lines: lines.map(({ lineItem, quantity }) => ({ lineId: lineItem.id, units: Number(quantity ?? 0) })),
+  };
 }
 
-/** A sale that takes units or money back, or one that marks a line as a tip; null for all others. */
+const AGREEMENT_KINDS: Readonly<Record<string, AgreementRecord["kind"]>> = {
+  OrderAgreement: "order",
+  OrderEditAgreement: "edit",
+  RefundAgreement: "refund",
+  ReturnAgreement: "return",
+};
+
+export function toAgreement(agreement: SourceObject<typeof AGREEMENT>): AgreementRecord {
+  const { __typename: type, id, happenedAt, refund, return: returned } = agreement;
+  return {
+    id,
+    at: timeOf(happenedAt),
+    kind: AGREEMENT_KINDS[type] ?? "unknown",
+    about: (refund ?? returned)?.id ?? null,
+  };
+}
+
+/** A sale of units or an adjustment of a refund, or one that marks a line as a tip; null for all others. */
 export function toSale(
   sale: SourceObject<typeof SALE>,
   agreementId: string,
 ): { sale: SaleRecord } | { tip: { id: string; lineId: string } } | null {
-  const { __typename: type, id, lineType, totalAmount, totalTaxAmount } = sale;
+  const { __typename: type, id, lineType, actionType: action, totalAmount, totalTaxAmount } = sale;
   if (lineType === "TIP" && type === "TipSale") return { tip: { id, lineId: lineIdOf(sale, sale.lineItem) } };
-  if (lineType !== "PRODUCT" || type !== "ProductSale") return null;
-  const isReturn = sale.actionType === "RETURN";
-  const quantity = numberOrNull(sale.quantity);
-  if (!isReturn && (quantity === null || quantity >= 0)) return null;
-  const lineId = lineIdOf(sale, sale.lineItem);
+  const isProduct = lineType === "PRODUCT" && type === "ProductSale";
+  if (!isProduct && lineType !== "ADJUSTMENT") return null;
+  const lineId = isProduct ? lineIdOf(sale, sale.lineItem) : null;
   const [amount, tax] = [totalAmount.shopMoney.amount, totalTaxAmount.shopMoney.amount];
-  return { sale: { id, agreementId, lineId, isReturn, quantity, amount, tax } };
+  return { sale: { id, agreementId, lineId, action, quantity: numberOrNull(sale.quantity), amount, tax } };
 }
 
 /** null when it has none. */

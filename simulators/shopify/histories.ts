@@ -1,0 +1,83 @@
+/** Random orders with all that happened to them, without a server: as the API shows each, and as it truly was. */
+import { execute, parse, validate } from "graphql";
+import type { DocumentNode, GraphQLSchema } from "graphql";
+import { change } from "./changes.ts";
+import type { Change } from "./changes.ts";
+import { shopifyOptions } from "./options.ts";
+import type { ShopifyOptions } from "./options.ts";
+import type { RequestContext } from "./schema/resolver.ts";
+import { readSchema, resolveField, typeNameOf } from "./schema/resolvers.ts";
+import { makeShop } from "./shop.ts";
+import { childNumber, gid } from "./world/ids.ts";
+import type { HistoryEvent, Order } from "./world/types.ts";
+
+/** An event as README.md describes it: ids are those of the API, `at` is ISO 8601. */
+export type TrueEvent = Omit<HistoryEvent, "at" | "line" | "fulfillment" | "return" | "refund"> & {
+  at: string;
+  line?: string;
+  fulfillment?: string;
+  return?: string;
+  refund?: string;
+};
+
+export interface History {
+  number: number;
+  id: string;
+  events: TrueEvent[];
+}
+
+export interface Histories {
+  /** Each order with what happened to it until now. */
+  orders(): History[];
+  /** Something more that happens, as README.md lists it under Control. */
+  change(asked: Change): void;
+  /** The data of a query, as the API answers it; cost and page limits of the platform do not count here. */
+  ask(query: string, variables?: Record<string, unknown>): unknown;
+}
+
+/** A shop of `orders` full histories up to `now`; the same options make the same orders. */
+export function openHistories(given: Partial<ShopifyOptions> = {}): Histories {
+  const options = shopifyOptions({ now: "2026-06-01T00:00:00Z", histories: "full", ...given });
+  const shop = makeShop(options);
+  const schema = readSchema();
+  const documents = new Map<string, DocumentNode>();
+  const context = { shop, scopes: options.scopes } as unknown as RequestContext;
+  return {
+    orders: () => shop.world.orders.flatMap((order) => (order === null ? [] : [historyOf(order)])),
+    change: (asked) => void change(shop, asked),
+    ask: (query, variables = {}) => {
+      const document = documents.get(query) ?? readDocument(schema, query);
+      documents.set(query, document);
+      const { data, errors } = execute({
+        schema,
+        document,
+        variableValues: variables,
+        contextValue: context,
+        fieldResolver: resolveField,
+        typeResolver: typeNameOf,
+      }) as { data?: unknown; errors?: readonly Error[] };
+      if (errors?.[0] !== undefined) throw errors[0];
+      return JSON.parse(JSON.stringify(data)) as unknown;
+    },
+  };
+}
+
+function readDocument(schema: GraphQLSchema, query: string): DocumentNode {
+  const document = parse(query);
+  const [error] = validate(schema, document);
+  if (error !== undefined) throw error;
+  return document;
+}
+
+function historyOf(order: Order): History {
+  const idOf = (type: string, index: number): string => gid(type, childNumber(order.number, index));
+  const events = order.history.map(({ at, line, fulfillment, return: request, refund, ...event }) => ({
+    ...event,
+    at: new Date(at * 1000).toISOString(),
+    ...(line !== undefined && { line: idOf("LineItem", line) }),
+    ...(fulfillment !== undefined && { fulfillment: idOf("Fulfillment", fulfillment) }),
+    ...(request !== undefined && { return: idOf("Return", request) }),
+    ...(refund !== undefined && { refund: idOf("Refund", refund) }),
+  }));
+  return { number: order.number, id: gid("Order", order.number), events };
+}

@@ -1,1 +1,0 @@
-drop function if exists admit(bigint, text, bytea, text, text[], boolean, timestamptz);

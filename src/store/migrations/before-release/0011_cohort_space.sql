@@ -1,2 +1,0 @@
--- What this changed is created by 0018_return_curve.sql.
-select 1;

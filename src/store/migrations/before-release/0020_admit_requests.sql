@@ -1,1 +1,0 @@
-drop function if exists admit_many(bigint, text[], bytea[], text[], text[], boolean[], integer[], timestamptz);

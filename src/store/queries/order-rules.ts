@@ -1,0 +1,90 @@
+import { monthToDate } from "../../lib/month.ts";
+import type { Connection } from "../database.ts";
+import { command, query, queryRow } from "../query.ts";
+import type { Workspace } from "../workspace.ts";
+
+/** Of a workspace: the rules that it wants, and those that its facts follow; null = from before there were rules. */
+export type OrderRulesRow = { wanted: unknown; applied: unknown };
+
+/** null = there is no such workspace. Primary key of workspace. */
+export const findOrderRules = queryRow<OrderRulesRow, [shopKey: number]>(
+  "find_order_rules",
+  "select w.order_rules as wanted, w.order_rules_applied as applied from workspace w where w.shop_key = $1",
+);
+
+/** Stores the rules that a workspace wants. Primary key of workspace. */
+export const putOrderRules = command<[shopKey: number, rules: object]>(
+  "put_order_rules",
+  "update workspace set order_rules = $2::jsonb where shop_key = $1",
+  (shopKey, rules) => [shopKey, JSON.stringify(rules)],
+);
+
+/** From here on facts follow the rules that the workspace wants. Primary key of workspace. */
+export const followOrderRules = command<[shopKey: number], Connection>(
+  "follow_order_rules",
+  "update workspace set order_rules_applied = order_rules where shop_key = $1",
+);
+
+/** Orders that two sets of rules may count differently (src/metrics/order-rules.ts). */
+export type OrderFilter = {
+  /** In lower case, of ASCII letters alone, as the texts that they are compared with. */
+  names: readonly string[];
+  tags: readonly string[];
+  channels: readonly string[];
+  areFree: boolean;
+  areUnpaid: boolean;
+  haveRefundsWithoutRestock: boolean;
+};
+
+/** `from`: ISO 8601; the first moment of orders that are wanted, null = of all. Lines that changed later may count later. */
+export type OrderPage = { afterId: string; from: string | null; limit: number };
+
+const lowered = (text: string): string => `lower((${text}) collate "C")`;
+
+/** The documents that the filter finds, by id: a scan of the shop's documents from `afterId` on. */
+export const listOrdersOfFilter = query<
+  { order_id: string; document: unknown },
+  [shopKey: number, filter: OrderFilter, page: OrderPage]
+>(
+  "list_orders_of_filter",
+  `select d.order_id, d.document
+           from order_document d
+          where d.shop_key = $1 and d.order_id > $2
+            and (exists (select 1 from unnest($3::text[]) n (beginning)
+                          where starts_with(${lowered("d.document ->> 'orderName'")}, n.beginning))
+                 or exists (select 1 from jsonb_array_elements_text(coalesce(d.document -> 'tags', '[]')) t (tag)
+                             where ${lowered("t.tag")} = any($4::text[]))
+                 or ${lowered("d.document ->> 'channel'")} = any($5::text[])
+                 or ($6::boolean and d.document -> 'free' = 'true')
+                 or ($7::boolean and d.document ->> 'unpaidStatus' is not null)
+                 or ($8::boolean and d.document @?
+                     '$.refunds[*] ? (!exists(@.restockType) || @.restockType == "NO_RESTOCK")'))
+            and ($9::text is null or d.document @? '$.lines[*].changes'
+                 or coalesce(d.document ->> 'orderedAt', d.document -> 'lines' -> 0 ->> 'orderedAt') >= $9)
+          order by d.order_id limit $10`,
+  (shopKey, filter, { afterId, from, limit }) => [
+    shopKey,
+    afterId,
+    filter.names,
+    filter.tags,
+    filter.channels,
+    filter.areFree,
+    filter.areUnpaid,
+    filter.haveRefundsWithoutRestock,
+    from,
+    limit,
+  ],
+);
+
+/** How many orders of some months each rule leaves out. Index order_line_left_out. */
+export const countLeftOut = query<
+  { left_out: string; orders: number },
+  [workspace: Workspace, months: { startMonth: number; endMonth: number }]
+>(
+  "count_left_out",
+  `select l.left_out, count(distinct l.order_id) as orders
+           from order_line l
+          where l.shop_key = $1 and l.cohort_month between $2 and $3 and l.left_out is not null
+          group by l.left_out`,
+  ({ shopKey }, { startMonth, endMonth }) => [shopKey, monthToDate(startMonth), monthToDate(endMonth)],
+);

@@ -1,0 +1,237 @@
+import type { LineChange, LineReversal } from "../../../../metrics/order.ts";
+import { minorOf, splitMinor } from "../../kit/money.ts";
+import { compareGids } from "../../kit/text.ts";
+import type { AgreementRecord, SaleRecord, ShopifyOrder } from "./records.ts";
+
+/** What a refund or a return took back of a line, and what it sold of it in exchange. */
+export type Reversal = {
+  at: string;
+  units: number;
+  /** Without tax; above 0 is taken back. */
+  minor: number;
+  addedUnits: number;
+  /** The ledger does not say how many units. */
+  isUncounted: boolean;
+};
+
+export type LineLedger = {
+  placedUnits: number;
+  changes: LineChange[];
+  removedUnits: number;
+  /** By the id of the refund or the return. */
+  reversals: Map<string, Reversal>;
+  /** What each entry of a refund or a return took back; below 0 restored. */
+  booked: LineReversal[];
+};
+
+/** The units and money of an order, by its sales agreements. */
+export type Ledger = {
+  lines: Map<string, LineLedger>;
+  /** By return: what was sold in exchange, without tax. */
+  exchanges: Map<string, { units: number; minor: number }>;
+  /** By refund: what it paid beside its lines, without tax. */
+  adjustments: Map<string, number>;
+};
+
+/** What of a ledger is not as documented; all of it is counted once, as far as it says what it is. */
+export const NO_ODDITIES = {
+  repeatedEntries: 0,
+  earlyEntries: 0,
+  unknownEntries: 0,
+  uncountedSales: 0,
+  unexpectedSales: 0,
+};
+
+/**
+ * Agreements in order of time: the order's places units, edits add and remove them, refunds and returns take them back.
+ * The sign of a sale says which; a change of a price (UPDATE) moves no units. null: the platform shows no ledger.
+ * `currencyCode` null: no money is read.
+ */
+export function readLedger(
+  { order, agreements, sales }: Pick<ShopifyOrder, "order" | "agreements" | "sales">,
+  currencyCode: string | null,
+): { ledger: Ledger | null; oddities: typeof NO_ODDITIES } {
+  const oddities = { ...NO_ODDITIES };
+  const entries = [...new Map(agreements.map((row) => [row.id, row])).values()];
+  const knownSales = [...new Map(sales.map((row) => [row.id, row])).values()];
+  oddities.repeatedEntries = agreements.length - entries.length + sales.length - knownSales.length;
+  if (!entries.some(({ kind }) => kind === "order")) return { ledger: null, oddities };
+  const salesByEntry = Map.groupBy(knownSales, (sale) => sale.agreementId);
+  const ledger: Ledger = { lines: new Map(), exchanges: new Map(), adjustments: new Map() };
+  const valueOf = ({ amount, tax }: SaleRecord): number =>
+    currencyCode === null ? 0 : minorOf(amount, currencyCode) - minorOf(tax, currencyCode);
+  for (const entry of entries.toSorted(compareEntries)) {
+    if (entry.kind === "unknown") oddities.unknownEntries += 1;
+    if (entry.kind !== "order" && entry.at < order.processedAt) oddities.earlyEntries += 1;
+    for (const [lineId, ofLine] of Map.groupBy(salesByEntry.get(entry.id) ?? [], (sale) => sale.lineId)) {
+      if (lineId === null) {
+        const paid = ofLine.reduce((sum, sale) => sum - valueOf(sale), 0);
+        add(ledger.adjustments, entry.about ?? entry.id, paid);
+      } else {
+        book(ledger, entry, lineId, sumOf(ofLine, valueOf, oddities));
+      }
+    }
+  }
+  return { ledger, oddities };
+}
+
+type Movement = {
+  soldUnits: number;
+  soldMinor: number;
+  takenUnits: number;
+  takenMinor: number;
+  /** Of sales without units. */
+  otherMinor: number;
+  isUncounted: boolean;
+};
+
+const EXPECTED_SIGN: Readonly<Record<string, number>> = { ORDER: 1, RETURN: -1, UPDATE: 0 };
+
+function sumOf(
+  sales: readonly SaleRecord[],
+  valueOf: (sale: SaleRecord) => number,
+  oddities: typeof NO_ODDITIES,
+): Movement {
+  const sum = {
+    soldUnits: 0,
+    soldMinor: 0,
+    takenUnits: 0,
+    takenMinor: 0,
+    otherMinor: 0,
+    isUncounted: false,
+  };
+  for (const sale of sales) {
+    const { action, quantity } = sale;
+    const units = action === "UPDATE" ? 0 : (quantity ?? 0);
+    if (quantity === null) {
+      oddities.uncountedSales += 1;
+      sum.isUncounted = true;
+    } else if (quantity !== 0 && Math.sign(quantity) !== EXPECTED_SIGN[action]) {
+      oddities.unexpectedSales += 1;
+    }
+    if (units > 0) {
+      sum.soldUnits += units;
+      sum.soldMinor += valueOf(sale);
+    } else if (units < 0) {
+      sum.takenUnits -= units;
+      sum.takenMinor -= valueOf(sale);
+    } else {
+      sum.otherMinor -= valueOf(sale);
+    }
+  }
+  return sum;
+}
+
+function book(ledger: Ledger, { id, kind, about, at }: AgreementRecord, lineId: string, sum: Movement): void {
+  const line = ledger.lines.get(lineId) ?? {
+    placedUnits: 0,
+    changes: [],
+    removedUnits: 0,
+    reversals: new Map<string, Reversal>(),
+    booked: [],
+  };
+  ledger.lines.set(lineId, line);
+  const change = (units: number, by: LineChange["by"]): void => {
+    if (units !== 0) line.changes.push({ changedAt: at, units, by });
+    line.removedUnits += Math.max(0, -units);
+  };
+  const netUnits = sum.soldUnits - sum.takenUnits;
+  if (kind === "order") {
+    line.placedUnits += Math.max(0, netUnits);
+    change(Math.min(0, netUnits), "edit");
+  } else if (kind === "refund" || kind === "return") {
+    const by = kind === "return" ? "exchange" : "edit";
+    const exchanged = reverse(line, { key: about ?? id, at, by, change }, sum);
+    if (kind === "return") {
+      const exchange = ledger.exchanges.get(about ?? id) ?? { units: 0, minor: 0 };
+      ledger.exchanges.set(about ?? id, exchange);
+      exchange.units += exchanged.units;
+      exchange.minor += exchanged.minor;
+    }
+  } else {
+    change(netUnits, "edit");
+  }
+}
+
+/**
+ * Units that a refund or a return takes back, and those that it sells. Nothing is deleted from a ledger: where a return
+ * is canceled or changed, a later entry takes back what an earlier one of it did. Returns what it sold in exchange.
+ */
+function reverse(
+  line: LineLedger,
+  entry: {
+    key: string;
+    at: string;
+    by: LineChange["by"];
+    change: (units: number, by: LineChange["by"]) => void;
+  },
+  { soldUnits, soldMinor, takenUnits, takenMinor, otherMinor, isUncounted }: Movement,
+): { units: number; minor: number } {
+  const { key, at, by, change } = entry;
+  const reversal = line.reversals.get(key) ?? {
+    at,
+    units: 0,
+    minor: 0,
+    addedUnits: 0,
+    isUncounted: false,
+  };
+  line.reversals.set(key, reversal);
+  const restoredUnits = Math.min(soldUnits, reversal.units);
+  const restoredMinor = partOf(soldMinor, restoredUnits, soldUnits);
+  const withdrawnUnits = Math.min(takenUnits, reversal.addedUnits);
+  const withdrawnMinor = partOf(takenMinor, withdrawnUnits, takenUnits);
+  const reversedUnits = takenUnits - withdrawnUnits - restoredUnits;
+  if (reversedUnits !== 0) line.booked.push({ reversedAt: at, units: reversedUnits });
+  reversal.units += reversedUnits;
+  reversal.minor += takenMinor - withdrawnMinor - restoredMinor + otherMinor;
+  reversal.addedUnits += soldUnits - restoredUnits - withdrawnUnits;
+  reversal.isUncounted ||= isUncounted;
+  change(soldUnits - restoredUnits, by);
+  change(-withdrawnUnits, by);
+  return {
+    units: soldUnits - restoredUnits - withdrawnUnits,
+    minor: soldMinor - restoredMinor - withdrawnMinor,
+  };
+}
+
+/**
+ * What exchanges kept of the value of what came back, by return and line: so much of it was not paid back. Of a dearer
+ * exchange that is all of it.
+ */
+export function keptByExchanges({ lines, exchanges }: Ledger): Map<string, number> {
+  const kept = new Map<string, number>();
+  for (const [returnId, { minor }] of exchanges) {
+    const rows = [...lines].flatMap(([lineId, { reversals }]) => {
+      const value = reversals.get(returnId)?.minor ?? 0;
+      return value > 0 ? [{ lineId, value }] : [];
+    });
+    const values = rows.map(({ value }) => value);
+    const keptMinor = Math.max(
+      0,
+      Math.min(
+        minor,
+        values.reduce((sum, value) => sum + value, 0),
+      ),
+    );
+    const parts = splitMinor(keptMinor, values);
+    for (const [index, { lineId }] of rows.entries()) kept.set(keptKey(returnId, lineId), parts[index] ?? 0);
+  }
+  return kept;
+}
+
+export function keptKey(returnId: string, lineId: string): string {
+  return `${returnId}\n${lineId}`;
+}
+
+/** The money of some of its units. */
+export function partOf(minor: number, units: number, ofUnits: number): number {
+  return ofUnits === 0 ? 0 : Math.round((minor * units) / ofUnits);
+}
+
+function add(sums: Map<string, number>, key: string, value: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + value);
+}
+
+function compareEntries(left: AgreementRecord, right: AgreementRecord): number {
+  return Date.parse(left.at) - Date.parse(right.at) || compareGids(left.id, right.id);
+}
