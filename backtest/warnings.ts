@@ -4,15 +4,15 @@ import type { EarlyWarning } from "../src/metrics/early-warning.ts";
 import { lastDayOfMonth, monthOfDay } from "../src/lib/month.ts";
 import { findSpike } from "../src/metrics/spike.ts";
 import { announceWarnings } from "../src/metrics/warning-episode.ts";
-import type { WarningEpisode } from "../src/metrics/warning-episode.ts";
+import type { AnnouncedWarning as Announced, WarningEpisode } from "../src/metrics/warning-episode.ts";
 import { storeHistory } from "./evidence.ts";
 import type { StoreLine } from "./store-lines.ts";
 
 export const PRIMARY_WINDOW_DAYS = 30;
-const MIN_SOLD_UNITS = 20;
+export const MIN_SOLD_UNITS = 20;
 const SPIKE_MONTHS_AFTER = 3;
 
-export type AnnouncedWarning = EarlyWarning & {
+export type AnnouncedWarning = Announced & {
   asOfDay: number;
   /** The day from which M16 calls a month of the same entity a spike; null when it does not within three months. */
   spikeDay: number | null;
@@ -61,7 +61,7 @@ function countSellers(
   return sellers.size;
 }
 
-/** M16 for the same entity, as if it were watched. */
+/** M16 for the same entity, as if it were watched and its units independent. */
 function spikeDayOf(lines: readonly StoreLine[], warning: EarlyWarning, asOfDay: number): number | null {
   const own = lines.filter((line) => isOf(line, warning));
   const units = new Map<number, { soldUnits: number; returnedUnits: number }>();
@@ -83,7 +83,8 @@ function spikeDayOf(lines: readonly StoreLine[], warning: EarlyWarning, asOfDay:
         ...(units.get(cohortMonth) ?? { soldUnits: 0, returnedUnits: 0 }),
       };
     });
-    if (findSpike(months, MIN_SOLD_UNITS) !== null) return lastDayOfMonth(newest) + PRIMARY_WINDOW_DAYS + 1;
+    if (findSpike(months, MIN_SOLD_UNITS, 1) !== null)
+      return lastDayOfMonth(newest) + PRIMARY_WINDOW_DAYS + 1;
   }
   return null;
 }

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EarlyWarning } from "../metrics/early-warning.ts";
+import type { AnnouncedWarning } from "../metrics/warning-episode.ts";
 import { dayFromText } from "../lib/month.ts";
 import { REFUND_ONLY } from "../metrics/returned-units.ts";
 import { earlyWarningAlert } from "./early-warning-alert.ts";
 import type { WarningDetails } from "./early-warning-alert.ts";
 
-const WARNING: EarlyWarning = {
+const WARNING: AnnouncedWarning = {
+  episodeId: "product:gid://import/Product/700053:2026-09-09",
   kind: "product",
   key: "gid://import/Product/700053",
   windowDays: 14,
@@ -47,6 +48,7 @@ test("M17: the alert says what, since when, how many against how many, why, what
       "include_incomplete=true, reportSection=reasons.",
     metadata: {
       kind: "early_warning",
+      episode_id: "product:gid://import/Product/700053:2026-09-09",
       product_gid: "gid://import/Product/700053",
       as_of: "2026-09-09",
       ordered_from: "2026-08-29",

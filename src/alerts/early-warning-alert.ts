@@ -3,6 +3,7 @@ import type { EarlyWarning } from "../metrics/early-warning.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { dayToText } from "../lib/month.ts";
 import { rate } from "../metrics/rate.ts";
+import type { AnnouncedWarning } from "../metrics/warning-episode.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { nameOf, selectorOf } from "./warned-entity.ts";
@@ -31,7 +32,7 @@ const CRITICAL_EXCESS_LINES = 10;
 
 /** M17: the alert for an announced early warning. */
 export function earlyWarningAlert(
-  warning: EarlyWarning,
+  warning: AnnouncedWarning,
   details: WarningDetails,
   { asOfDay, currencyCode }: { asOfDay: number; currencyCode: string },
 ): AlertDraft {
@@ -55,7 +56,7 @@ export function earlyWarningAlert(
       partsText(warning),
       topReason === null
         ? ""
-        : `The reason given most often is ${readableName(topReason.reason)}, for ${percentText(topReason.share)} of the returned units.`,
+        : `The reason given most often is ${readableName(topReason.reason)}, for ${percentText(topReason.returnedUnits, details.returnedUnits)} of the returned units.`,
       `${details.labelMinor === 0 ? "Refunds" : "Refunds and labels"} so far: ${moneyText(costMinor, exponent, currencyCode)}.`,
       `To see why, request the report with ${requestText(selector, details)}.`,
     ]
@@ -63,6 +64,7 @@ export function earlyWarningAlert(
       .join(" "),
     metadata: {
       kind: "early_warning",
+      episode_id: warning.episodeId,
       ...selector,
       as_of: dayToText(asOfDay),
       ordered_from: details.orderedFrom,
@@ -76,7 +78,10 @@ export function earlyWarningAlert(
       p: Number(warning.p.toPrecision(3)),
       excess_cost: decimalFromMinor(excessCostMinor, exponent),
       currency_code: currencyCode,
-      top_reason: topReason,
+      top_reason:
+        topReason === null
+          ? null
+          : { reason: topReason.reason, share: rate(topReason.returnedUnits, details.returnedUnits) },
       parts: warning.parts.map((part) => ({
         ...selectorOf(part),
         excess_lines: rounded(part.excessLines, 2),
@@ -91,11 +96,8 @@ function isCritical(warning: EarlyWarning): boolean {
 }
 
 /** The stated reason of most units; null when none is stated. */
-function topReasonOf({ reasons, returnedUnits }: WarningDetails): { reason: string; share: number } | null {
-  const stated = reasons.find(({ reason }) => reason !== REFUND_ONLY && reason !== UNSPECIFIED);
-  return stated === undefined
-    ? null
-    : { reason: stated.reason, share: rate(stated.returnedUnits, returnedUnits) };
+function topReasonOf({ reasons }: WarningDetails): WarningDetails["reasons"][number] | null {
+  return reasons.find(({ reason }) => reason !== REFUND_ONLY && reason !== UNSPECIFIED) ?? null;
 }
 
 /** The report's parameters: whole months, the young ones included. */

@@ -3,7 +3,7 @@ import { RECENT_DAYS, findEarlyWarnings } from "../metrics/early-warning.ts";
 import type { EarlyWarning, ListingLines, StoreEvidence, WarnedKind } from "../metrics/early-warning.ts";
 import { areLabelCostsIncluded } from "../metrics/label.ts";
 import { dayFromText, dayToText } from "../lib/month.ts";
-import { announceWarnings } from "../metrics/warning-episode.ts";
+import { announceWarnings, newEpisodeId } from "../metrics/warning-episode.ts";
 import type { WarningEpisode } from "../metrics/warning-episode.ts";
 import type { Connection, Queryable } from "../store/database.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
@@ -111,21 +111,26 @@ function hasLabelCosts({ sources, currency_code: currencyCode }: AlertSettingsRo
 }
 
 function episodeOf(row: WarningEpisodeRow): WarningEpisode {
+  const entity = { kind: row.entity_kind as WarnedKind, key: row.entity_key };
+  const startedDay = dayFromText(row.started_on) as number;
   return {
-    kind: row.entity_kind as WarnedKind,
-    key: row.entity_key,
-    startedDay: dayFromText(row.started_on) as number,
+    ...entity,
+    startedDay,
     latestDay: dayFromText(row.latest_on) as number,
+    hasWarned: row.is_announced || row.has_warned,
     isAnnounced: row.is_announced,
+    episodeId: row.episode_id ?? newEpisodeId(entity, startedDay),
   };
 }
 
-function episodeRow({ kind, key, startedDay, latestDay, isAnnounced }: WarningEpisode): WarningEpisodeRow {
+function episodeRow(episode: WarningEpisode): WarningEpisodeRow {
   return {
-    entity_kind: kind,
-    entity_key: key,
-    started_on: dayToText(startedDay),
-    latest_on: dayToText(latestDay),
-    is_announced: isAnnounced,
+    entity_kind: episode.kind,
+    entity_key: episode.key,
+    started_on: dayToText(episode.startedDay),
+    latest_on: dayToText(episode.latestDay),
+    is_announced: episode.isAnnounced,
+    has_warned: episode.hasWarned,
+    episode_id: episode.episodeId,
   };
 }

@@ -86,12 +86,74 @@ async function importLamps(tenant: Tenant, asOf = "2026-07-01T00:00:00Z") {
   });
 }
 
+/** A lamp of which twice as much comes back in the newest month, beside boxes; orders of so many of either come back whole. */
+async function importLampBesideBoxes(tenant: Tenant, { lamps, boxes }: { lamps: number; boxes: number }) {
+  const orders = MONTHS.slice(0, -1).flatMap((month) => [
+    ...Array.from({ length: 100 / lamps }, (_, place) => ({
+      sku: "LAMP",
+      units: lamps,
+      month,
+      id: `${month} lamp ${place}`,
+      isBack: place < (month === NEWEST ? 20 : 10) / lamps,
+    })),
+    ...Array.from({ length: 160 }, (_, place) => ({
+      sku: "BOX",
+      units: boxes,
+      month,
+      id: `${month} box ${place}`,
+      isBack: place < 40,
+    })),
+  ]);
+  return importStore(service, tenant, {
+    currencyCode: "EUR",
+    asOf: "2026-07-01T00:00:00Z",
+    files: {
+      order_lines: orders.map(({ sku, units, month, id }) => ({
+        order_id: id,
+        line_id: "1",
+        ordered_at: `${month}-03T10:00:00Z`,
+        sku,
+        units,
+      })),
+      refunds: orders
+        .filter(({ isBack }) => isBack)
+        .map(({ units, month, id }) => ({
+          refund_id: id,
+          order_id: id,
+          line_id: "1",
+          units,
+          subtotal: "1.00",
+          refunded_at: `${month}-20T10:00:00Z`,
+        })),
+    },
+  });
+}
+
 const watchEntities = (tenant: Tenant, entities: readonly (readonly [string, string])[]): Promise<void> =>
   insertRows(
     service.database,
     "watchlist_entry",
     entities.map(([kind, key]) => ({ shop_key: tenant.shopKey, entity_kind: kind, entity_key: key })),
   );
+
+test("M6, M16: where whole orders come back, a rise that units alone would show is no spike of what is sold in large orders", async () => {
+  for (const [orders, skus] of [
+    [{ lamps: 1, boxes: 1 }, ["LAMP"]],
+    [{ lamps: 1, boxes: 5 }, ["LAMP"]],
+    [{ lamps: 5, boxes: 5 }, []],
+  ] as const) {
+    const tenant = await newTenant();
+    await importLampBesideBoxes(tenant, orders);
+    await evaluate(tenant);
+    const alerts = (await told(tenant, "return_rate_watchlist")).filter(
+      ({ metadata }) => metadata["kind"] === "month",
+    );
+    assert.deepEqual(
+      alerts.map(({ metadata }) => metadata["sku"]),
+      skus,
+    );
+  }
+});
 
 test("M16: the 20 SKUs with the most returned units are watched unasked", async () => {
   const tenant = await newTenant();

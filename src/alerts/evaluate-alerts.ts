@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import { latestCompleteMonth } from "../metrics/completeness.ts";
+import { designEffect, orderPattern } from "../metrics/design-effect.ts";
 import { dayFromText, dayOfInstant, dayToText, monthFromText, monthOfDate } from "../lib/month.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { raiseDataVersion } from "../store/queries/data-version.ts";
@@ -7,6 +8,8 @@ import { loadAlertSettings, loadSoldMonths, loadWatchedEntities } from "../store
 import type { AlertSettingsRow, MonthUnitsRow } from "../store/queries/alert-load.ts";
 import { insertAlerts } from "../store/queries/alert-write.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
+import { loadOrderSums } from "../store/queries/order-sums.ts";
+import type { OrderSumsRow } from "../store/queries/order-sums.ts";
 import { markWarned } from "../store/queries/warning-episode.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { alertsOfEarlyWarnings } from "./early-warnings.ts";
@@ -16,9 +19,9 @@ import { staleAlert } from "./stale-alert.ts";
 
 export type AlertEvaluation = { database: Database; shopKey: number; now: Date };
 
-/** M16: so many SKUs are watched unasked, by returned units of so many newest complete months. */
+/** M16: so many SKUs are watched unasked, by returned units of the newest complete months of a year. */
 const RANKED_SKUS = 20;
-const RANKED_MONTHS = 12;
+const YEAR_MONTHS = 12;
 
 /**
  * Writes every alert that a workspace's present state calls for and that was never written before, in one
@@ -92,27 +95,47 @@ async function alertsOfMonths(
   const watched = await loadWatchedEntities(connection, shopKey, {
     firstMonth: startOf(SPIKE_MONTHS),
     lastMonth: newestMonth,
-    firstRankedMonth: startOf(RANKED_MONTHS),
+    firstRankedMonth: startOf(YEAR_MONTHS),
     rankedSkus: RANKED_SKUS,
   });
+  const sums = await loadOrderSums(connection, shopKey, {
+    windowDays: primaryWindowDays,
+    startMonth: startOf(YEAR_MONTHS),
+    endMonth: newestMonth,
+    months: [newestMonth],
+    parts: watched.map(({ entity_kind: kind, entity_key: key }) => [
+      { kind, key, includeUsed: false, vendor: null },
+    ]),
+  });
   const spikeSettings = { newestMonth, firstMonth, minSoldUnits, primaryWindowDays };
-  const spikes = watched.map((row) =>
-    spikeAlert(
+  const spikes = watched.map((row, place) => {
+    const months = row.months.map(monthOf);
+    const newest = months.find(({ cohortMonth }) => cohortMonth === newestMonth);
+    return spikeAlert(
       {
         kind: row.entity_kind,
         key: row.entity_key,
         title: row.product_title,
         warnedDay: row.warned_on === null ? null : dayFromText(row.warned_on),
-        months: row.months.map(monthOf),
+        effect: effectOf(sums[place], newest?.soldUnits ?? 0),
+        months,
       },
       spikeSettings,
-    ),
-  );
+    );
+  });
   const announcedMonth = monthFromText(settings.newest_report_month ?? "");
   return [
     ...reportAlerts(soldMonths, { announcedMonth, primaryWindowDays }),
     ...spikes.filter((alert) => alert !== null),
   ];
+}
+
+/** M6: that of the month that is judged. */
+function effectOf(sums: OrderSumsRow | undefined, soldUnits: number): number {
+  const [month] = sums?.months ?? [];
+  if (sums === undefined || month === undefined) return 1;
+  const orders = { ...orderPattern(sums.category, sums.store), squaredSoldUnits: new Map() };
+  return designEffect(orders, { soldUnits, squaredSoldUnits: month.squared_sold_units });
 }
 
 function alertsOfSources({ sources }: AlertSettingsRow, now: Date): AlertDraft[] {

@@ -1,5 +1,4 @@
 import { monthToText } from "../lib/month.ts";
-import { rate } from "../metrics/rate.ts";
 import type { AlertDraft } from "./alert-draft.ts";
 import { daysText, percentText, unitsText } from "./wording.ts";
 
@@ -31,7 +30,7 @@ export function reportAlerts(months: readonly ReportMonth[], settings: ReportSet
       title: `The report of ${month} is ready`,
       body:
         `${returnedUnits.toLocaleString("en")} of ${unitsText(soldUnits)} sold in ${month} ` +
-        `(${percentText(rate(returnedUnits, soldUnits))}) came back within ${daysText(primaryWindowDays)}.`,
+        `(${percentText(returnedUnits, soldUnits)}) came back within ${daysText(primaryWindowDays)}.`,
       metadata: { cohort_month: month },
     };
   });

@@ -21,6 +21,7 @@ function entity(
   return {
     ...named,
     warnedDay: null,
+    effect: 1,
     months: [...[6, 5, 4, 3, 2, 1].map((back) => month(back, before)), month(0, newest)],
   };
 }

@@ -10,6 +10,8 @@ import { daysText, percentText, unitsText } from "./wording.ts";
 export type WatchedEntity = WarnedEntity & {
   /** M17: the first day of its newest episode of early warnings; null = it was never warned of. */
   warnedDay: number | null;
+  /** M6: by which the interval of its rate is wider. */
+  effect: number;
   /** Months that sold something, in the primary window, in any order. */
   months: readonly { cohortMonth: number; soldUnits: number; returnedUnits: number }[];
 };
@@ -42,6 +44,7 @@ export function spikeAlert(entity: WatchedEntity, settings: SpikeSettings): Aler
       isComplete: true,
     })),
     minSoldUnits,
+    entity.effect,
   );
   if (spike === null) return null;
   const month = monthToText(spike.cohortMonth);
@@ -50,11 +53,11 @@ export function spikeAlert(entity: WatchedEntity, settings: SpikeSettings): Aler
     eventKey: `spike:${entity.kind}:${entity.key}:${month}`,
     category: "return_rate_watchlist",
     severity: isCritical(spike) ? "critical" : "warning",
-    title: `Return rate of ${nameOf(entity)} jumped to ${percentText(spike.returnRate)} in ${month}`,
+    title: `Return rate of ${nameOf(entity)} jumped to ${percentText(spike.returnedUnits, spike.soldUnits)} in ${month}`,
     body:
       `${spike.returnedUnits.toLocaleString("en")} of ${unitsText(spike.soldUnits)} sold in ${month} came back ` +
       `within ${daysText(primaryWindowDays)}. In the six months before it was ` +
-      `${percentText(spike.baselineRate)} of ${unitsText(spike.baselineSoldUnits)}.` +
+      `${percentText(spike.baselineReturnedUnits, spike.baselineSoldUnits)} of ${unitsText(spike.baselineSoldUnits)}.` +
       (warnedOn === null ? "" : ` An early warning was given on ${warnedOn}.`),
     metadata: {
       kind: "month",

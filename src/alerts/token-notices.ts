@@ -1,8 +1,8 @@
 import type { Database } from "../store/database.ts";
-import { listMembersByRole } from "../store/queries/console-member.ts";
+import { listMembersByRole } from "../store/queries/workspace-member.ts";
 import { notifyPeople } from "../store/queries/notice.ts";
-import { listEndingTokens } from "../store/queries/token-list.ts";
-import type { EndingTokenRow } from "../store/queries/token-list.ts";
+import { listEndingTokens } from "../store/queries/token.ts";
+import type { EndingTokenRow } from "../store/queries/token.ts";
 import { NOTICE_DAYS, tokenNotice } from "./token-notice.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;

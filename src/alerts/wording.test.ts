@@ -14,13 +14,17 @@ test("a long name is cut between characters", () => {
 });
 
 test("figures are in words", () => {
-  assert.deepEqual([0, 0.0814, 0.5, 0.571429, 1].map(percentText), [
-    "0 %",
-    "8.1 %",
-    "50 %",
-    "57.1 %",
-    "100 %",
-  ]);
+  assert.deepEqual(
+    [
+      [0, 9],
+      [814, 10_000],
+      [1, 2],
+      [4, 7],
+      [23, 2000],
+      [3, 3],
+    ].map(([part = 0, whole = 0]) => percentText(part, whole)),
+    ["0 %", "8.1 %", "50 %", "57.1 %", "1.2 %", "100 %"],
+  );
   assert.deepEqual([1, 2, 1234].map(unitsText), ["1 unit", "2 units", "1,234 units"]);
   assert.deepEqual([1, 30].map(daysText), ["1 day", "30 days"]);
 });

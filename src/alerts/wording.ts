@@ -1,3 +1,5 @@
+import { tenthsOfPercent } from "../lib/percent.ts";
+
 const LONGEST_NAME = 80;
 
 /** What would break a line or turn its reading direction around. */
@@ -14,9 +16,9 @@ export function readableName(name: string): string {
   return characters.length <= LONGEST_NAME ? line : `${characters.slice(0, LONGEST_NAME - 1).join("")}…`;
 }
 
-/** A rate between 0 and 1 as percent, with at most one decimal. */
-export function percentText(rate: number): string {
-  return `${(rate * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
+/** `part` of `whole` as percent, with at most one decimal. */
+export function percentText(part: number, whole: number): string {
+  return `${whole === 0 ? 0 : tenthsOfPercent(part, whole) / 10} %`;
 }
 
 /** 1,234. */

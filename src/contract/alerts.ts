@@ -18,7 +18,8 @@ const alert = closed(
     metadata: orNull(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures.",
+          "Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures. Early warnings " +
+          "of one problem have the same episode_id.",
       }),
     ),
     created_at: Type.String({ format: "date-time", description: "When it was written." }),

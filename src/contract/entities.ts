@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { defineEndpoint } from "./endpoint.ts";
-import { body, groupType, nullableText, pageEcho } from "./meta.ts";
+import { groupType, meta, nullableText, pageEcho } from "./meta.ts";
 import { cursorParameter, limitParameter, vendorParameter } from "./parameters.ts";
 import { closed, oneOf, orNull, text } from "./schema.ts";
 
@@ -58,13 +58,16 @@ export const entities = defineEndpoint({
     ...cursorParameter,
     ...vendorParameter,
   }),
-  response: body(Type.Array(entity), {
-    query: text("The search text that was asked for; empty when there was none."),
-    type: Type.Enum(["all", "sku", "product", "product_group"], {
-      description: "The type that was asked for.",
+  response: closed({
+    data: Type.Array(entity),
+    meta: meta({
+      query: text("The search text that was asked for; empty when there was none."),
+      type: Type.Enum(["all", "sku", "product", "product_group"], {
+        description: "The type that was asked for.",
+      }),
+      vendor: nullableText,
+      ...pageEcho(100),
     }),
-    vendor: nullableText,
-    ...pageEcho(100),
   }),
   example: "q=table lamp&limit=2",
   tool: {

@@ -51,6 +51,15 @@ describe("integers", () => {
     expectRefused(schema, otherNotations, "p must be a whole number from 1 to 100, in plain decimal digits.");
   });
 
+  test("are refused unread when the text is longer than any value", () => {
+    const plain = "p must be a whole number from 1 to 100.";
+    expectRefused(schema, [`+${"1".repeat(4095)}`], `${plain.slice(0, -1)}, in plain decimal digits.`);
+    expectRefused(schema, [`+${"1".repeat(4096)}`], plain);
+    const listed = Type.String({ pattern: "^\\d+$" });
+    assert.equal(read(listed, "1".repeat(4096)), "1".repeat(4096));
+    expectRefused(listed, ["1".repeat(4097)], "p must be text.");
+  });
+
   test("are refused beyond 2^53, where they could not be distinguished", () => {
     const open = Type.Integer({ minimum: 0 });
     assert.equal(read(open, "9007199254740991"), Number.MAX_SAFE_INTEGER);

@@ -20,6 +20,9 @@ export type InputReader = (raw: RawInput) => Record<string, unknown>;
 /** A sentence for each bad field, by its name, in the order in which they are reported. */
 type Problems = Map<string, string>;
 
+/** As long as a cursor may be, the longest of all. What is longer meets no pattern. */
+const LONGEST_VALUE = 4096;
+
 type ParameterReader = {
   name: string;
   /** Returns undefined and notes a problem when the value is not allowed. */
@@ -94,10 +97,11 @@ function compileParameter({ name, isRequired, ...parameter }: Parameter, words: 
   const allowed = `${name} must be ${allowedText(schema)}`;
   const isNumber = schema.type === "integer" || schema.type === "number";
   const read = (value: unknown, problems: Problems): unknown => {
-    const decoded = decode(value);
+    const isTooLong = typeof value === "string" && value.length > LONGEST_VALUE;
+    const decoded = isTooLong ? undefined : decode(value);
     if (decoded !== undefined) return decoded;
     if (schema["x-normalized"] === true) return schema["x-unreadable"] ?? schema.default;
-    const isOtherNotation = isNumber && typeof value === "string" && OTHER_NOTATION.test(value);
+    const isOtherNotation = isNumber && !isTooLong && typeof value === "string" && OTHER_NOTATION.test(value);
     problems.set(name, isOtherNotation ? `${allowed}, in plain decimal digits.` : `${allowed}.`);
     return undefined;
   };
@@ -136,7 +140,7 @@ function decodeBoolean(value: unknown): boolean | undefined {
 
 const PLAIN_DECIMAL = /^-?\d{1,30}(\.\d{1,30})?$/u;
 /** Numbers that are no plain decimals: 1e-1, .5, 5., +1. */
-const OTHER_NOTATION = /^(?!-?\d+(\.\d+)?$)[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/iu;
+const OTHER_NOTATION = /^(?!-?\d+(?:\.\d+)?$)[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/iu;
 
 function decodeNumber(value: unknown, schema: ParameterSchema): number | undefined {
   if (typeof value === "string" && !PLAIN_DECIMAL.test(value)) return undefined;

@@ -12,7 +12,10 @@ export const rate = Type.Number({ minimum: 0, maximum: 1, description: "0–1 fr
 export const rateInterval = orNull(
   closed(
     { low: rate, high: rate },
-    { description: "95 % Wilson interval; null when nothing was sold.", component: "RateInterval" },
+    {
+      description: "95 % Wilson interval with orders as clusters; null when nothing was sold.",
+      component: "RateInterval",
+    },
   ),
 );
 /** Of the selected cohorts inside the window. */
@@ -89,6 +92,16 @@ export const monthCoverage = {
   complete_through: orNull(monthText),
 };
 
+const asOf = {
+  data_as_of: orNull(
+    Type.String({
+      format: "date-time",
+      description:
+        "As-of of the figures: the store's data is complete up to then. Null before its first sync. No other source moves it, so it may be older than freshness.data_updated_at.",
+    }),
+  ),
+};
+
 /** ApiMeta with the given echoes; nothing else may appear. */
 export function meta<Echo extends TProperties>(echo: Echo) {
   return closed({ ...identity, freshness, ...echo });
@@ -101,9 +114,9 @@ export const pageEcho = (maximum: number) => ({
   next_cursor: nullableText,
 });
 
-/** The body of a JSON answer: its data, and ApiMeta with the given echoes. */
+/** The body of a JSON answer of figures: its data, and ApiMeta with their as-of and the given echoes. */
 export function body<Data extends TSchema, Echo extends TProperties>(data: Data, echo: Echo) {
-  return closed({ data, meta: meta(echo) });
+  return closed({ data, meta: meta({ ...asOf, ...echo }) });
 }
 
 /** What a leaderboard row says of its product; both names of the product's id carry the same value. */

@@ -153,6 +153,8 @@ export const REPORT_SECTIONS = [
   "costs",
   "curves",
   "breakdown",
+  "outcomes",
+  "bridge",
 ] as const;
 
 export const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"] as const;
@@ -173,7 +175,7 @@ export const reportSectionParameter = {
     Type.Enum([...REPORT_SECTIONS], {
       default: "overview",
       description:
-        "Part of the report to return; unknown values mean overview, which holds everything but the curves and the breakdown.",
+        "Part of the report to return; unknown values mean overview, which holds everything but curves, breakdown, outcomes and bridge.",
       "x-normalized": true,
     }),
   ),

@@ -23,9 +23,55 @@ import {
   reportSectionParameter,
   reportStateParameters,
 } from "./parameters.ts";
-import { pooledCurveAge, returnCurve } from "./return-curve.ts";
+import { bridge, outcomes } from "./report-bridge.ts";
+import type { ReportBridge, ReportOutcomes } from "./report-bridge.ts";
 import { listedSaleEvent, rateChange, saleEvent } from "./sale-event.ts";
 import { closed, count, oneOf, orNull, text } from "./schema.ts";
+
+const ageDays = count("Days after the order, this day included.");
+const curveFigures = {
+  returned_units: orNull(count("Units that came back at this age or younger.")),
+  return_rate: orNull(Type.Number({ minimum: 0, maximum: 1, description: "returned_units ÷ sold_units." })),
+  return_rate_interval: rateInterval,
+};
+
+/** The return curve of one cohort month. */
+const returnCurve = closed(
+  {
+    cohort_month: cohortMonth,
+    sold_units: units,
+    observed_days: count("Whole days for which every order of the month has been observed."),
+    ages: Type.Array(
+      closed(
+        {
+          age_days: ageDays,
+          ...curveFigures,
+          is_complete: Type.Boolean({
+            description: "Whether every order of the month has reached this age.",
+          }),
+        },
+        { component: "ReportCurveAge" },
+      ),
+      {
+        description:
+          "Ages of 7, 14, 30, 60, 90, 180 and 365 days. Figures of an age that is not complete are null; with " +
+          "include_incomplete they are those so far, once the orders of the month's first day have reached it.",
+      },
+    ),
+  },
+  { component: "ReportReturnCurve" },
+);
+
+/** One age of the return curve of all months together. */
+const pooledCurveAge = closed(
+  {
+    age_days: ageDays,
+    months_included: count("Months of the range that are complete at this age; 0 = the figures are null."),
+    sold_units: units,
+    ...curveFigures,
+  },
+  { component: "ReportPooledCurveAge" },
+);
 
 const amount = Type.Number({ description: "Decimal number in currency_code." });
 const costAmounts = { refunded_amount: amount, return_label_cost: amount, returns_cost: amount };
@@ -188,6 +234,20 @@ const costs = closed(
   { component: "ReportCosts" },
 );
 
+const usedVariants = Type.Optional(
+  Type.Literal(true, { description: "With the used variants of the product or SKU." }),
+);
+const ofVendor = Type.Optional(Type.String());
+
+/** The selector of a breakdown row: parameters of every endpoint over cohort months. */
+const rowSelector = oneOf([
+  closed({ vendor: Type.String() }),
+  closed({ product_gid: Type.String(), include_used_variants: usedVariants, vendor: ofVendor }),
+  closed({ sku: Type.String(), include_used_variants: usedVariants, vendor: ofVendor }),
+  closed({ product_group_type: groupType, product_group_key: Type.String(), vendor: ofVendor }),
+  Type.Null(),
+]);
+
 const breakdown = closed(
   {
     breakdown_by: Type.Enum([...BREAKDOWNS], { description: "What it is divided by." }),
@@ -195,13 +255,7 @@ const breakdown = closed(
       closed({
         key: text("The vendor, product id, SKU or group; other for the rest."),
         label: Type.String(),
-        selector: oneOf([
-          closed({ vendor: Type.String() }),
-          closed({ product_gid: Type.String() }),
-          closed({ sku: Type.String() }),
-          closed({ product_group_type: groupType, product_group_key: Type.String() }),
-          Type.Null(),
-        ]),
+        selector: rowSelector,
         ...figures,
         return_rate_interval: orNull(closed({ low: rate, high: rate })),
         ...costAmounts,
@@ -211,7 +265,8 @@ const breakdown = closed(
   {
     description:
       "The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector null) for the " +
-      "rest and for what has no key: together they are the selection.",
+      "rest and for what has no key: together they are the selection. A selector takes the row's lines and no others; " +
+      "null where none does.",
   },
 );
 
@@ -236,6 +291,8 @@ const data = closed(
     return_curves: Type.Optional(Type.Array(returnCurve)),
     pooled_return_curve: Type.Optional(Type.Array(pooledCurveAge)),
     breakdown: Type.Optional(breakdown),
+    outcomes: Type.Optional(outcomes),
+    bridge: Type.Optional(bridge),
   },
   { component: "Report" },
 );
@@ -245,6 +302,8 @@ export type ReportData = Static<typeof data>;
 export type ReportOutlook = Exclude<Static<typeof outlook>, null>;
 export type ReportBreakdown = Static<typeof breakdown>;
 export type ReportCurves = Required<Pick<ReportData, "return_curves" | "pooled_return_curve">>;
+/** Parts that a section of their own has alone. */
+export type ReportExtras = { outcomes: ReportOutcomes | null; bridge: ReportBridge | null };
 export type ReportSection = (typeof REPORT_SECTIONS)[number];
 
 /** What the report and its export take alike. */
@@ -261,7 +320,8 @@ export const report = defineEndpoint({
     "Rate with its interval and the months before, monthly trend, return reasons, refunds, days to return, how much " +
     "is known of each return, costs, the workspace's sale events and, for the one asked for, its rate against a " +
     "baseline. reportSection narrows it to one part beside the summary and the sale event; curves is the share returned " +
-    "by days after the order, breakdown divides it by vendor, product, SKU or group.",
+    "by days after the order, breakdown divides it by vendor, product, SKU or group, outcomes is how returned units ended, " +
+    "bridge leads from what the store itself counts to these figures.",
   parameters: Type.Object({ ...reportParameters, ...reportSectionParameter }),
   response: body(data, {
     ...cohortEcho,
@@ -275,7 +335,7 @@ export const report = defineEndpoint({
     lines: [
       "Returns the full picture: rate with interval, months before, trend with cost per month, reasons, days to return, costs, sale events.",
       "Use it to explain returns; for one figure use get_summary, for monthly rates alone get_timeseries. sale_events lists what saleEvent takes.",
-      "reportSection narrows some 5 kB to 1 to 3 kB: reasons (why), trend (rate and cost by month), breakdown with breakdownBy (worst vendor, product, SKU, group); curves: rate by age, 1 kB a month.",
+      "reportSection narrows 5 kB to 1–3: reasons, trend, breakdown with breakdownBy (worst vendor, product, SKU, group), curves, outcomes (refunded, exchanged), bridge (why the store's count differs).",
       SELECTOR_OBJECT_LINE,
       COHORT_LINE,
       'Example: {"selector": {"product_gid": "gid://shopify/Product/1"}, "start_month": "2026-01", "end_month": "2026-06"}',

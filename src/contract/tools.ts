@@ -51,13 +51,15 @@ const ANNOTATIONS = {
 const SELECTOR_SCHEMA = {
   type: "object",
   description:
-    "The selector object of a list_entities row, instead of the flat selector arguments: sku, or product_gid, or " +
+    "The selector object of a list_entities or breakdown row, instead of the flat selector arguments: sku, or product_gid, or " +
     "product_group_type with product_group_key.",
   properties: {
     sku: { type: "string" },
     product_gid: { type: "string" },
     product_group_type: { type: "string", enum: ["family", "analytics_category"] },
     product_group_key: { type: "string" },
+    vendor: { type: "string" },
+    include_used_variants: { type: "boolean" },
   },
   additionalProperties: false,
 };

@@ -15,6 +15,9 @@ export function jsonMembers(members: object): string {
     .join(",");
 }
 
+/** Never on a 401 or 403: an answer that had them already loses them. */
+export const QUOTA_HEADERS = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"] as const;
+
 /** The rate-limit headers of a workspace with a finite plan; none for an unlimited one. */
 export function quotaHeaders(quota: QuotaState | null): Record<string, string> {
   if (quota === null) return {};

@@ -18,11 +18,10 @@ before(async () => {
 after(() => service.stop());
 
 const exported = async (parameters: Record<string, unknown>) => {
-  const { reportSection: _, ...input } = reportInput(parameters);
   const answer = await exportReport({
     database: service.database,
     workspace: reportWorkspace(1, AS_OF),
-    input,
+    input: reportInput(parameters),
   });
   if (answer.kind !== "csv") return assert.fail();
   const text = (await Array.fromAsync(answer.chunks)).join("");
@@ -53,7 +52,11 @@ const flat = <Row extends Bounded>({ return_rate_interval: bounds, ...figures }:
 const guarded = (text: string) => (/^[=+\-@\t\r]/u.test(text) ? `'${text}` : text);
 
 /** Where the contract puts each figure of the JSON report, as section|cohort_month|key|label|metric → cell. */
-function expectedCells(data: Required<ReportData>, curves: Required<ReportData>): Map<string, string> {
+function expectedCells(
+  data: Required<ReportData>,
+  curves: Required<ReportData>,
+  outcomes: Required<ReportData>["outcomes"],
+): Map<string, string> {
   const cells = new Map<string, string>();
   const put = (place: string[], figures: Record<string, Scalar>) => {
     for (const [metric, value] of Object.entries(figures)) {
@@ -105,6 +108,9 @@ function expectedCells(data: Required<ReportData>, curves: Required<ReportData>)
   for (const age of curves.pooled_return_curve) {
     put(["pooled_return_curve", "", `${age.age_days}d`, ""], flat(age));
   }
+  const { rows, ...others } = outcomes;
+  for (const { outcome, ...figures } of rows) put(["outcomes", "", outcome, ""], figures);
+  put(["outcomes", "", "", ""], others);
   return cells;
 }
 
@@ -124,13 +130,14 @@ test("another parser reads each figure of the JSON report once, and equal to it"
   ]) {
     const { data } = await service.ask(parameters);
     const { data: curves } = await service.ask({ ...parameters, reportSection: "curves" });
+    const { outcomes } = (await service.ask({ ...parameters, reportSection: "outcomes" })).data;
     const { rows } = await exported(parameters);
     const cells = rows.map((row) => [
       [row.section, row.cohort_month, row.key, row.label, row.metric].join("|"),
       row.value,
     ]);
     assert.equal(new Set(cells.map(([name]) => name)).size, rows.length);
-    assert.deepEqual(new Map(cells as [string, string][]), expectedCells(data, curves));
+    assert.deepEqual(new Map(cells as [string, string][]), expectedCells(data, curves, outcomes));
 
     // Nothing of the JSON is forgotten: its leaves are the values, and the members that became columns.
     const { return_curves, pooled_return_curve } = curves;
@@ -138,7 +145,8 @@ test("another parser reads each figure of the JSON report once, and equal to it"
       data.trend.length +
       return_curves.length +
       2 * (data.return_reasons.length + data.sale_events.length) +
-      data.timing_buckets.length;
+      data.timing_buckets.length +
+      outcomes.rows.length;
     const outlooks = [data.summary, ...data.trend].map(({ outlook }) => outlook);
     const absent = [data.sale_event, data.comparison, ...outlooks].filter((part) => part === null).length;
     const bounded = [
@@ -153,7 +161,11 @@ test("another parser reads each figure of the JSON report once, and equal to it"
     const inWords = 1 - excluded.length + (included === 0 ? 1 : 0);
     assert.equal(
       rows.length,
-      countLeaves({ ...data, return_curves, pooled_return_curve }) - columns - absent + intervals + inWords,
+      countLeaves({ ...data, return_curves, pooled_return_curve, outcomes }) -
+        columns -
+        absent +
+        intervals +
+        inWords,
     );
   }
 });
@@ -173,6 +185,44 @@ test("an export divided by product has the rows of the section breakdown, figure
     [" breakdown_by product", ...expected],
   );
   assert.ok(!(await exported({})).rows.some((row) => row.section === "breakdown"));
+});
+
+test("M24: an export of the bridge has its figures, and lines that add up to each step", async () => {
+  await service.database.rows(
+    {
+      name: "",
+      text: `insert into booking_difference (shop_key, order_id, line_id, booked_on, step, units)
+             select l.shop_key, l.order_id, l.line_id, l.ordered_on, s.step, s.units
+               from order_line l cross join (values ('order_edits', 2), ('other_days', -1)) s (step, units)
+              where l.shop_key = 1`,
+    },
+    [],
+  );
+  for (const parameters of [{}, { window: "30d", sku: "SHOE-1" }, { include_incomplete: true }]) {
+    const { data } = await service.ask({ ...parameters, reportSection: "bridge" });
+    const { steps, rate_change: change, ...figures } = data.bridge;
+    const { rows } = await exported({ ...parameters, reportSection: "bridge" });
+    const ofBridge = rows.filter((row) => row.section === "bridge");
+    assert.deepEqual(
+      ofBridge.map((row) => `${row.key} ${row.metric} ${row.value} ${row.unit}`),
+      [
+        ...Object.entries(figures).map(([metric, value]) => ` ${metric} ${value} units`),
+        ...steps.map(({ step, units }) => `${step} units ${units} units`),
+        ...Object.entries(change ?? {}).map(([part, value]) => `${part} return_rate_change ${value} ratio`),
+      ],
+    );
+    const lines = rows.filter((row) => row.section === "bridge_line");
+    for (const { step, units } of steps) {
+      const own = lines.filter((row) => row.metric === `${step}_units`);
+      assert.equal(
+        own.reduce((sum, row) => sum + Number(row.value), 0),
+        units,
+        step,
+      );
+    }
+    assert.ok(lines.every((row) => /^\d{4}-\d\d-01$/u.test(row.cohort_month)));
+  }
+  assert.ok(!(await exported({})).rows.some((row) => row.section.startsWith("bridge")));
 });
 
 test("texts of the shop are written whole, and those like formulas are guarded", async () => {

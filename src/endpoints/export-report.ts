@@ -5,18 +5,20 @@ import { buildReport } from "./report-build.ts";
 import { exportFilename, reportCsv } from "./report-csv.ts";
 import { reportRows } from "./report-rows.ts";
 
-/** The whole report as CSV: every figure of the JSON report once. All of it is computed before the first piece. */
+/** The whole report as CSV: every figure of the JSON report once, the bridge where it is asked for. All of it is computed before the first piece. */
 export async function exportReport(call: Call<typeof contract>): Promise<Answer> {
   const { database, workspace, input } = call;
   const breakdownBy = input.breakdownBy ?? null;
-  const { data, curves, breakdown, selection } = await buildReport(database, workspace, input, {
+  const built = await buildReport(database, workspace, input, {
     section: "overview",
     withCurves: true,
     breakdownBy,
+    withOutcomes: true,
+    bridge: input.reportSection === "bridge" ? "lines" : null,
   });
   return {
     kind: "csv",
-    filename: exportFilename(selection, input),
-    chunks: reportCsv(reportRows(data, { curves, breakdown })),
+    filename: exportFilename(built.selection, input),
+    chunks: reportCsv(reportRows(built.data, built)),
   };
 }

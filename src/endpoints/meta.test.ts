@@ -10,9 +10,10 @@ function freshnessOf(sources: Partial<SourceState>[]) {
     organizationId: "organization",
     shopId: null,
     shopDomain: "shop.example",
+    dataAsOf: null,
     sources: sources.map((source) => ({ source: "csv", status: "ok", lastSyncedAt: NOW, ...source })),
   } as unknown as Workspace;
-  return baseMeta(workspace, NOW).freshness;
+  return baseMeta(workspace, NOW, { name: "summary" }).freshness;
 }
 
 const hoursAgo = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600_000);

@@ -1,15 +1,18 @@
+import type { Endpoint } from "../contract/endpoint.ts";
+import { entities } from "../contract/entities.ts";
 import { API_VERSION } from "../contract/version.ts";
 import { staleForMs } from "../metrics/staleness.ts";
 import type { Workspace } from "../store/workspace.ts";
 
-/** The members of meta that every answer has, before the endpoint's own echoes. */
-export function baseMeta(workspace: Workspace, now: Date) {
+/** The members of meta that every answer has, before the endpoint's own echoes; the specification closes those of entities. */
+export function baseMeta(workspace: Workspace, now: Date, { name }: Pick<Endpoint, "name">) {
   return {
     api_version: API_VERSION,
     organization_id: workspace.organizationId,
     shop_id: workspace.shopId,
     shop_domain: workspace.shopDomain,
     freshness: freshness(workspace, now),
+    ...(name === entities.name ? {} : { data_as_of: workspace.dataAsOf?.toISOString() ?? null }),
   };
 }
 

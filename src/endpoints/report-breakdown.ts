@@ -1,14 +1,23 @@
 import type { ReportBreakdown } from "../contract/report.ts";
 import { FIRST_MONTH } from "../lib/month.ts";
+import { designEffect } from "../metrics/design-effect.ts";
+import type { Orders } from "../metrics/design-effect.ts";
 import { currencyExponent, decimalFromMinor } from "../metrics/money.ts";
 import { rate, wilsonInterval } from "../metrics/rate.ts";
 import { returnsCostMinor } from "../metrics/totals.ts";
 import type { Queryable } from "../store/database.ts";
 import { loadBreakdown } from "../store/queries/report-breakdown.ts";
-import type { BreakdownAnswer, BreakdownBy, BreakdownFigures } from "../store/queries/report-breakdown.ts";
+import type {
+  BreakdownAnswer,
+  BreakdownBy,
+  BreakdownFigures,
+  BreakdownRow,
+} from "../store/queries/report-breakdown.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
+import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
+import { requestSelection } from "./selection.ts";
 
 export type BreakdownRequest = {
   by: BreakdownBy;
@@ -17,6 +26,8 @@ export type BreakdownRequest = {
   windowDays: number | null;
   /** The months that count. */
   countedMonths: readonly number[];
+  /** M6: of the selection. */
+  orders: Orders;
 };
 
 const ROWS = 20;
@@ -25,7 +36,7 @@ const ROWS = 20;
 export async function requestBreakdown(
   database: Queryable,
   workspace: Workspace,
-  { by, selection, windowDays, countedMonths }: BreakdownRequest,
+  { by, selection, windowDays, countedMonths, orders }: BreakdownRequest,
 ): Promise<ReportBreakdown> {
   const answer = await loadBreakdown(database, workspace, {
     by,
@@ -36,17 +47,37 @@ export async function requestBreakdown(
     labelCostsIncluded: labelCostsIncluded(workspace),
     rows: ROWS,
   });
-  const present = (figures: BreakdownFigures) => presentFigures(figures, workspace);
+  const selectors = answer.rows.map((row) => selectorOf(by, row, selection));
+  const rowOrders = await loadOrders(
+    database,
+    workspace,
+    selectors.map((selector) => [
+      selector === null ? selection : requestSelection(selector, selector.vendor ?? null),
+    ]),
+    countedMonths,
+  );
+  const effectOf = (own: Orders, { sold_units: soldUnits }: BreakdownFigures): number =>
+    designEffect(own, { soldUnits, months: countedMonths });
+  const ownEffect = effectOf(orders, answer.total);
   return {
     breakdown_by: by,
     rows: [
-      ...answer.rows.map((row) => ({
+      ...answer.rows.map((row, place) => ({
         key: row.key,
         label: row.title ?? row.key,
-        selector: selectorOf(by, row.key),
-        ...present(row),
+        selector: selectors[place] ?? null,
+        ...presentFigures(
+          row,
+          workspace,
+          selectors[place] === null ? ownEffect : effectOf(rowOrders[place] ?? orders, row),
+        ),
       })),
-      { key: "other", label: "Everything else", selector: null, ...present(restOf(answer)) },
+      {
+        key: "other",
+        label: "Everything else",
+        selector: null,
+        ...presentFigures(restOf(answer), workspace, ownEffect),
+      },
     ],
   };
 }
@@ -60,21 +91,36 @@ function restOf({ total, rows }: BreakdownAnswer): BreakdownFigures {
   return rest;
 }
 
-function selectorOf(by: BreakdownBy, key: string) {
-  switch (by) {
-    case "vendor":
-      return { vendor: key };
+type RowSelector = ReportBreakdown["rows"][number]["selector"];
+
+/** M14: what selects the lines of a row and no others; null when no selector does. */
+function selectorOf(by: BreakdownBy, row: BreakdownRow, selection: Selection): RowSelector {
+  const { kind, key, includeUsed, vendor } = selection;
+  const ofVendor = vendor === null ? {} : { vendor };
+  if (by === "vendor") {
+    const own = kind === "workspace" ? {} : keySelector(kind, key, includeUsed);
+    return { ...own, vendor: row.key };
+  }
+  if (row.has_whole_key) return { ...keySelector(by, row.key, by === "product"), ...ofVendor };
+  if (row.is_whole_selection && kind !== "workspace")
+    return { ...keySelector(kind, key, includeUsed), ...ofVendor };
+  return null;
+}
+
+function keySelector(kind: Exclude<Selection["kind"], "workspace">, key: string, includeUsed: boolean) {
+  const used = includeUsed ? { include_used_variants: true as const } : {};
+  switch (kind) {
     case "product":
-      return { product_gid: key };
+      return { product_gid: key, ...used };
     case "sku":
-      return { sku: key };
+      return { sku: key, ...used };
     case "family":
     case "analytics_category":
-      return { product_group_type: by, product_group_key: key };
+      return { product_group_type: kind, product_group_key: key };
   }
 }
 
-function presentFigures(figures: BreakdownFigures, workspace: Workspace) {
+function presentFigures(figures: BreakdownFigures, workspace: Workspace, effect: number) {
   const exponent = currencyExponent(workspace.currencyCode);
   const included = labelCostsIncluded(workspace);
   const { sold_units: soldUnits, returned_units: returnedUnits } = figures;
@@ -83,7 +129,7 @@ function presentFigures(figures: BreakdownFigures, workspace: Workspace) {
     sold_units: soldUnits,
     returned_units: returnedUnits,
     return_rate: rate(returnedUnits, soldUnits),
-    return_rate_interval: wilsonInterval(returnedUnits, soldUnits),
+    return_rate_interval: wilsonInterval(returnedUnits, soldUnits, effect),
     refunded_amount: decimalFromMinor(minor.refundMinor, exponent),
     return_label_cost: decimalFromMinor(included ? minor.labelMinor : 0, exponent),
     returns_cost: decimalFromMinor(returnsCostMinor(minor, included), exponent),

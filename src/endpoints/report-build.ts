@@ -3,28 +3,40 @@ import type {
   ReportBreakdown,
   ReportCurves,
   ReportData,
+  ReportExtras,
   ReportSection,
   report as contract,
 } from "../contract/report.ts";
+import { monthsBetween, monthOfDate, monthToDate } from "../lib/month.ts";
+import { INDEPENDENT_UNITS } from "../metrics/design-effect.ts";
+import type { Orders } from "../metrics/design-effect.ts";
 import { currencyExponent } from "../metrics/money.ts";
+import { CURVE_AGES, curveAges, observedDays, pooledAges } from "../metrics/return-curve.ts";
+import type { CohortCurve, CurveFigures } from "../metrics/return-curve.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Queryable } from "../store/database.ts";
-import { loadReportFigures } from "../store/queries/report-figures.ts";
 import type { BreakdownBy } from "../store/queries/report-breakdown.ts";
+import { listReturnCurves } from "../store/queries/report-curves.ts";
+import type { CurveRow } from "../store/queries/report-curves.ts";
+import { loadReportFigures } from "../store/queries/report-figures.ts";
 import type { ReportFigures, SaleEventRow } from "../store/queries/report-figures.ts";
+import { loadOutcomes } from "../store/queries/report-outcomes.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import { cohortMonths, comparedRange, coverageOf, requestRange } from "./cohort-months.ts";
 import type { CohortRange } from "./cohort-months.ts";
+import { loadOrders } from "./design-effects.ts";
 import { labelCostsIncluded } from "./label-costs.ts";
 import { requestBreakdown } from "./report-breakdown.ts";
-import { loadReturnCurves } from "./report-curves.ts";
+import { loadBridge } from "./report-bridge.ts";
+import type { LoadedBridge } from "./report-bridge.ts";
 import { loadOutlooks } from "./report-outlook.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
 import {
   presentComparison,
   presentCosts,
   presentLifecycle,
+  presentOutcomes,
   presentReasons,
   presentRefunds,
   presentSummary,
@@ -33,7 +45,59 @@ import {
 } from "./report-parts.ts";
 import type { WholeReport } from "./report-rows.ts";
 import { loadSaleEvent } from "./report-sale-event.ts";
+import type { SaleEventRequest } from "./report-sale-event.ts";
 import { requestSelection, requireFound } from "./selection.ts";
+
+/** M19: the return curve of every month of the range, zeros included, oldest first, and of all of them together. */
+async function loadReturnCurves(
+  database: Queryable,
+  workspace: Workspace,
+  { range, selection, orders }: { range: CohortRange; selection: Selection; orders: Orders },
+): Promise<ReportCurves> {
+  const { startMonth, endMonth, asOfDay } = range;
+  const rows = await listReturnCurves(database, workspace, {
+    selection,
+    startMonth,
+    endMonth,
+    ages: CURVE_AGES,
+  });
+  const curves = curvesOf(monthsBetween(startMonth, endMonth), rows);
+  return {
+    return_curves: curves.map((curve) => ({
+      cohort_month: monthToDate(curve.month),
+      sold_units: curve.soldUnits,
+      observed_days: observedDays(curve.month, asOfDay),
+      ages: curveAges(curve, { ...range, orders }).map((age) => ({
+        age_days: age.ageDays,
+        ...presentFigures(age),
+        is_complete: age.isComplete,
+      })),
+    })),
+    pooled_return_curve: pooledAges(curves, { asOfDay, orders }).map((age) => ({
+      age_days: age.ageDays,
+      months_included: age.monthsIncluded,
+      sold_units: age.soldUnits,
+      ...presentFigures(age),
+    })),
+  };
+}
+
+function curvesOf(months: readonly number[], rows: readonly CurveRow[]): CohortCurve[] {
+  const rowsByMonth = Map.groupBy(rows, (row) => monthOfDate(row.cohort_month));
+  return months.map((month) => {
+    const ofMonth = rowsByMonth.get(month) ?? [];
+    const unitsByAge = new Map(ofMonth.map((row) => [row.age_days, row.returned_units]));
+    return {
+      month,
+      soldUnits: ofMonth[0]?.sold_units ?? 0,
+      returnedUnits: CURVE_AGES.map((age) => unitsByAge.get(age) ?? 0),
+    };
+  });
+}
+
+function presentFigures({ returnedUnits, returnRate, interval }: CurveFigures) {
+  return { returned_units: returnedUnits, return_rate: returnRate, return_rate_interval: interval };
+}
 
 export type ReportInput = Omit<Input<typeof contract>, "reportSection">;
 
@@ -42,27 +106,41 @@ export type BuiltReport = {
   /** null = not asked for, as with the breakdown. */
   curves: ReportCurves | null;
   breakdown: ReportBreakdown | null;
+  outcomes: ReportExtras["outcomes"];
+  bridge: LoadedBridge | null;
   selection: Selection;
   skus: readonly string[] | null;
 };
 
 /** What of a report to load: unmatched labels are null in a section that does not show them. */
-export type ReportScope = { section: ReportSection; withCurves: boolean; breakdownBy: BreakdownBy | null };
+export type ReportScope = {
+  section: ReportSection;
+  withCurves: boolean;
+  breakdownBy: BreakdownBy | null;
+  withOutcomes: boolean;
+  /** With `lines`, the bridge's steps are divided by SKU and month of order, too. */
+  bridge: "steps" | "lines" | null;
+};
 
 /** The report of a selection. */
 export async function buildReport(
   database: Queryable,
   workspace: Workspace,
   input: ReportInput,
-  { section, withCurves, breakdownBy }: ReportScope,
+  scope: ReportScope,
 ): Promise<BuiltReport> {
+  const { section, withCurves, breakdownBy } = scope;
   const selection = requestSelection(input, input.vendor ?? null);
   const range = requestRange(workspace, input);
   const before = comparedRange(range);
   const figures = await loadFigures(database, workspace, { input, range, selection, section, before });
   requireFound(selection, figures);
+  const rangeMonths = monthsBetween(range.startMonth, range.endMonth);
+  const [orders = INDEPENDENT_UNITS] = await loadOrders(database, workspace, [[selection]], rangeMonths);
   const outlooks = await loadOutlooks(database, workspace, { range, selection });
-  const curves = withCurves ? await loadReturnCurves(database, workspace, { range, selection }) : null;
+  const curves = withCurves
+    ? await loadReturnCurves(database, workspace, { range, selection, orders })
+    : null;
   const breakdown =
     breakdownBy === null
       ? null
@@ -71,10 +149,12 @@ export async function buildReport(
           selection,
           windowDays: range.windowDays,
           countedMonths: countedMonths(range),
+          orders,
         });
   const saleEvent = await requestSaleEvent(database, workspace, input, {
     range,
     selection,
+    orders,
     events: figures.sale_events,
   });
 
@@ -83,7 +163,17 @@ export async function buildReport(
     skus: figures.skus,
     curves,
     breakdown,
-    data: presentReport(workspace, input, { range, before, figures, outlooks, saleEvent }),
+    outcomes: scope.withOutcomes ? await requestOutcomes(database, workspace, { range, selection }) : null,
+    bridge:
+      scope.bridge === null
+        ? null
+        : await loadBridge(database, workspace, {
+            selection,
+            range,
+            before,
+            withLines: scope.bridge === "lines",
+          }),
+    data: presentReport(workspace, input, { range, before, figures, outlooks, saleEvent, orders }),
   };
 }
 
@@ -93,12 +183,13 @@ type LoadedReport = {
   figures: ReportFigures;
   outlooks: ReportOutlooks;
   saleEvent: ReportData["sale_event"];
+  orders: Orders;
 };
 
 function presentReport(
   workspace: Workspace,
   input: ReportInput,
-  { range, before, figures, outlooks, saleEvent }: LoadedReport,
+  { range, before, figures, outlooks, saleEvent, orders }: LoadedReport,
 ): WholeReport {
   const months = cohortMonths(range, figures.months);
   const totals = sumTotals(months.map((month) => month.totals));
@@ -108,6 +199,7 @@ function presentReport(
     totals,
     figures,
     outlooks,
+    orders,
     labelCostsIncluded: labelCostsIncluded(workspace),
     currencyExponent: currencyExponent(workspace.currencyCode),
   };
@@ -162,6 +254,19 @@ function loadFigures(database: Queryable, workspace: Workspace, request: Figures
   });
 }
 
+async function requestOutcomes(
+  database: Queryable,
+  workspace: Workspace,
+  { range, selection }: { range: CohortRange; selection: Selection },
+): Promise<ReportExtras["outcomes"]> {
+  const figures = await loadOutcomes(database, workspace, {
+    ...range,
+    selection,
+    countedMonths: countedMonths(range),
+  });
+  return presentOutcomes(figures, currencyExponent(workspace.currencyCode));
+}
+
 function countedMonths(range: CohortRange): number[] {
   return cohortMonths(range, []).map(({ month }) => month);
 }
@@ -170,7 +275,7 @@ async function requestSaleEvent(
   database: Queryable,
   workspace: Workspace,
   input: ReportInput,
-  { range, selection, events }: { range: CohortRange; selection: Selection; events: readonly SaleEventRow[] },
+  { range, selection, orders, events }: Pick<SaleEventRequest, "range" | "selection" | "orders" | "events">,
 ): Promise<ReportData["sale_event"]> {
   if (input.saleEvent === undefined) return null;
   return loadSaleEvent(database, workspace, {
@@ -179,6 +284,7 @@ async function requestSaleEvent(
     baseline: input.saleEventBaseline ?? "matched_prior",
     scope: input.saleEventScope ?? "current_selection",
     selection,
+    orders,
     range,
   });
 }

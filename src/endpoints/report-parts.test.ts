@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { INDEPENDENT_UNITS } from "../metrics/design-effect.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
 import { sumTotals } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
@@ -21,6 +22,7 @@ const basisOf = (totals: Partial<Totals>, change: Partial<ReportBasis> = {}): Re
   },
   labelCostsIncluded: true,
   currencyExponent: 2,
+  orders: INDEPENDENT_UNITS,
   outlooks: { ofMonth: () => null, ofRange: null },
   ...change,
 });

@@ -1,5 +1,7 @@
 import type { ReportData } from "../contract/report.ts";
 import { monthToDate, monthToText } from "../lib/month.ts";
+import { designEffect } from "../metrics/design-effect.ts";
+import type { Orders } from "../metrics/design-effect.ts";
 import { decimalFromMinor } from "../metrics/money.ts";
 import { rate, share, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "../metrics/returned-units.ts";
@@ -11,6 +13,7 @@ import {
   returnsCostMinor,
 } from "../metrics/totals.ts";
 import type { Totals } from "../metrics/totals.ts";
+import type { OutcomeFigures } from "../store/queries/report-outcomes.ts";
 import type { ReportFigures } from "../store/queries/report-figures.ts";
 import type { CohortMonth, CohortRange, coverageOf } from "./cohort-months.ts";
 import type { ReportOutlooks } from "./report-outlook.ts";
@@ -25,6 +28,8 @@ export type ReportBasis = {
   labelCostsIncluded: boolean;
   currencyExponent: number;
   outlooks: ReportOutlooks;
+  /** M6: of the selection. */
+  orders: Orders;
 };
 
 type Part<Name extends keyof ReportData> = Exclude<ReportData[Name], undefined>;
@@ -36,7 +41,7 @@ export function presentSummary(basis: ReportBasis): Part<"summary"> {
     sold_units: totals.soldUnits,
     returned_units: totals.returnedUnits,
     return_rate: rate(totals.returnedUnits, totals.soldUnits),
-    return_rate_interval: wilsonInterval(totals.returnedUnits, totals.soldUnits),
+    return_rate_interval: intervalOf(basis.months, totals, basis),
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
     cost_per_returned_unit: amountOrNull(
@@ -77,7 +82,7 @@ export function presentTrend(basis: ReportBasis): Part<"trend"> {
     sold_units: totals.soldUnits,
     returned_units: totals.returnedUnits,
     return_rate: rate(totals.returnedUnits, totals.soldUnits),
-    return_rate_interval: wilsonInterval(totals.returnedUnits, totals.soldUnits),
+    return_rate_interval: intervalOf([{ month }], totals, basis),
     is_complete: isComplete,
     refunded_units: totals.refundedUnits,
     ...presentCost(totals, basis),
@@ -153,6 +158,41 @@ export function presentCosts(basis: ReportBasis): Part<"costs"> {
     ),
     cogs_coverage: cogsCoverage(totals),
   };
+}
+
+/** M23: how the returned units ended; the rows add up to the returned units and the refunded amount (M7). */
+export function presentOutcomes(figures: OutcomeFigures, currencyExponent: number): Part<"outcomes"> {
+  const row = (
+    outcome: "exchange" | "refund" | "other",
+    returnedUnits: number,
+    { refundMinor = 0, keptMinor = 0 },
+  ) => ({
+    outcome,
+    returned_units: returnedUnits,
+    share: rate(returnedUnits, figures.returned_units),
+    refunded_amount: decimalFromMinor(refundMinor, currencyExponent),
+    kept_amount: decimalFromMinor(keptMinor, currencyExponent),
+  });
+  const { exchanged_units: exchanged, other_units: other, exchange_refund_minor: ofExchanges } = figures;
+  return {
+    rows: [
+      row("exchange", exchanged, { refundMinor: ofExchanges, keptMinor: figures.kept_minor }),
+      row("refund", figures.returned_units - exchanged - other, {
+        refundMinor: figures.refund_minor - ofExchanges,
+      }),
+      row("other", other, {}),
+    ],
+    unattributed_refund_amount: amountOrNull(figures.unattributed_refund_minor, currencyExponent),
+  };
+}
+
+function intervalOf(
+  months: readonly Pick<CohortMonth, "month">[],
+  { soldUnits, returnedUnits }: Totals,
+  { orders }: ReportBasis,
+) {
+  const effect = designEffect(orders, { soldUnits, months: months.map(({ month }) => month) });
+  return wilsonInterval(returnedUnits, soldUnits, effect);
 }
 
 function presentCost(totals: Totals, { labelCostsIncluded, currencyExponent }: ReportBasis) {

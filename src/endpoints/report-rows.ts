@@ -1,4 +1,5 @@
-import type { ReportBreakdown, ReportCurves, ReportData } from "../contract/report.ts";
+import type { ReportBreakdown, ReportCurves, ReportData, ReportExtras } from "../contract/report.ts";
+import type { LoadedBridge } from "./report-bridge.ts";
 
 /** One figure of the report. `unit` is a currency code for money. */
 export type ReportRow = {
@@ -23,9 +24,20 @@ export type ReportRowSection =
   | "sale_events"
   | "return_curve"
   | "pooled_return_curve"
-  | "breakdown";
+  | "breakdown"
+  | "outcomes"
+  | "bridge"
+  | "bridge_line";
 
-export type WholeReport = Required<Omit<ReportData, keyof ReportCurves | "breakdown">>;
+export type WholeReport = Required<Omit<ReportData, keyof ReportCurves | keyof ReportExtras | "breakdown">>;
+
+/** Parts that a report may lack; null = it does. */
+export type ReportParts = {
+  curves: ReportCurves | null;
+  breakdown: ReportBreakdown | null;
+  outcomes: ReportExtras["outcomes"];
+  bridge: LoadedBridge | null;
+};
 
 type Place = { section: ReportRowSection; cohortMonth?: string; key?: string; label?: string };
 type Figures = Record<string, string | number | boolean | null>;
@@ -36,7 +48,7 @@ type Figures = Record<string, string | number | boolean | null>;
  */
 export function* reportRows(
   report: WholeReport,
-  { curves, breakdown }: { curves: ReportCurves | null; breakdown: ReportBreakdown | null },
+  { curves, breakdown, outcomes, bridge }: ReportParts,
 ): Generator<ReportRow[]> {
   const rowsOf = (place: Place, figures: Figures) => figureRows(place, figures, report.currency_code);
   const { refunded_amount: refundedAmount, ...otherCosts } = report.costs;
@@ -66,6 +78,14 @@ export function* reportRows(
   }
   if (curves !== null) yield [...curveRows(curves, rowsOf)];
   if (breakdown !== null) yield [...breakdownRows(breakdown, rowsOf)];
+  if (outcomes !== null) {
+    for (const { outcome, ...figures } of outcomes.rows) {
+      yield rowsOf({ section: "outcomes", key: outcome }, figures);
+    }
+    const { unattributed_refund_amount: unattributed } = outcomes;
+    yield rowsOf({ section: "outcomes" }, { unattributed_refund_amount: unattributed });
+  }
+  if (bridge !== null) yield* bridgeRows(bridge, rowsOf);
 }
 
 /**
@@ -134,6 +154,19 @@ function* breakdownRows({ breakdown_by: by, rows }: ReportBreakdown, rowsOf: Row
   }
 }
 
+/** The steps, and by line those of one step after the other. */
+function* bridgeRows({ bridge, lines }: LoadedBridge, rowsOf: RowsOf): Generator<ReportRow[]> {
+  const { steps, rate_change: change, ...figures } = bridge;
+  yield rowsOf({ section: "bridge" }, figures);
+  for (const { step, units } of steps) yield rowsOf({ section: "bridge", key: step }, { units });
+  for (const [part, value] of Object.entries(change ?? {})) {
+    yield rowsOf({ section: "bridge", key: part }, { return_rate_change: value });
+  }
+  for (const { step, units, key, label, cohort_month: cohortMonth } of lines) {
+    yield rowsOf({ section: "bridge_line", cohortMonth, key, label }, { [`${step}_units`]: units });
+  }
+}
+
 type Interval = ReportData["summary"]["return_rate_interval"];
 
 function boundsOf(interval: Interval): Figures {
@@ -161,7 +194,7 @@ function figureRows(place: Place, figures: Figures, currencyCode: string): Repor
 }
 
 const UNITS: readonly [metric: RegExp, unit: string | null][] = [
-  [/_units$/u, "units"],
+  [/(?:^|_)units$/u, "units"],
   [/_(?:amount|cost|impact)$|^cost_per_returned_unit$/u, null],
   [/^return_rate|share|^(?:low|high|level)$/u, "ratio"],
   [/^days$|_days$|_day$|^median_days_to_return$/u, "days"],

@@ -131,11 +131,11 @@ test("M15: every section lists the workspace's events by slug, and says when the
   }
 });
 
-test("a report loads everything by one statement, and the figures of a sale event by one more", async () => {
+test("a report loads its figures by one statement, sums over orders by another, and a sale event by one more", async () => {
   for (const [saleEvent, expected] of [
-    [undefined, ["load_report_figures"]],
-    ["nothing", ["load_report_figures"]],
-    ["summer", ["load_report_figures", "load_group_sale_figures"]],
+    [undefined, ["load_report_figures", "load_order_sums"]],
+    ["nothing", ["load_report_figures", "load_order_sums"]],
+    ["summer", ["load_report_figures", "load_order_sums", "load_group_sale_figures"]],
   ] as const) {
     const names: string[] = [];
     const counting: Queryable = {

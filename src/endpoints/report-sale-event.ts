@@ -1,15 +1,18 @@
 import type { ReportData } from "../contract/report.ts";
-import { dayFromText, dayToText } from "../lib/month.ts";
+import { dayFromText, dayToText, monthOfDay } from "../lib/month.ts";
+import { INDEPENDENT_UNITS, designEffect } from "../metrics/design-effect.ts";
+import type { Orders } from "../metrics/design-effect.ts";
 import { rate, signedChange, wilsonInterval } from "../metrics/rate.ts";
 import { baselinePeriod, countDays, nonSaleDays, spanOf } from "../metrics/sale-event.ts";
 import type { DayRange, SaleEventBaseline } from "../metrics/sale-event.ts";
 import type { Queryable } from "../store/database.ts";
 import type { SaleEventRow } from "../store/queries/report-figures.ts";
-import { loadSaleFigures } from "../store/queries/report-sale-event.ts";
-import type { SaleFiguresRange, SaleFiguresRow } from "../store/queries/report-sale-event.ts";
+import { hasWholeMonths, loadSaleFigures } from "../store/queries/report-sale-event.ts";
+import type { SaleFiguresRange, SaleFiguresRow, SalePeriod } from "../store/queries/report-sale-event.ts";
 import type { Selection } from "../store/queries/selection.ts";
 import type { Workspace } from "../store/workspace.ts";
 import type { CohortRange } from "./cohort-months.ts";
+import { loadOrders } from "./design-effects.ts";
 import { monthDaysOf } from "./sale-days.ts";
 
 export type SaleEventRequest = {
@@ -19,6 +22,8 @@ export type SaleEventRequest = {
   baseline: SaleEventBaseline;
   scope: "current_selection" | "event_scope";
   selection: Selection;
+  /** M6: of the selection. */
+  orders: Orders;
   range: CohortRange;
 };
 
@@ -40,11 +45,22 @@ export async function loadSaleEvent(
     baseline: daysUntil(baselineDays, lastDay),
   };
   const span = period === null ? null : spanOf(counted.baseline);
-  const rows = await loadSaleFigures(database, workspace, {
-    scope: scopeOf(request, event),
-    windowDays: range.windowDays,
-    days: [...monthDaysOf("event", counted.event), ...monthDaysOf("baseline", counted.baseline)],
-  });
+  const scope = scopeOf(request, event);
+  const days = [...monthDaysOf("event", counted.event), ...monthDaysOf("baseline", counted.baseline)];
+  const rows = await loadSaleFigures(database, workspace, { scope, windowDays: range.windowDays, days });
+  const whole = hasWholeMonths(scope) ? days.filter(({ isWhole }) => isWhole) : [];
+  const months = whole.map(({ monthDay }) => monthOfDay(monthDay));
+  const isOfRequest = request.scope === "current_selection" && months.length === 0;
+  const orders = isOfRequest
+    ? request.orders
+    : ((await loadOrders(database, workspace, [selectionsOf(scope)], months))[0] ?? INDEPENDENT_UNITS);
+  const figuresIn = (side: SalePeriod) =>
+    figuresOf(
+      rows.find((row) => row.period === side),
+      orders,
+      whole.filter((month) => month.period === side).map(({ monthDay }) => monthOfDay(monthDay)),
+    );
+  const figures = { event: figuresIn("event"), baseline: figuresIn("baseline") };
   return {
     slug: event.slug,
     label: event.label,
@@ -52,14 +68,14 @@ export async function loadSaleEvent(
     ends_on: event.ends_on,
     baseline: request.baseline,
     scope: request.scope,
-    event: { days: countDays(counted.event), ...figuresOf(rows, "event") },
+    event: { days: countDays(counted.event), ...figures.event },
     baseline_period: {
       days: countDays(counted.baseline),
       starts_on: span === null ? null : dayToText(span.startsOnDay),
       ends_on: span === null ? null : dayToText(span.endsOnDay),
-      ...figuresOf(rows, "baseline"),
+      ...figures.baseline,
     },
-    return_rate_change: changeOf(figuresOf(rows, "event"), figuresOf(rows, "baseline")),
+    return_rate_change: changeOf(figures.event, figures.baseline),
   };
 }
 
@@ -83,15 +99,23 @@ function scopeOf(request: SaleEventRequest, event: SaleEventRow): SaleFiguresRan
   return { kind: "skus", skus: event.skus };
 }
 
-function figuresOf(rows: readonly SaleFiguresRow[], period: SaleFiguresRow["period"]) {
-  const row = rows.find((candidate) => candidate.period === period);
+function selectionsOf(scope: SaleFiguresRange["scope"]): Selection[] {
+  if (scope.kind !== "skus") return [scope];
+  return [...new Set(scope.skus)].map((key) => ({ kind: "sku", key, includeUsed: false, vendor: null }));
+}
+
+function figuresOf(row: SaleFiguresRow | undefined, orders: Orders, months: readonly number[]) {
   const soldUnits = row?.sold_units ?? 0;
   const returnedUnits = row?.returned_units ?? 0;
   return {
     sold_units: soldUnits,
     returned_units: returnedUnits,
     return_rate: rate(returnedUnits, soldUnits),
-    return_rate_interval: wilsonInterval(returnedUnits, soldUnits),
+    return_rate_interval: wilsonInterval(
+      returnedUnits,
+      soldUnits,
+      designEffect(orders, { soldUnits, months, squaredSoldUnits: row?.squared_sold_units ?? null }),
+    ),
   };
 }
 

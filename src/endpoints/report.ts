@@ -15,6 +15,8 @@ export async function report(call: Call<typeof contract>): Promise<Answer> {
     section,
     withCurves: section === "curves",
     breakdownBy,
+    withOutcomes: section === "outcomes",
+    bridge: section === "bridge" ? "steps" : null,
   });
   return {
     kind: "json",
@@ -55,11 +57,14 @@ function partOf(built: BuiltReport, section: ReportSection): ReportData {
 }
 
 function membersOf(
-  { data, curves, breakdown }: BuiltReport,
+  { data, curves, breakdown, outcomes, bridge }: BuiltReport,
   section: Exclude<ReportSection, "overview">,
 ): Partial<ReportData> {
   if (section === "curves") return curves ?? {};
   if (section === "breakdown") return breakdown === null ? {} : { breakdown };
+  if (section === "outcomes") return outcomes === null ? {} : { outcomes };
+  if (section === "bridge")
+    return bridge === null ? {} : { comparison: data.comparison, bridge: bridge.bridge };
   const part = PART_OF_SECTION[section];
   return { [part]: data[part] };
 }

@@ -6,7 +6,7 @@ import type { Found, Selection } from "../store/queries/selection.ts";
 
 /** `vendor` leaves only what is that vendor's; null = any. On leaderboards it is a filter of rows instead (M12, M13). */
 export function requestSelection(
-  input: SelectorInput & { include_used_variants?: boolean },
+  input: SelectorInput & { include_used_variants?: boolean; vendor?: string },
   vendor: string | null,
 ): Selection {
   return { ...readSelector(input), includeUsed: input.include_used_variants === true, vendor };

@@ -9,8 +9,11 @@ const ADDRESSES: ReadonlySet<string> = new Set(["action", "formaction", "href", 
 /** A value in one of these would be a program, a style sheet, a document or a list of addresses. */
 const REFUSED = /^(?:on.*|style|srcdoc|srcset)$/iu;
 
+// oxlint-disable-next-line house/linear-patterns -- sees templates of this project alone
 const OPAQUE = /<!--.*?-->|<(script|style)\b[^>]*>.*?<\/\1>/gisu;
+// oxlint-disable-next-line house/linear-patterns -- sees templates of this project alone
 const TAG = /<[/!a-z](?:[^"'>]|"[^"]*"|'[^']*')*>/giu;
+// oxlint-disable-next-line house/linear-patterns -- sees templates of this project alone
 const OPEN_OPAQUE = /<!--|<(?:script|style)\b(?:[^"'>]|"[^"]*"|'[^']*')*>/iu;
 
 /** The place behind each part of a template: of the value that follows it, and of the template's end. */

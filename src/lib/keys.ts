@@ -50,7 +50,12 @@ export function unsealKeys(secret: string, version: number, sealed: Buffer): Key
   return { tokenPepper, cursorKey, sealingKey } as Keys;
 }
 
-function derive(secret: string, purpose: string): Buffer {
+/** For the challenges that passkeys sign. */
+export function challengeKeyOf({ sealingKey }: Keys): Buffer {
+  return derive(sealingKey, "challenges of passkeys");
+}
+
+function derive(secret: string | Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", secret, "returns-analytics", purpose, KEY_BYTES));
 }
 

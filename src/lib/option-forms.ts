@@ -1,10 +1,8 @@
 import { isIP } from "node:net";
+import type { Network } from "./networks.ts";
 
 /** The form of a value: the end of the sentence "NAME must …", and its reader; undefined = not of this form. */
 export type Form<Value> = { rule: string; read: (text: string) => Value | undefined };
-
-/** A network as options name it, such as 10.0.0.0/8. */
-export type Network = readonly [address: string, prefix: number];
 
 export const text: Form<string> = { rule: "be text", read: (value) => value };
 
@@ -53,19 +51,6 @@ export const ratio: Form<number> = {
   read: (value) => (/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/u.test(value) ? Number(value) : undefined),
 };
 
-/** Names and values, as OpenTelemetry writes them: values percent-encoded where they have to be. */
-export const pairs: Form<readonly (readonly [name: string, value: string])[]> = {
-  rule: "list names and values such as name=value,other=value%20with%20spaces",
-  read: (list) => {
-    const listed = list.split(",").flatMap((pair) => pair.trim() || []);
-    const read = listed.map((pair): readonly [string, string] | undefined => {
-      const [, name = "", value = ""] = /^([\w.-]+) *= *([\x21-\x7E ]*)$/u.exec(pair) ?? [];
-      return name === "" || !isDecodable(value) ? undefined : [name, decodeURIComponent(value)];
-    });
-    return read.includes(undefined) ? undefined : (read as [string, string][]);
-  },
-};
-
 export const origins: Form<readonly string[]> = {
   rule: "list origins such as https://app.example",
   read: (list) => {
@@ -76,16 +61,25 @@ export const origins: Form<readonly string[]> = {
 
 export const networks: Form<readonly Network[]> = {
   rule: "list networks such as 10.0.0.0/8,fd00::/8",
-  read: (list) => {
-    const listed = list.split(",").flatMap((network) => network.trim() || []);
-    const read = listed.map((network): Network | undefined => {
-      const [, address = "", bits = ""] = /^([0-9a-f.:]+)\/(\d{1,3})$/iu.exec(network) ?? [];
-      const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-      return Number(bits) <= longest ? [address, Number(bits)] : undefined;
-    });
-    return read.includes(undefined) ? undefined : (read as Network[]);
-  },
+  read: (list) => readNetworks(list, false),
 };
+
+/** An address is read as the network of it alone. */
+export const addressesAndNetworks: Form<readonly Network[]> = {
+  rule: "list addresses and networks such as 127.0.0.1,10.0.0.0/8,fd00::/8",
+  read: (list) => readNetworks(list, true),
+};
+
+function readNetworks(list: string, takesAddresses: boolean): Network[] | undefined {
+  const listed = list.split(",").flatMap((network) => network.trim() || []);
+  const read = listed.map((network): Network | undefined => {
+    const [, address = "", bits] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/iu.exec(network) ?? [];
+    const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    if (bits === undefined) return takesAddresses && longest > 0 ? [address, longest] : undefined;
+    return Number(bits) <= longest ? [address, Number(bits)] : undefined;
+  });
+  return read.includes(undefined) ? undefined : (read as Network[]);
+}
 
 /** Platforms send browsers and webhooks there, so that it is the root of an origin. */
 export const rootAddress: Form<string> = {

@@ -1,6 +1,6 @@
 import type { Form } from "./option-forms.ts";
 
-/** An option of the environment. `help` is Markdown: --help and the table in docs/operating.md are made from it. */
+/** An option of the environment. `help` is Markdown: --help and the table in docs/operating/configure.md are made from it. */
 export type Option<Value, Fallback> = OptionDetail & {
   name: string;
   form: Form<Value>;

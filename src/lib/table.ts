@@ -165,7 +165,7 @@ function painted(text: string, color: number): string {
 }
 
 function trimmedEnd(line: string): string {
-  return line.replace(/ +$/u, "");
+  return line.replace(/(?<! ) +$/u, "");
 }
 
 function pad(text: string, width: number, toRight: boolean): string {

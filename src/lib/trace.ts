@@ -25,7 +25,7 @@ export type Span = {
   end(): void;
 };
 
-/** What records spans. src/tracing has the one there is; nothing of it is loaded while traces are off. */
+/** What records spans. src/operations/tracing.ts has the one there is; nothing of it is loaded while traces are off. */
 export type Tracer = {
   /** The span around what runs now; null = none, or its trace is not sampled. */
   active(): Span | null;

@@ -23,6 +23,10 @@ const anyLine: fc.Arbitrary<DocumentLine> = fc.record({
   test: fc.constantFrom(false, false, false, false, true),
   canceledAt: fc.constantFrom(null, null, null, null, "1970-01-02T00:00:00Z"),
   giftCard: fc.constantFrom(false, false, false, false, true),
+  changes: fc.array(
+    fc.record({ changedAt: instant, units: fc.integer({ min: -2, max: 3 }), by: fc.constant("edit") }),
+    { maxLength: 3 },
+  ),
 });
 const anyReturn: fc.Arbitrary<DocumentReturn> = fc
   .record({
@@ -91,13 +95,16 @@ test("M2: every line returns between 0 and its sold units, and one that sells no
   fc.assert(
     fc.property(anyOrder, (order) => {
       const facts = projectOrder(order);
-      assert.equal(facts.lines.length, order.lines.length);
-      for (const line of order.lines) {
-        const fact = facts.lines.find((candidate) => candidate.lineId === line.lineId);
-        const events = facts.events.filter((event) => event.lineId === line.lineId);
+      for (const fact of facts.lines) {
+        const events = facts.events.filter((event) => event.lineId === fact.lineId);
         const returnedUnits = sum(events.map((event) => event.returnedUnits));
-        assert.ok(fact !== undefined && returnedUnits >= 0 && returnedUnits <= fact.soldUnits);
-        if (line.test || line.giftCard || line.canceledAt !== null) assert.equal(events.length, 0);
+        assert.ok(returnedUnits >= 0 && returnedUnits <= fact.soldUnits);
+        assert.ok(fact.soldUnits > 0 || events.length === 0);
+      }
+      for (const line of order.lines) {
+        const sold = facts.lines.filter((fact) => lineOf(fact) === line.lineId);
+        const days = sold.flatMap(({ soldUnits, orderedOnDay }) => Array(soldUnits).fill(orderedOnDay));
+        assert.deepEqual(days, soldDays(order, line));
       }
     }),
     runs,
@@ -122,7 +129,7 @@ test("M9: the money of the events is the money of the refunds that count", () =>
   fc.assert(
     fc.property(anyOrder, (order) => {
       const facts = projectOrder(order);
-      const selling = new Set(facts.lines.filter((line) => line.soldUnits > 0).map((line) => line.lineId));
+      const selling = new Set(facts.lines.filter((line) => line.soldUnits > 0).map(lineOf));
       const counting = order.refunds.filter((row) => row.restockType !== "CANCEL" && selling.has(row.lineId));
       assert.equal(
         sum(facts.events.map((event) => event.refundMinor)),
@@ -142,7 +149,7 @@ test("M2, M3, M8: the returned units equal those found by walking through time u
         .flatMap((event) =>
           Array.from(
             { length: event.returnedUnits },
-            () => `${event.lineId} ${event.occurredOnDay} ${event.lagDays} ${event.reason}`,
+            () => `${lineOf(event)} ${event.occurredOnDay} ${event.lagDays} ${event.reason}`,
           ),
         );
       assert.deepEqual(found.toSorted(), order.lines.flatMap((line) => walk(order, line)).toSorted());
@@ -150,6 +157,65 @@ test("M2, M3, M8: the returned units equal those found by walking through time u
     { numRuns: 6000 },
   );
 });
+
+test("M2, M10: refunded units and requests of a line keep their sums, on however many days it was sold", () => {
+  fc.assert(
+    fc.property(anyOrder, (order) => {
+      const facts = projectOrder(order);
+      for (const line of order.lines) {
+        if (soldDays(order, line).length === 0) continue;
+        const returns = order.returns.filter((row) => row.lineId === line.lineId);
+        const linked = order.refunds.filter(
+          (row) => row.restockType !== "CANCEL" && returns.some(({ returnId }) => returnId === row.returnId),
+        );
+        const refunded = sum(
+          facts.events.filter((event) => lineOf(event) === line.lineId).map((row) => row.refundedUnits),
+        );
+        const mine = linked.filter((row) => row.lineId === line.lineId);
+        assert.ok(refunded >= sum(mine.map((row) => row.units)));
+        for (const { returnId, units, processedUnits } of returns) {
+          const rows = facts.requests.filter(
+            (row) => lineOf(row) === line.lineId && row.returnId === returnId,
+          );
+          assert.equal(sum(rows.map((row) => row.units)), processedUnits ?? units);
+        }
+      }
+    }),
+    runs,
+  );
+});
+
+/** The line of a fact, which may be about a later day of it. */
+function lineOf({ lineId: factId }: { lineId: string }): string {
+  return factId.replace(/#.*/u, "");
+}
+
+/** M1: the day of each sold unit, first days first, by adding and removing one unit at a time. */
+function soldDays(order: OrderDocument, line: DocumentLine): number[] {
+  if (line.test || line.giftCard || line.canceledAt !== null) return [];
+  const changes = line.changes ?? [];
+  const times = Array<string>(line.units).fill(line.orderedAt);
+  for (const { changedAt, units } of changes) {
+    for (let unit = 0; unit < units; unit += 1) times.push(changedAt);
+  }
+  times.sort();
+  const removals = [
+    { at: line.orderedAt, units: line.removedUnits },
+    ...changes
+      .filter(({ units }) => units < 0)
+      .map(({ changedAt, units }) => ({ at: changedAt, units: -units })),
+    ...order.refunds
+      .filter((row) => row.lineId === line.lineId && row.restockType === "CANCEL")
+      .map(({ refundedAt, units }) => ({ at: refundedAt, units })),
+  ].toSorted((left, right) => (left.at < right.at ? -1 : 1));
+  for (const { at, units } of removals) {
+    for (let unit = 0; unit < units; unit += 1) {
+      const last = times.findLastIndex((soldAt) => soldAt <= at);
+      times.splice(Math.max(0, last), 1);
+    }
+  }
+  return times.map(dayOf);
+}
 
 /**
  * Steps through every quarter hour in which something can happen. Each time it asks every source how many
@@ -160,19 +226,17 @@ function walk(order: OrderDocument, line: DocumentLine): string[] {
     rows.filter((row) => row.lineId === line.lineId);
   const returns = mine(order.returns).toSorted((left, right) => (left.returnId < right.returnId ? -1 : 1));
   const refunds = mine(order.refunds).toSorted((left, right) => (left.refundId < right.refundId ? -1 : 1));
-  let withCustomer = line.units - line.removedUnits;
-  for (const row of refunds) if (row.restockType === "CANCEL") withCustomer -= row.units;
-  if (line.test || line.giftCard || line.canceledAt !== null) withCustomer = 0;
+  const withCustomer = soldDays(order, line);
 
   const returned: string[] = [];
   const shownBefore = new Map<string, number>();
   const show = (source: string, reason: string, units: number, now: number): void => {
     for (let unit = shownBefore.get(source) ?? 0; unit < units; unit += 1) {
       shownBefore.set(source, unit + 1);
-      if (withCustomer <= 0) continue;
-      withCustomer -= 1;
+      const soldOn = withCustomer.shift();
+      if (soldOn === undefined) continue;
       const day = Math.floor(now / 86_400_000);
-      returned.push(`${line.lineId} ${day} ${Math.max(0, day - dayOf(line.orderedAt))} ${reason}`);
+      returned.push(`${line.lineId} ${day} ${Math.max(0, day - soldOn)} ${reason}`);
     }
   };
   for (let now = 0; now <= 12 * 6 * 3_600_000; now += 900_000) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { projectOrder } from "./classify.ts";
+import { NO_RULES } from "./order-rules.ts";
 import type { EventFact, OrderFacts } from "./classify.ts";
 import { dayFromText, monthFromText } from "../lib/month.ts";
 import { REFUND_ONLY, UNSPECIFIED } from "./returned-units.ts";
@@ -53,6 +54,14 @@ function refund(changes: Partial<DocumentRefund> = {}): DocumentRefund {
     returnId: null,
     ...changes,
   };
+}
+
+/** `lag: exchanged/other units, money of exchanges paid back and kept` of every event. */
+function outcomesOf(facts: OrderFacts): string[] {
+  return facts.events.map(
+    (event) =>
+      `${event.lagDays}: ${event.exchangedUnits}/${event.otherUnits} ${event.exchangeRefundMinor} ${event.keptMinor}`,
+  );
 }
 
 function project(
@@ -290,4 +299,44 @@ test("lines of one order do not touch each other", () => {
   );
   assert.deepEqual(both.events.map(lineIdOf), ["l1", "l2"]);
   assert.deepEqual(both.warnings, []);
+});
+
+test("M23: a unit is exchanged with its whole return, refunded as far as a refund names it, or neither so far", () => {
+  const exchange = closedReturn({ exchangedUnits: 1, keptMinor: 2000 });
+  const paid = refund({ returnId: "r1", units: 1, subtotalMinor: 500 });
+  assert.deepEqual(outcomesOf(project([line()], [exchange], [paid])), ["10: 2/0 0 2000", "15: 0/0 500 0"]);
+  assert.deepEqual(outcomesOf(project([line()], [closedReturn()], [paid])), ["10: 0/1 0 0", "15: 0/0 0 0"]);
+  assert.deepEqual(outcomesOf(project([line()], [], [refund()])), ["15: 0/0 0 0"]);
+});
+
+test("M23: what an exchange kept of a line that counts as two is split over both", () => {
+  const changes = [{ changedAt: "2024-01-12T12:00:00Z", units: 1, by: "edit" as const }];
+  const exchange = closedReturn({ exchangedUnits: 1, keptMinor: 1001 });
+  const facts = project([line({ units: 1, changes })], [exchange]);
+  assert.deepEqual(outcomesOf(facts), ["10: 1/0 0 501", "8: 1/0 0 500"]);
+});
+
+test("M23, M24: amounts of an order count where a line sells; where none does, what is booked is left out", () => {
+  const amountRefunds = [{ refundId: "f9", refundedAt: "2024-01-26T00:00:00Z", amountMinor: 300 }];
+  const order = {
+    orderId: "o",
+    lines: [line()],
+    returns: [],
+    refunds: [refund()],
+    tags: ["B2B"],
+    amountRefunds,
+  };
+  assert.deepEqual(projectOrder(order).amountRefunds, amountRefunds);
+  assert.deepEqual(projectOrder(order).differences, []);
+  const leftOut = projectOrder(order, { ...NO_RULES, leftOutTags: ["b2b"] });
+  assert.deepEqual(leftOut.amountRefunds, []);
+  assert.deepEqual(
+    leftOut.differences.map(({ step, units }) => `${step} ${units}`),
+    ["left_out_orders 1"],
+  );
+  const moneyAlone = projectOrder(order, { ...NO_RULES, refundsWithoutRestockReturn: false });
+  assert.deepEqual(
+    moneyAlone.differences.map(({ step, units }) => `${step} ${units}`),
+    ["not_counted 1"],
+  );
 });

@@ -1,18 +1,37 @@
 import { compareCodePoints } from "./code-point.ts";
-import { dayOfInstant, monthOfDay } from "../lib/month.ts";
-import type { DocumentLine, DocumentRefund, DocumentReturn, OrderDocument, ReturnStatus } from "./order.ts";
+import { dayOfInstant, dayToText, monthOfDay } from "../lib/month.ts";
+import { bookingDifferences } from "./bookings.ts";
+import type { BookingDifference } from "./bookings.ts";
+import { allocateLabel } from "./label.ts";
+import { leftOutBy, NO_RULES, refundByRules } from "./order-rules.ts";
+import type { LeftOut, OrderRules } from "./order-rules.ts";
+import type {
+  DocumentAmountRefund,
+  DocumentLine,
+  DocumentRefund,
+  DocumentReturn,
+  OrderDocument,
+  ReturnStatus,
+} from "./order.ts";
 import { classifyUnits, isClosed, linkedReturn, reasonOf, REFUND_ONLY, unitsOf } from "./returned-units.ts";
 import type { ClassifiedUnits } from "./returned-units.ts";
 
 export interface OrderFacts {
+  /** By which rule of the workspace the order sells nothing; null = by none. */
+  leftOut: LeftOut | null;
   lines: LineFact[];
   events: EventFact[];
   requests: RequestFact[];
+  /** Refunds of an amount without lines (M23); none where no line sells. */
+  amountRefunds: readonly DocumentAmountRefund[];
+  /** What the source books otherwise (M24); `lineId` is the document's. */
+  differences: BookingDifference[];
   warnings: ProjectionWarning[];
 }
 
-/** One for every line of the order, also for those that sell nothing. */
+/** One for every line of the order, also for those that sell nothing; M1: one more for each later day it sold units on. */
 export interface LineFact {
+  /** The document's; of a later day `<lineId>#<day>`. */
   lineId: string;
   orderedOnDay: number;
   cohortMonth: number;
@@ -35,6 +54,12 @@ export interface EventFact {
   refundedUnits: number;
   restockedUnits: number;
   refundMinor: number;
+  /** M23: of the returned units those of an exchange, and those that are neither exchanged nor refunded. */
+  exchangedUnits: number;
+  otherUnits: number;
+  /** M23: of the refunded money that of exchanges, and what they kept. */
+  exchangeRefundMinor: number;
+  keptMinor: number;
 }
 
 /** A return request for a line that sells, in its present state. */
@@ -56,18 +81,41 @@ export interface ProjectionWarning {
 
 /**
  * Decides what counts of one order: M1 sold, M2 returned, M3 lag, M8 reasons, M9 refunded money. The result
- * does not depend on the order of the document's rows; of rows with the same key the last one counts.
+ * does not depend on the order of the document's rows; of rows with the same key the last one counts. `rules` are those of
+ * the workspace.
  */
-export function projectOrder(document: OrderDocument): OrderFacts {
+export function projectOrder(document: OrderDocument, rules: OrderRules = NO_RULES): OrderFacts {
   const lines = lastByKey(document.lines, (line) => line.lineId);
   const returns = lastByKey(document.returns, (row) => `${row.lineId}\u0000${row.returnId}`);
   const refunds = lastByKey(document.refunds, (row) => `${row.lineId}\u0000${row.refundId}`);
   const returnsByLine = Map.groupBy(returns, (row) => row.lineId);
-  const refundsByLine = Map.groupBy(refunds, (row) => row.lineId);
+  const returnKeys = new Set(returns.map((row) => `${row.lineId}\u0000${row.returnId}`));
+  const counted = refunds.map((row) =>
+    returnKeys.has(`${row.lineId}\u0000${row.returnId}`) ? row : refundByRules(row, rules),
+  );
+  const refundsByLine = Map.groupBy(counted, (row) => row.lineId);
 
-  const facts: OrderFacts = { lines: [], events: [], requests: [], warnings: [] };
+  const leftOut = leftOutBy(document, rules);
+  const isSelling = (line: DocumentLine): boolean => leftOut === null && sells(line);
+  const facts: OrderFacts = {
+    leftOut,
+    lines: [],
+    events: [],
+    requests: [],
+    amountRefunds: lines.some(isSelling) ? (document.amountRefunds ?? []) : [],
+    differences: [],
+    warnings: [],
+  };
+  const statedByLine = Map.groupBy(refunds, (row) => row.lineId);
   for (const line of lines) {
-    projectLine(line, returnsByLine.get(line.lineId) ?? [], refundsByLine.get(line.lineId) ?? [], facts);
+    const rows = {
+      returns: returnsByLine.get(line.lineId) ?? [],
+      refunds: refundsByLine.get(line.lineId) ?? [],
+    };
+    const earlier = facts.events.length;
+    projectLine(line, rows, facts);
+    const returned = isSelling(line) ? facts.events.slice(earlier) : null;
+    facts.differences.push(...bookingDifferences(line, statedByLine.get(line.lineId) ?? [], returned));
   }
   const lineIds = new Set(lines.map((line) => line.lineId));
   for (const { lineId, sourceId } of [
@@ -79,48 +127,189 @@ export function projectOrder(document: OrderDocument): OrderFacts {
   return facts;
 }
 
-function projectLine(
-  line: DocumentLine,
-  returns: readonly DocumentReturn[],
-  allRefunds: readonly DocumentRefund[],
-  facts: OrderFacts,
-): void {
-  const orderedOnDay = dayOfText(line.orderedAt);
-  const soldUnits = soldUnitsOf(line, allRefunds);
+function projectLine(line: DocumentLine, { returns, refunds: allRefunds }: LotPart, facts: OrderFacts): void {
+  const lots = lotsOf(line, allRefunds, facts.leftOut === null && sells(line));
+  const refunds = allRefunds.filter((refund) => refund.restockType !== "CANCEL");
+  const parts = lots.length === 1 ? [{ returns, refunds }] : partsOfLots(lots, returns, refunds);
+  for (const [index, lot] of lots.entries()) projectLot(line, lot, parts[index] as LotPart, facts);
+}
+
+/** M1: the units of a line that were sold on one day, which count as a line of their own. */
+type Lot = { lineId: string; orderedOnDay: number; units: number };
+
+/** What came back of a lot. */
+type LotPart = { returns: readonly DocumentReturn[]; refunds: readonly DocumentRefund[] };
+
+function projectLot(line: DocumentLine, lot: Lot, { returns, refunds }: LotPart, facts: OrderFacts): void {
+  const { lineId, orderedOnDay, units: soldUnits } = lot;
+  const { productId, variantId, sku, title, vendor } = line;
+  const cohortMonth = monthOfDay(orderedOnDay);
   facts.lines.push({
-    lineId: line.lineId,
+    lineId,
     orderedOnDay,
-    cohortMonth: monthOfDay(orderedOnDay),
+    cohortMonth,
     soldUnits,
-    productId: line.productId,
-    variantId: line.variantId,
-    sku: line.sku,
-    title: line.title,
-    vendor: line.vendor,
+    productId,
+    variantId,
+    sku,
+    title,
+    vendor,
   });
   if (soldUnits === 0) return;
 
-  const refunds = allRefunds.filter((refund) => refund.restockType !== "CANCEL");
   const claims = classifyUnits(soldUnits, returns, refunds);
-  facts.events.push(...eventsOfLine(line.lineId, orderedOnDay, claims, returns, refunds));
-  facts.requests.push(...returns.map(requestFact));
+  facts.events.push(...eventsOfLine(lineId, orderedOnDay, claims, returns, refunds));
+  facts.requests.push(...returns.map((request) => ({ ...requestFact(request), lineId })));
   facts.warnings.push(
-    ...exceedingClaims(line.lineId, claims),
-    ...negativeLags(line.lineId, orderedOnDay, returns, refunds),
+    ...exceedingClaims(lineId, claims),
+    ...negativeLags(lineId, orderedOnDay, returns, refunds),
+  );
+}
+
+/**
+ * M1: placed and added units by the day they were sold, first days first, less the units that edits and refunds of restock
+ * type CANCEL removed: from those sold last among those sold by then. The first lot is there even if it is empty.
+ */
+function lotsOf(line: DocumentLine, refunds: readonly DocumentRefund[], doesSell: boolean): Lot[] {
+  const { lineId, orderedAt, changes = [] } = line;
+  const moves = [
+    { at: orderedAt, units: line.units },
+    { at: orderedAt, units: -line.removedUnits },
+    ...changes.map(({ changedAt, units }) => ({ at: changedAt, units })),
+    ...refunds
+      .filter(({ restockType }) => restockType === "CANCEL")
+      .map(({ refundedAt, units }) => ({ at: refundedAt, units: -units })),
+  ]
+    .map(({ at, units }) => ({ instantMs: Date.parse(at), units }))
+    .toSorted((left, right) => left.instantMs - right.instantMs);
+  const sold = moves.filter(({ units }) => units > 0);
+  for (const { instantMs, units } of moves.filter((move) => move.units < 0)) {
+    let restUnits = -units;
+    const soldByThen = sold.filter((move) => move.instantMs <= instantMs).toReversed();
+    for (const move of [...soldByThen, ...sold.filter((later) => later.instantMs > instantMs)]) {
+      const takenUnits = Math.min(move.units, restUnits);
+      move.units -= takenUnits;
+      restUnits -= takenUnits;
+    }
+  }
+  const unitsByDay = new Map<number, number>();
+  for (const { instantMs, units } of sold) {
+    const day = dayOfInstant(instantMs);
+    unitsByDay.set(day, (unitsByDay.get(day) ?? 0) + (doesSell ? units : 0));
+  }
+  const [[firstDay, firstUnits] = [dayOfText(orderedAt), 0], ...later] = unitsByDay;
+  return [
+    { lineId, orderedOnDay: firstDay, units: firstUnits },
+    ...later
+      .filter(([, units]) => units > 0)
+      .map(([day, units]) => ({ lineId: `${lineId}#${dayToText(day)}`, orderedOnDay: day, units })),
+  ];
+}
+
+/**
+ * M1: the rows of a line by its lots, units and money split. What came back by time (M2) is taken from the units sold
+ * first; a return and its refunds are about the same units, and so take theirs in the same order.
+ */
+function partsOfLots(
+  lots: readonly Lot[],
+  returns: readonly DocumentReturn[],
+  refunds: readonly DocumentRefund[],
+): LotPart[] {
+  const left = lots.map(({ units }) => units);
+  const soldUnits = left.reduce((sum, units) => sum + units, 0);
+  /** By what classified them: the lots of the units that came back, in order of time. */
+  const taken = new Map<string, LotUnits[]>();
+  for (const { sourceId, linked, returnedUnits } of classifyUnits(soldUnits, returns, refunds)) {
+    const pieces = taken.get(`${linked} ${sourceId}`) ?? [];
+    taken.set(`${linked} ${sourceId}`, pieces);
+    for (let units = returnedUnits; units > 0;) {
+      const lot = left.findIndex((unitsLeft) => unitsLeft > 0);
+      const piece = Math.min(units, left[lot] as number);
+      pieces.push({ lot, units: piece });
+      left[lot] = (left[lot] as number) - piece;
+      units -= piece;
+    }
+  }
+  const firstSold = Math.max(
+    0,
+    lots.findIndex(({ units }) => units > 0),
+  );
+  const spread = (key: string, skippedUnits: number, units: number): number[] =>
+    unitsByLot(taken.get(key) ?? [], skippedUnits, units, { lots: lots.length, otherwise: firstSold });
+
+  const parts = lots.map(() => ({ returns: [] as DocumentReturn[], refunds: [] as DocumentRefund[] }));
+  const returnById = new Map(returns.map((request) => [request.returnId, request]));
+  const paidUnits = new Map<string, number>();
+  for (const refund of refunds.toSorted(byRefundTime)) {
+    const request = linkedReturn(refund, returnById);
+    const key = request === null ? `false ${refund.refundId}` : `true ${request.returnId}`;
+    const paid = paidUnits.get(key) ?? 0;
+    paidUnits.set(key, paid + refund.units);
+    // Money without units goes where the next unit would.
+    const shares = spread(key, paid, Math.max(1, refund.units)).map((units, lot) => ({
+      key: String(lot),
+      units,
+    }));
+    const money = allocateLabel(refund.subtotalMinor, shares);
+    for (const [lot, { key: name, units }] of shares.entries()) {
+      const row = {
+        ...refund,
+        units: Math.min(units, refund.units),
+        subtotalMinor: money?.get(name) ?? 0,
+      };
+      if (units > 0) parts[lot]?.refunds.push(row);
+    }
+  }
+  for (const request of returns) {
+    const shares = spread(`true ${request.returnId}`, 0, unitsOf(request));
+    const kept = allocateLabel(
+      request.keptMinor ?? 0,
+      shares.map((units, lot) => ({ key: String(lot), units })),
+    );
+    for (const [lot, units] of shares.entries()) {
+      const part = parts[lot] as (typeof parts)[number];
+      const isPaid = part.refunds.some(({ returnId }) => returnId === request.returnId);
+      const processedUnits = request.processedUnits === null ? null : units;
+      const keptMinor = kept?.get(String(lot)) ?? 0;
+      if (units > 0 || isPaid || lot === firstSold)
+        part.returns.push({ ...request, units, processedUnits, keptMinor });
+    }
+  }
+  return parts;
+}
+
+type LotUnits = { lot: number; units: number };
+
+/** So many units of the pieces behind those skipped, by lot; what is beyond them goes to the last piece's lot. */
+function unitsByLot(
+  pieces: readonly LotUnits[],
+  skippedUnits: number,
+  units: number,
+  { lots, otherwise }: { lots: number; otherwise: number },
+): number[] {
+  const counts = Array.from({ length: lots }, () => 0);
+  let skip = skippedUnits;
+  let rest = units;
+  for (const piece of pieces) {
+    const used = Math.min(rest, Math.max(0, piece.units - skip));
+    skip = Math.max(0, skip - piece.units);
+    rest -= used;
+    counts[piece.lot] = (counts[piece.lot] ?? 0) + used;
+  }
+  const last = pieces.at(-1)?.lot ?? otherwise;
+  counts[last] = (counts[last] ?? 0) + rest;
+  return counts;
+}
+
+function byRefundTime(left: DocumentRefund, right: DocumentRefund): number {
+  return (
+    Date.parse(left.refundedAt) - Date.parse(right.refundedAt) ||
+    compareCodePoints(left.refundId, right.refundId)
   );
 }
 
 function sells(line: DocumentLine): boolean {
   return !line.test && line.canceledAt === null && !line.giftCard;
-}
-
-/** M1: ordered units less those removed before fulfilment, by edits and by refunds of restock type CANCEL. */
-function soldUnitsOf(line: DocumentLine, refunds: readonly DocumentRefund[]): number {
-  if (!sells(line)) return 0;
-  const canceledUnits = refunds
-    .filter((refund) => refund.restockType === "CANCEL")
-    .reduce((sum, refund) => sum + refund.units, 0);
-  return Math.max(0, line.units - line.removedUnits - canceledUnits);
 }
 
 function eventsOfLine(
@@ -138,11 +327,14 @@ function eventsOfLine(
     return event;
   };
 
+  const returnById = new Map(returns.map((request) => [request.returnId, request]));
+  const outcomes = openOutcomes(returnById, refunds);
   for (const claim of claims) {
     if (claim.returnedUnits === 0) continue;
-    eventOn(dayOfInstant(claim.instantMs), claim.reason).returnedUnits += claim.returnedUnits;
+    const event = eventOn(dayOfInstant(claim.instantMs), claim.reason);
+    event.returnedUnits += claim.returnedUnits;
+    outcomes.put(event, claim);
   }
-  const returnById = new Map(returns.map((request) => [request.returnId, request]));
   const unlinkedUnits = new Map(
     claims.filter((claim) => !claim.linked).map((claim) => [claim.sourceId, claim.returnedUnits]),
   );
@@ -156,8 +348,42 @@ function eventsOfLine(
     event.refundedUnits += refundedUnits;
     event.restockedUnits += isRestocked(refund) ? refundedUnits : 0;
     event.refundMinor += refund.subtotalMinor;
+    event.exchangeRefundMinor += isExchange(request) ? refund.subtotalMinor : 0;
   }
   return [...events.values()].filter(holdsSomething).toSorted(compareEvents);
+}
+
+/**
+ * M23: units of an exchange are exchanged, what it kept goes with the first of them; of other returns the units that come
+ * back first are refunded, as far as there are refunds.
+ */
+function openOutcomes(
+  returnById: ReadonlyMap<string, DocumentReturn>,
+  refunds: readonly DocumentRefund[],
+): { put(event: EventFact, claim: ClassifiedUnits): void } {
+  const paidUnits = new Map<string, number>();
+  for (const { returnId, units } of refunds) {
+    if (returnId !== null) paidUnits.set(returnId, (paidUnits.get(returnId) ?? 0) + units);
+  }
+  const keptBy = new Map([...returnById].map(([returnId, { keptMinor = 0 }]) => [returnId, keptMinor]));
+  return {
+    put: (event, { linked, sourceId, returnedUnits }) => {
+      if (!linked) return;
+      if (isExchange(returnById.get(sourceId) ?? null)) {
+        event.exchangedUnits += returnedUnits;
+        event.keptMinor += keptBy.get(sourceId) ?? 0;
+        keptBy.delete(sourceId);
+        return;
+      }
+      const paid = paidUnits.get(sourceId) ?? 0;
+      event.otherUnits += Math.max(0, returnedUnits - paid);
+      paidUnits.set(sourceId, Math.max(0, paid - returnedUnits));
+    },
+  };
+}
+
+function isExchange(request: DocumentReturn | null): boolean {
+  return (request?.exchangedUnits ?? 0) > 0;
 }
 
 /** M3: a lag below 0 counts as 0; the day itself is kept. */
@@ -171,6 +397,10 @@ function emptyEvent(lineId: string, orderedOnDay: number, day: number, reason: s
     refundedUnits: 0,
     restockedUnits: 0,
     refundMinor: 0,
+    exchangedUnits: 0,
+    otherUnits: 0,
+    exchangeRefundMinor: 0,
+    keptMinor: 0,
   };
 }
 
@@ -179,7 +409,12 @@ function isRestocked(refund: DocumentRefund): boolean {
 }
 
 function holdsSomething(event: EventFact): boolean {
-  return event.returnedUnits !== 0 || event.refundedUnits !== 0 || event.refundMinor !== 0;
+  return (
+    event.returnedUnits !== 0 ||
+    event.refundedUnits !== 0 ||
+    event.refundMinor !== 0 ||
+    event.exchangeRefundMinor !== 0
+  );
 }
 
 function compareEvents(left: EventFact, right: EventFact): number {

@@ -1,5 +1,6 @@
 import { FEWEST_BASE_DAYS, FEWEST_CATEGORY_LINES, PRIOR_LINES, ageCurve, shareAt } from "./age-curve.ts";
 import type { AgeCurve, BaseLines } from "./age-curve.ts";
+import { compareCodePoints } from "./code-point.ts";
 import { tailProbability } from "./negative-binomial.ts";
 import type { GammaRate } from "./negative-binomial.ts";
 
@@ -48,7 +49,7 @@ export type EarlyWarning = WindowLines & {
   key: string;
   /** Chance of so many or more if nothing had changed, over the four windows and all entities of the kind. */
   p: number;
-  /** Narrower entities with a fifth or more of the excess, the largest first. */
+  /** Narrower entities that hold a fifth or more of the excess by lines of this one; the largest first, then the narrowest. */
   parts: { kind: WarnedKind; key: string; excessLines: number }[];
 };
 
@@ -78,7 +79,7 @@ export function findEarlyWarnings(evidence: StoreEvidence, horizonDays: number):
   if (baseSoldDays < FEWEST_BASE_DAYS) return [];
   const curveOf = curvesByCategory(listings, horizonDays);
   if (curveOf === null) return [];
-  const entities = entitiesOf(listings, curveOf);
+  const entities = entitiesOf(listings.map((listing) => ({ listing, curve: curveOf(listing.category) })));
   const sellers = new Map<WarnedKind, number>();
   for (const { kind, recentLines } of entities.values()) {
     if (recentLines > 0) sellers.set(kind, (sellers.get(kind) ?? 0) + 1);
@@ -86,15 +87,17 @@ export function findEarlyWarnings(evidence: StoreEvidence, horizonDays: number):
   return [...entities.values()].flatMap((entity) => {
     const found = mostUnlikelyWindow(entity, sellers.get(entity.kind) ?? 0);
     if (found === null) return [];
-    return { kind: entity.kind, key: entity.key, ...found, parts: partsOf(entity, found, entities) };
+    return { kind: entity.kind, key: entity.key, ...found, parts: partsOf(entity, found) };
   });
 }
 
-/** An entity's listings, each with the curve that it is measured by. */
+/** A listing with the curve that it is measured by. */
+type Member = { listing: ListingLines; curve: AgeCurve };
+
 type Entity = {
   kind: WarnedKind;
   key: string;
-  members: { listing: ListingLines; curve: AgeCurve }[];
+  members: Member[];
   recentLines: number;
   returnedLines: number;
 };
@@ -118,16 +121,12 @@ function curvesByCategory(listings: readonly ListingLines[], horizonDays: number
   return (category: string | null): AgeCurve => curves.get(category) ?? store;
 }
 
-function entitiesOf(
-  listings: readonly ListingLines[],
-  curveOf: (category: string | null) => AgeCurve,
-): Map<string, Entity> {
+/** The entities that listings belong to, each with those of the given listings that are its own. */
+function entitiesOf(members: readonly Member[]): Map<string, Entity> {
   const entities = new Map<string, Entity>();
-  for (const listing of listings) {
-    const member = { listing, curve: curveOf(listing.category) };
-    const recentLines = sum(listing.recent.lines);
-    const returnedLines = listing.recent.returnedOrders.length;
-    for (const named of entitiesNamedBy(listing)) {
+  for (const member of members) {
+    const { recent } = member.listing;
+    for (const named of entitiesNamedBy(member.listing)) {
       const entity = entities.get(entityId(named)) ?? {
         ...named,
         members: [],
@@ -136,8 +135,8 @@ function entitiesOf(
       };
       entities.set(entityId(named), entity);
       entity.members.push(member);
-      entity.recentLines += recentLines;
-      entity.returnedLines += returnedLines;
+      entity.recentLines += sum(recent.lines);
+      entity.returnedLines += recent.returnedOrders.length;
     }
   }
   return entities;
@@ -220,28 +219,22 @@ function countWindow(
   };
 }
 
-function partsOf(
-  entity: Entity,
-  found: WindowLines,
-  entities: ReadonlyMap<string, Entity>,
-): EarlyWarning["parts"] {
-  const narrower = new Map<string, Entity>();
-  for (const { listing } of entity.members) {
-    for (const named of entitiesNamedBy(listing)) {
-      if (breadthOf(named) < breadthOf(entity)) {
-        narrower.set(entityId(named), entities.get(entityId(named)) as Entity);
-      }
-    }
-  }
-  return [...narrower.values()]
-    .filter((part) => part.returnedLines > 0)
+/** Narrower entities by what they have of the entity's own lines: a SKU of two products counts in each with its own part. */
+function partsOf(entity: Entity, found: WindowLines): EarlyWarning["parts"] {
+  return [...entitiesOf(entity.members).values()]
+    .filter((part) => breadthOf(part) < breadthOf(entity) && part.returnedLines > 0)
     .map((part) => ({
       kind: part.kind,
       key: part.key,
       excessLines: excessLines(countWindow(part, rateOf(part), found.windowDays)),
     }))
     .filter((part) => part.excessLines >= PART_OF_EXCESS * excessLines(found))
-    .toSorted((left, right) => right.excessLines - left.excessLines);
+    .toSorted(
+      (left, right) =>
+        right.excessLines - left.excessLines ||
+        breadthOf(left) - breadthOf(right) ||
+        compareCodePoints(left.key, right.key),
+    );
 }
 
 function sum(values: readonly number[]): number {

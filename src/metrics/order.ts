@@ -11,6 +11,22 @@ export interface OrderDocument {
   orderName?: string | null;
   /** Parcels on their way back; absent if the source does not report them. */
   trackings?: DocumentTracking[];
+  /** Refunds of an amount that names no line. */
+  amountRefunds?: DocumentAmountRefund[];
+  tags?: string[];
+  /** Where the order was placed, in the platform's word, such as web or pos. */
+  channel?: string | null;
+  /** The platform's word for an order that is not paid in full, such as PENDING or VOIDED; null = paid, or not stated. */
+  unpaidStatus?: string | null;
+  /** Placed at a total of 0. */
+  free?: boolean;
+}
+
+/** Known by `refundId`. */
+export interface DocumentAmountRefund {
+  refundId: string;
+  refundedAt: string;
+  amountMinor: number;
 }
 
 /** Known by `returnId` and `trackingNumber`. */
@@ -28,14 +44,32 @@ export interface DocumentLine {
   sku: string | null;
   title: string | null;
   vendor: string | null;
+  /** Units placed with the order; those added later are changes. */
   units: number;
-  /** Units taken off by order edits before fulfilment, beside refunds of restock type CANCEL. */
+  /** Units taken off by order edits before fulfilment, from a source that does not date them as changes. */
   removedUnits: number;
   unitPriceMinor: number | null;
   test: boolean;
   canceledAt: string | null;
   /** Gift cards and tips. */
   giftCard: boolean;
+  /** What was added to the line and removed from it after the order was placed, in order of time; absent = nothing. */
+  changes?: LineChange[];
+  /** What the source books as taken back by refunds and returns, in order of time; absent = what its refunds say. */
+  reversals?: LineReversal[];
+}
+
+export interface LineReversal {
+  reversedAt: string;
+  /** Below 0 restored, as when a return is canceled. */
+  units: number;
+}
+
+export interface LineChange {
+  changedAt: string;
+  /** Above 0 added, below 0 removed. */
+  units: number;
+  by: "edit" | "exchange";
 }
 
 export type ReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
@@ -51,6 +85,10 @@ export interface DocumentReturn {
   requestedAt: string | null;
   closedAt: string | null;
   reason: string | null;
+  /** Units of other lines that the whole return sent out instead: above 0, it was an exchange. */
+  exchangedUnits?: number;
+  /** What of the value of these units an exchange kept, and so nobody paid back. */
+  keptMinor?: number;
 }
 
 export type RestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL";
@@ -62,6 +100,7 @@ export interface DocumentRefund {
   refundedAt: string;
   /** 0 for a refund of money only. */
   units: number;
+  /** Without what an exchange kept. */
   subtotalMinor: number;
   restockType: RestockType;
   /** The return this refund belongs to, if any. */

@@ -86,10 +86,17 @@ test("M16: exact rates are compared even where doubles cannot tell them apart", 
 });
 
 test("the 95 % Wilson interval has its textbook values", () => {
-  assert.deepEqual(wilsonInterval(10, 100), { low: 0.055229, high: 0.174366 });
-  assert.deepEqual(wilsonInterval(0, 10), { low: 0, high: 0.277533 });
-  assert.deepEqual(wilsonInterval(10, 10), { low: 0.722467, high: 1 });
-  assert.equal(wilsonInterval(0, 0), null);
+  assert.deepEqual(wilsonInterval(10, 100, 1), { low: 0.055229, high: 0.174366 });
+  assert.deepEqual(wilsonInterval(0, 10, 1), { low: 0, high: 0.277533 });
+  assert.deepEqual(wilsonInterval(10, 10, 1), { low: 0.722467, high: 1 });
+  assert.equal(wilsonInterval(0, 0, 1), null);
+});
+
+test("M6: with an effect of two, units have the interval of half as many", () => {
+  assert.deepEqual(wilsonInterval(20, 200, 2), wilsonInterval(10, 100, 1));
+  assert.deepEqual(wilsonInterval(0, 20, 2), wilsonInterval(0, 10, 1));
+  assert.deepEqual(wilsonInterval(20, 20, 2), wilsonInterval(10, 10, 1));
+  assert.deepEqual(wilsonInterval(30, 400, 1.414334), { low: 0.049677, high: 0.111713 });
 });
 
 test("the ends of a Wilson interval solve its equation and hold the rate between them", () => {
@@ -98,7 +105,7 @@ test("the ends of a Wilson interval solve its equation and hold the rate between
     .chain((units) => fc.tuple(fc.integer({ min: 0, max: units }), fc.constant(units)));
   fc.assert(
     fc.property(smallPair, ([returned, sold]) => {
-      const bounds = wilsonBounds(returned, sold);
+      const bounds = wilsonBounds(returned, sold, 1);
       assert.ok(bounds !== null);
       const observed = returned / sold;
       assert.ok(0 <= bounds.low && bounds.low <= observed && observed <= bounds.high && bounds.high <= 1);

@@ -52,22 +52,31 @@ export function compareRates(
   return exact < 0n ? -1 : exact > 0n ? 1 : 0;
 }
 
-/** The 95 % Wilson interval of a rate, rounded to 6 decimals; null when nothing was sold. */
-export function wilsonInterval(returnedUnits: number, soldUnits: number): RateInterval | null {
-  const bounds = wilsonBounds(returnedUnits, soldUnits);
+/**
+ * M6: the 95 % Wilson interval of a rate, rounded to 6 decimals; null when nothing was sold. `effect`: that of designEffect,
+ * by which the sold units are worth fewer independent ones.
+ */
+export function wilsonInterval(
+  returnedUnits: number,
+  soldUnits: number,
+  effect: number,
+): RateInterval | null {
+  const bounds = wilsonBounds(returnedUnits, soldUnits, effect);
   return bounds === null ? null : { low: sixDecimals(bounds.low), high: sixDecimals(bounds.high) };
 }
 
 /** The same interval unrounded, for comparisons (M16). */
-export function wilsonBounds(returnedUnits: number, soldUnits: number): RateInterval | null {
+export function wilsonBounds(returnedUnits: number, soldUnits: number, effect: number): RateInterval | null {
   if (soldUnits === 0) return null;
   const squaredZ = ninetyFivePercentZ ** 2;
-  const failures = soldUnits - returnedUnits;
-  const center = returnedUnits + squaredZ / 2;
-  const spread = ninetyFivePercentZ * Math.sqrt((returnedUnits * failures) / soldUnits + squaredZ / 4);
-  const scale = soldUnits + squaredZ;
+  const units = soldUnits / effect;
+  const successes = returnedUnits / effect;
+  const failures = (soldUnits - returnedUnits) / effect;
+  const center = successes + squaredZ / 2;
+  const spread = ninetyFivePercentZ * Math.sqrt((successes * failures) / units + squaredZ / 4);
+  const scale = units + squaredZ;
   return {
-    low: returnedUnits === 0 ? 0 : Math.max(0, (center - spread) / scale),
+    low: successes === 0 ? 0 : Math.max(0, (center - spread) / scale),
     high: failures === 0 ? 1 : Math.min(1, (center + spread) / scale),
   };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { INDEPENDENT_UNITS } from "./design-effect.ts";
 import { CURVE_AGES, curveAges, observedDays, pooledAges } from "./return-curve.ts";
 import type { CohortCurve } from "./return-curve.ts";
 import { dayFromText, firstDayOfMonth, lastDayOfMonth, monthFromText } from "../lib/month.ts";
@@ -9,11 +10,19 @@ const july = monthFromText("2026-07") as number;
 const day = (text: string): number => dayFromText(text) as number;
 const curve: CohortCurve = { month: july, soldUnits: 10, returnedUnits: [1, 2, 3, 4, 5, 6, 7] };
 const unitsAt = (asOfDay: number | null, includeIncomplete: boolean, of = curve) =>
-  curveAges(of, { asOfDay, includeIncomplete }).map((age) => age.returnedUnits);
+  curveAges(of, { asOfDay, includeIncomplete, orders: INDEPENDENT_UNITS }).map((age) => age.returnedUnits);
 
 test("M19: an age is complete on the day after the last order's has passed, not before", () => {
-  const before = curveAges(curve, { asOfDay: day("2026-08-07"), includeIncomplete: false });
-  const after = curveAges(curve, { asOfDay: day("2026-08-08"), includeIncomplete: false });
+  const before = curveAges(curve, {
+    asOfDay: day("2026-08-07"),
+    includeIncomplete: false,
+    orders: INDEPENDENT_UNITS,
+  });
+  const after = curveAges(curve, {
+    asOfDay: day("2026-08-08"),
+    includeIncomplete: false,
+    orders: INDEPENDENT_UNITS,
+  });
   assert.deepEqual([before[0]?.isComplete, after[0]?.isComplete], [false, true]);
   assert.deepEqual(before[0], {
     ageDays: 7,
@@ -38,12 +47,20 @@ test("M19: without any sync nothing has been observed", () => {
     unitsAt(null, true),
     CURVE_AGES.map(() => null),
   );
-  assert.ok(pooledAges([curve], null).every((age) => age.monthsIncluded === 0 && age.returnRate === null));
+  assert.ok(
+    pooledAges([curve], { asOfDay: null, orders: INDEPENDENT_UNITS }).every(
+      (age) => age.monthsIncluded === 0 && age.returnRate === null,
+    ),
+  );
 });
 
 test("M6, M19: a complete age of a month that sold nothing has rate 0 and no interval", () => {
   const empty = { month: july, soldUnits: 0, returnedUnits: [0, 0, 0, 0, 0, 0, 0] };
-  const [first] = curveAges(empty, { asOfDay: day("2027-01-01"), includeIncomplete: false });
+  const [first] = curveAges(empty, {
+    asOfDay: day("2027-01-01"),
+    includeIncomplete: false,
+    orders: INDEPENDENT_UNITS,
+  });
   assert.deepEqual([first?.returnedUnits, first?.returnRate, first?.interval], [0, 0, null]);
 });
 
@@ -65,13 +82,15 @@ test("M19: an age is complete exactly up to the observed days, and no open age e
           ...one,
           returnedUnits: one.returnedUnits.map((units) => Math.min(units, one.soldUnits)),
         }));
-        const ages = curves.map((one) => curveAges(one, { asOfDay, includeIncomplete }));
+        const ages = curves.map((one) =>
+          curveAges(one, { asOfDay, includeIncomplete, orders: INDEPENDENT_UNITS }),
+        );
         for (const [index, one] of curves.entries()) {
           const observed = observedDays(one.month, asOfDay);
           assert.ok(ages[index]?.every((age) => age.isComplete === age.ageDays <= observed));
           assert.ok(ages[index]?.every((age) => !age.isComplete || age.returnedUnits !== null));
         }
-        for (const [place, pooled] of pooledAges(curves, asOfDay).entries()) {
+        for (const [place, pooled] of pooledAges(curves, { asOfDay, orders: INDEPENDENT_UNITS }).entries()) {
           const complete = ages.flatMap((row) => (row[place]?.isComplete ? [row[place]] : []));
           const units = complete.reduce((sum, age) => sum + (age.returnedUnits ?? 0), 0);
           assert.equal(pooled.monthsIncluded, complete.length);

@@ -1,5 +1,7 @@
 import { firstDayOfMonth, lastDayOfMonth } from "../lib/month.ts";
 import { isComplete } from "./completeness.ts";
+import { designEffect } from "./design-effect.ts";
+import type { Orders } from "./design-effect.ts";
 import { rate, wilsonInterval } from "./rate.ts";
 import type { RateInterval } from "./rate.ts";
 
@@ -31,10 +33,11 @@ export interface PooledAge extends CurveFigures {
   soldUnits: number;
 }
 
-/** Who asks: as-of null = never synced. */
+/** Who asks: as-of null = never synced; `orders`: of the selection (M6). */
 export interface CurveView {
   asOfDay: number | null;
   includeIncomplete: boolean;
+  orders: Orders;
 }
 
 const UNKNOWN: CurveFigures = { returnedUnits: null, returnRate: null, interval: null };
@@ -48,21 +51,24 @@ export function observedDays(month: number, asOfDay: number | null): number {
  * M19: a month's curve. An age that not every order has reached has no figures, or with `includeIncomplete` those so far,
  * once an order of the month's first day has reached it.
  */
-export function curveAges(curve: CohortCurve, { asOfDay, includeIncomplete }: CurveView): CurveAge[] {
+export function curveAges(curve: CohortCurve, { asOfDay, includeIncomplete, orders }: CurveView): CurveAge[] {
   return CURVE_AGES.map((ageDays, place) => {
     const complete = isComplete(curve.month, ageDays, asOfDay);
     const isReached = asOfDay !== null && asOfDay > firstDayOfMonth(curve.month) + ageDays;
     const isShown = complete || (includeIncomplete && isReached);
     return {
       ageDays,
-      ...(isShown ? figuresOf(curve.returnedUnits[place] ?? 0, curve.soldUnits) : UNKNOWN),
+      ...(isShown ? figuresOf(curve.returnedUnits[place] ?? 0, [curve], orders) : UNKNOWN),
       isComplete: complete,
     };
   });
 }
 
 /** M19: all months together, each age over the months that are complete at it. */
-export function pooledAges(curves: readonly CohortCurve[], asOfDay: number | null): PooledAge[] {
+export function pooledAges(
+  curves: readonly CohortCurve[],
+  { asOfDay, orders }: Omit<CurveView, "includeIncomplete">,
+): PooledAge[] {
   return CURVE_AGES.map((ageDays, place) => {
     const complete = curves.filter(({ month }) => isComplete(month, ageDays, asOfDay));
     const soldUnits = sumOf(complete.map((curve) => curve.soldUnits));
@@ -71,16 +77,18 @@ export function pooledAges(curves: readonly CohortCurve[], asOfDay: number | nul
       ageDays,
       monthsIncluded: complete.length,
       soldUnits,
-      ...(complete.length === 0 ? UNKNOWN : figuresOf(returnedUnits, soldUnits)),
+      ...(complete.length === 0 ? UNKNOWN : figuresOf(returnedUnits, complete, orders)),
     };
   });
 }
 
-function figuresOf(returnedUnits: number, soldUnits: number): CurveFigures {
+function figuresOf(returnedUnits: number, curves: readonly CohortCurve[], orders: Orders): CurveFigures {
+  const soldUnits = sumOf(curves.map((curve) => curve.soldUnits));
+  const effect = designEffect(orders, { soldUnits, months: curves.map(({ month }) => month) });
   return {
     returnedUnits,
     returnRate: rate(returnedUnits, soldUnits),
-    interval: wilsonInterval(returnedUnits, soldUnits),
+    interval: wilsonInterval(returnedUnits, soldUnits, effect),
   };
 }
 

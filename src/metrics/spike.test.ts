@@ -4,6 +4,8 @@ import { findSpike } from "./spike.ts";
 import type { SpikeMonth } from "./spike.ts";
 
 const newestMonth = 24_000;
+const spikeOf = (months: SpikeMonth[], minSoldUnits: number, effect = 1) =>
+  findSpike(months, minSoldUnits, effect);
 
 /** Six months of the given rate, then the newest one, all complete. */
 function monthsOf(
@@ -22,7 +24,7 @@ function monthsOf(
 }
 
 test("M16: a clear and large rise is a spike, with its baseline pooled", () => {
-  assert.deepEqual(findSpike(monthsOf(10, 100, 40, 100), 20), {
+  assert.deepEqual(spikeOf(monthsOf(10, 100, 40, 100), 20), {
     cohortMonth: newestMonth,
     soldUnits: 100,
     returnedUnits: 40,
@@ -35,48 +37,44 @@ test("M16: a clear and large rise is a spike, with its baseline pooled", () => {
 
 test("M16: the order of the months does not matter", () => {
   const months = monthsOf(10, 100, 40, 100);
-  assert.deepEqual(findSpike(months.toReversed(), 20), findSpike(months, 20));
+  assert.deepEqual(spikeOf(months.toReversed(), 20), spikeOf(months, 20));
 });
 
 test("M16: sold units must reach the workspace threshold", () => {
-  assert.equal(findSpike(monthsOf(10, 100, 40, 100), 101), null);
-  assert.notEqual(findSpike(monthsOf(10, 100, 40, 100), 100), null);
+  assert.equal(spikeOf(monthsOf(10, 100, 40, 100), 101), null);
+  assert.notEqual(spikeOf(monthsOf(10, 100, 40, 100), 100), null);
 });
 
 test("M16: a rise within the noise of few units is none", () => {
-  assert.equal(findSpike(monthsOf(10, 100, 3, 20), 20), null);
+  assert.equal(spikeOf(monthsOf(10, 100, 3, 20), 20), null);
 });
 
 test("M16: a certain but small rise is none, 1.25 times the baseline is enough", () => {
-  assert.equal(findSpike(monthsOf(100_000, 1_000_000, 124_999, 1_000_000), 20), null);
-  assert.notEqual(findSpike(monthsOf(100_000, 1_000_000, 125_000, 1_000_000), 20), null);
+  assert.equal(spikeOf(monthsOf(100_000, 1_000_000, 124_999, 1_000_000), 20), null);
+  assert.notEqual(spikeOf(monthsOf(100_000, 1_000_000, 125_000, 1_000_000), 20), null);
 });
 
 test("M16: the newest complete month is looked at, later open ones are not", () => {
   const calm = monthsOf(10, 100, 10, 100);
   const openMonth = { cohortMonth: newestMonth + 1, soldUnits: 100, returnedUnits: 90, isComplete: false };
-  assert.equal(findSpike([...calm, openMonth], 20), null);
-  assert.equal(findSpike([...monthsOf(10, 100, 40, 100), openMonth], 20)?.cohortMonth, newestMonth);
+  assert.equal(spikeOf([...calm, openMonth], 20), null);
+  assert.equal(spikeOf([...monthsOf(10, 100, 40, 100), openMonth], 20)?.cohortMonth, newestMonth);
 });
 
 test("M16: an earlier spike is not told again once a newer month is complete", () => {
   const next = { cohortMonth: newestMonth + 1, soldUnits: 100, returnedUnits: 10, isComplete: true };
-  assert.equal(findSpike([...monthsOf(10, 100, 40, 100), next], 20), null);
+  assert.equal(spikeOf([...monthsOf(10, 100, 40, 100), next], 20), null);
 });
 
 test("M16: all six months before must be there and complete", () => {
   const months = monthsOf(10, 100, 40, 100);
   for (let index = 0; index < 6; index += 1) {
     const others = months.toSpliced(index, 1);
-    assert.equal(findSpike(others, 20), null, `without month ${index}`);
+    assert.equal(spikeOf(others, 20), null, `without month ${index}`);
     const older = { cohortMonth: newestMonth - 7, soldUnits: 100, returnedUnits: 10, isComplete: true };
+    assert.equal(spikeOf([older, ...others], 20), null, `an older month does not fill in for month ${index}`);
     assert.equal(
-      findSpike([older, ...others], 20),
-      null,
-      `an older month does not fill in for month ${index}`,
-    );
-    assert.equal(
-      findSpike(months.with(index, { ...(months[index] as SpikeMonth), isComplete: false }), 20),
+      spikeOf(months.with(index, { ...(months[index] as SpikeMonth), isComplete: false }), 20),
       null,
       `month ${index} incomplete`,
     );
@@ -84,9 +82,17 @@ test("M16: all six months before must be there and complete", () => {
 });
 
 test("M16: nothing sold before or now is no spike; nothing returned before can be one", () => {
-  assert.equal(findSpike(monthsOf(0, 0, 40, 100), 20), null);
-  assert.equal(findSpike(monthsOf(10, 100, 0, 0), 0), null);
-  assert.equal(findSpike(monthsOf(0, 100, 0, 100), 20), null);
-  assert.equal(findSpike(monthsOf(0, 100, 1, 100), 20)?.baselineRate, 0);
-  assert.equal(findSpike([], 20), null);
+  assert.equal(spikeOf(monthsOf(0, 0, 40, 100), 20), null);
+  assert.equal(spikeOf(monthsOf(10, 100, 0, 0), 0), null);
+  assert.equal(spikeOf(monthsOf(0, 100, 0, 100), 20), null);
+  assert.equal(spikeOf(monthsOf(0, 100, 1, 100), 20)?.baselineRate, 0);
+  assert.equal(spikeOf([], 20), null);
+});
+
+test("M16: units that come back together are worth fewer, so that a rise has to be larger", () => {
+  const risen = monthsOf(10, 100, 20, 100);
+  assert.notEqual(spikeOf(risen, 20), null);
+  assert.notEqual(spikeOf(risen, 20, 1.5), null);
+  assert.equal(spikeOf(risen, 20, 3), null);
+  assert.notEqual(spikeOf(monthsOf(10, 100, 40, 100), 20, 2), null);
 });

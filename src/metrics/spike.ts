@@ -24,8 +24,9 @@ const baselineLengthMonths = 6;
  * M16: whether the newest complete cohort month is a spike: enough units sold, the low end of its 95 %
  * Wilson interval above the pooled rate of the six calendar months before, and at least 1.25 times it.
  * Null otherwise; also when one of the six is missing or incomplete, or nothing was sold in all of them.
+ * `effect`: that of designEffect (M6).
  */
-export function findSpike(months: readonly SpikeMonth[], minSoldUnits: number): Spike | null {
+export function findSpike(months: readonly SpikeMonth[], minSoldUnits: number, effect: number): Spike | null {
   const completeMonths = months.filter((month) => month.isComplete);
   const newest = completeMonths.reduce<SpikeMonth | null>(
     (latest, month) => (latest === null || month.cohortMonth > latest.cohortMonth ? month : latest),
@@ -39,7 +40,7 @@ export function findSpike(months: readonly SpikeMonth[], minSoldUnits: number): 
   );
   const baselineSoldUnits = baseline.reduce((sum, month) => sum + month.soldUnits, 0);
   const baselineReturnedUnits = baseline.reduce((sum, month) => sum + month.returnedUnits, 0);
-  const bounds = wilsonBounds(newest.returnedUnits, newest.soldUnits);
+  const bounds = wilsonBounds(newest.returnedUnits, newest.soldUnits, effect);
   if (baseline.length < baselineLengthMonths || baselineSoldUnits === 0 || bounds === null) return null;
 
   // 1.25 × the baseline is compared exactly, as rate × 4 ≥ baseline × 5.

@@ -1,15 +1,20 @@
+import { dayToText } from "../lib/month.ts";
 import { breadthOf, entityId, excessLines } from "./early-warning.ts";
 import type { EarlyWarning, WarnedKind } from "./early-warning.ts";
 
-/** Days on which an entity was warned of, with at most 45 days between two of them; days count from 1970-01-01. */
-export type WarningEpisode = {
-  kind: WarnedKind;
-  key: string;
-  /** Of an episode that a narrower one explains, the day on which that one began: the day of its alert. */
+type Entity = { kind: WarnedKind; key: string };
+
+/** What is known of an entity that warned or was named as a part; days count from 1970-01-01. */
+export type WarningEpisode = Entity & {
+  /** The day of its alert: the one that announced it, explains it or named it as a part. */
   startedDay: number;
   latestDay: number;
-  /** Whether it was announced itself; otherwise it is part of another entity's warning, or explained by a narrower one. */
+  /** false = an alert named it as a part on a day on which it did not warn itself: it is announced when it does. */
+  hasWarned: boolean;
+  /** Whether it was announced itself. */
   isAnnounced: boolean;
+  /** The same for all entities of one problem. */
+  episodeId: string;
 };
 
 /** Days without a warning after which the next one begins an episode. */
@@ -17,74 +22,100 @@ export const EPISODE_GAP_DAYS = 45;
 /** A narrower entity with this part of the excess explains a warning. */
 const EXPLAINED = 0.8;
 
+export type AnnouncedWarning = EarlyWarning & { episodeId: string };
+
 export type WarnedDay = {
   /** To be reported now: one per episode, the narrowest entity that explains it. */
-  announced: EarlyWarning[];
+  announced: AnnouncedWarning[];
   /** Every episode that began or went on that day. */
   episodes: WarningEpisode[];
 };
 
+/** The id of a problem that begins with the announcement of an entity. */
+export function newEpisodeId({ kind, key }: Entity, asOfDay: number): string {
+  return `${kind}:${key}:${dayToText(asOfDay)}`;
+}
+
 /**
  * M17: which warnings of a day are news. `known` holds the newest episode of each entity. A warning that goes on is none;
- * neither is one that a narrower warned entity explains, nor one that was named as part of a broader one.
+ * neither is one that a narrower warned entity explains, nor one that is named as part of a broader one of this day.
  */
 export function announceWarnings(
   warnings: readonly EarlyWarning[],
   known: readonly WarningEpisode[],
   asOfDay: number,
 ): WarnedDay {
-  const ongoing = new Map(
-    known
-      .filter((episode) => asOfDay - episode.latestDay <= EPISODE_GAP_DAYS)
-      .map((episode) => [entityId(episode), episode]),
+  const isOpen = ({ hasWarned, latestDay }: WarningEpisode): boolean =>
+    hasWarned && asOfDay - latestDay <= EPISODE_GAP_DAYS;
+  const openIds = new Set(known.filter(isOpen).map(({ episodeId }) => episodeId));
+  const earlier = new Map(
+    known.filter(({ episodeId }) => openIds.has(episodeId)).map((episode) => [entityId(episode), episode]),
   );
   const warned = new Set(warnings.map(entityId));
   const episodes = new Map<string, WarningEpisode>();
-  const announced: EarlyWarning[] = [];
-  const explained: EarlyWarning[] = [];
-  const put = (entity: { kind: WarnedKind; key: string }, isAnnounced: boolean): void => {
+  const find = (entity: Entity) => episodes.get(entityId(entity)) ?? earlier.get(entityId(entity));
+  const begin = (entity: Entity, state: Pick<WarningEpisode, "isAnnounced" | "episodeId">): void => {
     const { kind, key } = entity;
-    const before = episodes.get(entityId(entity)) ?? ongoing.get(entityId(entity));
-    const startedDay = before?.startedDay ?? asOfDay;
-    episodes.set(entityId(entity), {
-      kind,
-      key,
-      startedDay,
-      // An older as-of may be evaluated again; it does not end what a newer one saw.
-      latestDay: Math.max(asOfDay, before?.latestDay ?? asOfDay),
-      isAnnounced: isAnnounced || before?.isAnnounced === true,
-    });
+    const hasWarned = warned.has(entityId(entity));
+    const days = { startedDay: asOfDay, latestDay: asOfDay };
+    episodes.set(entityId(entity), { kind, key, ...days, hasWarned, ...state });
   };
-  for (const warning of warnings.toSorted(
+  const announced: AnnouncedWarning[] = [];
+  const explained: { warning: EarlyWarning; by: EarlyWarning["parts"] }[] = [];
+  const broadestFirst = warnings.toSorted(
     (left, right) => breadthOf(right) - breadthOf(left) || left.p - right.p,
-  )) {
-    const isKnown = ongoing.has(entityId(warning)) || episodes.has(entityId(warning));
-    const isNews = !isKnown && explaining(warning, warned, ongoing).length === 0;
-    put(warning, isNews);
-    if (!isKnown && !isNews) explained.push(warning);
-    if (!isNews) continue;
-    announced.push(warning);
-    for (const part of warning.parts) if (!ongoing.has(entityId(part))) put(part, false);
-  }
-  for (const warning of explained.toReversed()) {
-    const days = explaining(warning, warned, ongoing).map(
-      (part) => episodes.get(entityId(part)) ?? ongoing.get(entityId(part)),
+  );
+  for (const warning of broadestFirst) {
+    const before = find(warning);
+    if (before !== undefined && isOpen(before)) {
+      // An older as-of may be evaluated again; it does not end what a newer one saw.
+      episodes.set(entityId(warning), { ...before, latestDay: Math.max(asOfDay, before.latestDay) });
+      continue;
+    }
+    const by = explaining(warning, (part) => warned.has(entityId(part)), isTold);
+    if (by.length > 0) {
+      explained.push({ warning, by });
+      continue;
+    }
+    const wholes = broadestFirst.filter(({ parts }) =>
+      parts.some((part) => entityId(part) === entityId(warning)),
     );
-    const episode = episodes.get(entityId(warning)) as WarningEpisode;
-    episode.startedDay = Math.min(asOfDay, ...days.map((part) => part?.startedDay ?? asOfDay));
+    const named = [warning, ...warning.parts, ...wholes.toReversed()]
+      .map(find)
+      .find((episode) => episode !== undefined);
+    const episodeId = named?.episodeId ?? newEpisodeId(warning, asOfDay);
+    begin(warning, { isAnnounced: true, episodeId });
+    announced.push({ ...warning, episodeId });
+    for (const part of warning.parts) {
+      const episode = find(part);
+      const isNew = episode === undefined || (warned.has(entityId(part)) && !isOpen(episode));
+      if (isNew) begin(part, { isAnnounced: false, episodeId: episode?.episodeId ?? episodeId });
+    }
+  }
+  for (const { warning, by } of explained.toReversed()) {
+    const told = by.map(find).filter((episode) => episode !== undefined);
+    const episodeId = [find(warning), ...told].find((episode) => episode !== undefined)?.episodeId;
+    begin(warning, { isAnnounced: false, episodeId: episodeId ?? newEpisodeId(warning, asOfDay) });
+    const episode = find(warning) as WarningEpisode;
+    episode.startedDay = Math.min(asOfDay, ...told.map(({ startedDay }) => startedDay));
   }
   return { announced, episodes: [...episodes.values()] };
+
+  function isTold(part: Entity): boolean {
+    const episode = earlier.get(entityId(part));
+    return episode !== undefined && episode.isAnnounced && isOpen(episode);
+  }
 }
 
 /** The one narrower warning that holds most of the excess, or those announced before that do so together; else none. */
 function explaining(
   warning: EarlyWarning,
-  warned: ReadonlySet<string>,
-  ongoing: ReadonlyMap<string, WarningEpisode>,
+  isWarned: (part: Entity) => boolean,
+  isTold: (part: Entity) => boolean,
 ): EarlyWarning["parts"] {
   const enough = EXPLAINED * excessLines(warning);
-  const one = warning.parts.find((part) => warned.has(entityId(part)) && part.excessLines >= enough);
+  const one = warning.parts.find((part) => isWarned(part) && part.excessLines >= enough);
   if (one !== undefined) return [one];
-  const told = warning.parts.filter((part) => ongoing.get(entityId(part))?.isAnnounced === true);
+  const told = warning.parts.filter(isTold);
   return told.reduce((sum, part) => sum + part.excessLines, 0) >= enough ? told : [];
 }

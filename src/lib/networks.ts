@@ -1,0 +1,11 @@
+import { BlockList, isIP } from "node:net";
+
+/** A network as options name it, such as 10.0.0.0/8. */
+export type Network = readonly [address: string, prefix: number];
+
+export function blockListOf(networks: readonly Network[]): BlockList {
+  const blocks = new BlockList();
+  for (const [address, prefix] of networks)
+    blocks.addSubnet(address, prefix, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return blocks;
+}
