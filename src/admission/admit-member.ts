@@ -1,7 +1,7 @@
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { Queryable } from "../store/database.ts";
 import { findMember } from "../store/queries/member.ts";
-import type { SessionRequest } from "../store/queries/member.ts";
+import type { NoMember, SessionRequest } from "../store/queries/member.ts";
 import { loadWorkspace } from "../store/queries/workspace-load.ts";
 import type { LoadedWorkspace } from "../store/queries/workspace-load.ts";
 import type { Member } from "../store/workspace.ts";
@@ -12,13 +12,13 @@ export type MemberAdmission = LoadedWorkspace &
   Pick<Member, "userId" | "userName" | "role" | "provedAt" | "visit">;
 
 /**
- * "signed_out" = nobody is signed in with this session. "not_found" = there is no such workspace, or the person is no
+ * "signed_out" = nobody is signed in with this session. `role` null = there is no such workspace, or the person is no
  * member of it: nothing tells the two apart.
  */
 export type AdmitMember = (
   request: SessionRequest,
   now?: Date,
-) => Promise<MemberAdmission | "signed_out" | "not_found">;
+) => Promise<MemberAdmission | NoMember | "signed_out">;
 
 /**
  * Makes the second gate, which every page of the console passes: session, person, member, workspace. Two statements, and
@@ -28,10 +28,10 @@ export type AdmitMember = (
 export function createAdmitMember({ database }: { database: Queryable }): AdmitMember {
   return async (request, now) => {
     const member = await findMember(database, request, now ?? null);
-    if (typeof member === "string") return member;
+    if (member === "signed_out" || member.role === null) return member;
     const loaded = await loadWorkspace(database, member);
-    if (loaded === null) return "not_found";
     const { userId, userName, role, provedAt, visit } = member;
+    if (loaded === null) return { userId, role: null };
     return { ...loaded, userId, userName, role, provedAt, visit };
   };
 }

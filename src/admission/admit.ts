@@ -78,6 +78,20 @@ export function createAdmit(options: {
   };
 }
 
+const NOTHING_NEEDED: Need = { scope: null, entitlements: [], counted: false };
+
+/** What a token has used of its plan, uncounted: for answers that fail before admission. null = unknown, or unlimited. */
+export async function quotaOfToken(
+  admit: Admit,
+  authorization: string | undefined,
+): Promise<QuotaState | null> {
+  if (authorization === undefined) return null;
+  return admit(authorization, NOTHING_NEEDED).then(
+    ({ quota }) => quota,
+    () => null,
+  );
+}
+
 const ADMISSION = { name: "admission" };
 
 const INVALID_TOKEN: ReadonlySet<AdmissionResult["verdict"]> = new Set([

@@ -23,6 +23,7 @@ function workspaceOf(change: Partial<Workspace> = {}): Workspace {
     minSoldUnits: 20,
     visibleCardSize: 10,
     dataVersion: 1,
+    dataAsOf: new Date("2024-10-04T00:00:00Z"),
     asOfDay: 20_000,
     sources: [
       {
@@ -105,6 +106,7 @@ describe("answers", () => {
     const first = await makingOf(answers, request());
     const [source] = workspaceOf().sources;
     const synced = workspaceOf({
+      dataAsOf: new Date("2024-10-04T12:00:00Z"),
       sources: [{ ...source, lastSyncedAt: NOW } as SourceState],
     });
     const later = new Date(NOW.getTime() + 5);

@@ -35,7 +35,7 @@ export type AnswersOptions = {
   /** Memory limit of the response cache; 0 = no cache. */
   memoryBytes: number;
   /** The members of `meta` that every answer has before its own; time changes them, so they are recomputed each time. */
-  baseMeta: (workspace: Workspace, now: Date) => object;
+  baseMeta: (workspace: Workspace, now: Date, endpoint: Endpoint) => object;
 };
 
 /** In traces. An answer that another request already waits for is made in the trace of that one. */
@@ -59,7 +59,9 @@ export function createAnswers(options: AnswersOptions): Answers {
   const keyOf = (workspace: Workspace, { endpoint, input }: AnswerRequest): string =>
     `${workspaceText(workspace)}${endpoint.name} ${JSON.stringify(input)}`;
   const baseOf = rememberLast((workspace: Workspace) =>
-    rememberLast((atMs: number) => jsonMembers(options.baseMeta(workspace, new Date(atMs)))),
+    rememberLast((endpoint: Endpoint) =>
+      rememberLast((atMs: number) => jsonMembers(options.baseMeta(workspace, new Date(atMs), endpoint))),
+    ),
   );
 
   const makeText = async (request: AnswerRequest): Promise<SharedAnswer> => {
@@ -88,21 +90,25 @@ export function createAnswers(options: AnswersOptions): Answers {
     const remember = (text: string): void => memory.set(key, { kind, filename, text });
     return { kind, filename, content: tellWhole(chunks, memory.longest, remember) };
   };
-  const readyOf = (text: AnswerText, workspace: Workspace, now: Date): ReadyAnswer => {
+  const readyOf = (
+    text: AnswerText,
+    workspace: Workspace,
+    { endpoint, now }: Pick<AnswerRequest, "endpoint" | "now">,
+  ): ReadyAnswer => {
     if (text.kind === "csv") return { kind: "csv", filename: text.filename, content: text.text };
-    const meta = [baseOf(workspace)(now.getTime()), text.meta].join(",");
+    const meta = [baseOf(workspace)(endpoint)(now.getTime()), text.meta].join(",");
     return { kind: "json", text: `{"data":${text.data},"meta":{${meta}}}` };
   };
   return async (request) => {
-    const { endpoint, workspace, now } = request;
+    const { endpoint, workspace } = request;
     const key = keyOf(workspace, request);
     const known = memory.get(key);
     note(known === undefined ? MISS : HIT);
-    if (known !== undefined) return readyOf(known, workspace, now);
+    if (known !== undefined) return readyOf(known, workspace, request);
     if (endpoint.response === null) return makeFile(request);
     const made = await shareMaking(key, request);
     // Of the same data, the request's own freshness: it may have waited for a making that began before a sync.
-    return readyOf(made.text, made.key === key ? workspace : made.workspace, now);
+    return readyOf(made.text, made.key === key ? workspace : made.workspace, request);
   };
 }
 
@@ -122,8 +128,10 @@ async function* tellWhole(
   if (length <= longest) tell(text);
 }
 
-/** The shop, its data version, and all else of a workspace but the times that only freshness shows. */
-function workspaceKey({ shopKey, dataVersion, sources, ...settings }: Workspace): string {
+/** The shop, its data version, and all else of a workspace but the times that only its own members of meta show. */
+function workspaceKey(workspace: Workspace): string {
+  const { shopKey, dataVersion, sources, ...rest } = workspace;
+  const settings = { ...rest, dataAsOf: null };
   const states = sources.map((source) => ({ ...source, lastSyncedAt: source.lastSyncedAt !== null }));
   return `${shopKey} ${dataVersion} ${JSON.stringify([settings, states])} `;
 }

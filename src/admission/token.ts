@@ -78,3 +78,8 @@ function fromBase62(text: string): bigint {
 function randomNumber(bytes: number): bigint {
   return BigInt(`0x${randomBytes(bytes).toString("hex")}`);
 }
+
+/** How a token begins, for people who look for it. */
+export function tokenPrefix(tokenId: string): string {
+  return `rta_live_${tokenId}…`;
+}

@@ -83,7 +83,7 @@ function baseUrlOf(text: string, allowPlainHttp: boolean): string {
       "baseUrl must begin with https://: the token would travel readable to another machine (allowPlainHttp sends it all the same).",
     );
   }
-  return `${url.origin}${url.pathname}`.replace(/\/+$/u, "");
+  return `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/u, "");
 }
 
 /** A header's error would print the token, so it is looked at before. */

@@ -17,8 +17,8 @@ export type Cluster = {
 
 export const userName = "returns";
 
-/** What root's databases use; every user can reach it. */
-const systemFolder = "/var/lib/returns-analytics";
+/** What root's databases use; every user can reach it, unless it is that of the systemd unit. */
+const SYSTEM_FOLDER = "/var/lib/returns-analytics";
 const folderName = "postgresql";
 const majorVersion = "18";
 const draftLifetimeMs = 10 * 60_000;
@@ -28,19 +28,41 @@ const draftLifetimeMs = 10 * 60_000;
  * because the server's own user may not be able to enter the project. Throws one sentence where the other of the two
  * is in use: a second, empty installation would answer in its place.
  */
-export function defaultDataFolder(projectFolder: string): string {
+export function defaultDataFolder(projectFolder: string, systemFolder = SYSTEM_FOLDER): string {
   const project = realpathSync(projectFolder);
   const hash = createHash("sha256").update(project).digest("hex").slice(0, 8);
   const system = join(systemFolder, `${basename(project)}-${hash}`);
   const inProject = join(project, ".data");
   const [own, other] = isRoot() ? [system, inProject] : [inProject, system];
-  const owner = statSync(clusterAt(other).folder, { throwIfNoEntry: false })?.uid;
+  const owner = ownerOf(clusterAt(other).folder);
   if (owner === undefined || owner === process.getuid?.()) return own;
   if (existsSync(clusterAt(own).folder) && (isRunning(own) || !isRunning(other))) return own;
   const how = isRoot() ? `run this as that user (sudo -u '#${owner}')` : "run this with sudo";
   throw new Error(
     `The data of this installation belongs to ${isRoot() ? "another user" : "root"}, in ${other}: ${how}, ` +
       "or set RETURNS_DATA_DIR to a folder of your own for a second installation.",
+  );
+}
+
+/** undefined: there is none, or it is in a folder that this user may not enter, such as that of the systemd unit. */
+function ownerOf(folder: string): number | undefined {
+  try {
+    return statSync(folder, { throwIfNoEntry: false })?.uid;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EACCES") return undefined;
+    throw error;
+  }
+}
+
+/** The user of the systemd unit, whose state folder root's own databases cannot use; null = it is not installed. */
+function ownerOfUnit(): number | null {
+  return ownerOf(SYSTEM_FOLDER) || null;
+}
+
+function ofUnit(owner: number): Error {
+  return new Error(
+    `${SYSTEM_FOLDER} is the folder of the systemd unit: run this as its user, on its data ` +
+      `(sudo -u '#${owner}' env RETURNS_DATA_DIR=${SYSTEM_FOLDER}/data …), or set RETURNS_DATA_DIR to a folder elsewhere.`,
   );
 }
 
@@ -75,7 +97,8 @@ export async function preparePrograms(
 ): Promise<{ binaries: string; account: Account | undefined }> {
   const account = await findAccount(cluster.dataFolder);
   const packageFolder = findPackage();
-  const parentFolder = account === undefined ? dirname(cluster.folder) : systemFolder;
+  const isApart = account === undefined || ownerOfUnit() !== null;
+  const parentFolder = isApart ? dirname(cluster.folder) : SYSTEM_FOLDER;
   const copyFolder = copyFolderOf(packageFolder, parentFolder);
   return { binaries: await prepareBinaries({ packageFolder, copyFolder, account }), account };
 }
@@ -116,6 +139,8 @@ async function createCluster(
   cluster: Cluster,
   settings: Record<string, string>,
 ): Promise<void> {
+  const unitOwner = ownerOfUnit();
+  if (isRoot() && unitOwner !== null && dirname(dataFolder) === SYSTEM_FOLDER) throw ofUnit(unitOwner);
   makeDataFolder(dataFolder);
   removeOldDrafts(dataFolder);
   const draft = join(dataFolder, `${folderName}-${randomBytes(4).toString("hex")}.new`);
@@ -161,7 +186,7 @@ async function fillCluster(draft: string, settings: Record<string, string>): Pro
 /** For root also open to the server's user, who needs to pass through; nobody can list it or read the files. */
 function makeDataFolder(dataFolder: string): void {
   if (makeFolders(dataFolder, isRoot() ? 0o711 : 0o700) || !isRoot()) return;
-  if (dirname(dataFolder) === systemFolder || readdirSync(dataFolder).length === 0) {
+  if (dirname(dataFolder) === SYSTEM_FOLDER || readdirSync(dataFolder).length === 0) {
     chmodSync(dataFolder, statSync(dataFolder).mode | 0o011);
   }
 }
@@ -171,7 +196,7 @@ async function requireEntry(dataFolder: string, account: Account): Promise<void>
   if (await canEnter(dataFolder, account)) return;
   throw new Error(
     `As root the database runs as the user ${account.name}, who cannot enter ${dataFolder}: ` +
-      `leave RETURNS_DATA_DIR unset (data then goes to ${systemFolder}), set it to a folder outside private ones, ` +
+      `leave RETURNS_DATA_DIR unset (data then goes to ${SYSTEM_FOLDER}), set it to a folder outside private ones, ` +
       "or start as an ordinary user.",
   );
 }

@@ -165,6 +165,43 @@ describe("After a crash", () => {
   });
 });
 
+describe("Other logins", () => {
+  test("cannot enter the databases of the system, also of a cluster that let them in", async () => {
+    const earlier = await joinHere();
+    const system = earlier.url.replace(/returns$/, "postgres");
+    await ask(system, "create role visitor login password 'visitor'");
+    await ask(system, "grant connect on database postgres, template1 to public");
+    await earlier.release();
+    const database = await joinHere();
+    const visitor = database.url.replace(/\/\/[^@]+@/, "//visitor:visitor@");
+    assert.equal(await ask(visitor, "select 1"), 1);
+    for (const name of ["postgres", "template1"])
+      await assert.rejects(ask(visitor.replace(/returns$/, name), "select 1"), { code: "42501" }, name);
+  });
+
+  test("a session that holds the lock of those that join is named after 10 s", async () => {
+    const database = await joinHere();
+    const holder = new pg.Client({ connectionString: database.url.replace(/returns$/, "postgres") });
+    await holder.connect();
+    try {
+      await holder.query("select pg_advisory_unlock_all()");
+      await holder.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'returns-presence'`,
+      );
+      await holder.query("select pg_advisory_lock(7382013)");
+      const started = Date.now();
+      const attempt = joinHere();
+      await assert.rejects(
+        attempt,
+        /cannot be joined \(another session held its lock for 10 s, now process \d+ of returns: end it/,
+      );
+      assert.ok(Date.now() - started < 20_000);
+    } finally {
+      await holder.end();
+    }
+  });
+});
+
 describe("A data folder that cannot be used", () => {
   test("one of another PostgreSQL version is named in one sentence", async () => {
     const old = join(folder, "old");

@@ -29,9 +29,13 @@ const databaseName = "returns";
 const waitMs = 60_000;
 const retryMs = 100;
 const rejoinMs = 1_000;
+/** The last one to leave has the lock for moments: the server then ends this connection. */
+const lockWaitMs = 10_000;
 /** Any numbers will do that nothing else locks in the database `postgres`. */
 const presenceLock = 7_382_013;
 const serviceLock = 7_382_014;
+
+const lockNotAvailable = "55P03";
 
 /** Passing errors: the server is starting or stopping, or was stopped while this process logged in (57014). */
 const passingErrors = new Set(
@@ -132,8 +136,9 @@ async function connect(server: Server, password: string): Promise<pg.Client | Er
   client.on("error", () => {});
   try {
     await client.connect();
-    await client.query("select pg_advisory_lock_shared($1)", [presenceLock]);
+    await takePresence(client);
     await createDatabase(client);
+    await closeDatabases(client);
     return client;
   } catch (error) {
     await client.end().catch(() => {});
@@ -141,6 +146,46 @@ async function connect(server: Server, password: string): Promise<pg.Client | Er
     throw new Error(`The embedded database cannot be joined (${(error as Error).message}).`, {
       cause: error,
     });
+  }
+}
+
+/** Throws one sentence when a session that is no part of the service holds the lock. */
+async function takePresence(client: pg.Client): Promise<void> {
+  try {
+    await client.query(
+      `set lock_timeout = ${lockWaitMs}; select pg_advisory_lock_shared(${presenceLock}); reset lock_timeout`,
+    );
+  } catch (error) {
+    if ((error as { code?: string }).code !== lockNotAvailable) throw error;
+    const { rows } = await client.query<{ pid: number; usename: string }>(
+      `select pid, usename from pg_locks join pg_stat_activity using (pid)
+        where locktype = 'advisory' and objid = $1 and mode = 'ExclusiveLock' and granted`,
+      [presenceLock],
+    );
+    const holder =
+      rows.map(({ pid, usename }) => `process ${pid} of ${usename}`).join(", ") || "nobody any more";
+    throw new Error(
+      `another session held its lock for ${lockWaitMs / 1000} s, now ${holder}: end it, and try again`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Logins of roles have nothing to do in the databases of the system, where they could take this lock. */
+async function closeDatabases(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ datname: string }>(
+    `select datname from pg_database
+      where datname in ('postgres', 'template1') and has_database_privilege('public', oid, 'connect')`,
+  );
+  for (const { datname } of rows) {
+    // Another process that joined at the same moment does it (XX000: tuple concurrently updated).
+    await client
+      .query(`revoke connect on database ${datname} from public`)
+      .catch((error: { code?: string }) => {
+        if (error.code !== "XX000") throw error;
+      });
   }
 }
 

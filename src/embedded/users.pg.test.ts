@@ -9,7 +9,8 @@ import {
   mkdtempSync,
   readdirSync,
 } from "node:fs";
-import { rmSync, statSync, unlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { realpathSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -88,6 +89,23 @@ test("root learns whose installation a checkout has, before it makes a second on
   assert.throws(() => defaultDataFolder(checkout), {
     message: `The data of this installation belongs to another user, in ${checkout}/.data: run this as that user (sudo -u '#${stranger.uid}'), or set RETURNS_DATA_DIR to a folder of your own for a second installation.`,
   });
+});
+
+test("a system folder that a user may not enter, such as that of the systemd unit, is not theirs", () => {
+  const closed = join(folder, "closed to others");
+  mkdirSync(closed, { mode: 0o700 });
+  if (isRoot) chownSync(closed, 65_534, 65_534);
+  else chmodSync(closed, 0);
+  const clone = join(folder, "checkout of another user");
+  makeClone(clone, stranger);
+  const program = `import { defaultDataFolder } from ${JSON.stringify(join(clone, "src/embedded/cluster.ts"))};
+    console.log(defaultDataFolder(${JSON.stringify(clone)}, ${JSON.stringify(closed)}));`;
+  const { stdout, stderr } = spawnSync(join(clone, "node"), ["--input-type=module", "-e", program], {
+    cwd: "/",
+    encoding: "utf8",
+    ...(isRoot ? stranger : {}),
+  });
+  assert.deepEqual([stdout, stderr], [`${realpathSync(clone)}/.data\n`, ""]);
 });
 
 describe("PostgreSQL's programs", () => {

@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ReadyAnswer } from "../admission/answers.ts";
 import { ApiError, ERROR_STATUS, INTERNAL_ERROR_MESSAGE, errorBody } from "../contract/errors.ts";
 import type { ErrorCode } from "../contract/errors.ts";
-import { JSON_TYPE, jsonText, quotaHeaders } from "../contract/wire.ts";
+import { JSON_TYPE, jsonText, QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
 import { noteRefusal } from "./request-log.ts";
+import { logFailure } from "../lib/log-failure.ts";
 
 /** Sends an endpoint's answer. */
 export function sendAnswer(reply: FastifyReply, answer: ReadyAnswer): FastifyReply {
@@ -36,12 +37,15 @@ const TRANSPORT_REFUSALS: Record<string, { status: number; message: string }> = 
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 415, message: "The Content-Type is not supported." },
 };
 
+/** The token's workspace may have ended, or lost its plan, after the quota was read. */
+const HIDES_QUOTA: ReadonlySet<ErrorCode> = new Set(["unauthorized", "forbidden"]);
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["unauthorized", "forbidden", "rate_limited"]);
 
 /** Turns anything thrown into an answer: an `ApiError` with its status, all else a plain 500 with its cause logged. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error instanceof ApiError) {
     reply.headers(quotaHeaders(error.quota));
+    if (HIDES_QUOTA.has(error.code)) for (const name of QUOTA_HEADERS) reply.removeHeader(name);
     if (REFUSALS.has(error.code)) noteRefusal(request, error.message);
     if (error.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
     if (error.retryAfterSeconds !== null) reply.header("Retry-After", String(error.retryAfterSeconds));
@@ -57,6 +61,6 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   if (transport !== undefined) {
     return sendRefusal(reply, "invalid_request", transport.message, transport.status);
   }
-  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+  logFailure(request.log, error, request.routeOptions.url);
   return sendRefusal(reply.header("Retry-After", "1"), "internal_error", INTERNAL_ERROR_MESSAGE);
 }

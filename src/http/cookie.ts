@@ -17,11 +17,24 @@ export function createCookie(ownName: string, isSecure: boolean, lifetimeSeconds
   const line = (value: string, seconds: number): string =>
     `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
   return {
-    read: (header) => {
-      const pairs = (header ?? "").split(";").map((pair) => pair.trim().split("="));
-      return pairs.find(([key]) => key === name)?.[1] ?? null;
-    },
+    read: (header = "") => readCookie(header, name),
     write: (value) => line(value, lifetimeSeconds),
     clear: line("", 0),
   };
+}
+
+/** Browsers keep 4,096 bytes of a cookie. */
+const LONGEST_VALUE = 4096;
+
+/** The first cookie of this name; a header may have thirty thousand. */
+function readCookie(header: string, name: string): string | null {
+  const sought = `${name}=`;
+  for (let at = header.indexOf(sought); at !== -1; at = header.indexOf(sought, at + sought.length)) {
+    const end = header[at - 1] === " " ? at - 1 : at;
+    if (end > 0 && header[end - 1] !== ";") continue;
+    const start = at + sought.length;
+    const [value = ""] = header.slice(start, start + LONGEST_VALUE + 1).split(/[;=]/u, 1);
+    return value.length > LONGEST_VALUE ? null : value.trim();
+  }
+  return null;
 }

@@ -1,17 +1,46 @@
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { readFileSync, readdirSync } from "node:fs";
+import { join, posix } from "node:path";
 import { JSON_TYPE } from "../contract/wire.ts";
 import { html, renderHtml } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
-import { readGuides } from "./docs-guides.ts";
-import type { Guide } from "./docs-guides.ts";
+import { plainText, readHead, renderMarkdown } from "./docs-markdown.ts";
+import type { Head, Rendered } from "./docs-markdown.ts";
 import { renderPage } from "./docs-page.ts";
 import type { NavigationGroup, NavigationLink, Page } from "./docs-page.ts";
 import { referenceNavigation, renderReference } from "./docs-reference.ts";
-import { buildSearchIndex } from "./docs-search.ts";
 import { buildOpenApi } from "./openapi.ts";
 import type { OpenApiDocument } from "./openapi.ts";
+
+/** A section of a guide, or an endpoint, as the search of the pages finds it. */
+type SearchEntry = { href: string; title: string; section: string; text: string };
+
+/** Every section of the guides in reading order, then the endpoints of the reference. */
+function buildSearchIndex(guides: readonly Guide[], endpoints: readonly NavigationLink[]): SearchEntry[] {
+  return [
+    ...guides.flatMap(({ path, title, render }) =>
+      renderHtml(render().body)
+        .split(/(?=<h2 id=")/u)
+        .map((part) => {
+          const id = /^<h2 id="([^"]+)"/u.exec(part)?.[1];
+          const section = /^<h2[^>]*>(.*?)<\/h2>/su.exec(part)?.[1] ?? "";
+          return {
+            href: id === undefined ? path : `${path}#${id}`,
+            title,
+            section: plainText(section),
+            text: plainText(withoutBlocks(part.replace(/^<h([12])[^>]*>.*?<\/h\1>/su, ""))),
+          };
+        }),
+    ),
+    ...endpoints.map(({ href, text }) => ({ href, title: "Reference", section: text, text: "" })),
+  ];
+}
+
+/** Pictures and code say little out of their place. */
+function withoutBlocks(markup: string): string {
+  // oxlint-disable-next-line house/linear-patterns -- sees pages of the documentation alone
+  return markup.replaceAll(/<(svg|pre)\b.*?<\/\1>/gsu, " ").replaceAll(/<\/t[dh]>/gu, " $&");
+}
 
 /** A file of the documentation; a page's `body` is rendered for the first request, since few processes are asked for all. */
 type Document = { path: string; type: string; body: () => Buffer };
@@ -200,4 +229,55 @@ function llmsText(guides: readonly Guide[]): string {
     "- [Reference](/docs/reference): the same for people, with a form to try requests",
     "",
   ].join("\n");
+}
+
+/** A guide as it is served: as the Markdown it was written in, and rendered when it is first asked for. */
+type Guide = Head & { path: string; file: string; markdown: string; render: () => Rendered };
+
+const PROJECT_FOLDER = join(import.meta.dirname, "..", "..");
+
+/** In reading order: the address under /docs/ and the file that holds it. */
+const FILES: readonly (readonly [slug: string, file: string])[] = [
+  ["console", "docs/guides/console.md"],
+  ["getting-started", "docs/guides/getting-started.md"],
+  ["your-data", "docs/guides/your-data.md"],
+  ["numbers", "docs/guides/numbers.md"],
+  ["pages", "docs/guides/pages.md"],
+  ["errors", "docs/guides/errors.md"],
+  ["export", "docs/guides/export.md"],
+  ["moving", "docs/guides/moving.md"],
+  ["alerts", "docs/guides/alerts.md"],
+  ["early-warning", "docs/early-warning.md"],
+  ["tokens", "docs/guides/tokens.md"],
+  ["client", "docs/client.md"],
+  ["mcp", "docs/mcp.md"],
+];
+
+/** Reads every guide; throws when one is missing. */
+function readGuides(): Guide[] {
+  const paths = new Map(FILES.map(([slug, file]) => [file, `/docs/${slug}`]));
+  return FILES.map(([slug, file]) => {
+    const markdown = readProjectFile(file);
+    let rendered: Rendered | null = null;
+    const render = (): Rendered =>
+      (rendered ??= renderMarkdown(markdown, {
+        linkTo: (target) => addressOf(target, file, paths),
+        picture: (target) => readProjectFile(posix.join(posix.dirname(file), target)),
+      }));
+    return { ...readHead(markdown), path: `/docs/${slug}`, file, markdown, render };
+  });
+}
+
+/** Where a link of a guide leads on this service; null for a file of the project that is not served. */
+function addressOf(target: string, file: string, paths: ReadonlyMap<string, string>): string | null {
+  if (/^(https?:|#|\/)/u.test(target)) return target;
+  const [relative = "", fragment] = target.split("#", 2);
+  const named = posix.join(posix.dirname(file), relative);
+  const path = named === "docs/api.md" ? "/docs/reference" : paths.get(named);
+  if (path === undefined) return null;
+  return fragment === undefined ? path : `${path}#${fragment}`;
+}
+
+function readProjectFile(file: string): string {
+  return readFileSync(join(PROJECT_FOLDER, file), "utf8");
 }

@@ -1,7 +1,99 @@
 import { pascalCase } from "../contract/endpoint.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
-import { describeField } from "./openapi-fields.ts";
+
+/**
+ * What a field means that many answers have, or whose schema is a component of its own. A name means the same
+ * everywhere; where it does not, the schema's name is added. All others are described in their schemas.
+ */
+const FIELDS: Readonly<Record<string, string>> = {
+  data: "The answer itself.",
+  meta: "What the answer is about: workspace, what was asked for as it was understood, and how fresh the data is.",
+  api_version: "Version of the contract.",
+  organization_id: "Organization that the token belongs to.",
+  shop_id: "Shop that the token belongs to.",
+  shop_domain: "The shop's domain.",
+  freshness: "How fresh the data is; null when it is unknown.",
+  data_updated_at:
+    "Latest successful sync of any connected source, label sources included; data_as_of is the as-of of the figures.",
+  sources: "Each connected source.",
+
+  selector: "What the figures are about, as it was resolved.",
+  "PublicEntity.selector":
+    "Parameters that select this entity in the other endpoints, to be passed back as they are.",
+  sku: "SKU.",
+  skus: "Every SKU that was counted or that the catalogue lists, used variants included if asked for.",
+  "Selector.type": "Kind of selection; workspace when no selector was given.",
+  label: "Name to show.",
+  product_gid: "Id of the product.",
+  store_product_gid: "Id of the product.",
+  shopify_product_gid: "Id of the product, the same as store_product_gid.",
+  product_title: "Title of the product.",
+  product_image_url: "Image of the product.",
+  product_image_alt_text: "What the image shows.",
+  handle: "The product's handle in the store.",
+  vendor: "Vendor.",
+  product_group_type: "Kind of product group.",
+  product_group_key: "Key of the product group.",
+
+  start_month: "First order-cohort month.",
+  end_month: "Last order-cohort month.",
+  window: "Observation window.",
+  include_incomplete: "Whether cohorts whose window is still open are included.",
+  complete_through:
+    "Newest complete month for the window, whatever the range; null for lifetime, and when no month is complete.",
+  limit: "The limit that was applied.",
+  filters: "The filters that were applied.",
+  vendor_known: "Whether this workspace ever had the vendor that was asked for; null without one.",
+  totals: "The sum of all rows that pass the filters, shown or not.",
+  full_leaderboards: "Whether the plan may see the whole ranking.",
+  returned: "Rows in this answer.",
+  next_cursor: "Pass it back as cursor for the next page; null when there is none.",
+
+  outlook: "Estimate of the rate when the window has closed; null where there is none.",
+
+  rows: "The rows, in order.",
+  cohort_month: "Order-cohort month, YYYY-MM-01.",
+  sold_units: "Units sold in the cohort months: the denominator.",
+  returned_units: "Units of those cohorts that came back within the window: the numerator.",
+  total_eligible_count:
+    "Rows of the whole ranking that pass the filters, before the limit and the plan's clamp.",
+  currency_code: "Currency of all amounts, ISO 4217.",
+  total_cost_amount: "Returns cost: refunds without tax, plus return labels when label_costs_included.",
+  total_refunded_amount: "Refunded merchandise, without tax.",
+  total_return_label_cost: "Return labels; 0 unless label_costs_included.",
+  label_costs_included: "Whether the costs of return labels are known and included.",
+  refunded_units: "Units that were refunded within the window.",
+  cogs_coverage: "Whole percent of the returned units whose unit cost is known.",
+
+  window_days: "Length of the window in days; null for lifetime.",
+  summary: "The figures of all months together.",
+  comparison: "The same figures of as many complete months before.",
+  trend: "The figures month by month.",
+  return_reasons: "Returned units by reason, most first; kinds of absence are kept apart.",
+  refunds: "How refunds and returns overlap.",
+  timing_buckets: "Returned units by days from order to return; buckets beyond the window hold zeros.",
+  lifecycle_coverage: "Return requests by state, and how much is known of the returned units.",
+  costs: "What the returns cost.",
+  return_curves: "The return curve of every month of the range, oldest first.",
+  pooled_return_curve:
+    "The return curve of all months together: each age over the months that are complete at it.",
+  outcomes: "How the returned units ended.",
+  bridge: "From what the source itself books as taken back to the returned units.",
+  sale_event: "The sale event against its baseline.",
+  sale_events: "Every sale event of the workspace, by slug: what saleEvent takes.",
+  return_rate_interval:
+    "95 % Wilson interval of the rate, with orders as clusters; null when nothing was sold.",
+  starts_on: "First day.",
+  ends_on: "Last day.",
+  event: "The figures of its days.",
+  baseline_period: "The figures of the days it is compared with.",
+};
+
+/** The sentence for a field of a component, or undefined. */
+function describeField(component: string, name: string): string | undefined {
+  return FIELDS[`${component}.${name}`] ?? FIELDS[name];
+}
 
 export type JsonObject = { [member: string]: unknown };
 

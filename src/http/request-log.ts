@@ -52,16 +52,18 @@ export function createRequestLog(logger: FastifyBaseLogger, bindings: Bindings):
 
 const REFUSED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);
 const LONGEST_REASON = 200;
+/** What a refusal repeats of what was sent, such as a name. */
+const QUOTED = /"(?:\\.|[^"\\]|\\$)*(?:"|$)/gsu;
 
-/** Lets the request's own line say why it was refused. */
+/** Lets the request's own line say why it was refused, without what the reason quotes. */
 export function noteRefusal(request: FastifyRequest, reason: string): void {
-  request.log = request.log.child({ reason: reason.slice(0, LONGEST_REASON) });
+  request.log = request.log.child({ reason: reason.replaceAll(QUOTED, "…").slice(0, LONGEST_REASON) });
 }
 
-/** Who was refused: the id of a well-formed token, known or not, and the address that the connection came from. */
-function refusedCaller({ headers, ip }: FastifyRequest): Bindings {
+/** Who was refused: the id of a well-formed token, known or not, and the address of the client. */
+function refusedCaller({ headers, clientAddress }: FastifyRequest): Bindings {
   const token = parseToken(/^bearer +(\S+) *$/iu.exec(headers.authorization ?? "")?.[1] ?? "");
-  return { ...(token === null ? {} : { token_id: token.tokenId }), remote_address: ip };
+  return { ...(token === null ? {} : { token_id: token.tokenId }), remote_address: clientAddress };
 }
 
 /**

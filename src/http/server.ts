@@ -1,18 +1,22 @@
-import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import Fastify, { LogController } from "fastify";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { Operation } from "../admission/operation.ts";
 import { errorBody } from "../contract/errors.ts";
+import type { QuotaState } from "../contract/errors.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import { quotaHeaders } from "../contract/wire.ts";
+import type { Network } from "../lib/networks.ts";
+import { inSpan, isTracing, startSpan } from "../lib/trace.ts";
+import type { Span, SpanOptions } from "../lib/trace.ts";
 import { sendAnswer, sendError, sendRefusal } from "./answer.ts";
+import { createBoundedServer } from "./bounded-server.ts";
+import { addClientAddress } from "./client-address.ts";
 import { COMMON_HEADERS, requestId } from "./headers.ts";
 import type { HttpMetrics } from "./metrics.ts";
 import { parseQueryString } from "./query-string.ts";
-import { createRequestLine, createRequestLog } from "./request-log.ts";
-import { traceRequests } from "./request-span.ts";
-import { stopReadingAnsweredBodies } from "./unread-body.ts";
+import { createRequestLine, createRequestLog, PROBE_ROUTES } from "./request-log.ts";
 
 /** A route beside the REST endpoints, with answers of its own form. */
 export type Surface = {
@@ -27,6 +31,10 @@ export type ServerOptions = {
   surfaces: readonly Surface[];
   logger: FastifyBaseLogger;
   metrics: HttpMetrics;
+  /** What the token of a request whose path cannot be read has used of its plan; null = unknown or unlimited. */
+  quotaOf?: (authorization: string | undefined) => Promise<QuotaState | null>;
+  /** Whose word is taken for where a request came from; default: nobody's. */
+  trustedProxies?: readonly Network[];
   /** What a browser gets at an unknown path outside /api; null = the same as a program. */
   notFoundPage: { headers: Readonly<Record<string, string>>; body: Buffer } | null;
   /** Adds routes that are no endpoints of the contract: health, readiness, metrics. */
@@ -34,9 +42,6 @@ export type ServerOptions = {
 };
 
 const BODY_LIMIT_BYTES = 1_048_576;
-const HEADER_LIMIT_BYTES = 32_768;
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
 
 /** The HTTP server: registers every operation of the contract. It contains no business rule. */
 export function createServer(options: ServerOptions): FastifyInstance {
@@ -46,17 +51,16 @@ export function createServer(options: ServerOptions): FastifyInstance {
     childLoggerFactory: createRequestLog,
     genReqId: requestId,
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { maxHeaderSize: HEADER_LIMIT_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    serverFactory: createBoundedServer,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: { maxParamLength: 1 },
     frameworkErrors: (error, request, reply) => {
-      setCommonHeaders(request, reply);
-      sendError(error, request, reply);
+      void answerUnroutable(error, request, reply, options.quotaOf);
     },
     clientErrorHandler: answerUnparsable,
   });
+  addClientAddress(server, options.trustedProxies ?? []);
   const methods = new Map<string, string>([
     ...options.operations.map(({ endpoint }) => [endpoint.path as string, "GET, HEAD"] as const),
     ...options.surfaces.map(({ path, allowedMethods }) => [path, allowedMethods] as const),
@@ -98,6 +102,7 @@ export function createOperationsServer(
   const server = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    serverFactory: createBoundedServer,
     forceCloseConnections: true,
   });
   register(server);
@@ -134,6 +139,18 @@ function registerOperation(server: FastifyInstance, operation: Operation): void 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(COMMON_HEADERS);
   reply.header("X-Request-ID", request.id);
+}
+
+/** What has no route passes no hook and no admission; whoever asks with a token still sees the quota. */
+async function answerUnroutable(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  quotaOf: ServerOptions["quotaOf"],
+): Promise<void> {
+  setCommonHeaders(request, reply);
+  reply.headers(quotaHeaders((await quotaOf?.(request.headers.authorization)) ?? null));
+  sendError(error, request, reply);
 }
 
 type Known = {
@@ -189,4 +206,104 @@ function answerUnparsable(error: Error & { code?: string }, socket: Socket): voi
     `HTTP/1.1 ${status}\r\n${lines.join("")}Content-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+}
+
+/** The rest of a body this short is taken and thrown away, so that its connection can be used again. */
+const SHORT_BODY_BYTES = 65_536;
+/** How long a client that still sends has to read its answer. */
+const GRACE_MS = 2000;
+
+/**
+ * Stops reading a body whose request has been answered, unless it is short. Node.js would read it to its end, at the
+ * cost of every other request; closing the connection at once would reset it, and the client might never see the answer.
+ */
+function stopReadingAnsweredBodies(server: FastifyInstance): void {
+  server.addHook("onSend", ({ raw }, reply, _payload, done) => {
+    if (!raw.complete && hasLongBody(raw, reply)) {
+      reply.header("Connection", "close");
+      closeAfterGrace(raw);
+    }
+    done();
+  });
+}
+
+function hasLongBody({ headers }: IncomingMessage, reply: FastifyReply): boolean {
+  if (headers["transfer-encoding"] !== undefined) return true;
+  const bytes = Number(headers["content-length"] ?? 0);
+  return bytes > SHORT_BODY_BYTES || (bytes > 0 && reply.getHeader("connection") === "close");
+}
+
+/**
+ * Reads nothing more, and closes the connection a while after the answer. Node.js calls `resume` to discard the body, and
+ * `destroySoon` to end the connection with its last answer.
+ */
+function closeAfterGrace({ socket }: IncomingMessage): void {
+  socket.pause();
+  socket.resume = () => socket;
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), GRACE_MS);
+    socket.once("close", () => clearTimeout(timer));
+  };
+}
+
+/** Adds a span for each request but probes, around everything that answers it. While traces are off it adds nothing. */
+function traceRequests(server: FastifyInstance): void {
+  if (!isTracing()) return;
+  const spans = new WeakMap<FastifyRequest, Span>();
+  const end = (request: FastifyRequest, reply: FastifyReply): void => {
+    const span = spans.get(request);
+    spans.delete(request);
+    if (span !== undefined) endRequestSpan(span, reply);
+  };
+  server.addHook("onRequest", (request, reply, done) => {
+    const span = startRequestSpan(request);
+    if (span === null) {
+      done();
+      return;
+    }
+    spans.set(request, span);
+    // A caller who leaves before the answer: there is no response to hear of.
+    reply.raw.once("close", () => end(request, reply));
+    request.log = request.log.child({ trace_id: span.traceId });
+    inSpan(span, done);
+  });
+  // Where a body has been read, it is the socket that goes on.
+  server.addHook("preHandler", (request, _reply, done) => {
+    const span = spans.get(request);
+    if (span === undefined) done();
+    else inSpan(span, done);
+  });
+  server.addHook("onResponse", (request, reply, done) => {
+    end(request, reply);
+    done();
+  });
+}
+
+function startRequestSpan(request: FastifyRequest): Span | null {
+  const { url: route } = request.routeOptions;
+  if (route !== undefined && PROBE_ROUTES.has(route)) return null;
+  const { traceparent } = request.headers;
+  return startSpan(spanOf(request.method, route), typeof traceparent === "string" ? traceparent : undefined);
+}
+
+/** Paths may name a workspace or anything else, so that only the route is shown. */
+function spanOf(method: string, route: string | undefined): SpanOptions {
+  return {
+    name: route === undefined ? method : `${method} ${route}`,
+    kind: "server",
+    isRoot: true,
+    attributes: {
+      "http.request.method": method,
+      "url.scheme": "http",
+      ...(route === undefined ? {} : { "http.route": route }),
+    },
+  };
+}
+
+function endRequestSpan(span: Span, { statusCode, raw }: FastifyReply): void {
+  span.set({ "http.response.status_code": statusCode });
+  if (statusCode >= 500) span.fail(String(statusCode));
+  else if (!raw.writableFinished) span.fail("connection_closed");
+  span.end();
 }

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorCode } from "../contract/errors.ts";
 import { sendError, sendRefusal } from "./answer.ts";
@@ -17,6 +18,11 @@ const BODY_LIMIT_BYTES = 1_048_576;
 const INTAKE = { requests: 64, bytes: 8 * BODY_LIMIT_BYTES };
 /** The platform itself gives up after five seconds. */
 const BODY_TIMEOUT_MS = 10_000;
+/** It sends a body at once, whose packets may get lost. */
+const BODY_PAUSE_MS = 2000;
+/** What a slow sender manages, over a distance at which half a second passes before it sends more. */
+const SLOW_BYTES_PER_MS = 64;
+const MOST_AHEAD_MS = 500;
 const RETRY_AFTER_SECONDS = 10;
 /** An HMAC-SHA-256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/u;
@@ -48,8 +54,9 @@ export function createWebhookSurface(
           if (reply.statusCode >= 400) onRefused(reply.statusCode);
           done();
         });
-        scope.addHook("onRequest", (request, reply, done) => {
-          if (beginReading(request, reply, intake)) done();
+        // The hook right before the body is read: listening to it sets it going.
+        scope.addHook("preParsing", (request, reply, payload, done) => {
+          if (beginReading(request, reply, intake)) done(null, payload);
         });
         scope.post(PATH, { bodyLimit: BODY_LIMIT_BYTES }, async (request, reply) =>
           answer(request, reply, await receive(readWebhook(request))),
@@ -59,27 +66,66 @@ export function createWebhookSurface(
   };
 }
 
-/** Takes a place for a request and its bytes; null = there is none. What it returns gives the place back, once. */
-type Intake = (bytes: number) => (() => void) | null;
+/** A delivery from its head to its answer. */
+type Place = {
+  socket: Socket;
+  bytes: number;
+  /** Its bytes have paid for the time until then: of those that still arrive, the one that is furthest behind is the slowest. */
+  paidUntilMs: number;
+  isArriving: boolean;
+};
 
+type Intake = {
+  /** null = every place is taken by a delivery that has arrived. */
+  enter: (socket: Socket) => Place | null;
+  charge: (place: Place, bytes: number) => void;
+  leave: (place: Place) => void;
+};
+
+/**
+ * The deliveries that are held in memory. Anybody can begin one, because a signature is checked at the end of the body: so
+ * bytes count as they arrive, and where there is no room the slowest delivery is ended.
+ */
 function openIntake(): Intake {
-  let requests = 0;
+  const places = new Set<Place>();
   let takenBytes = 0;
-  return (bytes) => {
-    if (requests >= INTAKE.requests || takenBytes + bytes > INTAKE.bytes) return null;
-    requests += 1;
-    takenBytes += bytes;
-    return () => {
-      requests -= 1;
-      takenBytes -= bytes;
-    };
+  const leave = (place: Place): void => {
+    if (places.delete(place)) takenBytes -= place.bytes;
+  };
+  const endSlowest = (): boolean => {
+    let slowest: Place | null = null;
+    for (const place of places) {
+      if (place.isArriving && place.paidUntilMs < (slowest?.paidUntilMs ?? Infinity)) slowest = place;
+    }
+    if (slowest === null) return false;
+    leave(slowest);
+    slowest.socket.destroy();
+    return true;
+  };
+  const isFull = (): boolean => places.size >= INTAKE.requests || takenBytes >= INTAKE.bytes;
+  return {
+    enter: (socket) => {
+      if (isFull() && !endSlowest()) return null;
+      const place = { socket, bytes: 0, paidUntilMs: performance.now(), isArriving: true };
+      places.add(place);
+      return place;
+    },
+    charge: (place, bytes) => {
+      if (!places.has(place)) return;
+      place.bytes += bytes;
+      takenBytes += bytes;
+      const paidUntilMs = place.paidUntilMs + bytes / SLOW_BYTES_PER_MS;
+      place.paidUntilMs = Math.min(paidUntilMs, performance.now() + MOST_AHEAD_MS);
+      while (takenBytes > INTAKE.bytes && endSlowest());
+    },
+    leave,
   };
 }
 
 /** Whether the body may be read; false = it was refused unread. The place is free again after the answer. */
 function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Intake): boolean {
   const { "x-shopify-hmac-sha256": signature, "content-length": length } = request.headers;
-  const bytes = length === undefined ? BODY_LIMIT_BYTES : Number(length);
+  const { raw } = request;
   const refuse = (code: ErrorCode, message: string, status: number): false => {
     noteRefusal(request, message);
     // The server then leaves the body unread (unread-body.ts).
@@ -88,17 +134,29 @@ function beginReading(request: FastifyRequest, reply: FastifyReply, intake: Inta
   };
   if (typeof signature !== "string" || !SIGNATURE.test(signature))
     return refuse("unauthorized", NOT_SIGNED, 401);
-  if (bytes > BODY_LIMIT_BYTES) return refuse("invalid_request", "The request body is too large.", 413);
-  const release = intake(bytes);
-  if (release === null) {
+  if (Number(length ?? 0) > BODY_LIMIT_BYTES)
+    return refuse("invalid_request", "The request body is too large.", 413);
+  const place = intake.enter(raw.socket);
+  if (place === null) {
     reply.header("Retry-After", String(RETRY_AFTER_SECONDS));
     return refuse("rate_limited", "Too many deliveries at once: send this one again later.", 429);
   }
-  const deadline = setTimeout(() => request.raw.socket.destroy(), BODY_TIMEOUT_MS);
-  request.raw.once("end", () => clearTimeout(deadline));
-  reply.raw.once("close", () => {
+  const [deadline, pause] = [BODY_TIMEOUT_MS, BODY_PAUSE_MS].map((milliseconds) =>
+    setTimeout(() => raw.socket.destroy(), milliseconds),
+  );
+  const stopWaiting = (): void => {
+    place.isArriving = false;
     clearTimeout(deadline);
-    release();
+    clearTimeout(pause);
+  };
+  raw.on("data", (chunk: Buffer) => {
+    pause?.refresh();
+    intake.charge(place, chunk.length);
+  });
+  raw.once("end", stopWaiting);
+  reply.raw.once("close", () => {
+    stopWaiting();
+    intake.leave(place);
   });
   return true;
 }

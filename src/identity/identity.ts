@@ -3,10 +3,10 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from "@simplewebauthn/server";
 import type { Database } from "../store/database.ts";
-import { listMemberships } from "../store/queries/console-member.ts";
-import type { MembershipRow } from "../store/queries/console-member.ts";
+import { listMemberships } from "../store/queries/workspace-member.ts";
+import type { MembershipRow } from "../store/queries/workspace-member.ts";
 import { loadPerson, noteSeen } from "../store/queries/console-user.ts";
-import { enrolmentOptions, signatureOptions } from "./passkey.ts";
+import { enrolmentOptions, findAnswering, signatureOptions } from "./passkey.ts";
 import type { Enrolment, PasskeyAnswer, PasskeySite } from "./passkey.ts";
 import { hasPasskey, proveByLink, proveByPasskey } from "./prove.ts";
 import type { Proof, ProofRequest } from "./prove.ts";
@@ -31,10 +31,14 @@ export type Visit = SeenSession & {
 export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
 export type SignatureOptions = PublicKeyCredentialRequestOptionsJSON;
 
-type Answer = Omit<PasskeyAnswer, "now">;
+type Answer = Omit<PasskeyAnswer, "now" | "challengeKey">;
 
 /** Who uses the console, as its pages ask for it. Nothing is remembered: every call reads the database. */
 export type Identity = {
+  /** Whether a link would work: one look-up by primary key. */
+  knowsLink(secret: string): Promise<boolean>;
+  /** Whether an answer is to a challenge of ours, and its passkey known: at most one look-up by primary key. */
+  knowsPasskey(answer: Answer & { userId: string | null }): Promise<boolean>;
   /** Uses up a link for a session. */
   signInByLink(request: Browser & { secret: string }): Promise<SignIn>;
   /** What the browser needs to make a passkey by a link, which stays unused. */
@@ -49,7 +53,7 @@ export type Identity = {
   proveByPasskey(request: Omit<ProofRequest, "now"> & Answer): Promise<Proof>;
   proveByLink(request: Omit<ProofRequest, "now"> & { secret: string }): Promise<Proof>;
   /** What the browser needs to make one more passkey of somebody who is signed in. */
-  enrolmentOf(person: Omit<Enrolment, "now" | "isRecovery">): Promise<CreationOptions>;
+  enrolmentOf(person: Omit<Enrolment, "now" | "isRecovery" | "challengeKey">): Promise<CreationOptions>;
   /** Whose valid session this is; null = nobody's. */
   readSession(sessionHash: Buffer): Promise<SignedIn | null>;
   /** Ends a session; returns whose it was. */
@@ -60,8 +64,15 @@ export type Identity = {
   noteVisit(visit: Visit): Promise<void>;
 };
 
-export function createIdentity(database: Database, now: () => Date): Identity {
+/** `challengeKey` is the installation's: the same on every server. */
+export function createIdentity(database: Database, now: () => Date, challengeKey: Buffer): Identity {
   return {
+    knowsLink: async (secret) => !("outcome" in (await openLink(database, secret, now()))),
+    knowsPasskey: async (answer) => {
+      const purpose = answer.userId === null ? "sign_in" : "prove";
+      const found = await findAnswering(database, { ...answer, purpose, challengeKey, now: now() });
+      return !("refused" in found);
+    },
     signInByLink: (request) => signInByLink(database, { ...request, now: now() }),
     enrolmentByLink: async (secret, site) => {
       const link = await openLink(database, secret, now());
@@ -69,18 +80,19 @@ export function createIdentity(database: Database, now: () => Date): Identity {
       const { user_id: userId, name, disabled_at: disabledAt } = await loadPerson(database, link.user_id);
       if (disabledAt !== null) return { outcome: "disabled" };
       const isRecovery = link.purpose === "recover";
-      return enrolmentOptions(database, { userId, name, site, isRecovery, now: now() });
+      return enrolmentOptions(database, { userId, name, site, isRecovery, challengeKey, now: now() });
     },
-    signInByEnrolment: (request) => signInByEnrolment(database, { ...request, now: now() }),
+    signInByEnrolment: (request) => signInByEnrolment(database, { ...request, challengeKey, now: now() }),
     signatureFor: (userId, site) => {
       const purpose = userId === null ? "sign_in" : "prove";
-      return signatureOptions(database, { purpose, userId, site, now: now() });
+      return signatureOptions(database, { purpose, userId, site, challengeKey, now: now() });
     },
-    signInByPasskey: (request) => signInByPasskey(database, { ...request, now: now() }),
+    signInByPasskey: (request) => signInByPasskey(database, { ...request, challengeKey, now: now() }),
     hasPasskey: (userId, { rpId }) => hasPasskey(database, userId, rpId),
-    proveByPasskey: (request) => proveByPasskey(database, { ...request, now: now() }),
+    proveByPasskey: (request) => proveByPasskey(database, { ...request, challengeKey, now: now() }),
     proveByLink: (request) => proveByLink(database, { ...request, now: now() }),
-    enrolmentOf: (person) => enrolmentOptions(database, { ...person, isRecovery: false, now: now() }),
+    enrolmentOf: (person) =>
+      enrolmentOptions(database, { ...person, isRecovery: false, challengeKey, now: now() }),
     readSession: (sessionHash) => readSession(database, sessionHash, now()),
     signOut: (sessionHash, origin) => signOut(database, sessionHash, origin),
     workspacesOf: (userId) => listMemberships(database, userId),

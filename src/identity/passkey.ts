@@ -4,11 +4,51 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from "@simplewebauthn/server";
+import { createPlaces } from "../lib/places.ts";
 import type { Queryable } from "../store/database.ts";
 import { findPasskey, listPasskeys } from "../store/queries/console-passkey.ts";
 import type { ListedPasskey, NewPasskey } from "../store/queries/console-passkey.ts";
-import { isDueChallenge, makeChallenge } from "./challenge.ts";
-import { readCredential, readTransports } from "./credential.ts";
+import { isFirstUse, makeChallenge, readChallenge } from "./challenge.ts";
+import type { DueChallenge } from "./challenge.ts";
+
+/** What a browser answers for a passkey, as far as it has to be read before it is checked. */
+type CredentialJson = { id: string; response: { clientDataJSON: string; userHandle?: string } };
+
+/** 1 to 1023 bytes in base64url. */
+const ID = /^[A-Za-z0-9_-]{2,1364}$/u;
+
+/** An answer and the challenge that it says it is to; both are unchecked. */
+type ReadCredential<Credential> = { response: Credential; challenge: string };
+
+/** Reads what the browser's `toJSON` has written; null = it is something else. */
+function readCredential<Credential extends CredentialJson>(text: string): ReadCredential<Credential> | null {
+  const credential = parsed(text);
+  const { id, response } = objectOf(credential);
+  const { clientDataJSON } = objectOf(response);
+  if (typeof id !== "string" || !ID.test(id) || typeof clientDataJSON !== "string") return null;
+  const { challenge } = objectOf(parsed(Buffer.from(clientDataJSON, "base64url").toString()));
+  return typeof challenge === "string" ? { response: credential as Credential, challenge } : null;
+}
+
+/** How the browser may reach an authenticator, from an unchecked list of its own words. */
+function readTransports(list: unknown): string[] {
+  const words = Array.isArray(list) ? (list as unknown[]) : [];
+  return words
+    .filter((word) => typeof word === "string" && /^[a-z-]{1,20}$/u.test(word))
+    .slice(0, 8) as string[];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
 
 /** Where a passkey is made and used: the host name that it belongs to, and the origin of the page. */
 export type PasskeySite = { rpId: string; origin: string };
@@ -17,10 +57,9 @@ export type PasskeySite = { rpId: string; origin: string };
  * Why a passkey was not accepted. "malformed": no answer of a browser. "challenge": used, expired or never asked for.
  * "stranger": no passkey of this installation, or of this person. "unverified": it did not ask for fingerprint, face or PIN.
  * "counter": its counter went back, so that there may be a copy. "rejected": another origin or host, another key.
- * "busy": too many at once.
  */
 export type PasskeyRefusal = {
-  refused: "malformed" | "challenge" | "stranger" | "unverified" | "counter" | "rejected" | "busy";
+  refused: "malformed" | "challenge" | "stranger" | "unverified" | "counter" | "rejected";
   /** Whose passkey it was, or was said to be; absent = nobody's. */
   userId?: string;
 };
@@ -32,11 +71,19 @@ export type PasskeyAnswer = {
   /** The credential as JSON, as the browser's `toJSON` writes it. */
   credential: string;
   site: PasskeySite;
+  challengeKey: Buffer;
   now: Date;
 };
 
 /** Who makes a passkey; a recovery replaces those there are, so that none of them stands in the way. */
-export type Enrolment = { userId: string; name: string; site: PasskeySite; isRecovery: boolean; now: Date };
+export type Enrolment = {
+  userId: string;
+  name: string;
+  site: PasskeySite;
+  isRecovery: boolean;
+  challengeKey: Buffer;
+  now: Date;
+};
 
 type SignedFor = { purpose: "sign_in" | "prove"; userId: string | null };
 
@@ -46,8 +93,7 @@ const WAIT_MS = 240_000;
 /** EdDSA, ES256 and RS256, which every authenticator has one of. The default adds one of which Node.js warns. */
 const ALGORITHMS = [-8, -7, -257];
 /** So that answers cannot take all of a server's processors or connections. */
-const MOST_AT_ONCE = 8;
-let running = 0;
+const checkInTurn = createPlaces(8);
 
 /** Imported with the first passkey, since it takes a quarter of a second. */
 const library = async () => import("@simplewebauthn/server");
@@ -55,7 +101,7 @@ const library = async () => import("@simplewebauthn/server");
 /** What the browser needs to make a passkey for a person. */
 export async function enrolmentOptions(
   database: Queryable,
-  { userId, name, site, isRecovery, now }: Enrolment,
+  { userId, name, site, isRecovery, challengeKey: key, now }: Enrolment,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { generateRegistrationOptions } = await library();
   return generateRegistrationOptions({
@@ -64,7 +110,7 @@ export async function enrolmentOptions(
     userID: handleOf(userId),
     userName: name,
     userDisplayName: name,
-    challenge: await makeChallenge(database, { purpose: "enrol", userId, now }),
+    challenge: makeChallenge({ key, purpose: "enrol", userId, now }),
     timeout: WAIT_MS,
     attestationType: "none",
     excludeCredentials: isRecovery ? [] : descriptorsOf(await listPasskeys(database, userId), site),
@@ -76,13 +122,13 @@ export async function enrolmentOptions(
 /** What the browser needs to sign: with any passkey of this site to sign in, with one of the person to prove. */
 export async function signatureOptions(
   database: Queryable,
-  { purpose, userId, site, now }: SignedFor & { site: PasskeySite; now: Date },
+  { purpose, userId, site, challengeKey: key, now }: SignedFor & Omit<PasskeyAnswer, "credential">,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { generateAuthenticationOptions } = await library();
   const own = userId === null ? null : descriptorsOf(await listPasskeys(database, userId), site);
   return generateAuthenticationOptions({
     rpID: site.rpId,
-    challenge: await makeChallenge(database, { purpose, userId, now }),
+    challenge: makeChallenge({ key, purpose, userId, now }),
     timeout: WAIT_MS,
     userVerification: "required",
     ...(own === null ? {} : { allowCredentials: own }),
@@ -94,13 +140,13 @@ export async function checkEnrolment(
   database: Queryable,
   answer: PasskeyAnswer & { userId: string },
 ): Promise<NewPasskey | PasskeyRefusal> {
-  return withPlace(async (): Promise<NewPasskey | PasskeyRefusal> => {
-    const { site, userId, now } = answer;
+  return checkInTurn(async (): Promise<NewPasskey | PasskeyRefusal> => {
+    const { site, userId, challengeKey: key, now } = answer;
     const read = readCredential<RegistrationResponseJSON>(answer.credential);
     if (read === null) return { refused: "malformed" };
     const { response, challenge } = read;
-    if (!(await isDueChallenge(database, challenge, { purpose: "enrol", userId, now })))
-      return { refused: "challenge" };
+    const due = readChallenge(challenge, { key, purpose: "enrol", userId, now });
+    if (due === null || !(await isFirstUse(database, due))) return { refused: "challenge" };
     const { verifyRegistrationResponse } = await library();
     const checked = await checkedBy(async () => {
       await refuseCertificates(response);
@@ -126,43 +172,67 @@ export async function checkEnrolment(
   });
 }
 
+/** A passkey that is known, whose signature nobody has checked yet, and the challenge that it answers. */
+type Known = {
+  response: AuthenticationResponseJSON;
+  challenge: string;
+  due: DueChallenge;
+  passkey: NonNullable<Awaited<ReturnType<typeof findPasskey>>>;
+};
+
+/** Finds the passkey of an answer: one look-up by primary key, for an answer to a challenge of ours alone, and no write. */
+export async function findAnswering(
+  database: Queryable,
+  answer: PasskeyAnswer & SignedFor,
+): Promise<Known | PasskeyRefusal> {
+  const { purpose, userId, challengeKey: key, now } = answer;
+  const read = readCredential<AuthenticationResponseJSON>(answer.credential);
+  if (read === null) return { refused: "malformed" };
+  const { response, challenge } = read;
+  const due = readChallenge(challenge, { key, purpose, userId, now });
+  if (due === null) return { refused: "challenge" };
+  const passkey = await findPasskey(database, Buffer.from(response.id, "base64url"));
+  if (passkey === null || (userId !== null && passkey.user_id !== userId)) return { refused: "stranger" };
+  return { response, challenge, due, passkey };
+}
+
 /** Checks a signature of any person to sign in, or of one person as a proof, and uses its challenge up. */
 export async function checkSignature(
   database: Queryable,
   answer: PasskeyAnswer & SignedFor,
 ): Promise<Signed | PasskeyRefusal> {
-  return withPlace(async (): Promise<Signed | PasskeyRefusal> => {
-    const { site, purpose, userId, now } = answer;
-    const read = readCredential<AuthenticationResponseJSON>(answer.credential);
-    if (read === null) return { refused: "malformed" };
-    const { response, challenge } = read;
-    if (!(await isDueChallenge(database, challenge, { purpose, userId, now })))
-      return { refused: "challenge" };
-    const passkey = await findPasskey(database, Buffer.from(response.id, "base64url"));
-    if (passkey === null || (userId !== null && passkey.user_id !== userId)) return { refused: "stranger" };
-    const handle = response.response.userHandle;
-    if (handle !== undefined && handle !== Buffer.from(handleOf(passkey.user_id)).toString("base64url"))
-      return { refused: "stranger" };
-    const { verifyAuthenticationResponse } = await library();
-    const checked = await checkedBy(() =>
-      verifyAuthenticationResponse({
-        response,
-        expectedChallenge: challenge,
-        expectedOrigin: site.origin,
-        expectedRPID: site.rpId,
-        credential: {
-          id: response.id,
-          publicKey: Uint8Array.from(passkey.public_key),
-          counter: passkey.counter,
-        },
-        requireUserVerification: true,
-      }),
-    );
-    if ("refused" in checked) return { ...checked, userId: passkey.user_id };
-    if (!checked.verified) return { refused: "rejected", userId: passkey.user_id };
-    const { newCounter: counter } = checked.authenticationInfo;
-    return { userId: passkey.user_id, credentialId: passkey.credential_id, counter };
-  });
+  const known = await findAnswering(database, answer);
+  return "refused" in known ? known : checkInTurn(() => checkKnown(database, answer.site, known));
+}
+
+async function checkKnown(
+  database: Queryable,
+  site: PasskeySite,
+  { response, challenge, due, passkey }: Known,
+): Promise<Signed | PasskeyRefusal> {
+  if (!(await isFirstUse(database, due))) return { refused: "challenge" };
+  const handle = response.response.userHandle;
+  if (handle !== undefined && handle !== Buffer.from(handleOf(passkey.user_id)).toString("base64url"))
+    return { refused: "stranger" };
+  const { verifyAuthenticationResponse } = await library();
+  const checked = await checkedBy(() =>
+    verifyAuthenticationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: site.origin,
+      expectedRPID: site.rpId,
+      credential: {
+        id: response.id,
+        publicKey: Uint8Array.from(passkey.public_key),
+        counter: passkey.counter,
+      },
+      requireUserVerification: true,
+    }),
+  );
+  if ("refused" in checked) return { ...checked, userId: passkey.user_id };
+  if (!checked.verified) return { refused: "rejected", userId: passkey.user_id };
+  const { newCounter: counter } = checked.authenticationInfo;
+  return { userId: passkey.user_id, credentialId: passkey.credential_id, counter };
 }
 
 /**
@@ -190,16 +260,6 @@ async function checkedBy<Checked extends object>(
     const message = String(error);
     if (/user could not be verified/u.test(message)) return { refused: "unverified" };
     return { refused: /counter value/u.test(message) ? "counter" : "rejected" };
-  }
-}
-
-async function withPlace<Result>(check: () => Promise<Result>): Promise<Result | PasskeyRefusal> {
-  if (running >= MOST_AT_ONCE) return { refused: "busy" };
-  running += 1;
-  try {
-    return await check();
-  } finally {
-    running -= 1;
   }
 }
 

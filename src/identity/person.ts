@@ -1,24 +1,21 @@
 import type { Connection } from "../store/database.ts";
-import { findFirstOperator, findPerson, insertPerson } from "../store/queries/console-user.ts";
+import { findFirstOperator, insertPerson } from "../store/queries/console-user.ts";
 import type { PersonRow } from "../store/queries/console-user.ts";
 
 /** The name of the first person of an installation, unless the command gives one. */
 const FIRST_NAME = "operator";
 
-export type FoundPerson = { person: PersonRow; isNew: boolean };
+/** Makes a person, who becomes an operator while there is none. */
+export async function makePerson(connection: Connection, name: string, now: Date): Promise<PersonRow> {
+  return insertPerson(connection, name, (await findFirstOperator(connection)) === null, now);
+}
 
-/**
- * The person of a name, made when there is none; without a name, the first operator. Who is made while there is no
- * operator becomes one.
- */
-export async function ensurePerson(
+/** The first operator; made when there is none. */
+export async function ensureOperator(
   connection: Connection,
-  name: string | null,
   now: Date,
-): Promise<FoundPerson> {
+): Promise<{ person: PersonRow; isNew: boolean }> {
   const operator = await findFirstOperator(connection);
-  if (name === null && operator !== null) return { person: operator, isNew: false };
-  const wanted = name ?? FIRST_NAME;
-  const isNew = await insertPerson(connection, wanted, operator === null, now);
-  return { person: (await findPerson(connection, wanted)) as PersonRow, isNew };
+  if (operator !== null) return { person: operator, isNew: false };
+  return { person: await insertPerson(connection, FIRST_NAME, true, now), isNew: true };
 }

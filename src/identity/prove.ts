@@ -5,11 +5,10 @@ import { lockPerson } from "../store/queries/console-user.ts";
 import { checkSignature } from "./passkey.ts";
 import type { PasskeyAnswer } from "./passkey.ts";
 import { recordRefusal } from "./record.ts";
-import type { Origin } from "./record.ts";
 import { hashSecret } from "./secret.ts";
 import { proveSession } from "./session.ts";
 import { openLink } from "./sign-in.ts";
-import type { SignInRefusal } from "./sign-in.ts";
+import type { Browser, SignInRefusal } from "./sign-in.ts";
 
 /** A new proof of who somebody is: their session under a new id, or why not. "other": a link for something else. */
 export type Proof =
@@ -17,7 +16,11 @@ export type Proof =
   | { outcome: SignInRefusal | "other" | "signed_out" };
 
 /** Whose session is renewed, and who asks. */
-export type ProofRequest = { userId: string; sessionHash: Buffer; origin: Origin; now: Date };
+export type ProofRequest = Pick<Browser, "origin" | "recordsRefusals"> & {
+  userId: string;
+  sessionHash: Buffer;
+  now: Date;
+};
 
 /** Whether a person has a passkey for a host name. */
 export async function hasPasskey(database: Database, userId: string, rpId: string): Promise<boolean> {
@@ -34,8 +37,9 @@ export async function proveByPasskey(
   if ("refused" in signed) return refused(database, request, signed.refused);
   const { credentialId, counter } = signed;
   const proof = await database.transaction(async (connection): Promise<Proof> => {
-    if (!(await usePasskey(connection, credentialId, counter, now))) return { outcome: "counter" };
-    return renew(connection, request, "passkey");
+    return renew(connection, request, "passkey", async () =>
+      (await usePasskey(connection, credentialId, counter, now)) ? null : { outcome: "counter" },
+    );
   });
   return proof.outcome === "proved" ? proof : refused(database, request, proof.outcome);
 }
@@ -50,15 +54,25 @@ export async function proveByLink(
   if ("outcome" in link) return refused(database, request, link.outcome);
   if (link.user_id !== userId || link.purpose === "recover") return refused(database, request, "other");
   const proof = await database.transaction(async (connection): Promise<Proof> => {
-    const used = await useLink(connection, hashSecret(secret) as Buffer, now);
-    return used === null ? { outcome: "used" } : renew(connection, request, "link");
+    const hash = hashSecret(secret) as Buffer;
+    return renew(connection, request, "link", async () =>
+      (await useLink(connection, hash, now)) === null ? { outcome: "used" } : null,
+    );
   });
   return proof.outcome === "proved" ? proof : refused(database, request, proof.outcome);
 }
 
-async function renew(connection: Connection, request: ProofRequest, way: "link" | "passkey"): Promise<Proof> {
-  const { disabled_at: disabledAt } = await lockPerson(connection, request.userId);
-  if (disabledAt !== null) return { outcome: "disabled" };
+/** Holds the person first, as whoever changes or removes one does; `useUp` says why the proof does not count. */
+async function renew(
+  connection: Connection,
+  request: ProofRequest,
+  way: "link" | "passkey",
+  useUp: () => Promise<Proof | null>,
+): Promise<Proof> {
+  const person = await lockPerson(connection, request.userId);
+  if (person?.disabled_at !== null) return { outcome: "disabled" };
+  const refusal = await useUp();
+  if (refusal !== null) return refusal;
   const session = await proveSession(connection, { ...request, way });
   return session === null ? { outcome: "signed_out" } : { outcome: "proved", session };
 }
@@ -68,6 +82,6 @@ async function refused(
   request: ProofRequest,
   outcome: Exclude<Proof["outcome"], "proved">,
 ): Promise<Proof> {
-  await recordRefusal(database, request, `proof: ${outcome}`);
+  if (request.recordsRefusals !== false) await recordRefusal(database, request, `proof: ${outcome}`);
   return { outcome };
 }

@@ -17,6 +17,6 @@ export function hashSecret(text: string): Buffer | null {
   return SECRET.test(text) ? hashOf(text) : null;
 }
 
-function hashOf(text: string): Buffer {
+export function hashOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

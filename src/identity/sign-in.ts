@@ -11,11 +11,12 @@ import type { Origin } from "./record.ts";
 import { hashSecret } from "./secret.ts";
 import { beginSession } from "./session.ts";
 
-/** Why nobody was signed in. "second": this passkey is known already. */
+/** Why nobody was signed in. "changed": the person's rights are not those that the link was made for. "second": this passkey is known already. */
 export type SignInRefusal =
   | "unknown"
   | "used"
   | "expired"
+  | "changed"
   | "disabled"
   | "second"
   | PasskeyRefusal["refused"];
@@ -30,6 +31,8 @@ export type Browser = {
   /** Of the browser's cookie, whose session ends; null = it has none. */
   oldSessionHash: Buffer | null;
   origin: Origin;
+  /** Whether a refusal is written down; default: yes. Not of an address where too many have failed. */
+  recordsRefusals?: boolean;
 };
 
 type LinkRequest = Browser & { secret: string; now: Date };
@@ -48,11 +51,11 @@ export async function signInByEnrolment(
   request: LinkRequest & PasskeyAnswer,
 ): Promise<SignIn> {
   const link = await openLink(database, request.secret, request.now);
-  if ("outcome" in link) return refused(database, link, request.origin);
+  if ("outcome" in link) return refused(database, link, request);
   const { user_id: userId } = link;
   // Before the link is used up: who dismisses the browser's question may try again.
   const checked = await checkEnrolment(database, { ...request, userId });
-  if ("refused" in checked) return refused(database, { outcome: checked.refused, userId }, request.origin);
+  if ("refused" in checked) return refused(database, { outcome: checked.refused, userId }, request);
   return withLink(database, request, async (connection, used) => {
     const signedIn = await begin(connection, used, request, "passkey");
     if (signedIn.outcome !== "signed_in") return signedIn;
@@ -66,21 +69,21 @@ export async function signInByEnrolment(
 
 /** Signs in whoever has the passkey. */
 export async function signInByPasskey(database: Database, request: Browser & PasskeyAnswer): Promise<SignIn> {
-  const { origin, now } = request;
+  const { now } = request;
   const signed = await checkSignature(database, { ...request, purpose: "sign_in", userId: null });
   if ("refused" in signed) {
-    return refused(database, { outcome: signed.refused, userId: signed.userId ?? null }, origin);
+    return refused(database, { outcome: signed.refused, userId: signed.userId ?? null }, request);
   }
   const { userId, credentialId, counter } = signed;
   const result = await database.transaction(async (connection): Promise<SignIn> => {
     // Held, so that of many sign-ins at once each sees the sessions of the others.
-    const { disabled_at: disabledAt } = await lockPerson(connection, userId);
-    if (disabledAt !== null) return { outcome: "disabled", userId };
+    const person = await lockPerson(connection, userId);
+    if (person?.disabled_at !== null) return { outcome: "disabled", userId };
     if (!(await usePasskey(connection, credentialId, counter, now))) return { outcome: "counter", userId };
     const session = await beginSession(connection, { ...request, userId, way: "passkey" });
     return { outcome: "signed_in", session, userId, isRecovery: false };
   });
-  return refused(database, result, origin);
+  return refused(database, result, request);
 }
 
 /** The person whom a link that still works would sign in, or why it does not. */
@@ -92,9 +95,10 @@ export async function openLink(
   const linkHash = hashSecret(secret);
   const link = linkHash === null ? null : await findLink(database, linkHash);
   if (link === null) return { outcome: "unknown", userId: null };
-  const { user_id: userId, used_at: usedAt, expires_at: expiresAt } = link;
+  const { user_id: userId, used_at: usedAt, expires_at: expiresAt, has_its_rights: hasItsRights } = link;
   if (usedAt !== null) return { outcome: "used", userId };
-  return expiresAt <= now ? { outcome: "expired", userId } : link;
+  if (expiresAt <= now) return { outcome: "expired", userId };
+  return hasItsRights ? link : { outcome: "changed", userId };
 }
 
 /** A refusal that takes back what its transaction has done. */
@@ -109,33 +113,36 @@ class Undone extends Error {
 
 async function withLink(
   database: Database,
-  { secret, origin, now }: LinkRequest,
+  request: LinkRequest,
   signIn: (connection: Connection, link: LinkRow) => Promise<SignIn>,
 ): Promise<SignIn> {
-  const linkHash = hashSecret(secret);
+  const { secret, now } = request;
   const used = async (connection: Connection): Promise<SignIn> => {
-    const link = linkHash === null ? null : await useLink(connection, linkHash, now);
-    if (link !== null) return signIn(connection, link);
+    const link = await openLink(connection, secret, now);
+    if ("outcome" in link) return link;
+    const { user_id: userId } = link;
+    // Before the link, as whoever changes or removes a person does: so neither waits for the other.
+    const person = await lockPerson(connection, userId);
+    if (person?.disabled_at !== null) return { outcome: "disabled", userId };
+    if (await useLink(connection, hashSecret(secret) as Buffer, now)) return signIn(connection, link);
     const state = await openLink(connection, secret, now);
-    return "outcome" in state ? state : { outcome: "used", userId: state.user_id };
+    return "outcome" in state ? state : { outcome: "used", userId };
   };
   try {
-    return await refused(database, await database.transaction(used), origin);
+    return await refused(database, await database.transaction(used), request);
   } catch (error) {
-    if (error instanceof Undone) return refused(database, error.result, origin);
+    if (error instanceof Undone) return refused(database, error.result, request);
     throw error;
   }
 }
 
+/** The person is held, so that of many sign-ins at once each sees the sessions of the others. */
 async function begin(
   connection: Connection,
   { user_id: userId, purpose }: LinkRow,
   request: LinkRequest,
   way: "link" | "passkey",
 ): Promise<SignIn> {
-  // Held, so that of many sign-ins at once each sees the sessions of the others.
-  const { disabled_at: disabledAt } = await lockPerson(connection, userId);
-  if (disabledAt !== null) return { outcome: "disabled", userId };
   const isRecovery = purpose === "recover";
   if (isRecovery) await endAccess(connection, userId, request.origin);
   const session = await beginSession(connection, { ...request, userId, way });
@@ -153,8 +160,13 @@ async function endAccess(connection: Connection, userId: string, origin: Origin)
 }
 
 /** Records a refusal whose person is known; a stranger's guesses fill no table. */
-async function refused(database: Database, result: SignIn, origin: Origin): Promise<SignIn> {
+async function refused(
+  database: Database,
+  result: SignIn,
+  { origin, recordsRefusals = true }: Browser,
+): Promise<SignIn> {
   const { outcome, userId } = result;
-  if (outcome !== "signed_in" && userId !== null) await recordRefusal(database, { userId, origin }, outcome);
+  if (outcome !== "signed_in" && userId !== null && recordsRefusals)
+    await recordRefusal(database, { userId, origin }, outcome);
   return result;
 }

@@ -1,20 +1,198 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { IncomingMessage, IncomingHttpHeaders } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Admit } from "../admission/admit.ts";
 import type { Operation } from "../admission/operation.ts";
 import { ApiError, INTERNAL_ERROR_MESSAGE } from "../contract/errors.ts";
 import type { ErrorCode, QuotaState } from "../contract/errors.ts";
-import { quotaHeaders } from "../contract/wire.ts";
+import { INSTRUCTIONS } from "../contract/tools.ts";
+import { QUOTA_HEADERS, quotaHeaders } from "../contract/wire.ts";
+import { logFailure } from "../lib/log-failure.ts";
 import { errorType, note, noteFailure } from "../lib/trace.ts";
-import { TOO_LARGE, UNREADABLE, UnreadBodyError, declaredBytes, readBody } from "./body.ts";
 import { INVALID_REQUEST, isObject, readMessage } from "./message.ts";
-import type { JsonObject, Malformed, Message, RequestId } from "./message.ts";
-import { LEGACY, runMethod } from "./methods.ts";
-import type { Revision } from "./methods.ts";
-import { MODERN, isModern } from "./modern.ts";
-import { INTERNAL, METHOD_NOT_FOUND, NOT_AUTHENTICATED, rpcError, rpcResult, sendRpc } from "./reply.ts";
-import type { RpcAnswer } from "./reply.ts";
+import type { JsonObject, Malformed, Message, RequestId, Request } from "./message.ts";
+import { LEGACY, runMethod, CAPABILITIES, SERVER_INFO, listTools, refuseCall } from "./methods.ts";
+import type { Revision, Outcome } from "./methods.ts";
+import {
+  INTERNAL,
+  METHOD_NOT_FOUND,
+  NOT_AUTHENTICATED,
+  rpcError,
+  rpcResult,
+  sendRpc,
+  INVALID_PARAMS,
+} from "./reply.ts";
+import type { RpcAnswer, RpcError } from "./reply.ts";
 import { callTool, toolResultText } from "./tool-call.ts";
+
+/** The revision without a handshake: every request names its version and what the client is capable of. */
+const MODERN_VERSION = "2026-07-28";
+
+const HEADER_MISMATCH = -32020;
+const UNSUPPORTED_VERSION = -32022;
+
+const VERSION_MEMBER = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_MEMBER = "io.modelcontextprotocol/clientCapabilities";
+const SERVER_MEMBER = "io.modelcontextprotocol/serverInfo";
+
+/**
+ * Whether a message is of revision 2026-07-28: its `_meta` has a protocol version, or the header names that revision on
+ * anything but `initialize`. Each message is decided separately: some clients send `initialize` after discovery.
+ */
+function isModern(headers: IncomingHttpHeaders, message: Message | Malformed): boolean {
+  if (message.kind === "request" && Object.hasOwn(metaOf(message), VERSION_MEMBER)) return true;
+  const isInitialize = message.kind !== "malformed" && message.method === "initialize";
+  return headers["mcp-protocol-version"] === MODERN_VERSION && !isInitialize;
+}
+
+const MODERN: Revision = {
+  refuse: refuseModern,
+  methods: new Map([
+    ["server/discover", () => ({ resultText: DISCOVERY })],
+    ["tools/list", listCacheableTools],
+    ["tools/call", refuseCall],
+  ]),
+  unknownMethod: {
+    status: 404,
+    message: "Unknown method; this server has server/discover, tools/list and tools/call.",
+  },
+  resultText: (resultText) => `{"resultType":"complete",${resultText.slice(1, -1)},"_meta":${RESULT_META}}`,
+};
+
+const RESULT_META = JSON.stringify({ [SERVER_MEMBER]: SERVER_INFO });
+
+/** The same for every token; a release may change it. */
+const CACHING = { ttlMs: 3_600_000, cacheScope: "public" } as const;
+
+const DISCOVERY = JSON.stringify({
+  supportedVersions: [MODERN_VERSION],
+  capabilities: CAPABILITIES,
+  instructions: INSTRUCTIONS,
+  ...CACHING,
+});
+
+function listCacheableTools(params: JsonObject): Outcome {
+  const outcome = listTools(params);
+  if ("error" in outcome) return outcome;
+  return { resultText: `${outcome.resultText.slice(0, -1)},${JSON.stringify(CACHING).slice(1)}` };
+}
+
+function refuseModern(headers: IncomingHttpHeaders, message: Message): RpcError | null {
+  if (message.kind === "request") {
+    return refuseVersion(headers, message) ?? refuseMeta(message) ?? refuseHeaders(headers, message);
+  }
+  if (message.method !== null) return null;
+  return { code: INVALID_REQUEST, message: "The body must be a request or a notification." };
+}
+
+/** An unsupported version comes before all that another version may have changed. */
+function refuseVersion(headers: IncomingHttpHeaders, message: Request): RpcError | null {
+  const requested = metaOf(message)[VERSION_MEMBER];
+  if (typeof requested !== "string") return null;
+  const header = headers["mcp-protocol-version"];
+  const differs = mismatch("MCP-Protocol-Version", `params._meta member ${VERSION_MEMBER}`);
+  if (header !== undefined && header !== requested) return differs;
+  if (requested === MODERN_VERSION) return header === undefined ? differs : null;
+  return {
+    code: UNSUPPORTED_VERSION,
+    message: `This protocol version is not supported; send ${MODERN_VERSION}, or initialize for an earlier one.`,
+    data: { supported: [MODERN_VERSION], requested },
+  };
+}
+
+function refuseMeta(message: Request): RpcError | null {
+  const meta = metaOf(message);
+  if (typeof meta[VERSION_MEMBER] !== "string") return missing(VERSION_MEMBER, "a string");
+  if (!isObject(meta[CAPABILITIES_MEMBER])) return missing(CAPABILITIES_MEMBER, "an object");
+  return null;
+}
+
+function refuseHeaders(headers: IncomingHttpHeaders, { method, params }: Request): RpcError | null {
+  if (headers["mcp-method"] !== method) return mismatch("Mcp-Method", "method");
+  if (method !== "tools/call") return null;
+  const { name } = params as JsonObject;
+  const expected = typeof name === "string" ? name : null;
+  return decodeName(headers["mcp-name"]) === expected ? null : mismatch("Mcp-Name", "params.name");
+}
+
+const BASE64_NAME = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/u;
+
+/** The name in the Mcp-Name header, which is Base64 between marks when it is no plain ASCII; null = none. */
+function decodeName(header: string | string[] | undefined): string | null {
+  if (typeof header !== "string") return null;
+  const encoded = BASE64_NAME.exec(header)?.[1];
+  return encoded === undefined ? header : Buffer.from(encoded, "base64").toString("utf8");
+}
+
+function metaOf({ params }: Request): JsonObject {
+  const meta = isObject(params) ? params["_meta"] : undefined;
+  return isObject(meta) ? meta : {};
+}
+
+function missing(member: string, form: string): RpcError {
+  return { code: INVALID_PARAMS, message: `params._meta must have ${member}, ${form}.` };
+}
+
+function mismatch(header: string, member: string): RpcError {
+  return { code: HEADER_MISMATCH, message: `The header ${header} must be the same as the body's ${member}.` };
+}
+
+/** How much of a body is read, and for how long. */
+type BodyLimits = { bytes: number; milliseconds: number };
+
+const TOO_LARGE = "The request body is too large.";
+const UNREADABLE = "The request body could not be read.";
+
+/** A body that was not read to its end; `statusCode` is HTTP's. */
+class UnreadBodyError extends Error {
+  readonly statusCode: 400 | 408 | 413;
+
+  constructor(statusCode: 400 | 408 | 413, message: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+/** The size that a request declares for its body; 0 also for one that comes in chunks. */
+function declaredBytes(request: IncomingMessage): number {
+  return Number(request.headers["content-length"] ?? 0);
+}
+
+/** Reads a body to its end, or no further than its limits; rejects with `UnreadBodyError`. */
+function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const stop = (): void => {
+      clearTimeout(timer);
+      request.off("data", take).off("end", finish).off("close", breakOff);
+    };
+    const fail = (error: UnreadBodyError): void => {
+      stop();
+      request.pause();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > limits.bytes) fail(new UnreadBodyError(413, TOO_LARGE));
+      else chunks.push(chunk);
+    };
+    const finish = (): void => {
+      stop();
+      resolve(Buffer.concat(chunks, length));
+    };
+    const breakOff = (): void => fail(new UnreadBodyError(400, UNREADABLE));
+    // Most bodies have arrived by now and need no timer.
+    const timer = request.complete
+      ? undefined
+      : setTimeout(
+          () => fail(new UnreadBodyError(408, "The request body took too long to arrive.")),
+          limits.milliseconds,
+        );
+    if (request.destroyed) breakOff();
+    else request.on("data", take).on("end", finish).on("close", breakOff);
+  });
+}
 
 export type McpOptions = {
   operations: readonly Operation[];
@@ -165,7 +343,7 @@ async function answerCall(
     noteAdmission(request, reply, quota, tokenId),
   );
   reply.headers(quotaHeaders(answer.refusedQuota));
-  if (answer.failure !== null) logFailure(request, answer.failure);
+  if (answer.failure !== null) noteError(request, answer.failure);
   if (answer.errorCode !== null) countError(answer.errorCode);
   return toolResultText(answer);
 }
@@ -198,12 +376,13 @@ function failureAnswer(
     const message = error instanceof UnreadBodyError ? error.message : UNREADABLE;
     return rpcError(statusCode, null, { code: INVALID_REQUEST, message });
   }
-  logFailure(request, error);
+  noteError(request, error);
   reply.header("Retry-After", "1");
   return rpcError(500, id, { code: INTERNAL, message: INTERNAL_ERROR_MESSAGE });
 }
 
 function refusedCaller(error: ApiError, reply: FastifyReply, id: RequestId | null): RpcAnswer {
+  for (const name of QUOTA_HEADERS) reply.removeHeader(name);
   if (error.code !== "unauthorized") {
     return rpcError(403, id, { code: NOT_AUTHENTICATED, message: error.message });
   }
@@ -213,7 +392,7 @@ function refusedCaller(error: ApiError, reply: FastifyReply, id: RequestId | nul
   return rpcError(401, id, { code: NOT_AUTHENTICATED, message: `${error.message} ${advice}` });
 }
 
-function logFailure(request: FastifyRequest, error: unknown): void {
+function noteError(request: FastifyRequest, error: unknown): void {
   noteFailure(errorType(error));
-  request.log.error({ err: error, route: PATH }, "unexpected error");
+  logFailure(request.log, error, PATH);
 }

@@ -82,7 +82,9 @@ function readArguments({ endpoint }: Operation, given: JsonObject): RawInput {
 
 const SELECTOR_ALLOWED =
   "selector must be the selector object of a list_entities row: {sku}, {product_gid}, or {product_group_type, product_group_key}.";
-const SELECTOR_NAMES = new Set(SELECTOR_SHAPES.flat());
+/** A breakdown row's selector may be a vendor, or narrow another one to it. */
+const SHAPES = [...SELECTOR_SHAPES, ["vendor"]];
+const SELECTOR_NAMES = new Set([...SHAPES.flat(), "include_used_variants"]);
 const LONGEST_SELECTOR_TEXT = 4096;
 
 /** Spreads the selector object over the flat arguments; what both say must agree. */
@@ -91,7 +93,7 @@ function addSelector(values: Map<string, unknown>, refusals: Map<string, string>
   if (!isGiven(selector)) return;
   const members = isObject(selector) ? selector : {};
   const isKnown = Object.keys(members).every((name) => SELECTOR_NAMES.has(name));
-  if (!isKnown || !SELECTOR_SHAPES.some((names) => names.every((name) => isGiven(members[name])))) {
+  if (!isKnown || !SHAPES.some((names) => names.every((name) => isGiven(members[name])))) {
     refusals.set("selector", SELECTOR_ALLOWED);
     return;
   }

@@ -8,6 +8,7 @@ import {
   postponeEndpoint,
   recordDelivered,
   recordFailed,
+  recordTest,
   settleEndpoint,
 } from "../store/queries/alert-delivery.ts";
 import type { DeliveryCursor, DeliveryRow, EndpointPlace, Try } from "../store/queries/alert-delivery.ts";
@@ -18,6 +19,7 @@ import { tellOfPause } from "./pause-notice.ts";
 import { lastHour, nextHour, nextTryAt } from "./retry.ts";
 import { messageIdOf, send } from "./send.ts";
 import type { SendEnvironment } from "./send.ts";
+import { testMessage } from "./test-message.ts";
 
 export type DeliveryEnvironment = SendEnvironment & {
   database: Database;
@@ -33,6 +35,8 @@ const MOST_ALERTS = 100;
 const MOST_MESSAGES = 100;
 /** How soon it is looked at again whether a workspace's alerts are given. */
 const WITHHELD_MS = 15 * 60_000;
+/** Nobody waits for it any longer. */
+const TEST_LIFETIME_MS = 60_000;
 
 /**
  * Delivers what is due at one endpoint, message by message in the feed's order, until nothing is left, a try fails, or `stop`
@@ -46,10 +50,27 @@ export async function deliverDue(
 ): Promise<void> {
   for (let messages = 0; messages < MOST_MESSAGES && !stop.aborted; messages++) {
     const endpoint = await loadDelivery(environment.database, place);
+    if (endpoint === null) return;
+    if (await deliverTest(environment, place, endpoint)) continue;
     const isDue =
-      endpoint?.paused_at === null && endpoint.due_at !== null && endpoint.due_at <= environment.now();
+      endpoint.paused_at === null && endpoint.due_at !== null && endpoint.due_at <= environment.now();
     if (!isDue || !(await deliverNext(environment, place, endpoint))) return;
   }
+}
+
+/** Sends the test message that a command waits for, paused or not; false = nobody waits. */
+async function deliverTest(
+  environment: DeliveryEnvironment,
+  place: EndpointPlace,
+  endpoint: DeliveryRow,
+): Promise<boolean> {
+  const { database, now } = environment;
+  const { test_asked_at: askedAt } = endpoint;
+  if (askedAt === null || now().getTime() - askedAt.getTime() > TEST_LIFETIME_MS) return false;
+  const outcome = await send(environment, { place, ...endpoint }, testMessage(place.endpointId, now()));
+  const isDelivered = outcome.status === "delivered";
+  await recordTest(database, place, askedAt, isDelivered, isDelivered ? outcome.answer : outcome.problem);
+  return true;
 }
 
 /** Whether a message was delivered, so that another one may follow. */

@@ -19,7 +19,7 @@ export type MailMessage = { messageId: string; to: string; subject: string; text
 
 const TIMEOUT_MS = 15_000;
 
-type SmtpError = Error & { code?: string; responseCode?: number; command?: string };
+type SmtpError = Error & { code?: string; responseCode?: number; response?: string; command?: string };
 
 /** Hands one message to the server. Its refusal of the recipient or of the message with a 5xx is final. Never throws. */
 export async function sendMail(message: MailMessage, smtp: SmtpOptions): Promise<SendOutcome> {
@@ -58,18 +58,29 @@ export async function sendMail(message: MailMessage, smtp: SmtpOptions): Promise
 }
 
 function outcomeOf(
-  { code = "", responseCode = 0, command = "" }: SmtpError,
+  { code = "", message, responseCode = 0, response = String(responseCode), command = "" }: SmtpError,
   { host, port }: SmtpOptions,
 ): SendOutcome {
   const isOfMessage = command.startsWith("RCPT") || command === "DATA";
   if (isOfMessage && responseCode >= 500)
     return {
       status: "refused",
-      problem: `The mail server refused the recipient or the message (${responseCode}).`,
+      problem: `The mail server refused the recipient or the message (${oneLine(response)}).`,
     };
   if (responseCode > 0)
     return failed(
-      `The mail server answered ${responseCode}${command === "" ? "" : ` to ${command.split(" ")[0]}`}.`,
+      `The mail server answered${command === "" ? "" : ` to ${command.split(" ")[0]}`}: ${oneLine(response)}.`,
     );
-  return failed(`The mail server ${host}:${port} could not be used${code === "" ? "" : ` (${code})`}.`);
+  return failed(
+    `The mail server ${host}:${port} could not be used: ${oneLine(message)}${code === "" ? "" : ` (${code})`}.`,
+  );
+}
+
+/** What the server or the network said, to be read in a list: it is somebody else's text. */
+function oneLine(text: string): string {
+  return text
+    .replaceAll(/[\p{Cc}\s]+/gu, " ")
+    .trim()
+    .replace(/\.$/u, "")
+    .slice(0, 200);
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isAllowed, networks } from "./networks.ts";
+import { blockListOf } from "../lib/networks.ts";
+import { isAllowed } from "./networks.ts";
 
-const NONE = networks([]);
+const NONE = blockListOf([]);
 const https = { protocol: "https:", allowed: NONE };
 
 test("private, loopback, link-local, metadata and other addresses that are not public are refused", () => {
@@ -23,7 +24,7 @@ test("public addresses are allowed over https alone, and networks of the operato
     publicOnes.filter((address) => !isAllowed(address, https)),
     [],
   );
-  const allowed = networks([
+  const allowed = blockListOf([
     ["10.0.0.0", 8],
     ["fd00::", 8],
   ]);

@@ -1,11 +1,11 @@
 import { lookup } from "node:dns";
 import type { LookupAddress } from "node:dns";
-import { BlockList, isIP } from "node:net";
-import type { LookupFunction } from "node:net";
-import type { Network } from "../lib/option-forms.ts";
+import { isIP } from "node:net";
+import type { BlockList, LookupFunction } from "node:net";
+import { blockListOf } from "../lib/networks.ts";
 
 /** IPv4 that is not on the public internet, or that clouds answer with metadata at. */
-const REFUSED_IPV4 = networks([
+const REFUSED_IPV4 = blockListOf([
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
@@ -23,9 +23,9 @@ const REFUSED_IPV4 = networks([
   ["224.0.0.0", 3],
 ]);
 /** The one part of IPv6 that is public, */
-const PUBLIC_IPV6 = networks([["2000::", 3]]);
+const PUBLIC_IPV6 = blockListOf([["2000::", 3]]);
 /** and what in it leads elsewhere: documentation, and addresses of IPv4 in other clothes (Teredo, 6to4). */
-const REFUSED_IPV6 = networks([
+const REFUSED_IPV6 = blockListOf([
   ["2001::", 23],
   ["2001:db8::", 32],
   ["2002::", 16],
@@ -46,13 +46,6 @@ export function isAllowed(address: string, { protocol, allowed }: Route): boolea
   if (protocol !== "https:") return false;
   if (family === "ipv4") return !REFUSED_IPV4.check(address, family);
   return PUBLIC_IPV6.check(address, family) && !REFUSED_IPV6.check(address, family);
-}
-
-export function networks(list: readonly Network[]): BlockList {
-  const blocks = new BlockList();
-  for (const [address, prefix] of list)
-    blocks.addSubnet(address, prefix, isIP(address) === 6 ? "ipv6" : "ipv4");
-  return blocks;
 }
 
 /** A receiver whose address nobody may make this service send to. */

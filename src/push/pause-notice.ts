@@ -1,6 +1,6 @@
 import type { Connection } from "../store/database.ts";
 import type { PauseReason } from "../store/queries/alert-endpoint.ts";
-import { listMembersByRole } from "../store/queries/console-member.ts";
+import { listMembersByRole } from "../store/queries/workspace-member.ts";
 import { notifyPeople } from "../store/queries/notice.ts";
 
 const TOLD_ROLES = ["owner", "admin"] as const;

@@ -100,9 +100,16 @@ export interface CohortEcho {
   vendor: string | null;
 }
 
-export interface SummaryMeta extends ApiMeta, CohortEcho {}
+export interface SummaryMeta extends ApiMeta, CohortEcho {
+  /**
+   * As-of of the figures: the store's data is complete up to then. Null before its first sync. No other
+   * source moves it, so it may be older than freshness.data_updated_at. ISO 8601, such as
+   * 2026-01-31T00:00:00Z.
+   */
+  data_as_of: string | null;
+}
 
-/** 95 % Wilson interval; null when nothing was sold. */
+/** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
 export interface ReportSummaryReturnRateInterval {
   /** 0–1 fraction, 6 decimals. */
   low: number;
@@ -132,7 +139,7 @@ export interface ReportSummary extends MonthCoverage {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
-  /** 95 % Wilson interval; null when nothing was sold. */
+  /** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
   return_rate_interval: ReportSummaryReturnRateInterval | null;
   refunded_units: number;
   /** Decimal number in currency_code. */
@@ -170,7 +177,7 @@ export interface ReportComparison {
   return_rate_change: number | null;
 }
 
-/** 95 % Wilson interval; null when nothing was sold. */
+/** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
 export interface ReportTrendRowReturnRateInterval {
   /** 0–1 fraction, 6 decimals. */
   low: number;
@@ -202,7 +209,7 @@ export interface ReportTrendRow {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
-  /** 95 % Wilson interval; null when nothing was sold. */
+  /** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
   return_rate_interval: ReportTrendRowReturnRateInterval | null;
   /** null for the open-ended lifetime window. */
   is_complete: boolean | null;
@@ -304,7 +311,7 @@ export interface ReportCosts {
   cogs_coverage: number;
 }
 
-/** 95 % Wilson interval; null when nothing was sold. */
+/** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
 export interface ReportSaleEventEventReturnRateInterval {
   /** 0–1 fraction, 6 decimals. */
   low: number;
@@ -319,11 +326,11 @@ export interface ReportSaleEventEvent {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
-  /** 95 % Wilson interval; null when nothing was sold. */
+  /** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
   return_rate_interval: ReportSaleEventEventReturnRateInterval | null;
 }
 
-/** 95 % Wilson interval; null when nothing was sold. */
+/** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
 export interface ReportSaleEventBaselinePeriodReturnRateInterval {
   /** 0–1 fraction, 6 decimals. */
   low: number;
@@ -342,7 +349,7 @@ export interface ReportSaleEventBaselinePeriod {
   returned_units: number;
   /** 0–1 fraction, 6 decimals. */
   return_rate: number;
-  /** 95 % Wilson interval; null when nothing was sold. */
+  /** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
   return_rate_interval: ReportSaleEventBaselinePeriodReturnRateInterval | null;
 }
 
@@ -375,7 +382,7 @@ export interface SaleEvent {
   ends_on: string;
 }
 
-/** 95 % Wilson interval; null when nothing was sold. */
+/** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
 export interface ReportReturnCurveAgeReturnRateInterval {
   /** 0–1 fraction, 6 decimals. */
   low: number;
@@ -390,7 +397,7 @@ export interface ReportReturnCurveAge {
   returned_units: number | null;
   /** returned_units ÷ sold_units. */
   return_rate: number | null;
-  /** 95 % Wilson interval; null when nothing was sold. */
+  /** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
   return_rate_interval: ReportReturnCurveAgeReturnRateInterval | null;
   /** Whether every order of the month has reached this age. */
   is_complete: boolean;
@@ -409,7 +416,7 @@ export interface ReportReturnCurve {
   ages: ReportReturnCurveAge[];
 }
 
-/** 95 % Wilson interval; null when nothing was sold. */
+/** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
 export interface ReportPooledReturnCurveRowReturnRateInterval {
   /** 0–1 fraction, 6 decimals. */
   low: number;
@@ -427,7 +434,7 @@ export interface ReportPooledReturnCurveRow {
   returned_units: number | null;
   /** returned_units ÷ sold_units. */
   return_rate: number | null;
-  /** 95 % Wilson interval; null when nothing was sold. */
+  /** 95 % Wilson interval with orders as clusters; null when nothing was sold. */
   return_rate_interval: ReportPooledReturnCurveRowReturnRateInterval | null;
 }
 
@@ -444,9 +451,9 @@ export interface ReportBreakdownRow {
   label: string;
   selector:
     | { vendor: string }
-    | { product_gid: string }
-    | { sku: string }
-    | { product_group_type: "family" | "analytics_category"; product_group_key: string }
+    | { product_gid: string; include_used_variants?: true; vendor?: string }
+    | { sku: string; include_used_variants?: true; vendor?: string }
+    | { product_group_type: "family" | "analytics_category"; product_group_key: string; vendor?: string }
     | null;
   sold_units: number;
   returned_units: number;
@@ -463,12 +470,100 @@ export interface ReportBreakdownRow {
 
 /**
  * The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector
- * null) for the rest and for what has no key: together they are the selection.
+ * null) for the rest and for what has no key: together they are the selection. A selector takes the
+ * row's lines and no others; null where none does.
  */
 export interface ReportBreakdown {
   /** What it is divided by. */
   breakdown_by: "vendor" | "product" | "sku" | "family" | "analytics_category";
   rows: ReportBreakdownRow[];
+}
+
+export interface ReportOutcomesRow {
+  /**
+   * exchange: the return sent units out instead. refund: paid back. other: neither so far, such as store
+   * credit.
+   */
+  outcome: "exchange" | "refund" | "other";
+  returned_units: number;
+  /** 0–1 fraction of the returned units. */
+  share: number;
+  /** Decimal number in currency_code. */
+  refunded_amount: number;
+  /** Value of what came back that an exchange kept and nobody paid back, in currency_code. */
+  kept_amount: number;
+}
+
+/**
+ * How the returned units ended, as is known now: three rows that add up to the summary's
+ * returned_units and refunded_amount.
+ */
+export interface ReportOutcomes {
+  rows: ReportOutcomesRow[];
+  /**
+   * Refunds of an amount that names no line, paid in the requested months; in no other figure. null
+   * unless the whole workspace is selected.
+   */
+  unattributed_refund_amount: number | null;
+}
+
+export interface ReportBridgeStep {
+  /**
+   * left_out_orders: of orders and lines that do not count. order_edits: removed by edits.
+   * canceled_before_fulfillment: refunded before they were sent. not_counted: refunded, or processed in
+   * a return, without counting as returned. other_days: returned in these months but booked on days
+   * outside, less the opposite. other_cohorts: of orders of other months. later_returns: of these
+   * months' orders, returned outside them. beyond_window: later than the observation window.
+   * open_months: of months left out.
+   */
+  step:
+    | "left_out_orders"
+    | "order_edits"
+    | "canceled_before_fulfillment"
+    | "not_counted"
+    | "other_days"
+    | "other_cohorts"
+    | "later_returns"
+    | "beyond_window"
+    | "open_months";
+  /** Units that the step adds; below 0, takes away. */
+  units: number;
+}
+
+/**
+ * Why the rate differs from that of comparison, as parts that add up: timing: the months compared with
+ * had longer to come back. mix: other products were sold. rate: the same products come back more or
+ * less often. null where return_rate_change is.
+ */
+export interface ReportBridgeRateChange {
+  /** Difference of two rates. */
+  timing: number;
+  /** Difference of two rates. */
+  mix: number;
+  /** Difference of two rates. */
+  rate: number;
+  /** Difference of two rates. */
+  return_rate_change: number;
+}
+
+/**
+ * From what the source itself books as taken back in the requested calendar months to
+ * summary.returned_units, step by step.
+ */
+export interface ReportBridge {
+  /** Units that the source books as taken back in the requested calendar months, of all orders. */
+  booked_units: number;
+  /** booked_units and the first five are returned_in_months_units; with the other four, returned_units. */
+  steps: ReportBridgeStep[];
+  /** Units returned in the requested calendar months, whenever they were sold. */
+  returned_in_months_units: number;
+  returned_units: number;
+  /**
+   * Why the rate differs from that of comparison, as parts that add up: timing: the months compared with
+   * had longer to come back. mix: other products were sold. rate: the same products come back more or
+   * less often. null where return_rate_change is.
+   */
+  rate_change: ReportBridgeRateChange | null;
 }
 
 /** What /api/v1/report answers. */
@@ -502,12 +597,29 @@ export interface ReportData {
   pooled_return_curve?: ReportPooledReturnCurveRow[];
   /**
    * The 20 costliest, by returns_cost, then returned units, then key, and a last row other (selector
-   * null) for the rest and for what has no key: together they are the selection.
+   * null) for the rest and for what has no key: together they are the selection. A selector takes the
+   * row's lines and no others; null where none does.
    */
   breakdown?: ReportBreakdown;
+  /**
+   * How the returned units ended, as is known now: three rows that add up to the summary's
+   * returned_units and refunded_amount.
+   */
+  outcomes?: ReportOutcomes;
+  /**
+   * From what the source itself books as taken back in the requested calendar months to
+   * summary.returned_units, step by step.
+   */
+  bridge?: ReportBridge;
 }
 
 export interface ReportMeta extends ApiMeta, CohortEcho {
+  /**
+   * As-of of the figures: the store's data is complete up to then. Null before its first sync. No other
+   * source moves it, so it may be older than freshness.data_updated_at. ISO 8601, such as
+   * 2026-01-31T00:00:00Z.
+   */
+  data_as_of: string | null;
   /** The part of the report that was returned. */
   section:
     | "overview"
@@ -518,7 +630,9 @@ export interface ReportMeta extends ApiMeta, CohortEcho {
     | "lifecycle"
     | "costs"
     | "curves"
-    | "breakdown";
+    | "breakdown"
+    | "outcomes"
+    | "bridge";
 }
 
 export interface TimeseriesRow {
@@ -538,6 +652,12 @@ export interface TimeseriesData {
 }
 
 export interface TimeseriesMeta extends ApiMeta, CohortEcho, MonthCoverage {
+  /**
+   * As-of of the figures: the store's data is complete up to then. Null before its first sync. No other
+   * source moves it, so it may be older than freshness.data_updated_at. ISO 8601, such as
+   * 2026-01-31T00:00:00Z.
+   */
+  data_as_of: string | null;
   returned: number;
 }
 
@@ -584,6 +704,12 @@ export interface ReturnRateLeaderboardTotals {
 }
 
 export interface ReturnRateLeaderboardMeta extends ApiMeta, MonthCoverage {
+  /**
+   * As-of of the figures: the store's data is complete up to then. Null before its first sync. No other
+   * source moves it, so it may be older than freshness.data_updated_at. ISO 8601, such as
+   * 2026-01-31T00:00:00Z.
+   */
+  data_as_of: string | null;
   selector: SelectorEcho;
   /** YYYY-MM. */
   start_month?: string;
@@ -644,6 +770,12 @@ export interface ReturnCostLeaderboardTotals {
 }
 
 export interface ReturnCostLeaderboardMeta extends ApiMeta, CohortEcho, MonthCoverage {
+  /**
+   * As-of of the figures: the store's data is complete up to then. Null before its first sync. No other
+   * source moves it, so it may be older than freshness.data_updated_at. ISO 8601, such as
+   * 2026-01-31T00:00:00Z.
+   */
+  data_as_of: string | null;
   limit: number;
   returned: number;
   vendor_known: boolean | null;
@@ -667,13 +799,22 @@ export interface Alert {
   link_url: string | null;
   /** What the link is called. */
   link_label: string | null;
-  /** Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures. */
+  /**
+   * Facts of the alert, by its category; for a watchlist alert the selector, the month and its figures.
+   * Early warnings of one problem have the same episode_id.
+   */
   metadata: Record<string, unknown> | null;
   /** When it was written. ISO 8601, such as 2026-01-31T00:00:00Z. */
   created_at: string;
 }
 
 export interface AlertsMeta extends ApiMeta {
+  /**
+   * As-of of the figures: the store's data is complete up to then. Null before its first sync. No other
+   * source moves it, so it may be older than freshness.data_updated_at. ISO 8601, such as
+   * 2026-01-31T00:00:00Z.
+   */
+  data_as_of: string | null;
   /** The floor that was asked for. ISO 8601, such as 2026-01-31T00:00:00Z. */
   since: string | null;
   /** The category that was asked for. */

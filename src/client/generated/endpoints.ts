@@ -136,6 +136,7 @@ export const ENDPOINTS = {
       "saleEventBaseline",
       "saleEventScope",
       "breakdownBy",
+      "reportSection",
     ],
   },
 } as const;

@@ -62,7 +62,8 @@ export interface EndpointMethods {
    * trend, return reasons, refunds, days to return, how much is known of each return, costs, the
    * workspace's sale events and, for the one asked for, its rate against a baseline. reportSection
    * narrows it to one part beside the summary and the sale event; curves is the share returned by days
-   * after the order, breakdown divides it by vendor, product, SKU or group.
+   * after the order, breakdown divides it by vendor, product, SKU or group, outcomes is how returned
+   * units ended, bridge leads from what the store itself counts to these figures.
    * GET /api/v1/report; needs the scope `read:reports`.
    */
   report: (parameters: ReportParameters, options?: RequestOptions) => Promise<Result<ReportData, ReportMeta>>;
@@ -110,9 +111,11 @@ export interface EndpointMethods {
   ) => AsyncGenerator<Alert, void, undefined>;
 
   /**
-   * The report as CSV. Every figure of the whole report and of its curves once, one per row: section,
-   * cohort_month, key, label, metric, value, unit. An empty value stands for null. Text that a
-   * spreadsheet would read as a formula starts with an apostrophe.
+   * The report as CSV. Every figure of the whole report, its curves and outcomes once, one per row:
+   * section, cohort_month, key, label, metric, value, unit. An empty value stands for null. Text that a
+   * spreadsheet would read as a formula starts with an apostrophe. With reportSection=bridge it also has
+   * the bridge, and in the section bridge_line the units of each step by SKU (else product) and month of
+   * order.
    * GET /api/v1/export/report.csv; needs the scope `read:exports` and the entitlement `data_export`.
    */
   exportReport: (parameters: ExportReportParameters, options?: RequestOptions) => Promise<CsvExport>;

@@ -84,8 +84,8 @@ export interface ReportParameters
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
   /**
-   * Part of the report to return; unknown values mean overview, which holds everything but the curves
-   * and the breakdown. Default: "overview".
+   * Part of the report to return; unknown values mean overview, which holds everything but curves,
+   * breakdown, outcomes and bridge. Default: "overview".
    */
   reportSection?:
     | "overview"
@@ -97,6 +97,8 @@ export interface ReportParameters
     | "costs"
     | "curves"
     | "breakdown"
+    | "outcomes"
+    | "bridge"
     | undefined;
 }
 
@@ -161,4 +163,18 @@ export interface ExportReportParameters
    * export has that section when one is given; unknown values count as none.
    */
   breakdownBy?: "vendor" | "product" | "sku" | "family" | "analytics_category" | undefined;
+  /** bridge adds the bridge and its lines; every other value changes nothing. */
+  reportSection?:
+    | "overview"
+    | "trend"
+    | "reasons"
+    | "refunds"
+    | "timing"
+    | "lifecycle"
+    | "costs"
+    | "curves"
+    | "breakdown"
+    | "outcomes"
+    | "bridge"
+    | undefined;
 }

@@ -1,0 +1,50 @@
+import { createServer, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, Server } from "node:http";
+import type { Socket } from "node:net";
+
+const HEADER_LIMIT_BYTES = 32_768;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than proxies keep theirs. */
+const KEEP_ALIVE_MS = 72_000;
+/** Clients in use wait for an answer before they send the next request on its connection. */
+const MOST_UNANSWERED = 16;
+
+/** The HTTP server below every surface: what one connection may ask of it, before any request is looked at. */
+export function createBoundedServer(handle: RequestListener): Server {
+  return createServer(
+    {
+      maxHeaderSize: HEADER_LIMIT_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      ServerResponse: BoundedResponse,
+    },
+    (request, response) => {
+      if (!request.socket.destroyed) handle(request, response);
+    },
+  );
+}
+
+/** `remove` has no public name in Node.js: it leaves the rest of what is being parsed. */
+type ParsedSocket = Socket & { parser?: { remove?: () => void } | null };
+
+const unanswered = new WeakMap<Socket, number>();
+
+/**
+ * Ends the connection when it has too many unanswered requests. Node.js starts all that arrive in one piece, a few thousand,
+ * before it does anything else. It makes a response for each, also for those that it refuses itself.
+ */
+class BoundedResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
+  constructor(...given: ConstructorParameters<typeof ServerResponse<Request>>) {
+    super(...given);
+    const socket: ParsedSocket = given[0].socket;
+    const count = (unanswered.get(socket) ?? 0) + 1;
+    unanswered.set(socket, count);
+    this.once("close", () => unanswered.set(socket, (unanswered.get(socket) ?? 0) - 1));
+    if (count <= MOST_UNANSWERED) return;
+    const { parser } = socket;
+    socket.destroy();
+    parser?.remove?.();
+  }
+}
