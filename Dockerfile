@@ -1,4 +1,4 @@
-# The service with its pinned Node.js and its own PostgreSQL. docs/operating.md shows how to run it.
+# The service with its pinned Node.js and its own PostgreSQL. docs/operating/install.md shows how to run it.
 # No heredocs and no cache mounts: Debian 12's buildah 1.28 builds this, too.
 ARG BUILDER=node:26-bookworm-slim
 ARG RUNTIME=debian:bookworm-slim

@@ -8,7 +8,9 @@ import { startService } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { createServiceLogger } from "../src/cli/service-logger.ts";
 import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
-import { issueToken } from "../src/control/token.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { createToken } from "../src/actions/tokens/actions.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import type { Database } from "../src/store/database.ts";
 import type { BenchContext } from "./context.ts";
@@ -138,8 +140,13 @@ async function tokenOf(context: BenchContext, domain: string): Promise<string> {
   if (existing === null)
     await createWorkspace(database, OPERATOR, { domain, currency: "GBP", plan: "enterprise" });
   const workspace = existing ?? (await requireWorkspace(database, domain));
-  const request = { name: "bench", scopes: "read:dashboard", now: new Date() };
-  return (await issueToken(database, OPERATOR, workspace, keys.tokenPepper, request)).token;
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  const { secret } = await runAction(
+    createToken,
+    caller,
+    textInput({ name: "bench", scopes: "read:dashboard" }),
+  );
+  return secret?.reveal() ?? "";
 }
 
 /** The kernel's high-water mark of a process's resident memory; null where /proc is not there, or the process. */

@@ -5,7 +5,7 @@
 set -eu
 folder=${1:-secrets}
 if [ -e "$folder/files/returns-secret" ]; then
-  echo "$folder already holds secrets: ./returns secret add rotates the root secret (docs/operating.md)." >&2
+  echo "$folder already holds secrets: docs/operating/secure.md says how to rotate the root secret." >&2
   exit 1
 fi
 if ! mkdir -p "$folder/files" 2>/dev/null || [ ! -w "$folder/files" ]; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run once by compose.yml's container postgres, when it makes its database: the logins of docs/operating.md, "Database roles".
+# Run once by compose.yml's container postgres, when it makes its database: the logins of docs/operating/secure.md.
 set -eu
 password_of() { cat "/run/secrets/$1-password"; }
 psql --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --quiet -v owner="$POSTGRES_USER" \

@@ -1,4 +1,4 @@
--- Least-privilege roles for your own PostgreSQL (docs/operating.md, "Database roles"). An administrator runs this once in
+-- Least-privilege roles for your own PostgreSQL (docs/operating/secure.md). An administrator runs this once in
 -- the service's database. Then the owner of the tables runs ./returns migrate, which grants the roles their rights, also on
 -- tables of later versions:
 --
@@ -30,6 +30,17 @@ select format('revoke temporary on database %I from public', current_database())
 \gexec
 select format('grant temporary on database %I to returns_worker', current_database())
 \gexec
+
+-- Everybody may connect to the databases of the system by default, where the service has nothing. On a server that others use,
+-- too, leave them as they are: -v shared=1
+\if :{?shared}
+\else
+select format('revoke connect on database %I from public', datname)
+  from pg_database
+ where datname in ('postgres', 'template1') and datname <> current_database()
+   and pg_has_role(datdba, 'usage') and has_database_privilege('public', oid, 'connect')
+\gexec
+\endif
 
 -- The owner creates extensions, and temporary tables during imports.
 select format('grant create, temporary on database %I to %I', current_database(), :'owner')

@@ -39,7 +39,7 @@ const LEFT_TO_CHAOS: ReadonlySet<string> = new Set([
 
 /** They start programs, browsers or databases and take long; all others share processes where every test is run. */
 const NEEDS_OWN_PROCESS =
-  /browser|looks|backup|^src\/(?:cli|embedded)\/.*\.pg\.|service-logger|launch|written-requests|docs-examples|console-(?:figures|windows)|upgrade|before-release|client-package|failed-analyze/u;
+  /browser|looks|backup|^src\/(?:cli|embedded)\/.*\.pg\.|service-logger|launch|written-requests|docs-examples|console-(?:figures|windows)|upgrade|client-package|failed-analyze/u;
 
 let child: ChildProcess | undefined;
 let stopSignal: NodeJS.Signals | undefined;

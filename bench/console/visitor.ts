@@ -1,6 +1,8 @@
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { linkUser } from "../../src/actions/people/actions.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
 import { consoleAddress } from "../../src/control/console-address.ts";
-import { linkUser } from "../../src/control/user.ts";
 import type { BenchContext } from "../context.ts";
 import type { LoadedStore } from "../stores/load-store.ts";
 
@@ -10,20 +12,17 @@ export type Visitor = { address: string; pages: string; cookie: string; token: s
 /** Signs an owner of the store in, by a link of their own. */
 export async function signIn(
   { installation: { database } }: BenchContext,
-  { workspaces: [{ shopKey, shopDomain, token }] }: LoadedStore,
+  { workspaces: [{ shopDomain, token }] }: LoadedStore,
   address: string,
 ): Promise<Visitor> {
-  const { link } = await linkUser(database, OPERATOR, {
-    name: "Bench",
-    workspace: { shop_key: shopKey, shop_domain: shopDomain },
-    address: consoleAddress(null, new URL(address).port),
-    now: new Date(),
-  });
+  const { origin } = consoleAddress(null, new URL(address).port);
+  const caller = { database, actor: OPERATOR, now: new Date(), consoleOrigin: () => origin };
+  const { result } = await runAction(linkUser, caller, textInput({ workspace: shopDomain }));
   const response = await fetch(`${address}/enter`, {
     method: "POST",
     redirect: "manual",
     headers: { origin: address, "sec-fetch-site": "same-origin" },
-    body: new URLSearchParams({ secret: new URL(link).hash.slice(1) }),
+    body: new URLSearchParams({ secret: new URL(result.link.reveal()).hash.slice(1) }),
   });
   const [cookie = ""] = (response.headers.get("set-cookie") ?? "").split(";", 1);
   if (cookie === "") throw new Error(`signing in was answered ${response.status}`);

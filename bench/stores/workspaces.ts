@@ -2,7 +2,7 @@ import { createToken } from "../../src/admission/token.ts";
 import { SCOPES } from "../../src/contract/endpoint.ts";
 import type { Connection } from "../../src/store/database.ts";
 import { publishImport, putLabelSource, putStoreSource } from "../../src/store/queries/publish.ts";
-import { insertToken } from "../../src/store/queries/token-write.ts";
+import { insertToken } from "../../src/store/queries/token.ts";
 import { insertShop, insertWorkspace } from "../../src/store/queries/workspace-write.ts";
 import { AS_OF, CURRENCY } from "./store-plan.ts";
 

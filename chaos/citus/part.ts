@@ -1,5 +1,8 @@
 import { OPERATOR } from "../../src/control/actor.ts";
-import { requestSync } from "../../src/control/sync.ts";
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { openTestKeys } from "../../tests/support/secret.ts";
+import { requestSync } from "../../src/actions/sources/actions.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { Finding } from "../finding.ts";
 import { makeCluster } from "./cluster.ts";
@@ -99,8 +102,12 @@ async function compareAtTheEnd(
   const { cluster, synced, log } = scene;
   const asOf = new Date();
   for (const store of stores) await store.export();
-  const request = { source: "shopify", isBackfill: false };
-  for (const { workspace } of synced) await requestSync(cluster.database, OPERATOR, workspace, request);
+  const request = textInput({ source: "shopify" });
+  const { database } = cluster;
+  const keys = await openTestKeys(database);
+  for (const { workspace } of synced) {
+    await runAction(requestSync, { database, keys, workspace, actor: OPERATOR, now: new Date() }, request);
+  }
   await importAll(cluster.database, importGroups, ({ versions }) => versions.length - 1, asOf);
   for (const shop of synced) await untilIdle(cluster.rows, shop);
   log("importing the same on one PostgreSQL");

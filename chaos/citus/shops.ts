@@ -8,7 +8,10 @@ import type { Change } from "../../simulators/shopify/changes.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
 import { connectSource } from "../../src/control/connect.ts";
 import { importIntoWorkspace } from "../../src/control/import.ts";
-import { issueToken } from "../../src/control/token.ts";
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { createToken } from "../../src/actions/tokens/actions.ts";
+import { SCOPES } from "../../src/contract/endpoint.ts";
 import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
@@ -100,12 +103,10 @@ function changesOf(round: number): Change[] {
 export async function openShop(database: Database, store: Store, domain: string): Promise<Shop> {
   await createWorkspace(database, OPERATOR, { domain, currency: CURRENCY, plan: PLAN });
   const workspace = await requireWorkspace(database, domain);
-  const { tokenPepper } = await openTestKeys(database);
-  const { token } = await issueToken(database, OPERATOR, workspace, tokenPepper, {
-    name: "chaos",
-    scopes: "read:dashboard,read:reports,read:exports,read:alerts",
-    now: new Date(),
-  });
+  const keys = await openTestKeys(database);
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  const { secret } = await runAction(createToken, caller, textInput({ name: "chaos", scopes: SCOPES }));
+  const token = secret?.reveal() ?? "";
   return { workspace, shopKey: workspace.shop_key, token, store };
 }
 

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { OPERATOR } from "../../src/control/actor.ts";
-import { requestSync } from "../../src/control/sync.ts";
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { openTestKeys } from "../../tests/support/secret.ts";
+import { requestSync } from "../../src/actions/sources/actions.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { Message } from "../../simulators/shopify/webhooks.ts";
 import type { Fleet } from "./fleet.ts";
@@ -99,14 +102,17 @@ async function importOn(
 
 /** One store after another changes, tells so by webhooks, and is exported; its workspace is asked to sync. */
 async function changeOn(plan: TrafficPlan, webhooks: Tried[], over: AbortSignal): Promise<void> {
+  const keys = await openTestKeys(plan.database);
   for (let turn = 0; !over.aborted; turn++) {
     const shop = plan.synced[turn % plan.synced.length] as Shop;
     const { store } = shop;
     for (const message of await store.change()) webhooks.push(await tell(plan.fleet, shop, message));
     await store.export();
-    const request = { source: "shopify", isBackfill: false };
+    const request = textInput({ source: "shopify" });
     // Of a shop whose node is away this fails; a later turn asks again.
-    await requestSync(plan.database, OPERATOR, shop.workspace, request).catch(() => {});
+    const { database } = plan;
+    const caller = { database, keys, workspace: shop.workspace, actor: OPERATOR, now: new Date() };
+    await runAction(requestSync, caller, request).catch(() => {});
     await sleep(CHANGE_PAUSE_MS);
   }
 }

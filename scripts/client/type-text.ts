@@ -102,8 +102,11 @@ export function createTypeWriter(options: TypeWriterOptions): TypeWriter {
   };
 
   const inlineText = (name: string, schema: Schema): string => {
-    const members = Object.entries(schema.properties ?? {});
-    return `{ ${members.map(([member, value]) => `${member}: ${typeText(name, value)}`).join("; ")} }`;
+    const members = Object.entries(schema.properties ?? {}).map(([member, value]) => {
+      const mark = isRequired(schema, member) ? "" : "?";
+      return `${member}${mark}: ${typeText(name, value)}`;
+    });
+    return `{ ${members.join("; ")} }`;
   };
 
   return { declareObject, typeText, text: () => [...declarations.values()].join("\n") };

@@ -128,7 +128,16 @@ async function runNpm(packages) {
   const which = packages === "all" ? "--include=dev" : "--omit=dev";
   const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=http"];
   const retries = ["--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=3000"];
-  const args = [...prefix, "ci", `--prefix=${draft}`, which, "--include=optional", ...quiet, ...retries];
+  const args = [
+    ...prefix,
+    "ci",
+    "--ignore-scripts",
+    `--prefix=${draft}`,
+    which,
+    "--include=optional",
+    ...quiet,
+    ...retries,
+  ];
   const child = spawn(command, args, {
     cwd: draft,
     env: npmEnvironment(),

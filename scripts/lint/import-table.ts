@@ -17,7 +17,7 @@ export function readImportTable(root: string): ImportTable {
   return parseImportTable(readFileSync(join(root, "ARCHITECTURE.md"), "utf8"));
 }
 
-export function parseImportTable(markdown: string): ImportTable {
+function parseImportTable(markdown: string): ImportTable {
   const section = markdown.split(`${heading}\n`)[1]?.split("\n## ")[0];
   if (section === undefined) throw new Error(`ARCHITECTURE.md has no section "${heading}"`);
   const rows = section.split("\n").filter((line) => line.startsWith("| `"));

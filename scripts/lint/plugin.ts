@@ -2,6 +2,7 @@ import { relative, sep } from "node:path";
 import { htmlPlaces } from "./html-rule.ts";
 import { importProblem, packageProblem, placeProblem, suffixProblem } from "./import-table.ts";
 import type { ImportTable } from "./import-table.ts";
+import { linearPatterns } from "./linear-patterns.ts";
 
 /** The part of the linter's rule interface (ESLint's) that the rules below use. */
 type Node = { type: string };
@@ -91,6 +92,7 @@ const plugin = {
   rules: {
     "html-places": htmlPlaces,
     imports,
+    "linear-patterns": linearPatterns,
     "no-reexport": noReexport,
     "no-current-date": noCurrentDate,
     "registered-statements": registeredStatements,

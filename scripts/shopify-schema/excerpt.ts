@@ -42,6 +42,8 @@ const MUTATIONS = [
 /** Their connections, edges and the unions and interfaces between them come along by themselves. */
 const OBJECTS = [
   "Order",
+  "OrderApp",
+  "OrderAttribution",
   "LineItem",
   "LineItemGroup",
   "Return",
@@ -52,6 +54,7 @@ const OBJECTS = [
   "ReturnShippingFee",
   "RestockingFee",
   "ExchangeLineItem",
+  "Fulfillment",
   "FulfillmentLineItem",
   "Refund",
   "RefundLineItem",

@@ -1,5 +1,10 @@
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { Registry } from "prom-client";
+import { createHttpMetrics, DURATION_BUCKETS_SECONDS } from "../http/metrics.ts";
+import type { HttpMetrics } from "../http/metrics.ts";
+import { VERSION } from "../lib/version.ts";
 import { within } from "../lib/within.ts";
-import type { Queryable } from "../store/database.ts";
+import type { DatabasePool, Queryable } from "../store/database.ts";
 import { knownMigrations } from "../store/migrate.ts";
 import { deliveryMetrics } from "../store/queries/alert-delivery.ts";
 import { answers, findBackupAge, listDueRuns, listTaskDelays } from "../store/queries/on-call.ts";
@@ -7,7 +12,131 @@ import { appliedMigrations } from "../store/queries/schema.ts";
 import { CONNECTION_STATUSES, syncAgeSeconds, syncMetrics } from "../store/queries/sync-metrics.ts";
 import { countWorkers } from "../store/queries/worker-upkeep.ts";
 import { seesWorkers } from "../store/worker-session.ts";
-import type { MakeGauge, ReadGauge } from "./gauge.ts";
+
+/** The metrics of one process: its requests, its pools, and what each scrape reads from the database. */
+export type Metrics = HttpMetrics & {
+  /** A request has its admission, or was refused one, after so long. */
+  observeAdmission: (waitSeconds: number) => void;
+  /** A request was refused because its workspace's daily quota is used up. */
+  countQuotaRefusal: () => void;
+  /** A delivery of the store platform was refused. */
+  countRefusedWebhook: (status: number) => void;
+  /** Shows a pool under this name from now on. */
+  watchPool(pool: string, database: DatabasePool): void;
+};
+
+/**
+ * `database` is asked at each look; what it does not answer in time is left out. `apis`: until when the sources support the
+ * versions that are asked for.
+ */
+export function createMetrics(
+  database: Queryable,
+  apis: readonly { source: string; endsAt: Date }[] = [],
+  now: () => number = Date.now,
+): Metrics {
+  const http = createHttpMetrics();
+  const { registry } = http;
+  const registers = [registry];
+  const pools = new Map<string, DatabasePool>();
+  const admissionWait = new Histogram({
+    name: "returns_admission_wait_seconds",
+    help: "How long requests waited for admission, including the database's time.",
+    buckets: DURATION_BUCKETS_SECONDS,
+    registers,
+  });
+  const quotaRefusals = new Counter({
+    name: "returns_quota_refusals_total",
+    help: "Requests refused because the daily quota of their workspace was used up.",
+    registers,
+  });
+  const refusedWebhooks = new Counter({
+    name: "returns_webhooks_refused_total",
+    help: "Webhook deliveries that were refused, by the status they were answered with.",
+    labelNames: ["status"],
+    registers,
+  });
+  // A series that begins with 1 has no rate.
+  for (const status of [400, 401, 404, 503]) refusedWebhooks.inc({ status }, 0);
+  const gauge = gaugesOf(registry);
+  gauge("returns_info", "The version of this process.", ["version"]).labels(VERSION).set(1);
+  const apiLeft = gauge(
+    "returns_source_api_left_seconds",
+    "For how long a source still supports the version of its API that this process asks for; below 0 when it has ended.",
+    ["source"],
+  );
+  const showPools = createPoolMetrics(pools, gauge, registry);
+  const showDatabase = createDatabaseMetrics(database, gauge);
+  return {
+    ...http,
+    observeAdmission: (waitSeconds) => admissionWait.observe(waitSeconds),
+    countQuotaRefusal: () => quotaRefusals.inc(),
+    countRefusedWebhook: (status) => refusedWebhooks.inc({ status }),
+    watchPool: (pool, watched) => void pools.set(pool, watched),
+    render: async () => {
+      showPools();
+      for (const { source, endsAt } of apis) apiLeft.set({ source }, (endsAt.getTime() - now()) / 1000);
+      await showDatabase();
+      return http.render();
+    },
+  };
+}
+
+/** A gauge that shows nothing while its value is not known; prom-client shows 0 where it has no labels. */
+class ReadGauge extends Gauge {
+  readonly #hasLabels: boolean;
+
+  constructor(name: string, help: string, labelNames: readonly string[], registry: Registry) {
+    super({ name, help, labelNames: [...labelNames], registers: [registry] });
+    this.#hasLabels = labelNames.length > 0;
+  }
+
+  /** Shows nothing until it is set again. */
+  clear(): void {
+    this.reset();
+    if (!this.#hasLabels) this.remove();
+  }
+}
+
+type MakeGauge = (name: string, help: string, labelNames?: readonly string[]) => ReadGauge;
+
+/** Makes gauges of one registry. */
+function gaugesOf(registry: Registry): MakeGauge {
+  return (name, help, labelNames = []) => new ReadGauge(name, help, labelNames, registry);
+}
+
+/** Measures these pools; the function that it returns shows them as they are now. */
+function createPoolMetrics(
+  pools: ReadonlyMap<string, DatabasePool>,
+  gauge: MakeGauge,
+  registry: Registry,
+): () => void {
+  const connections = gauge(
+    "returns_database_pool_connections",
+    "Open connections of a pool, by whether they are in use.",
+    ["pool", "state"],
+  );
+  const limit = gauge("returns_database_pool_limit", "Connections that a pool may open.", ["pool"]);
+  const waiting = gauge("returns_database_pool_waiting", "Statements waiting for a connection of a pool.", [
+    "pool",
+  ]);
+  const waits = new Counter({
+    name: "returns_database_pool_waits_total",
+    help: "Statements and transactions that had to wait for a connection of a pool.",
+    labelNames: ["pool"],
+    registers: [registry],
+  });
+  return () => {
+    waits.reset();
+    for (const [pool, database] of pools) {
+      const usage = database.usage();
+      connections.set({ pool, state: "idle" }, usage.idle);
+      connections.set({ pool, state: "used" }, usage.open - usage.idle);
+      limit.set({ pool }, usage.most);
+      waiting.set({ pool }, usage.waiting);
+      waits.inc({ pool }, usage.waits);
+    }
+  };
+}
 
 /** Prometheus waits for 10 s by default: for the first answer and then for all groups together. */
 const LONGEST_READ_MS = 3000;
@@ -40,7 +169,7 @@ function group<Found>(
  * What each look reads of the database. A group that cannot be read, such as one that asks all nodes of a Citus while one is
  * lost, is left out and named by returns_metrics_unavailable; the others are shown. Looks at the same time are one.
  */
-export function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): () => Promise<void> {
+function createDatabaseMetrics(database: Queryable, gauge: MakeGauge): () => Promise<void> {
   const up = gauge("returns_database_up", "1 when the database answers, else 0.");
   const unavailable = gauge(
     "returns_metrics_unavailable",
@@ -146,7 +275,12 @@ function syncs(gauge: MakeGauge): MetricsGroup {
     "source_kind",
     "status",
   ]);
-  return group("syncs", [age, failed, connections], syncMetrics, (rows) => {
+  const unbalanced = gauge(
+    "returns_sync_unbalanced_lines",
+    "Lines read within the last 24 hours whose units do not fit their sales ledger.",
+  );
+  return group("syncs", [age, failed, connections, unbalanced], syncMetrics, (rows) => {
+    unbalanced.set(rows.reduce((sum, row) => sum + row.unbalanced_lines, 0));
     for (const kind of ["store", "label_cost"] as const) {
       const own = rows.filter((row) => row.kind === kind);
       const ageSeconds = syncAgeSeconds(rows, kind);
