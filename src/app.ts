@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { Config } from "./config.ts";
+import { quotaOfToken } from "./admission/admit.ts";
 import { createAdmitMember } from "./admission/admit-member.ts";
 import type { Operation } from "./admission/operation.ts";
 import { createShopNodes } from "./admission/shop-nodes.ts";
@@ -21,16 +22,18 @@ import {
   WATCHING_TIMEOUT_MS,
 } from "./installation.ts";
 import type { Installation, ServingDatabases } from "./installation.ts";
+import { challengeKeyOf } from "./lib/keys.ts";
 import type { Keys } from "./lib/keys.ts";
 import { createMcpSurface } from "./mcp/surface.ts";
-import { createMetrics, createOperatorRoutes, listenForOperators } from "./operations.ts";
-import type { Metrics } from "./operations.ts";
-import { createConnectors } from "./sync/connectors/sources.ts";
+import { createOperatorRoutes, listenForOperators } from "./operations/health.ts";
+import { createMetrics } from "./operations/metrics.ts";
+import type { Metrics } from "./operations/metrics.ts";
+import { createConnectors, PINNED_APIS } from "./sync/connectors/sources.ts";
 import { openCredentials } from "./sync/credentials.ts";
 import { appOf, createPlatformSurfaces } from "./platform-surfaces.ts";
 import { createGate, createOperations, linkedConsole } from "./request-path.ts";
 import type { Database } from "./store/database.ts";
-import type { Tracing } from "./tracing/tracing.ts";
+import type { Tracing } from "./operations/tracing.ts";
 import { createDeliveries } from "./worker/deliveries.ts";
 import type { Deliveries } from "./worker/deliveries.ts";
 import { startWorker } from "./worker/worker.ts";
@@ -49,10 +52,10 @@ export type Service = {
  * Sends traces of what is started from here on. null = no collector is configured; then nothing of OpenTelemetry's SDK is
  * loaded.
  */
-export async function openTracing({ tracing }: Config, logger: FastifyBaseLogger): Promise<Tracing | null> {
-  if (tracing === null) return null;
-  const { startTracing } = await import("./tracing/tracing.ts");
-  return startTracing(tracing, logger);
+export async function openTracing(config: Config, logger: FastifyBaseLogger): Promise<Tracing | null> {
+  if (config.otlpEndpoint === null || config.isTracingDisabled) return null;
+  const { startTracing } = await import("./operations/tracing.ts");
+  return startTracing(config, logger);
 }
 
 /** Serves the API on an installation whose schema is current. */
@@ -63,7 +66,7 @@ export async function startService(
 ): Promise<Service> {
   const keys = await openKeys(installation);
   const databases = await openServingDatabases(config, installation, logger);
-  const metrics = createMetrics(databases.watching);
+  const metrics = createMetrics(databases.watching, PINNED_APIS);
   for (const warning of config.warnings) logger.warn(warning);
   for (const name of ["admission", "reading", "taking", "console", "exporting"] as const)
     metrics.watchPool(name, databases[name]);
@@ -92,6 +95,8 @@ export async function startService(
     ],
     logger,
     metrics,
+    quotaOf: (authorization) => quotaOfToken(gate.admit, authorization),
+    trustedProxies: config.trustedProxies,
     notFoundPage: docs.notFoundPage,
     registerOperationsRoutes: (api) => {
       if (config.operationsPort === null) forOperators.registerProbes(api);
@@ -126,7 +131,7 @@ async function createConsoleSurfaces(
   return createConsole({
     operations,
     admitMember: createAdmitMember({ database }),
-    identity: createIdentity(database, now),
+    identity: createIdentity(database, now, challengeKeyOf(keys)),
     control: {
       database,
       keys,
@@ -180,7 +185,7 @@ export async function startInstallationWorker(
   };
   // Of its own, so that no look at the metrics keeps the worker waiting; it connects when it is first asked.
   const watching = open(WATCHING_CONNECTIONS, WATCHING_TIMEOUT_MS);
-  const metrics = metricsOfService ?? createMetrics(watching);
+  const metrics = metricsOfService ?? createMetrics(watching, PINNED_APIS);
   metrics.watchPool("sync", database);
   metrics.watchPool("push", pushDatabase);
   const forOperators = createOperatorRoutes(metrics, lookDatabase);

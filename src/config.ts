@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isReadableInTransit, problemsOfExposure } from "./lib/exposure.ts";
 import { isLoopbackHost } from "./lib/loopback.ts";
 import {
+  addressesAndNetworks,
   daysFrom,
   daysOrForever,
   flag,
@@ -9,15 +10,15 @@ import {
   mailServer,
   matching,
   networks,
+  oneOf,
   onOrOff,
   origins,
+  ratio,
   rootAddress,
   text,
 } from "./lib/option-forms.ts";
 import { option } from "./lib/option.ts";
 import type { Option } from "./lib/option.ts";
-import { TRACING_OPTIONS, tracingOf } from "./lib/tracing-options.ts";
-import type { TracingOptions } from "./lib/tracing-options.ts";
 
 const port = integer(0, 65_535);
 const databaseAddress = matching("start with postgres:// or postgresql://", /^postgres(ql)?:\/\//u);
@@ -52,7 +53,7 @@ const OPTIONS = {
     "DATABASE_READER_URL",
     databaseAddress,
     null,
-    "The same database with a login of the role `returns_reader`, for requests and exports: docs/operating.md, “Database roles”.",
+    "The same database with a login of the role `returns_reader`, for requests and exports: docs/operating/secure.md.",
     { defaultText: "`DATABASE_URL`", hasFile: true },
   ),
   databaseAdmissionUrl: option(
@@ -81,7 +82,7 @@ const OPTIONS = {
     "RETURNS_SECRET",
     longText,
     null,
-    "At least 32 characters; the same on every server of one database, except during a rotation.",
+    "At least 32 characters; the same on every server of one database. During a rotation a list: the new one, a comma, the old one.",
     { defaultText: "a file in the data folder", hasFile: true },
   ),
   logLevel: option("LOG_LEVEL", logLevel, "info", "fatal, error, warn, info, debug, trace or silent."),
@@ -117,6 +118,12 @@ const OPTIONS = {
     rootAddress,
     null,
     "`https://…` where shops and browsers reach this service: webhooks, connecting by approval, and the console.",
+  ),
+  trustedProxies: option(
+    "TRUSTED_PROXIES",
+    addressesAndNetworks,
+    [],
+    "Addresses and networks of proxies in front of this service, such as `127.0.0.1,10.0.0.0/8`. What they name as the client in `X-Forwarded-For` or `Forwarded` counts for limits, audit and logs.",
   ),
   hasConsole: option(
     "CONSOLE",
@@ -185,7 +192,50 @@ const OPTIONS = {
     0,
     "Wait between SIGTERM and closing the port, while `/readyz` already answers 503.",
   ),
-  ...TRACING_OPTIONS,
+  /** Traces have OpenTelemetry's own names, and its SDK reads further ones itself. */
+  otlpEndpoint: option(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    matching(
+      "be an address such as http://localhost:4318, without user or password",
+      /^https?:\/\/[^\s@?#]+$/u,
+    ),
+    null,
+    "OpenTelemetry collector, such as `http://localhost:4318`; traces are sent to its path `/v1/traces`. Without it tracing is off. OpenTelemetry's SDK reads its other `OTEL_*` variables too.",
+  ),
+  otlpHeaders: option(
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    text,
+    null,
+    "Headers for the collector, such as `authorization=Bearer%20…,x-scope=returns`.",
+    { hasFile: true },
+  ),
+  otlpTimeoutMs: option(
+    "OTEL_EXPORTER_OTLP_TIMEOUT",
+    integer(100, 60_000),
+    2000,
+    "Milliseconds for sending a batch of traces, with its retries. A process that stops waits as long.",
+  ),
+  traceSampler: option(
+    "OTEL_TRACES_SAMPLER",
+    oneOf([
+      "parentbased_traceidratio",
+      "parentbased_always_on",
+      "parentbased_always_off",
+      "traceidratio",
+      "always_on",
+      "always_off",
+    ]),
+    "parentbased_traceidratio",
+    "Which traces are recorded; ratio samplers record the share of `OTEL_TRACES_SAMPLER_ARG`.",
+  ),
+  traceRatio: option("OTEL_TRACES_SAMPLER_ARG", ratio, 1, "The share, from 0 to 1."),
+  isTracingDisabled: option("OTEL_SDK_DISABLED", flag, false, "`true` turns traces off."),
+  trustsTraceparent: option(
+    "TRUST_TRACEPARENT",
+    flag,
+    false,
+    "`true` continues the traces of callers and follows their sampling. Set it only where your own proxy sets or removes the header `traceparent`.",
+  ),
 };
 
 /** Options that `./returns query` and the default of `--workspace` read, without the others. */
@@ -208,13 +258,11 @@ type Values = {
 
 /** Every option, read once from the environment; null = not set, and there is no value that stands for that. */
 export type Config = Values & {
-  /** null = traces are off. */
-  tracing: TracingOptions | null;
   /** What an operator should know of a service that other machines reach, a sentence each. */
   warnings: readonly string[];
 };
 
-/** For --help and docs/operating.md, in Markdown. */
+/** For --help and docs/operating/configure.md, in Markdown. */
 export const OPTION_HELP = [...Object.values(OPTIONS), ...Object.values(COMMAND_OPTIONS)].map(
   ({ name, fallback, defaultText, hasFile, help }) => ({
     name,
@@ -247,7 +295,8 @@ export function readConfig(environment: Environment): Config {
   const isExposed = !isLoopbackHost(values.host);
   if (isExposed) problems.push(...problemsOfExposure(values));
   if (problems.length > 0) throw new ConfigError(problems);
-  return { ...values, tracing: tracingOf(values), warnings: isExposed ? warningsOfExposure(values) : [] };
+  const warnings = [...(isExposed ? warningsOfExposure(values) : []), ...warningsOfProxies(values)];
+  return { ...values, warnings };
 }
 
 const HALF_OF_ROLES =
@@ -296,5 +345,13 @@ function warningsOfExposure(values: Values): string[] {
     .map((key) => `${OPTIONS[key].name} ${DATABASE_WITHOUT_TLS}`);
 }
 
+/** The service speaks plain http: at an https address there is a proxy, and every client seems to be that. */
+function warningsOfProxies({ hasConsole, publicUrl, trustedProxies }: Values): string[] {
+  const isBehindProxy = hasConsole && publicUrl?.startsWith("https:") === true;
+  return isBehindProxy && trustedProxies.length === 0 ? [NO_TRUSTED_PROXIES] : [];
+}
+
+const NO_TRUSTED_PROXIES =
+  "TRUSTED_PROXIES is not set, so limits, audit and logs know every client by the address of the proxy at PUBLIC_URL.";
 const DATABASE_WITHOUT_TLS =
   "names another machine without TLS, so that data and password can be read in transit: add sslmode=verify-full.";

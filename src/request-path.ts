@@ -16,7 +16,7 @@ import { createHandlers } from "./endpoints/handlers.ts";
 import { baseMeta } from "./endpoints/meta.ts";
 import { LONGEST_WAIT_MS } from "./installation.ts";
 import type { Keys } from "./lib/keys.ts";
-import type { Metrics } from "./operations.ts";
+import type { Metrics } from "./operations/metrics.ts";
 import type { Database, DatabasePool } from "./store/database.ts";
 import type { NodeDatabases } from "./store/node-databases.ts";
 

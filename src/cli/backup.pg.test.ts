@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -120,6 +120,42 @@ test("a backup goes to an embedded database and from there to another server: to
   }
 });
 
+test("--keep adds a backup to a folder of backups, and removes the oldest of them and nothing else", async () => {
+  const folder = join(parent, "kept");
+  for (const name of ["returns-2020-01-01T00-00-00Z", "returns-2020-01-02T00-00-00Z", "before-upgrade"])
+    await mkdir(join(folder, name), { recursive: true });
+  const made = await documentOf(["backup", folder, "--keep", "2"]);
+  assert.deepEqual(made["removed"], ["returns-2020-01-01T00-00-00Z"]);
+  const names = (await readdir(folder)).toSorted();
+  assert.deepEqual(names.slice(0, 2), ["before-upgrade", "returns-2020-01-02T00-00-00Z"]);
+  assert.equal(join(folder, names[2] ?? ""), made["folder"]);
+  await documentOf(["backup", "verify", join(folder, names[2] ?? "")]);
+  const none = await runCommand(["backup", folder, "--keep", "0"], environment);
+  assert.deepEqual([none.code, (await readdir(folder)).length], [2, 3]);
+});
+
+test("verify reads all of a backup without a database, and says whether the secret that is set opens it", async () => {
+  const folder = join(parent, "verified");
+  await run(["backup", folder, "--with-secret"]);
+  const verify = (secret: string): Promise<Outcome> =>
+    runCommand(["backup", "verify", folder], { RETURNS_DATA_DIR: "/nowhere", RETURNS_SECRET: secret });
+  const right = await verify(TEST_SECRET);
+  assert.match(
+    right.stdout,
+    /^The backup is whole: [\d,]+ rows of \d+ tables \([\d.]+ MB\), as of \S+Z, by version \S+\.\n$/u,
+  );
+  assert.equal(right.stderr, "");
+  assert.match(
+    (await verify("another secret of at least 32 characters")).stderr,
+    /^It does not open with the secret/u,
+  );
+  const file = join(folder, "order_document.copy.zst");
+  await writeFile(file, (await readFile(file)).fill(0, 8));
+  const damaged = await verify(TEST_SECRET);
+  assert.equal(damaged.code, 1);
+  assert.match(damaged.stderr, /order_document\.copy\.zst is damaged/u);
+});
+
 test("only this user can read a backup, and a folder that holds anything is refused", async () => {
   const folder = join(parent, "private");
   await run(["backup", folder, "--with-secret"]);
@@ -184,6 +220,11 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     const partials = names.filter((name) => name.startsWith(`.${signal}.partial-`));
     assert.equal(partials.length, signal === "SIGKILL" ? 1 : 0);
     await run(["backup", folder]);
+    assert.deepEqual(
+      (await readdir(parent)).filter((name) => name.includes(".partial-")),
+      [],
+      "the next backup removes what the killed one left",
+    );
 
     const target = await createEmptyDatabase();
     try {

@@ -51,8 +51,12 @@ export type CommandGroup = Described & {
 
 type CommonOptions = { workspace: string; yes?: boolean };
 
-/** Adds a command, or a group with its commands. */
-export function addCommand(parent: Command, context: CommandContext, spec: CommandSpec | CommandGroup): void {
+/** Adds a command, or a group with its commands, and returns it. */
+export function addCommand(
+  parent: Command,
+  context: CommandContext,
+  spec: CommandSpec | CommandGroup,
+): Command {
   const { name, summary, examples = [] } = spec;
   const command = parent.command(name).description(summary);
   if (examples.length > 0) {
@@ -63,7 +67,7 @@ export function addCommand(parent: Command, context: CommandContext, spec: Comma
     const { refuseUnknown } = spec;
     if (refuseUnknown !== undefined) command.on("command:*", ([word = ""]: string[]) => refuseUnknown(word));
     for (const below of spec.commands) addCommand(command, context, below);
-    return;
+    return command;
   }
   for (const [flags, text] of Object.entries(spec.arguments ?? {})) command.argument(flags, text);
   if (spec.forWorkspace) command.requiredOption("--workspace <domain>", "the workspace's domain");
@@ -77,6 +81,7 @@ export function addCommand(parent: Command, context: CommandContext, spec: Comma
     await spec.prepare?.(context.environment, ...given);
     await open(context, command, (session) => run(spec, session, given.slice(0, -1)));
   });
+  return command;
 }
 
 /** A command that takes a --workspace has this one where none is given. */

@@ -137,11 +137,7 @@ test("mistakes end with 2, what cannot be done with 1, each in one sentence", as
       2,
       /^"colour" is no setting of a workspace; its settings are plan, .+, visible_card_size\.\n$/u,
     ],
-    [
-      "plan set tiny colour=red",
-      2,
-      /^"colour" is no setting of a plan; .+ daily_quota and entitlements\.\n$/u,
-    ],
+    ["plan set tiny colour=red", 2, /^"colour" is no setting of a plan; .+ daily_quota, entitlements\.\n$/u],
     [
       "token revoke nope --workspace shop.example",
       2,

@@ -61,7 +61,7 @@ export async function createDemo(
     database,
     dataFolder: installation.dataFolder,
     tokenFile: demoTokenFile(installation),
-    pepper: (await openKeys(installation)).tokenPepper,
+    keys: await openKeys(installation),
     keepFolder: options.keepFolder === undefined ? null : resolve(options.keepFolder),
     now: new Date(),
   });

@@ -1,5 +1,5 @@
-import { diagnose } from "../control/doctor.ts";
-import type { Check, Diagnosis, WorkspaceDiagnosis } from "../control/doctor.ts";
+import { diagnose } from "../operations/doctor.ts";
+import type { Check, Diagnosis, WorkspaceDiagnosis } from "../operations/doctor.ts";
 import type { Config } from "../config.ts";
 import { formatRows } from "../lib/table.ts";
 import type { TextStyle } from "../lib/table.ts";

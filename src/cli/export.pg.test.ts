@@ -70,7 +70,7 @@ test("a folder that only its owner can read, whose README brings it to another i
     for (const line of lines) {
       const words = line.split(" ").slice(1);
       await run(
-        words.map((word) => (word === "store" ? join(folder, "store") : word)),
+        words.map((word) => word.replace("FOLDER", folder)),
         elsewhere,
       );
     }

@@ -37,32 +37,74 @@ const members = async (): Promise<unknown[]> =>
     isPending,
   ]);
 
+const idOf = async (name: string): Promise<string> =>
+  (await runJson<{ name: string; user_id: string }[]>("user", "list")).find((each) => each.name === name)
+    ?.user_id ?? "";
+
 test("people are made, added, invited, given roles and removed by commands alone", async () => {
-  const created = await runJson<{ name: string; is_operator: boolean }>("user", "create", "Operator");
+  const created = await runJson<{ name: string; is_operator: boolean; user_id: string }>(
+    "user",
+    "create",
+    "Operator",
+  );
   assert.deepEqual([created.name, created.is_operator], ["Operator", true]);
-  assert.equal((await run("user", "create", "Operator")).code, 1);
+  assert.equal((await run("user", "create", "operator")).code, 1);
   assert.equal(
-    (await run(...inWorkspace("member", "add", "Operator", "--role", "owner"))).stdout,
-    `Operator is an owner of ${tenant.shopDomain}.\n`,
+    (await run(...inWorkspace("member", "add", created.user_id, "--role", "owner"))).stdout,
+    `Operator is now an owner of ${tenant.shopDomain}.\n`,
   );
   const invited = await run(...inWorkspace("member", "add", "Ada", "--role", "viewer"));
   assert.match(invited.stdout, /^http:\/\/localhost:\d+\/enter#[A-Za-z0-9_-]{43}\n$/u);
   assert.match(invited.stderr, /^This link signs in Ada, once, until .*Z\.\n$/u);
+  const ada = await idOf("Ada");
   const role = await runJson<{ role: string; changed: boolean }>(
-    ...inWorkspace("member", "role", "Ada", "admin"),
+    ...inWorkspace("member", "role", ada, "admin"),
   );
   assert.deepEqual([role.role, role.changed], ["admin", true]);
   assert.deepEqual(await members(), [
     ["Ada", "admin", true],
     ["Operator", "owner", true],
   ]);
-  const refused = await run(...inWorkspace("member", "remove", "Ada"));
+  const refused = await run(...inWorkspace("member", "remove", ada));
   assert.deepEqual([refused.code, refused.stderr.includes("--yes")], [2, true]);
-  await runJson(...inWorkspace("member", "remove", "Ada", "--yes"));
-  const last = await run(...inWorkspace("member", "remove", "Operator", "--yes"));
+  await runJson(...inWorkspace("member", "remove", ada, "--yes"));
+  const last = await run(...inWorkspace("member", "remove", created.user_id, "--yes"));
   assert.equal(last.code, 1);
   assert.match(last.stderr, /^"Operator" is the last owner of /u);
   assert.deepEqual(await members(), [["Operator", "owner", true]]);
+});
+
+test("without a terminal nobody is acted on by name: a member may have chosen it", async () => {
+  const id = await idOf("Operator");
+  for (const words of [
+    ["user", "link", "--name", "OPERATOR"],
+    ["user", "disable", " Operator"],
+    ["user", "grant-operator", "Operator"],
+    inWorkspace("user", "link", "--name", "Operator"),
+    inWorkspace("member", "add", "Operator", "--role", "viewer"),
+    inWorkspace("member", "role", "Operator", "viewer"),
+    inWorkspace("member", "remove", "Operator", "--yes"),
+  ]) {
+    const { code, stdout, stderr } = await run(...words);
+    assert.deepEqual([code, stdout], [2, ""], stderr);
+    assert.match(
+      stderr,
+      new RegExp(
+        `^"Operator" is ${id}; an operator of this installation; member of ${tenant.shopDomain} \\(owner\\)\\.`,
+        "u",
+      ),
+    );
+    assert.match(stderr, /There is no terminal to ask on: name the person by their id\./u);
+  }
+  const second = await run(...inWorkspace("member", "add", "Operator", "--new", "--role", "viewer"));
+  assert.match(second.stderr, /^Somebody in shop-\d+\.example is called "Operator" already\./u);
+  assert.equal((await run("user", "create", "Operator", "--new")).code, 0);
+  const several = await run("user", "disable", "Operator");
+  assert.equal(several.code, 1);
+  assert.match(
+    several.stderr,
+    /^Several people are called "Operator": take the id of one\.\n(?: {2}"Operator" is .*\n){2}$/u,
+  );
 });
 
 type Shown = { workspace: string | null; who: string; action: string; what: string; changes: unknown[] };
@@ -92,7 +134,7 @@ test("audit shows in words who did what, what it was before, and people who are 
 
 test("without a workspace audit is of the whole installation; --since and --limit bound it", async () => {
   const all = await runJson<Shown[]>("audit");
-  assert.deepEqual([...new Set(all.map(({ workspace }) => workspace))], [tenant.shopDomain, null]);
+  assert.deepEqual(new Set(all.map(({ workspace }) => workspace)), new Set([tenant.shopDomain, null]));
   assert.equal((await runJson<Shown[]>("audit", "--limit", "2")).length, 2);
   assert.deepEqual(await runJson("audit", "--since", "2999-01-01"), []);
   assert.equal((await run("audit", "--since", "yesterday")).code, 2);

@@ -1,92 +1,56 @@
-import { ROLES } from "../contract/role.ts";
-import { OPERATOR } from "../control/actor.ts";
-import { addMember } from "../control/invite.ts";
-import { findMemberByName, removeMember, setMemberRole, showMembers } from "../control/members.ts";
+import {
+  addMember,
+  inviteMember,
+  memberList,
+  removeMember,
+  setMemberRole,
+} from "../actions/members/actions.ts";
+import { readList } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { isPersonId } from "../actions/people/person-name.ts";
+import { callerOf, commandOf, listCommand, perform } from "./action-command.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
-import { placeOfConsole } from "./console-place.ts";
-
-const NAME = { "<name>": "the person's name, from `member list`" };
-const ROLE = ROLES.join(", ");
+import { PERSON, personMeant, requirePerson } from "./person.ts";
 
 export const MEMBER: CommandGroup = {
   name: "member",
   summary: "People of a workspace, and their roles.",
   examples: [
     "./returns member add NAME --role viewer --workspace shop.example",
-    "./returns member role NAME owner --workspace shop.example",
+    "./returns member role ID owner --workspace shop.example",
   ],
   commands: [
-    {
-      name: "list",
-      summary: "Show the members of a workspace.",
-      forWorkspace: true,
-      run: async ({ database, terminal, workspace }) => {
-        terminal.printTable(await showMembers(database, OPERATOR, workspace, new Date()), {
-          name: "name",
-          role: "role",
-          since: "since",
-          "last seen": "last_seen_at",
-          state: ({ is_pending: isPending, is_disabled: isDisabled, link_expires_at: until }) => {
-            if (isDisabled) return "disabled";
-            if (!isPending) return null;
-            return until === null ? "invited, without a link" : "invited";
-          },
-        });
-      },
-    },
+    listCommand(memberList),
     {
       name: "add",
-      summary: "Make a person a member; a new name is invited, and its link printed once.",
-      arguments: { "<name>": "the person's name" },
-      required: { "--role <role>": ROLE },
+      summary: addMember.about,
+      arguments: PERSON,
+      required: { "--role <role>": addMember.input.role.hint ?? "" },
+      options: { "--new": "invite a new person, whoever else has that name" },
       forWorkspace: true,
-      run: async (session: CommandSession, name: string, { role }: { role: string }) => {
-        const { database, terminal, workspace } = session;
-        const { origin } = placeOfConsole(session);
-        const added = await addMember(database, OPERATOR, workspace, { name, role, origin, now: new Date() });
-        if (added.link === null) {
-          const state = added.changed ? "is" : "already is";
-          terminal.print(
-            added,
-            `${added.name} ${state} ${roleText(added.role)} of ${workspace.shop_domain}.\n`,
-          );
-          return;
-        }
-        terminal.print(added, `${added.link}\n`);
-        terminal.hint(`This link signs in ${added.name}, once, until ${added.expires_at.toISOString()}.`);
+      run: async (
+        session: CommandSession,
+        named: string,
+        { role, new: isNew }: { role: string; new?: true },
+      ) => {
+        const person = isNew ? null : await personMeant(session, named);
+        if (person === null) return perform(session, inviteMember, textInput({ name: named, role }));
+        await perform(session, addMember, textInput({ person: person.user_id, role }));
       },
     },
-    {
-      name: "role",
-      summary: "Give a member another role.",
-      arguments: { ...NAME, "<role>": ROLE },
-      forWorkspace: true,
-      run: async ({ database, terminal, workspace }: CommandSession, name: string, role: string) => {
-        const { user_id: userId } = await findMemberByName(database, OPERATOR, workspace, name);
-        const result = await setMemberRole(database, OPERATOR, workspace, { userId, role });
-        const state = result.changed ? "is" : "already is";
-        terminal.print(
-          result,
-          `${result.name} ${state} ${roleText(result.role)} of ${workspace.shop_domain}.\n`,
-        );
-      },
-    },
-    {
-      name: "remove",
-      summary: "Remove a member, or withdraw an invitation.",
-      arguments: NAME,
-      forWorkspace: true,
-      confirms: true,
-      run: async ({ database, terminal, workspace, confirm }: CommandSession, name: string) => {
-        const member = await findMemberByName(database, OPERATOR, workspace, name);
-        await confirm(`${member.name} will see nothing of ${workspace.shop_domain} any more. Remove them?`);
-        const removed = await removeMember(database, OPERATOR, workspace, member.user_id);
-        terminal.print(removed, `${removed.name} is no member of ${workspace.shop_domain} any more.\n`);
-      },
-    },
+    commandOf(setMemberRole, { name: "role", words: ["person", "role"], person: memberMeant }),
+    commandOf(removeMember, { words: ["person"], person: memberMeant }),
   ],
 };
 
-function roleText(role: string): string {
-  return `${role === "viewer" ? "a" : "an"} ${role}`;
+async function memberMeant(session: CommandSession, named: string, question: string | null): Promise<string> {
+  const members = await readList(memberList, callerOf(session));
+  const ids = new Set(members.map(({ user_id: id }) => id));
+  const { user_id: id, name } = await requirePerson(session, named, {
+    isMeant: (person) => ids.has(person.user_id),
+    where: `in ${session.workspace.shop_domain}`,
+    ...(question === null ? {} : { question }),
+  });
+  if (question !== null && isPersonId(named.trim())) await session.confirm(`${name}: ${question}`);
+  return id;
 }

@@ -10,6 +10,7 @@ const UNCHANGED: Readonly<Record<SchemaLevel, string>> = {
   ahead: "The schema is newer than this version, and works with it.",
   behind: "",
   newer: "",
+  older: "",
 };
 
 export const MIGRATE: CommandSpec = {

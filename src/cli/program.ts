@@ -19,16 +19,15 @@ type AddCommand = (program: Command, context: CommandContext) => Promise<void>;
 const added =
   (load: () => Promise<CommandSpec | CommandGroup>): AddCommand =>
   async (program, context) =>
-    addCommand(program, context, await load());
+    void addCommand(program, context, await load());
 
 /** In the order in which help lists them. A command's own modules are loaded when it is run. */
 export const COMMANDS: Readonly<Record<string, AddCommand>> = {
   serve: added(async () => (await import("./serve.ts")).SERVE),
   worker: added(async () => (await import("./worker.ts")).WORKER),
   migrate: added(async () => (await import("./migrate.ts")).MIGRATE),
-  backup: added(async () => (await import("./backup.ts")).BACKUP),
+  backup: async (program, context) => (await import("./backup.ts")).addBackupCommands(program, context),
   restore: added(async () => (await import("./restore.ts")).RESTORE),
-  secret: added(async () => (await import("./secret.ts")).SECRET),
   workspace: added(async () => (await import("./workspace.ts")).WORKSPACE),
   plan: added(async () => (await import("./plan.ts")).PLAN),
   token: added(async () => (await import("./token.ts")).TOKEN),
@@ -38,8 +37,8 @@ export const COMMANDS: Readonly<Record<string, AddCommand>> = {
   audit: added(async () => (await import("./audit.ts")).AUDIT),
   import: added(async () => (await import("./import.ts")).IMPORT),
   connect: added(async () => (await import("./connect.ts")).CONNECT),
-  disconnect: added(async () => (await import("./disconnect.ts")).DISCONNECT),
-  connections: added(async () => (await import("./disconnect.ts")).CONNECTIONS),
+  disconnect: added(async () => (await import("./runs.ts")).DISCONNECT),
+  connections: added(async () => (await import("./runs.ts")).CONNECTIONS),
   sync: added(async () => (await import("./sync.ts")).SYNC),
   runs: added(async () => (await import("./runs.ts")).RUNS),
   rebuild: added(async () => (await import("./runs.ts")).REBUILD),

@@ -19,6 +19,8 @@ type Meta = {
   months_included?: number;
   excluded_months?: string[];
   complete_through?: string | null;
+  /** Answers of figures have one. */
+  data_as_of?: string | null;
   freshness: { data_updated_at: string | null } | null;
 };
 type Answer = Result<unknown, Meta>;
@@ -101,7 +103,7 @@ function monthsLine(meta: Meta): string | null {
 }
 
 function statusLine({ meta, quota }: Answer): string {
-  const asOf = meta.freshness?.data_updated_at ?? null;
+  const asOf = meta.data_as_of ?? meta.freshness?.data_updated_at ?? null;
   const age = asOf === null ? "The age of the data is not known" : `Data as of ${asOf}`;
   if (quota === null) return `${age}.`;
   const left = quota.remaining.toLocaleString("en");

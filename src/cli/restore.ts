@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { readConfig } from "../config.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { readBackup } from "../control/backup-manifest.ts";
+import { ownSecret } from "../control/installation-secret.ts";
 import { finishRestore, restoreBackup, secretForRestore } from "../control/restore.ts";
 import { dataFolderOf, migrateInstallation } from "../installation.ts";
 import { readOrCreateSecret, readSecret } from "../lib/secret-file.ts";
@@ -16,17 +17,15 @@ export const RESTORE: CommandSpec = {
     "RETURNS_DATA_DIR=./restored ./returns restore ./backup-2026-11-22",
     "DATABASE_URL_FILE=./database-url RETURNS_SECRET_FILE=./secret ./returns restore ./backup-2026-11-22",
   ],
-  // Opening an installation makes a secret where there is none, and it would be another one.
   prepare: async (environment, folder: string) => {
     const config = readConfig(environment);
     const backup = await readBackup(resolve(folder));
-    const dataFolder = dataFolderOf(config);
-    const secret = await secretForRestore(backup, config.secret ?? readSecret(dataFolder));
-    if (config.secret === null) readOrCreateSecret(dataFolder, secret);
+    await secretForRestore(backup, config.secret ?? readSecret(dataFolderOf(config)));
   },
   run: async (session: CommandSession, folder: string) => {
     const { database, installation, terminal, interruption } = session;
     const backup = await readBackup(resolve(folder));
+    const secret = await secretForRestore(backup, ownSecret(installation));
     const restored = await restoreBackup({
       database,
       actor: OPERATOR,
@@ -34,6 +33,8 @@ export const RESTORE: CommandSpec = {
       signal: interruption.signal,
       onProgress: terminal.showProgress,
     });
+    // Not before: the secret of a backup that is refused is not that of this data folder.
+    if (installation.secret === null) readOrCreateSecret(installation.dataFolder, secret);
     terminal.showStatus("");
     await migrateInstallation(installation, terminal.tell);
     await finishRestore(database, OPERATOR, backup, restored);

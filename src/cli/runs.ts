@@ -1,9 +1,13 @@
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { disconnectSource, rebuild } from "../actions/sources/actions.ts";
+import { isAbandoned, showConnections, showRuns } from "../actions/sources/reads.ts";
+import type { RunFilter } from "../actions/sources/reads.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { Option } from "commander";
-import { rebuildData } from "../control/rebuild.ts";
 import { keptRunsText } from "../control/retention.ts";
-import { isAbandoned, showRuns } from "../control/runs.ts";
-import type { RunFilter } from "../control/runs.ts";
+import { requireWorkspace } from "../control/workspace.ts";
+import { commandOf } from "./action-command.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 import { countsText, durationText, stageText } from "../lib/run-text.ts";
 
@@ -42,13 +46,42 @@ export const RUNS: CommandSpec = {
 
 export const REBUILD: CommandSpec = {
   name: "rebuild",
-  summary: "Recompute everything that is served from the stored source data.",
+  summary: rebuild.about,
   forWorkspace: true,
   examples: ["./returns rebuild --workspace shop.example"],
-  run: async ({ database, terminal, workspace }) => {
+  run: async ({ database, keys, terminal, workspace }) => {
     terminal.showStatus("Rebuilding…");
-    const rebuilt = await rebuildData(database, OPERATOR, workspace);
-    const { shop_domain: domain, data_version: version } = rebuilt;
-    terminal.print(rebuilt, `Rebuilt ${domain}; its data version is ${version}.\n`);
+    const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+    const { result, done } = await runAction(rebuild, caller, textInput({}));
+    terminal.print(result, `${done}\n`);
+  },
+};
+
+export const DISCONNECT = commandOf(disconnectSource, {
+  words: ["source"],
+  examples: ["./returns disconnect shopify --workspace shop.example"],
+});
+
+export const CONNECTIONS: CommandSpec = {
+  name: "connections",
+  summary: "Show which sources are connected, in which currency, and how their last sync went.",
+  options: { "--workspace <domain>": "of this workspace only" },
+  run: async ({ database, terminal }, { workspace: domain }: { workspace?: string }) => {
+    const workspace = domain === undefined ? null : await requireWorkspace(database, domain);
+    const connections = await showConnections(database, workspace);
+    if (connections.length === 0) {
+      const holder = domain === undefined ? "" : ` to ${domain}`;
+      terminal.print([], `No source is connected${holder}: ./returns connect --help shows how.\n`);
+      return;
+    }
+    terminal.printTable(connections, {
+      workspace: "workspace",
+      source: "source",
+      account: ({ account, url }) => account ?? url,
+      currency: "currency_code",
+      status: "status",
+      "last sync": "last_synced_at",
+      "last error": "last_error",
+    });
   },
 };

@@ -12,6 +12,35 @@ test("a token in any text is cut down to its id", () => {
 test("a database address loses its password and keeps the rest", () => {
   const line = '{"url":"postgresql://returns:s3cr3t@db.example:5432/returns"}';
   assert.equal(redactText(line), '{"url":"postgresql://returns:[redacted]@db.example:5432/returns"}');
+  const withAt = "postgres://returns:p@ss:w@rd@db.example/returns, postgres://db.example/a:b";
+  assert.equal(
+    redactText(withAt),
+    "postgres://returns:[redacted]@db.example/returns, postgres://db.example/a:b",
+  );
+});
+
+for (const password of ["p@ss", "p/ss", "p#ss", "p:ss", "p@:/#?ss@", 'p"ss', "p'ss@"]) {
+  test(`nothing of the password ${password} is left, whatever signs it holds`, () => {
+    const url = `postgres://us@er:${password}@db.example:5432/returns`;
+    const line = JSON.stringify({ err: { input: url }, msg: `no answer from ${url} in time` });
+    const redacted = "postgres://us@er:[redacted]@db.example:5432/returns";
+    assert.deepEqual(JSON.parse(redactText(line)), {
+      err: { input: redacted },
+      msg: `no answer from ${redacted} in time`,
+    });
+    const mail = redactText(JSON.stringify(`smtps://mail:${password}@mail.example`));
+    assert.equal(mail, '"smtps://mail:[redacted]@mail.example"');
+    assert.equal(
+      redactText("postgres://db/x?user=a&password=p@s:s&x=1"),
+      "postgres://db/x?user=a&password=[redacted]&x=1",
+    );
+  });
+}
+
+test("a long line without a password takes no time", () => {
+  const started = performance.now();
+  redactText("postgres://a:".repeat(5000));
+  assert.ok(performance.now() - started < 500);
 });
 
 test("the last lines of a process that ends are written, however busy its background is", async () => {

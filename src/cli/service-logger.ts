@@ -4,7 +4,9 @@ import type { FastifyBaseLogger } from "fastify";
 
 const SECRET_FIELDS = ["authorization", "cookie", "set-cookie", "token", "password", "secret"];
 const TOKEN_TEXT = /(rta_live_[0-9A-Za-z]{16})[0-9A-Za-z]{49}/gu;
-const PASSWORD_IN_URL = /(postgres(?:ql)?:\/\/[^:@/\s"]*:)[^@\s"]*@/gu;
+/** Up to the last @ of the word: a password that is not percent-encoded may hold any sign, in JSON behind a backslash. */
+const PASSWORD_IN_URL = /((?:postgres(?:ql)?|smtps?):\/\/[^:\s"]{0,200}:)((?:\\.|[^\s"\\])*)/gu;
+const PASSWORD_PARAMETER = /([?&]password=)(?:\\.|[^&\s"\\]){1,1000}/giu;
 
 /**
  * The service's log on standard error: lines for people on a terminal, one JSON object a line elsewhere. Fields that
@@ -53,6 +55,15 @@ function createBackgroundOutput(): pino.DestinationStream {
 
 /** Leaves a token's id, which lists show too. Hardly a line has anything to look for: that is found out first. */
 export function redactText(line: string): string {
-  if (!line.includes("rta_live_") && !line.includes("postgres")) return line;
-  return line.replaceAll(TOKEN_TEXT, "$1[redacted]").replaceAll(PASSWORD_IN_URL, "$1[redacted]@");
+  if (!line.includes("rta_live_") && !line.includes("://")) return line;
+  return line
+    .replaceAll(TOKEN_TEXT, "$1[redacted]")
+    .replaceAll(PASSWORD_IN_URL, withoutPassword)
+    .replaceAll(PASSWORD_PARAMETER, "$1[redacted]");
+}
+
+/** The pattern takes the rest of the word, with or without an @: so no part of it is looked through twice. */
+function withoutPassword(whole: string, before: string, rest: string): string {
+  const end = rest.lastIndexOf("@");
+  return end === -1 ? whole : `${before}[redacted]${rest.slice(end)}`;
 }

@@ -1,7 +1,10 @@
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { cancelBackfill, requestSync } from "../actions/sources/actions.ts";
+import type { RequestedSync } from "../actions/sources/actions.ts";
+import { findBackfillUnderWay, waitForRun } from "../actions/sources/reads.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { impossible, invalid } from "../control/refusal.ts";
-import { cancelBackfill, findBackfillUnderWay, requestSync, waitForRun } from "../control/sync.ts";
-import type { RequestedSync } from "../control/sync.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 import { countsText, durationText, retryText, stageText } from "../lib/run-text.ts";
 
@@ -9,7 +12,7 @@ type SyncOptions = { backfill?: boolean; cancelBackfill?: boolean; wait?: boolea
 
 export const SYNC: CommandSpec = {
   name: "sync",
-  summary: "Request a run of a connected source now; a worker executes it.",
+  summary: requestSync.about,
   arguments: { "<source>": "shopify, shipstation or loop" },
   forWorkspace: true,
   options: {
@@ -25,20 +28,20 @@ export const SYNC: CommandSpec = {
 };
 
 async function sync(session: CommandSession, source: string, options: SyncOptions): Promise<void> {
-  const { database, terminal, workspace } = session;
+  const { database, keys, terminal, workspace } = session;
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
   if (options.cancelBackfill === true) {
     if (options.backfill === true || options.wait === true) {
       throw invalid("--cancel-backfill asks for no run: leave out --backfill and --wait.");
     }
-    const canceled = await cancelBackfill(database, OPERATOR, workspace, source);
-    terminal.printFields(canceled);
+    const canceled = await runAction(cancelBackfill, caller, textInput({ source }));
+    terminal.printFields(canceled.result);
     return;
   }
   const underWay = options.wait === true ? await findBackfillUnderWay(database, workspace, source) : null;
   if (underWay !== null) terminal.hint("A backfill is running: waiting for it to end.");
-  const requested =
-    underWay ??
-    (await requestSync(database, OPERATOR, workspace, { source, isBackfill: options.backfill === true }));
+  const input = textInput({ source, ...(options.backfill === true ? { backfill: "yes" } : {}) });
+  const requested = underWay ?? (await runAction(requestSync, caller, input)).result;
   if (!requested.has_worker) {
     terminal.hint("No worker is running: the run starts when ./returns worker or ./returns serve does.");
   }

@@ -84,3 +84,18 @@ test("the log is lines for people on a terminal, and the welcome names the guide
     await once(child, "close");
   }
 });
+
+test("on a terminal a name is enough for whoever confirms who that is", async () => {
+  for (const name of ["Operator", "Bea"]) await runCommand(["user", "create", name], environment);
+  for (const [answer, isDisabled] of [
+    ["n", false],
+    ["y", true],
+  ] as const) {
+    const child = startOnTerminal("user disable bea");
+    child.stdin.write(`${answer}\n`);
+    const shown = withoutColors(await text(child.stdout)).replaceAll(/\s+/gu, " ");
+    assert.match(shown, /"Bea" is [0-9a-f-]{36}; member of no workspace\. Do you mean them\?/u);
+    assert.equal(shown.includes("Bea is now disabled."), isDisabled, shown);
+    assert.equal(shown.includes("Nothing was changed."), !isDisabled, shown);
+  }
+});

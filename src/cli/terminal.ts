@@ -21,9 +21,9 @@ export type Terminal = {
   hint: (line: string) => void;
   /**
    * Asks before something is destroyed, and throws a `Refusal` on a no, or without a person to ask (no terminal,
-   * or --json): a script says --yes.
+   * or --json): a script says --yes, or what `instead` names.
    */
-  confirm: (question: string, signal: AbortSignal) => Promise<void>;
+  confirm: (question: string, signal: AbortSignal, instead?: string) => Promise<void>;
   /** A line that is overwritten by the next one, and removed by "". Shown on a terminal only. */
   showStatus: (line: string) => void;
   /** The same, for how much of a total is done. */
@@ -75,8 +75,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
     hint: (line) => {
       if (!isJson) tell(line);
     },
-    confirm: async (question, signal) => {
-      if (!hasPerson) throw invalid(`${question} There is no terminal to ask on: add --yes to confirm.`);
+    confirm: async (question, signal, instead = "add --yes to confirm") => {
+      if (!hasPerson) throw invalid(`${question} There is no terminal to ask on: ${instead}.`);
       if (!(await ask(question, signal))) throw impossible("Nothing was changed.");
     },
     showStatus,

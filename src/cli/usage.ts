@@ -1,6 +1,6 @@
 import { OPERATOR } from "../control/actor.ts";
-import { showUsage } from "../control/usage.ts";
-import type { Usage } from "../control/usage.ts";
+import { showUsage } from "../actions/usage/usage.ts";
+import type { Usage } from "../actions/usage/usage.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 export const USAGE: CommandSpec = {

@@ -69,7 +69,7 @@ test("--name makes a person, and --workspace an owner, which is recorded once", 
     [made["name"], made["is_operator"], made["owner_of"]],
     ["Ada Lovelace", false, [tenant.shopDomain]],
   );
-  const again = await link(words);
+  const again = await link(["--name", String(made["user_id"]), "--workspace", tenant.shopDomain]);
   assert.match(again.stderr, /signs in Ada Lovelace, an owner of shop-\d+\.example\. It works once/u);
   const { rows } = await service.database.query("select role from workspace_member where shop_key = $1", [
     tenant.shopKey,
@@ -121,23 +121,27 @@ test("--recover makes a link that ends the person's passkeys and sign-ins when i
   assert.deepEqual(rows, [{ purpose: "recover" }]);
 });
 
+const idOf = async (name: string): Promise<string> =>
+  (await peopleOf()).find((each) => each.name === name)?.user_id ?? "";
+
 test("a person is disabled, enabled, renamed and made operator, each recorded with how it was", async () => {
   await link(["--name", "Mary"]);
+  const id = await idOf("Mary");
   const events = async () =>
     (await audit())
       .filter(({ action }) => /^user\.(?:disable|enable|rename|grant_operator)$/u.test(action))
       .map((event) => [event.action, event.before]);
-  const disabled = JSON.parse((await user("disable", "Mary", "--json")).stdout) as Record<string, unknown>;
+  const disabled = JSON.parse((await user("disable", id, "--json")).stdout) as Record<string, unknown>;
   assert.deepEqual([disabled["is_disabled"], disabled["changed"]], [true, true]);
-  assert.match((await link(["--name", "Mary"])).stderr, /"Mary" is disabled/u);
-  assert.match((await user("disable", "Mary")).stdout, /changed +false/u);
-  assert.equal((await user("enable", "Mary")).code, 0);
-  assert.equal((await user("rename", "Mary", "Mary Ward")).code, 0);
-  assert.equal((await user("grant-operator", "Mary Ward")).code, 0);
+  assert.match((await link(["--name", id])).stderr, /"Mary" is disabled/u);
+  assert.match((await user("disable", id.toUpperCase())).stdout, /^Mary is already disabled\.\n$/u);
+  assert.equal((await user("enable", id)).code, 0);
+  assert.equal((await user("rename", id, "Mary  Ward")).code, 0);
+  assert.equal((await user("grant-operator", id)).code, 0);
   assert.deepEqual(await events(), [
     ["user.disable", { is_disabled: false }],
     ["user.enable", { is_disabled: true }],
-    ["user.rename", { name: "Mary" }],
+    ["user.rename", null],
     ["user.grant_operator", { is_operator: false }],
   ]);
   const { stdout } = await user("list", "--json");
@@ -147,12 +151,17 @@ test("a person is disabled, enabled, renamed and made operator, each recorded wi
   assert.match((await user("list")).stdout, /Ada Lovelace .*shop-\d+\.example/u);
 });
 
-test("the last operator stays, a taken name is refused, and so is somebody who is not there", async () => {
-  assert.equal((await user("disable", "Mary Ward")).code, 0);
+test("the last operator stays, and so does a name of the workspace; nobody is found who is not there", async () => {
+  const tenant = await createTenant(service.database);
+  const [operator, mary] = [await idOf("operator"), await idOf("Mary Ward")];
+  assert.equal((await user("disable", mary)).code, 0);
+  for (const name of ["Grace", "Joan"])
+    await link(["--new", "--name", name, "--workspace", tenant.shopDomain]);
   for (const [words, message] of [
-    [["disable", "operator"], /"operator" is the last operator: make somebody else one first\./u],
-    [["rename", "operator", "Grace"], /Somebody here is called "Grace" already\./u],
+    [["disable", operator], /"operator" is the last operator: make somebody else one first\./u],
+    [["rename", await idOf("Joan"), "grace"], /Somebody in shop-\d+\.example is called "grace" already\./u],
     [["enable", "Nobody"], /Nobody here is called "Nobody"\./u],
+    [["enable", "00000000-0000-4000-8000-000000000000"], /There is nobody with the id/u],
   ] as const) {
     const { code, stderr } = await user(...words);
     assert.equal(code, 1);

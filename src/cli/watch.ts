@@ -1,11 +1,8 @@
-import { OPERATOR } from "../control/actor.ts";
-import { showWatched, unwatch, watch, WATCHED_TYPES } from "../control/watchlist.ts";
-import type { CommandGroup, CommandSession } from "./command.ts";
+import { addWatched, removeWatched, watchedList } from "../actions/watchlist/actions.ts";
+import { commandOf, listCommand } from "./action-command.ts";
+import type { CommandGroup } from "./command.ts";
 
-const ENTITY = {
-  "<type>": WATCHED_TYPES.join(", "),
-  "<key>": "the SKU, product gid, family or category",
-};
+const words = ["type", "key"] as const;
 
 export const WATCH: CommandGroup = {
   name: "watch",
@@ -14,36 +11,5 @@ export const WATCH: CommandGroup = {
     "./returns watch add sku LAMP-01 --workspace shop.example",
     "./returns watch add family Lighting --workspace shop.example",
   ],
-  commands: [
-    {
-      name: "add",
-      summary: "Watch an entity.",
-      arguments: ENTITY,
-      forWorkspace: true,
-      run: async ({ database, terminal, workspace }: CommandSession, type: string, key: string) => {
-        const result = await watch(database, OPERATOR, workspace, type, key);
-        terminal.print(result, `The ${type} ${key} is ${result.changed ? "watched" : "watched already"}.\n`);
-      },
-    },
-    {
-      name: "remove",
-      summary: "Stop watching an entity.",
-      arguments: ENTITY,
-      forWorkspace: true,
-      run: async ({ database, terminal, workspace }: CommandSession, type: string, key: string) => {
-        const result = await unwatch(database, OPERATOR, workspace, type, key);
-        const state = result.changed ? "not watched any more" : "not watched";
-        terminal.print(result, `The ${type} ${key} is ${state}.\n`);
-      },
-    },
-    {
-      name: "list",
-      summary: "Show what is watched.",
-      forWorkspace: true,
-      run: async ({ database, terminal, workspace }) => {
-        const watched = await showWatched(database, workspace);
-        terminal.printTable(watched, { type: "type", key: "key", added: "added_at" });
-      },
-    },
-  ],
+  commands: [commandOf(addWatched, { words }), commandOf(removeWatched, { words }), listCommand(watchedList)],
 };

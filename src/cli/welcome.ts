@@ -1,9 +1,11 @@
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { linkUser } from "../actions/people/actions.ts";
 import { curlLine, shellQuoted } from "../contract/written-request.ts";
 import { demoTokenFile, hasDemoToken } from "../control/demo.ts";
 import { consoleAddress } from "../control/console-address.ts";
 import type { ConsoleAddress } from "../control/console-address.ts";
-import { linkFirstOperator } from "../control/user.ts";
-import type { UserLink } from "../control/user.ts";
+import { OPERATOR } from "../control/actor.ts";
 import { showWorkspaces } from "../control/workspace.ts";
 import { formatFields } from "../lib/table.ts";
 import type { CreatedDemo } from "./demo.ts";
@@ -29,7 +31,7 @@ export async function printWelcome(
     address,
     docs: `${address}/docs`,
     console: place?.origin ?? null,
-    console_link: link?.link ?? null,
+    console_link: link,
     version: VERSION,
     database: installation.embedded === null ? "external" : "embedded",
     data_folder: installation.dataFolder,
@@ -66,14 +68,16 @@ export async function printWelcome(
 async function makeLink(
   { installation, database }: Session,
   address: ConsoleAddress | null,
-): Promise<UserLink | null> {
+): Promise<string | null> {
   if (address === null || installation.embedded === null) return null;
-  return linkFirstOperator(database, { address, now: new Date() });
+  const caller = { database, actor: OPERATOR, now: new Date(), consoleOrigin: () => address.origin };
+  const { result } = await runAction(linkUser, caller, textInput({ unseen: "yes" }));
+  return result.link.reveal();
 }
 
-function linkText(link: UserLink | null): string {
+function linkText(link: string | null): string {
   if (link === null) return "";
-  return `\nSee your returns in a browser: open this link. It works once, for 10 minutes; "./returns user link" prints another.\n\n  ${link.link}\n`;
+  return `\nSee your returns in a browser: open this link. It works once, for 10 minutes; "./returns user link" prints another.\n\n  ${link}\n`;
 }
 
 type HintFacts = {
@@ -88,7 +92,7 @@ type HintFacts = {
 function hintText({ address, demo, requests, tokenFile, hasWorkspace, hasLink }: HintFacts): string {
   if (demo !== null) {
     return (
-      `\nFor programs, the token of the demo workspace, shown this once:\n\n  ${demo.token}\n\n` +
+      `\nFor programs, the token of the demo workspace, which is kept in ${demo.tokenFile}:\n\n  ${demo.token}\n\n` +
       `Three requests to paste. ${demo.story}:\n\n${requests.map((request) => `${request}\n`).join("")}`
     );
   }

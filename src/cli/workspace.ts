@@ -2,12 +2,31 @@ import { resolve } from "node:path";
 import { OPERATOR } from "../control/actor.ts";
 import { askToErase, ERASE_DAYS, takeBackErasure } from "../control/erase.ts";
 import { exportIntoFolder } from "../control/export-folder.ts";
+import {
+  previewRules,
+  readRules,
+  RULE_SETTINGS,
+  setRules,
+  showRules,
+  writtenRules,
+} from "../control/order-rules.ts";
+import type { RulesFigures, RulesPreview } from "../control/order-rules.ts";
 import { deleteWorkspace } from "../control/workspace-delete.ts";
-import { setWorkspace, WORKSPACE_SETTINGS } from "../control/workspace-settings.ts";
+import { setWorkspace } from "../actions/workspace/settings.ts";
 import { createWorkspace, requireWorkspace, shownWorkspace, showWorkspaces } from "../control/workspace.ts";
 import type { WorkspaceToCreate } from "../control/workspace.ts";
+import { commandOf } from "./action-command.ts";
 import { readAssignments } from "./assignments.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";
+
+function previewText({ startMonth, endMonth, now, saved, isWhole }: RulesPreview): string {
+  const side = ({ returnRate, soldUnits, returnedUnits, leftOutOrders }: RulesFigures): string => {
+    const leftOut = Object.values(leftOutOrders).reduce((sum, orders) => sum + orders, 0);
+    return `a return rate of ${returnRate}, ${returnedUnits} of ${soldUnits} units, ${leftOut} orders left out`;
+  };
+  const part = isWhole ? "" : " (of the first 20,000 orders that the rules concern)";
+  return `${startMonth} to ${endMonth} have ${side(now)}; with these rules${part} ${side(saved)}.`;
+}
 
 export const WORKSPACE: CommandGroup = {
   name: "workspace",
@@ -50,20 +69,34 @@ export const WORKSPACE: CommandGroup = {
       forWorkspace: true,
       run: async ({ terminal, workspace }) => terminal.printFields(shownWorkspace(workspace)),
     },
-    {
-      name: "set",
-      summary:
-        "Change a workspace's settings; they apply from the next request. Setting a plan closes its owner's request.",
-      arguments: { "<key=value...>": `settings: ${WORKSPACE_SETTINGS.join(", ")}` },
-      forWorkspace: true,
+    commandOf(setWorkspace, {
+      settings: Object.keys(setWorkspace.input),
       examples: [
         "./returns workspace set --workspace shop.example plan=enterprise",
         "./returns workspace set --workspace shop.example primary_window_days=45 min_sold_units=10",
         "./returns workspace set --workspace shop.example billing=inactive readiness=backfilling",
       ],
-      run: async ({ database, terminal, workspace }: CommandSession, words: string[]) => {
-        const changed = await setWorkspace(database, OPERATOR, workspace, readAssignments(words));
-        terminal.printFields(shownWorkspace(changed));
+    }),
+    {
+      name: "rules",
+      summary: "Show which orders count, or change it after showing what that changes.",
+      arguments: { "[key=value...]": `rules: ${RULE_SETTINGS.map(({ name }) => name).join(", ")}` },
+      forWorkspace: true,
+      confirms: true,
+      examples: [
+        "./returns workspace rules --workspace shop.example",
+        "./returns workspace rules --workspace shop.example free_orders=leave_out left_out_tags=wholesale,b2b",
+      ],
+      run: async ({ database, terminal, workspace, confirm }: CommandSession, words: string[]) => {
+        const { rules } = await showRules(database, workspace);
+        const given = readAssignments(words);
+        if (given.size === 0) return terminal.printFields(writtenRules(rules));
+        const wanted = readRules(given, rules);
+        const preview = await previewRules(database, OPERATOR, workspace, wanted);
+        if (preview !== null) terminal.hint(previewText(preview));
+        await confirm(`Save these rules of ${workspace.shop_domain}?`);
+        terminal.printFields(writtenRules(await setRules(database, OPERATOR, workspace, given)));
+        terminal.hint("A worker has the figures follow; ./returns rebuild does it at once.");
       },
     },
     {

@@ -1,14 +1,16 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { Refusal } from "../control/refusal.ts";
 import { requireRight } from "../control/rights.ts";
+import { databaseOf, SenderGone } from "../actions/sender.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import type { ActionCall } from "./action.ts";
-import { sendOutcome, sendRefusal } from "./action-outcome.ts";
+import { sendOutcome, sendRefusal, sendSentence } from "./action-outcome.ts";
 import type { DoneCookie } from "./done-cookie.ts";
+import type { Entrance } from "./entrance.ts";
 import { formOf } from "./form-scope.ts";
 import { stateOfError } from "./loop-error.ts";
-import type { MemberRequest } from "./member-gate.ts";
 import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "./minute-limit.ts";
 import { actorOf, openCall } from "./page-call.ts";
 import type { OpenCall } from "./page-call.ts";
@@ -19,38 +21,57 @@ import { ACTIONS, READABLE } from "./registry.ts";
 import { findByPath } from "./route.ts";
 import { NOT_FOUND, ONLY_GET } from "./state-page.ts";
 
+export type ActionLoopOptions = LoopOptions & { done: DoneCookie; entrance: Pick<Entrance, "toSignIn"> };
+
+const BYTES_TYPE = /^application\/octet-stream\b/iu;
+const TAKES_FORM = new ApiError("invalid_request", "This takes a form, no bytes.");
 const TOO_MANY = new ApiError("rate_limited", TOO_MANY_FORMS, { retryAfterSeconds: 60 });
 
 /**
  * The loop over the actions of the registry: member, action, right, use case, outcome. `admit` is for before the body is
- * read: a stranger's is not.
+ * read: a stranger's is not, nor are bytes that the member may not send. When it has arrived, the member is admitted again, and
+ * what the use case writes holds their rights.
  */
-export function createActionLoop({ gate, tools, send, done }: LoopOptions & { done: DoneCookie }) {
+export function createActionLoop({ gate, tools, send, done, entrance }: ActionLoopOptions) {
   const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
   const takePlace = createPartPlaces();
-  const admitted = new WeakMap<FastifyRequest, MemberRequest>();
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     try {
-      const result = await gate(request, reply);
+      const result = await gate.admit(request, reply);
       if ("answered" in result) return await result.answered;
-      takePlace(request, reply);
-      admitted.set(request, result);
+      const { member, path, sessionHash } = result;
+      if (BYTES_TYPE.test(request.headers["content-type"] ?? "")) {
+        const action = findByPath(ACTIONS, path)?.place;
+        if (action?.takes !== "bytes") throw TAKES_FORM;
+        requireRight(actorOf(member, sessionHash, member.role, request, tools.now()), action.right);
+        takePlace(member.workspace.shopKey, reply);
+      }
       return undefined;
     } catch (error) {
+      if (error instanceof Refusal) return sendSentence({ request, reply }, error);
       return sendState({ request, reply }, stateOfError(error, request, null), null);
     }
   }
 
   async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { member, path } = admitted.get(request) as MemberRequest;
+    let member: MemberAdmission | null = null;
     try {
+      const admitted = await gate.again(request, reply);
+      if ("answered" in admitted) return await admitted.answered;
+      const { sessionHash, path } = admitted;
+      ({ member } = admitted);
       const found = findByPath(ACTIONS, path);
       if (found === null) return await sendState({ request, reply }, missing(path, reply), member);
       const { place: action, held } = found;
       request.log = request.log.child({ action: action.name });
       if (action.takes !== "bytes" && !admits(member.userId, tools.now())) throw TOO_MANY;
-      const actor = actorOf(member, member.role, request, tools.now());
+      const { workspace } = member;
+      const now = tools.now();
+      const actor = actorOf(member, sessionHash, member.role, request, now);
+      const sender = { actor, right: action.right, shopKey: workspace.shopKey, now };
+      const database = databaseOf(tools.control.database, sender);
+      const acting = { ...tools, control: { ...tools.control, database } };
       const raw = parseQueryString(request.raw.url ?? "");
       const sent = {
         request,
@@ -59,7 +80,7 @@ export function createActionLoop({ gate, tools, send, done }: LoopOptions & { do
         action,
         send,
         done,
-        call: openCall(tools, { request, member, actor, raw, held }),
+        call: openCall(acting, { request, member, actor, raw, held }),
       };
       try {
         requireRight(actor, action.right);
@@ -69,6 +90,10 @@ export function createActionLoop({ gate, tools, send, done }: LoopOptions & { do
         return await sendRefusal(sent, error);
       }
     } catch (error) {
+      if (error instanceof SenderGone) {
+        if (error.reason === "signed_out") return entrance.toSignIn(request, reply);
+        return sendState({ request, reply }, NOT_FOUND, null);
+      }
       return sendState({ request, reply }, stateOfError(error, request, member), member);
     }
   }

@@ -33,15 +33,19 @@ export async function sendOutcome(sent: SentAction, outcome: Outcome): Promise<F
   return reply.type(type).header("Content-Disposition", `attachment; filename="${name}"`).send(body);
 }
 
+/** The refusal of what a script asked for. */
+export function sendSentence({ request, reply }: Exchange, { kind, message }: Refusal): FastifyReply {
+  noteRefusal(request, message);
+  return reply.code(STATUS[kind]).send({ error: { kind, message } });
+}
+
 /** Shows the page of the form again, with what was filled in; a script gets the sentence alone. */
 export async function sendRefusal(sent: SentAction, refusal: Refusal): Promise<FastifyReply> {
   const { request, reply, member, action, call, send } = sent;
+  const { page } = action;
+  if (page === null) return sendSentence(sent, refusal);
   noteRefusal(request, refusal.message);
   const status = STATUS[refusal.kind];
-  const { page } = action;
-  if (page === null) {
-    return reply.code(status).send({ error: { kind: refusal.kind, message: refusal.message } });
-  }
   if (refusal.kind === "forbidden") throw refusal;
   const again = { ...call, refusedForm: { action: action.name, values: formOf(request), refusal } };
   const view = page.view(await page.data(again), again);

@@ -46,7 +46,7 @@ export function createConsole(options: ConsoleOptions): Surface[] {
     send: createPageSender(done),
   };
   const servePage = createPageLoop(loop);
-  const actions = createActionLoop({ ...loop, done });
+  const actions = createActionLoop({ ...loop, done, entrance });
   return [
     {
       path: "/w/*",

@@ -5,6 +5,7 @@ import type { PasskeySite } from "../identity/passkey.ts";
 import type { SignedIn } from "../identity/session.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import { renderHtml } from "../lib/html.ts";
+import { createPlaces } from "../lib/places.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import type { DoneCookie } from "./done-cookie.ts";
 import { formOf } from "./form-scope.ts";
@@ -12,7 +13,6 @@ import { layout } from "./layout.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
-import { TOO_MANY } from "./entrance-page.ts";
 import type { MinuteLimit } from "./minute-limit.ts";
 
 export type EntranceOptions = {
@@ -53,13 +53,20 @@ export function showState(
   return sendMarkup(reply, state.status, renderHtml(stateMarkup(reply, state, frame)));
 }
 
-/** Sends a page of one's own account, with the sentence of what was done before it. */
+/** Sends a page of one's own account, with the sentence of what was done before it; the log says why a form was `refused`. */
 export function showOwn(
   { done }: Desk,
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, title, body, userName }: Pick<StatePage, "status" | "title" | "body"> & { userName: string },
+  {
+    refused,
+    status,
+    title,
+    body,
+    userName,
+  }: Pick<StatePage, "status" | "title" | "body"> & { userName: string; refused?: string | undefined },
 ): FastifyReply {
+  if (refused !== undefined) noteRefusal(request, refused);
   const sentence = done.read(request.headers.cookie);
   if (sentence !== null) reply.header("Set-Cookie", done.clear);
   const frame = {
@@ -103,14 +110,34 @@ export function sendProblem(
   return reply.code(status).send({ message });
 }
 
-/** Lets so many posts of one address pass in a minute. */
-export function limited(desk: Desk, admits: MinuteLimit, handler: Handler): Handler {
-  return async (request, reply) => {
-    if (admits(request.ip, desk.now())) return handler(request, reply);
-    noteRefusal(request, "too many sign-ins from this address");
-    return showState(reply, TOO_MANY);
-  };
-}
+/** An attempt to get in, or to prove who one is. */
+type Attempt<Result> = {
+  request: FastifyRequest;
+  /** Whose failures count, such as an address. */
+  key: string;
+  now: Date;
+  /** A cheap look, which writes nothing, whether it can succeed. */
+  canSucceed: () => Promise<boolean>;
+  /** Beyond the limit a refusal is not written down, so that nobody fills the table. */
+  make: (recordsRefusals: boolean) => Promise<Result>;
+  hasFailed: (result: Result) => boolean;
+};
 
-export const NO_PASSKEYS_HERE =
-  "Passkeys do not work under an IP address: open the console as http://localhost instead.";
+/** So that looks beyond the limit leave the database's connections to others. */
+const lookInTurn = createPlaces(2);
+
+/**
+ * Makes an attempt, of which so many may fail in a minute; null = too many have. Beyond the limit those that can succeed are
+ * still made: nobody is kept out by the failures of others at their address.
+ */
+export async function attempt<Result>(limit: MinuteLimit, asked: Attempt<Result>): Promise<Result | null> {
+  const { request, key, now, canSucceed, make, hasFailed } = asked;
+  const isWithin = limit(key, now);
+  if (isWithin || (await lookInTurn(canSucceed))) {
+    const result = await make(isWithin);
+    if (!hasFailed(result)) limit.giveBack(key);
+    if (isWithin || !hasFailed(result)) return result;
+  }
+  noteRefusal(request, "too many sign-ins from this address");
+  return null;
+}

@@ -70,6 +70,7 @@ const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
   unknown: "This installation does not know this link.",
   used: "This link has been used already.",
   expired: "This link has expired.",
+  changed: "What its person may do has changed since this link was made, so that it no longer works.",
   disabled: "This person can no longer sign in.",
   other: "This link is for somebody else, or for something else. It was not used.",
   second: "This passkey is known already: sign in with it.",
@@ -80,7 +81,6 @@ const REFUSALS: Readonly<Record<SignInRefusal | "other", string>> = {
   counter:
     "This passkey may have been copied, since it counts less than it did before. Remove it, and make another.",
   rejected: "The passkey was made for another address, or was not signed as it has to be.",
-  busy: "Many people are signing in right now. Press the button again in a moment.",
 };
 
 /** Why a link or passkey was not accepted. */
@@ -90,7 +90,7 @@ export function whyRefused(reason: SignInRefusal | "other"): string {
 
 /** Whether it is the link that was not accepted, not the passkey. */
 export function isLinkRefusal(reason: SignInRefusal | "other"): boolean {
-  return ["unknown", "used", "expired", "disabled", "other"].includes(reason);
+  return ["unknown", "used", "expired", "changed", "disabled", "other"].includes(reason);
 }
 
 /** Of a link on this machine, how to get another; else the way back to the passkey. */
@@ -98,8 +98,7 @@ export function refusedSignIn(reason: SignInRefusal, isPublic: boolean): StatePa
   const isLink = isLinkRefusal(reason);
   const title = isLink ? "This link does not work" : "This passkey was not accepted";
   return {
-    status: reason === "busy" ? 429 : 403,
-    ...(reason === "busy" ? { retryAfterSeconds: 1 } : {}),
+    status: 403,
     title,
     body: html`<h1>${title}</h1>
       <p role="alert">${REFUSALS[reason]}</p>

@@ -1,3 +1,4 @@
+import { accountRoutes } from "../actions/account/page.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { hashSecret } from "../identity/secret.ts";
 import { LONGEST_SESSION_SECONDS } from "../identity/session.ts";
@@ -10,7 +11,6 @@ import type { Desk, EntranceOptions, Handlers, Routes } from "./desk.ts";
 import { createDoneCookie } from "./done-cookie.ts";
 import { chooser, OTHER_ORIGIN, otherHost, SIGN_IN, SIGN_IN_LOCALLY } from "./entrance-page.ts";
 import { formScope } from "./form-scope.ts";
-import { meRoutes } from "./me.ts";
 import { proveRoutes } from "./prove.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
@@ -59,12 +59,13 @@ export function createEntrance(options: EntranceOptions): Entrance {
     ...homeRoutes(desk),
     ...signInRoutes(desk, target),
     ...proveRoutes(desk),
-    ...meRoutes(desk),
+    ...accountRoutes(desk),
     ...welcomeRoutes(desk),
     "/sign-out": {
       post: async (request, reply) => {
         const sessionHash = sessionHashOf(request);
-        const userId = sessionHash === null ? null : await identity.signOut(sessionHash, request.ip);
+        const userId =
+          sessionHash === null ? null : await identity.signOut(sessionHash, request.clientAddress);
         if (userId !== null) request.log.info({ user_id: userId }, "signed out");
         reply.headers({ "Set-Cookie": cookie.clear, "Clear-Site-Data": CLEARED_DATA });
         return reply.redirect("/sign-in", 303);

@@ -4,8 +4,8 @@ import type { Html } from "../lib/html.ts";
 /** An answer of the API, under the name by which its page lists the request ("report", "worst_by_rate"). */
 export type ApiAnswer<Body = unknown> = { name: string; body: Body };
 
-/** Writes a figure for people. It may round, because the exact value stays in the markup. */
-export type Format<Value> = (value: Value) => string | Html;
+/** Writes a figure for people, `owner` being the object that it is a member of. It may round, because the exact value stays in the markup. */
+export type Format<Value> = (value: Value, owner?: unknown) => string | Html;
 
 /**
  * C1: the one way to write a figure. `path` leads from `data` of the answer to the value, as "summary/return_rate" or
@@ -24,12 +24,17 @@ export function figure<Value extends number | string | boolean>(
     return html`<data class="absent" value="null" data-from="${source}">– <small>${absent}</small></data>`;
   }
   const exact = typeof value === "string" ? value : JSON.stringify(value);
-  return html`<data value="${exact}" data-from="${source}">${format(value as Value)}</data>`;
+  return html`<data value="${exact}" data-from="${source}">${format(value as Value, ownerAt(answer, path))}</data>`;
 }
 
-/** The value to which a path of `figure` leads. */
+function ownerAt(answer: ApiAnswer, path: string): unknown {
+  const end = path.lastIndexOf("/");
+  return valueAt(answer, path.slice(0, Math.max(0, end)));
+}
+
+/** The value to which a path of `figure` leads; of the empty one all of `data`. */
 export function valueAt({ body }: ApiAnswer, path: string): unknown {
-  const steps = path.split("/");
+  const steps = path === "" ? [] : path.split("/");
   const start = steps[0] === "meta" ? body : (body as { data: unknown }).data;
   return steps.reduce<unknown>((value, step) => (value as Record<string, unknown> | null)?.[step], start);
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sendError } from "../http/answer.ts";
 import { sendState } from "./page-send.ts";
 import { unexpected } from "./state-page.ts";
+import { logFailure } from "../lib/log-failure.ts";
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
 const BYTES_TYPE = "application/octet-stream";
@@ -41,6 +42,6 @@ export function formOf({ body }: FastifyRequest): URLSearchParams {
 
 function sendBroken(error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) {
   if ((error.statusCode ?? 500) < 500) return sendError(error, request, reply);
-  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+  logFailure(request.log, error, request.routeOptions.url);
   return sendState({ request, reply }, unexpected(error, request.id), null);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { count, days, money, months, percent, points, units } from "./format.ts";
+import { count, days, decimals, money, months, percent, points, units, wholePercent } from "./format.ts";
 
 test("a rate that is not all or nothing is never shown as all or nothing", () => {
   assert.equal(percent(0.043217), "4.3 %");
@@ -10,6 +10,24 @@ test("a rate that is not all or nothing is never shown as all or nothing", () =>
   assert.equal(percent(0.0006), "0.1 %");
   assert.equal(percent(0.9996), "> 99.9 %");
   assert.equal(percent(0.9994), "99.9 %");
+});
+
+test("a rate is rounded from its units, halves up; other fractions from their six decimals", () => {
+  const rate = (returned_units: number, sold_units: number, return_rate: number) =>
+    percent(return_rate, { return_rate, returned_units, sold_units });
+  assert.equal(rate(23, 2000, 0.0115), "1.2 %");
+  // Six decimals say 0.0115 of both.
+  assert.equal(rate(229_999, 20_000_000, 0.0115), "1.1 %");
+  assert.equal(rate(1, 10_000_000, 0), "< 0.1 %");
+  assert.equal(rate(0, 0, 0), "0.0 %");
+  assert.equal(percent(0.0115), "1.2 %");
+  assert.equal(percent(0.0115, { low: 0.0115, returned_units: 1, sold_units: 2 }), "1.2 %");
+  assert.deepEqual(
+    [points(0.0005), points(-0.0005), points(0.2875)],
+    ["+0.1 points", "−0.1 points", "+28.8 points"],
+  );
+  assert.equal(wholePercent(0.145), "15 %");
+  assert.deepEqual([decimals(1)(2.65), decimals(2, "percent")(0.00015)], ["2.7", "0.02 %"]);
 });
 
 test("a difference that rounds to nothing has no direction", () => {

@@ -1,22 +1,47 @@
+import { tenthsOfPercent } from "../lib/percent.ts";
 import { rememberLast } from "../lib/remember-last.ts";
 import type { Format } from "./figure.ts";
 
-/** 0.0432 → "4.3 %". What is not exactly none or all is not rounded to it: 0.0004 → "< 0.1 %", 0.9996 → "> 99.9 %". */
-export function percent(value: number): string {
-  const rounded = (value * 100).toFixed(1);
-  if (value > 0 && rounded === "0.0") return "< 0.1 %";
-  if (value < 1 && rounded === "100.0") return "> 99.9 %";
-  return `${rounded} %`;
+/** The API's fractions have six decimals. */
+const MILLION = 1_000_000;
+
+type Units = { return_rate?: unknown; returned_units?: unknown; sold_units?: unknown };
+
+/**
+ * 0.0432 → "4.3 %": the return rate of an owner that has its units from these, whatever else from its six decimals. What is
+ * not exactly none or all is not rounded to it: 0.0004 → "< 0.1 %", 0.9996 → "> 99.9 %".
+ */
+export function percent(value: number, owner?: unknown): string {
+  const { return_rate: rate, returned_units: returned, sold_units: sold } = (owner ?? {}) as Units;
+  const isOwn = rate === value && typeof returned === "number" && typeof sold === "number" && sold > 0;
+  const [part, whole] = isOwn ? [returned, sold] : [Math.round(value * MILLION), MILLION];
+  const tenths = tenthsOfPercent(part, whole);
+  if (part > 0 && tenths === 0) return "< 0.1 %";
+  if (part < whole && tenths === 1000) return "> 99.9 %";
+  return `${(tenths / 10).toFixed(1)} %`;
 }
 
 /** 0.8 → "80 %". */
-export const wholePercent: Format<number> = (value) => `${Math.round(value * 100)} %`;
+export const wholePercent: Format<number> = (value) =>
+  `${Math.round(Math.round(value * MILLION) / 10_000)} %`;
+
+/** A number to so many decimals, from its decimals as they are written: `decimals(1)(2.65)` is "2.7". */
+export function decimals(places: number, style: "decimal" | "percent" = "decimal"): Format<number> {
+  const digits = { minimumFractionDigits: places, maximumFractionDigits: places };
+  const format = new Intl.NumberFormat("en", { style, useGrouping: false, ...digits });
+  return (value) => format.format(`${value}`).replace("%", " %");
+}
+
+/** A difference of two rates in tenths of a point, as `points` shows it. */
+export function tenthsOfPoint(change: number): number {
+  return tenthsOfPercent(Math.round(change * MILLION), MILLION);
+}
 
 /** −0.0213 → "−2.1 points", a difference of two rates; "±0.0 points" where it rounds to none. */
 export const points: Format<number> = (value) => {
-  const rounded = Math.abs(value * 100).toFixed(1);
-  const sign = rounded === "0.0" ? "±" : value < 0 ? "−" : "+";
-  return `${sign}${rounded} points`;
+  const tenths = tenthsOfPoint(value);
+  const sign = tenths === 0 ? "±" : tenths < 0 ? "−" : "+";
+  return `${sign}${(Math.abs(tenths) / 10).toFixed(1)} points`;
 };
 
 const wholeNumber = new Intl.NumberFormat("en");
@@ -56,3 +81,13 @@ export const day: Format<string> = (value) => `${Number(value.slice(8, 10))} ${m
 
 /** "2026-09-03T06:00:00.000Z" → "3 Sep 2026, 06:00 UTC". */
 export const instant: Format<string> = (value) => `${day(value) as string}, ${value.slice(11, 16)} UTC`;
+
+/** The day of a moment. */
+export function isoDay(at: Date): string {
+  return day(at.toISOString()) as string;
+}
+
+/** A moment to the minute. */
+export function isoInstant(at: Date): string {
+  return instant(at.toISOString()) as string;
+}

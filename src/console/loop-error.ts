@@ -8,6 +8,7 @@ import { FILES } from "./registry.ts";
 import { NOT_FOUND, badInput, forbidden, notReady, tooMany, unexpected, unproved } from "./state-page.ts";
 import type { StatePage } from "./state-page.ts";
 import { waysOn } from "./views/ways-on.ts";
+import { logFailure } from "../lib/log-failure.ts";
 
 /** The page that says what went wrong with a request. */
 export function stateOfError(
@@ -23,7 +24,7 @@ export function stateOfError(
     if (error.code === "not_found") return NOT_FOUND;
     if (error.code === "not_ready") return notReadyFor(member);
   }
-  request.log.error({ err: error, route: request.routeOptions.url }, "unexpected error");
+  logFailure(request.log, error, request.routeOptions.url);
   return unexpected(error, request.id);
 }
 

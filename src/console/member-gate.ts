@@ -8,16 +8,21 @@ import { sendState } from "./page-send.ts";
 import { decodeSegment } from "./route.ts";
 import { NOT_FOUND } from "./state-page.ts";
 
-/** A request of a member: what it asks for below /w/<shop_domain>. */
-export type MemberRequest = { member: MemberAdmission; path: string };
+/** A request of a member: the hash of their cookie, and what it asks for below /w/<shop_domain>. */
+export type MemberRequest = { member: MemberAdmission; sessionHash: Buffer; path: string };
 
-/** Lets members of the workspace pass; everybody else is answered. */
-export type MemberGate = (
+type Gate = (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<MemberRequest | { answered: FastifyReply }>;
 
-/** Of one session. A page makes up to 12 requests; the queue of its shop bounds how many of them run at once. */
+/**
+ * Lets members of the workspace pass; everybody else is answered. `admit` is for the head of a request and counts it, `again`
+ * for when its body has arrived, which may take as long as its sender likes.
+ */
+export type MemberGate = { admit: Gate; again: Gate };
+
+/** Of one person. A page makes up to 12 requests; the queue of its shop bounds how many of them run at once. */
 const MOST_PAGES_PER_MINUTE = 300;
 const TOO_MANY_PAGES = new ApiError(
   "rate_limited",
@@ -29,20 +34,29 @@ const TOO_MANY_PAGES = new ApiError(
 export function createMemberGate(options: ConsoleOptions & { entrance: Entrance }): MemberGate {
   const { entrance, now } = options;
   const admits = createMinuteLimit(MOST_PAGES_PER_MINUTE);
-  return async (request, reply) => {
-    const refused = entrance.guard(request, reply);
-    if (refused !== null) return { answered: refused };
+  const pass = async (request: FastifyRequest, reply: FastifyReply, isHead: boolean) => {
     const { shopDomain, path } = placeOf(request);
     const sessionHash = entrance.sessionHashOf(request);
     if (sessionHash === null) return { answered: entrance.toSignIn(request, reply) };
     const member = await options.admitMember({ sessionHash, shopDomain });
     if (member === "signed_out") return { answered: entrance.toSignIn(request, reply) };
-    if (!admits(sessionHash.toString("hex"), now())) throw TOO_MANY_PAGES;
-    if (member === "not_found") return { answered: await sendState({ request, reply }, NOT_FOUND, null) };
-    const { userId, visit, workspace } = member;
-    await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
-    request.log = request.log.child({ user_id: userId });
-    return { member, path };
+    if (isHead && !admits(member.userId, now())) throw TOO_MANY_PAGES;
+    if (member.role === null) return { answered: await sendState({ request, reply }, NOT_FOUND, null) };
+    return { member, sessionHash, path };
+  };
+  return {
+    admit: async (request, reply) => {
+      const refused = entrance.guard(request, reply);
+      if (refused !== null) return { answered: refused };
+      const passed = await pass(request, reply, true);
+      if ("answered" in passed) return passed;
+      const { member, sessionHash } = passed;
+      const { userId, visit, workspace } = member;
+      await options.identity.noteVisit({ ...visit, sessionHash, userId, shopKey: workspace.shopKey });
+      request.log = request.log.child({ user_id: userId });
+      return passed;
+    },
+    again: (request, reply) => pass(request, reply, false),
   };
 }
 

@@ -8,7 +8,7 @@ import { REST_WORDS } from "../contract/vocabulary.ts";
 import type { Acting, ControlTools } from "../control/acting.ts";
 import type { Actor } from "../control/actor.ts";
 import { isFreshProof } from "../identity/session.ts";
-import { findWatched } from "../control/watchlist.ts";
+import { findWatched } from "../actions/watchlist/actions.ts";
 import { hasRight } from "../control/rights.ts";
 import { showSetup } from "../control/setup.ts";
 import { requireWorkspace } from "../control/workspace.ts";
@@ -43,11 +43,14 @@ export type CallRequest = {
 /** Somebody who is signed in as the actor of what the request does. */
 export function actorOf(
   { userId, provedAt }: { userId: string; provedAt: Date },
+  sessionHash: Buffer,
   standing: Actor["standing"],
-  { ip }: FastifyRequest,
+  { clientAddress }: FastifyRequest,
   now: Date,
 ): Actor {
-  return { name: userName(userId), origin: ip, standing, isFresh: isFreshProof(provedAt, now) };
+  const session = { userId, sessionHash };
+  const isFresh = isFreshProof(provedAt, now);
+  return { name: userName(userId), origin: clientAddress, standing, isFresh, session };
 }
 
 export function openCall(tools: CallTools, { request, member, actor, raw, held }: CallRequest): OpenCall {

@@ -26,7 +26,7 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     let member: MemberAdmission | null = null;
     try {
-      const admitted = await gate(request, reply);
+      const admitted = await gate.admit(request, reply);
       if ("answered" in admitted) return await admitted.answered;
       member = admitted.member;
       const found = findByPath(READABLE, admitted.path);
@@ -34,7 +34,7 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
       const { place: page, held } = found;
       request.log = request.log.child({ page: page.name });
       note({ "returns.page": page.name });
-      const actor = actorOf(member, member.role, request, tools.now());
+      const actor = actorOf(member, admitted.sessionHash, member.role, request, tools.now());
       const state = stateOf(member, page);
       if (state !== null) return await sendState({ request, reply }, state, member);
       requireRight(actor, page.right);

@@ -5,8 +5,8 @@ import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
 import type { Acting } from "../control/acting.ts";
 import type { Refusal } from "../control/refusal.ts";
-import type { IsWatched } from "../control/watchlist.ts";
-import type { RightName } from "../control/rights.ts";
+import type { IsWatched } from "../actions/watchlist/actions.ts";
+import type { Right, RightName } from "../control/rights.ts";
 import type { Setup } from "../control/setup.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
@@ -89,7 +89,12 @@ export type View = {
 };
 
 /** A file under /w/<shop_domain>: the answer of an operation as it is. */
-export type PageFile = { name: string; path: string; right: RightName; endpoint: AnyEndpoint["name"] };
+export type PageFile = {
+  name: string;
+  path: string;
+  right: RightName | Right;
+  endpoint: AnyEndpoint["name"];
+};
 
 /** One page under /w/<shop_domain>; the registry lists them, and one loop serves them. */
 export type Page<Data = unknown> = {
@@ -97,7 +102,7 @@ export type Page<Data = unknown> = {
   name: string;
   /** Below /w/<shop_domain>; "" = the overview. A segment such as `:id` stands for any text. */
   path: string;
-  right: RightName;
+  right: RightName | Right;
   /** Text of the link in the navigation; null = not listed there. */
   link: string | null;
   /** The names that its query may hold; with any that is neither here nor shared by all endpoints, the page is refused. */

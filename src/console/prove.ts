@@ -1,3 +1,4 @@
+import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Proof } from "../identity/prove.ts";
@@ -5,13 +6,14 @@ import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
 import { isConsolePath } from "./console-path.ts";
 import type { Desk, Handler, Routes, Visitor } from "./desk.ts";
-import { limited, NO_PASSKEYS_HERE, passkeySiteOf, secretOf, sendProblem, showOwn } from "./desk.ts";
-import { whyRefused } from "./entrance-page.ts";
+import { attempt, passkeySiteOf, secretOf, sendProblem, showOwn, showState } from "./desk.ts";
+import { TOO_MANY, whyRefused } from "./entrance-page.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
+import type { MinuteLimit } from "./minute-limit.ts";
 import { HOW_TO_GET_A_LINK, passkeyForm } from "./passkey-form.ts";
 
-/** Of one address. */
+/** Of one person: those that failed, and questions. */
 const MOST_PROOFS_PER_MINUTE = 30;
 const PROVED = "You have confirmed that it is you. That counts for 10 minutes.";
 
@@ -28,27 +30,30 @@ export function proveRoutes(desk: Desk): Routes {
           ? desk.toSignIn(request, reply)
           : show(desk, { request, reply, visitor, next });
       },
-      post: limited(desk, answers, createProve(desk)),
+      post: createProve(desk, answers),
     },
     "/prove/options": {
-      post: limited(desk, questions, async (request, reply) => {
+      post: async (request, reply) => {
         const visitor = await desk.signedIn(request);
         const passkeySite = passkeySiteOf(request, desk.site);
         if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
         if (passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
-        return reply.send(await desk.identity.signatureFor(visitor.person.userId, passkeySite));
-      }),
+        const { userId } = visitor.person;
+        if (!questions(userId, desk.now())) return showState(reply, TOO_MANY);
+        return reply.send(await desk.identity.signatureFor(userId, passkeySite));
+      },
     },
   };
 }
 
-function createProve(desk: Desk): Handler {
+function createProve(desk: Desk, limit: MinuteLimit): Handler {
   return async (request, reply) => {
     const visitor = await desk.signedIn(request);
     if (visitor === null) return desk.toSignIn(request, reply);
     const fields = formOf(request);
     const next = fields.get("next") ?? "";
-    const proof = await prove(desk, request, visitor);
+    const proof = await prove(desk, limit, request, visitor);
+    if (proof === null) return showState(reply, TOO_MANY);
     if (proof.outcome === "signed_out") return desk.toSignIn(request, reply);
     if (proof.outcome !== "proved") {
       noteRefusal(request, `proof: ${proof.outcome}`);
@@ -61,17 +66,40 @@ function createProve(desk: Desk): Handler {
   };
 }
 
-async function prove(desk: Desk, request: FastifyRequest, visitor: Visitor): Promise<Proof> {
+/** null = too many of the person's proofs have failed. */
+async function prove(
+  desk: Desk,
+  limit: MinuteLimit,
+  request: FastifyRequest,
+  visitor: Visitor,
+): Promise<Proof | null> {
   const { identity, site } = desk;
   const { userId } = visitor.person;
-  const proof = { userId, sessionHash: visitor.sessionHash, origin: request.ip };
+  const proof = { userId, sessionHash: visitor.sessionHash, origin: request.clientAddress };
+  const asked = {
+    request,
+    key: userId,
+    now: desk.now(),
+    hasFailed: ({ outcome }: Proof): boolean => outcome !== "proved",
+  };
   const passkeySite = passkeySiteOf(request, site);
   if (await takesLink(desk, request, userId)) {
-    return identity.proveByLink({ ...proof, secret: secretOf(request) });
+    const secret = secretOf(request);
+    const canSucceed = () => identity.knowsLink(secret);
+    return attempt(limit, {
+      ...asked,
+      canSucceed,
+      make: (recordsRefusals) => identity.proveByLink({ ...proof, secret, recordsRefusals }),
+    });
   }
   if (passkeySite === null) return { outcome: "rejected" };
-  const credential = formOf(request).get("credential") ?? "";
-  return identity.proveByPasskey({ ...proof, credential, site: passkeySite });
+  const answer = { credential: formOf(request).get("credential") ?? "", site: passkeySite };
+  const canSucceed = () => identity.knowsPasskey({ ...answer, userId });
+  return attempt(limit, {
+    ...asked,
+    canSucceed,
+    make: (recordsRefusals) => identity.proveByPasskey({ ...proof, ...answer, recordsRefusals }),
+  });
 }
 
 /** A link proves on this machine alone, and only for who has no passkey. */

@@ -1,3 +1,13 @@
+import { ENDPOINT_FORMS, ENDPOINT_PAGES } from "../actions/alert-endpoints/page.ts";
+import { MEMBER_FORMS, MEMBER_PAGES } from "../actions/members/page.ts";
+import { PLAN_FORMS, PLAN_PAGES } from "../actions/plan/page.ts";
+import { SALE_EVENT_FORMS, SALE_EVENT_PAGES } from "../actions/sale-events/page.ts";
+import { SOURCE_FORMS, SOURCE_PAGES } from "../actions/sources/page.ts";
+import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
+import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
+import { usage } from "../actions/usage/page.ts";
+import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
+import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
 import type { Action } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
 import { alerts } from "./pages/alerts.ts";
@@ -9,25 +19,11 @@ import { returnCostLeaderboard } from "./pages/return-cost-leaderboard.ts";
 import { returnRateLeaderboard } from "./pages/return-rate-leaderboard.ts";
 import { saleEvents } from "./pages/sale-events.ts";
 import { audit, auditActions } from "./settings/audit.ts";
-import { importActions, importPage, imports } from "./settings/imports.ts";
-import { member, memberActions } from "./settings/member.ts";
-import { members, membersActions } from "./settings/members.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
-import { notifications, notificationsActions } from "./settings/notifications.ts";
 import { settingsOverview } from "./settings/overview.ts";
-import { newToken, tokenCreate } from "./settings/token-new.ts";
-import { tokenActions, tokenPage } from "./settings/token.ts";
-import { tokens } from "./settings/tokens.ts";
-import { usage } from "./settings/usage.ts";
-import { plan, planActions } from "./settings/plan.ts";
-import { saleEventActions, saleEventSettings } from "./settings/sale-events.ts";
+import { orderRules, orderRulesActions } from "./settings/order-rules.ts";
 import { connectActions, sourceConnect } from "./settings/source-connect.ts";
-import { sourceProgress } from "./settings/source-progress.ts";
-import { source, sourceActions } from "./settings/source.ts";
-import { sources } from "./settings/sources.ts";
 import { data, dataActions } from "./settings/data.ts";
-import { watchlist, watchlistActions } from "./settings/watchlist.ts";
-import { windows, windowsActions } from "./settings/windows.ts";
 
 /** Every page of figures, in the order of the navigation. */
 export const PAGES: readonly Page[] = [
@@ -48,24 +44,19 @@ export const FILES: readonly PageFile[] = [
 
 /** The pages below the overview of settings, in the order of the navigation. */
 export const SETTINGS_PAGES: readonly Page[] = [
-  windows,
-  tokens,
-  newToken,
-  tokenPage,
+  ...WINDOW_PAGES,
+  orderRules,
+  ...TOKEN_PAGES,
   usage,
-  plan,
-  members,
-  member,
-  sources,
-  source,
+  ...PLAN_PAGES,
+  ...MEMBER_PAGES,
+  ...SOURCE_PAGES,
   sourceConnect,
-  sourceProgress,
-  imports,
-  importPage,
-  watchlist,
-  saleEventSettings,
+  ...UPLOAD_PAGES,
+  ...WATCHLIST_PAGES,
+  ...SALE_EVENT_PAGES,
   data,
-  notifications,
+  ...ENDPOINT_PAGES,
   notices,
   audit,
 ];
@@ -81,19 +72,18 @@ export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SE
 /** Every form of the pages of a workspace. */
 export const ACTIONS: readonly Action[] = [
   ...setupActions,
-  ...windowsActions,
-  tokenCreate,
-  ...tokenActions,
-  ...planActions,
-  ...importActions,
-  ...membersActions,
-  ...memberActions,
-  ...sourceActions,
+  ...WINDOW_FORMS,
+  ...orderRulesActions,
+  ...TOKEN_FORMS,
+  ...PLAN_FORMS,
+  ...UPLOAD_FORMS,
+  ...MEMBER_FORMS,
+  ...SOURCE_FORMS,
   ...connectActions,
-  ...watchlistActions,
-  ...saleEventActions,
+  ...WATCHLIST_FORMS,
+  ...SALE_EVENT_FORMS,
   ...dataActions,
-  ...notificationsActions,
+  ...ENDPOINT_FORMS,
   ...noticesActions,
   ...auditActions,
 ];

@@ -1,8 +1,10 @@
+import { NO_PASSKEYS_HERE } from "../actions/account/actions.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { clientKeyOf } from "../http/client-address.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { SignIn } from "../identity/sign-in.ts";
 import type { Desk, Handler, Routes } from "./desk.ts";
-import { limited, NO_PASSKEYS_HERE, passkeySiteOf, secretOf, sendProblem, showState } from "./desk.ts";
+import { attempt, passkeySiteOf, secretOf, sendProblem, showState } from "./desk.ts";
 import {
   ENROL,
   ENTER,
@@ -10,14 +12,16 @@ import {
   refusedSignIn,
   SIGN_IN,
   SIGN_IN_LOCALLY,
+  TOO_MANY,
   whyRefused,
 } from "./entrance-page.ts";
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
+import type { MinuteLimit } from "./minute-limit.ts";
 import type { TargetCookie } from "./target-cookie.ts";
 
-/** Of one address. */
-const MOST_SIGN_INS_PER_MINUTE = 30;
+/** That failed, of one address. */
+const MOST_FAILURES_PER_MINUTE = 30;
 const AFTER_RECOVERY = "Your earlier passkeys have been removed, and every other sign-in has ended.";
 
 /**
@@ -27,36 +31,58 @@ const AFTER_RECOVERY = "Your earlier passkeys have been removed, and every other
 export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
   const { identity, site } = desk;
   const isPublic = site.publicOrigin !== null;
-  const answers = createMinuteLimit(MOST_SIGN_INS_PER_MINUTE);
-  const questions = createMinuteLimit(MOST_SIGN_INS_PER_MINUTE);
+  const answers = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
+  const questions = createMinuteLimit(MOST_FAILURES_PER_MINUTE);
   const browserOf = (request: FastifyRequest) => ({
     oldSessionHash: desk.sessionHashOf(request),
-    origin: request.ip,
+    origin: request.clientAddress,
   });
   const finish = createFinish(desk, target);
 
   const byLink: Handler = async (request, reply) => {
     const secret = secretOf(request);
-    if (!isPublic) {
-      return finish(request, reply, await identity.signInByLink({ ...browserOf(request), secret }));
-    }
-    const credential = formOf(request).get("credential") ?? "";
     const passkeySite = passkeySiteOf(request, site);
-    if (passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
-    const enrolment = { ...browserOf(request), secret, credential, site: passkeySite };
-    return finish(request, reply, await identity.signInByEnrolment(enrolment));
+    if (isPublic && passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
+    const credential = formOf(request).get("credential") ?? "";
+    const result = await attemptOf(
+      desk,
+      request,
+      answers,
+      () => identity.knowsLink(secret),
+      (recordsRefusals) => {
+        const browser = { ...browserOf(request), recordsRefusals };
+        return isPublic && passkeySite !== null
+          ? identity.signInByEnrolment({ ...browser, secret, credential, site: passkeySite })
+          : identity.signInByLink({ ...browser, secret });
+      },
+    );
+    return result === null ? showState(reply, TOO_MANY) : finish(request, reply, result);
   };
   const byPasskey: Handler = async (request, reply) => {
     const passkeySite = passkeySiteOf(request, site);
     if (passkeySite === null) return showState(reply, refusedSignIn("rejected", isPublic));
-    const credential = formOf(request).get("credential") ?? "";
-    const answer = { ...browserOf(request), credential, site: passkeySite };
-    return finish(request, reply, await identity.signInByPasskey(answer));
+    const answer = { credential: formOf(request).get("credential") ?? "", site: passkeySite };
+    const result = await attemptOf(
+      desk,
+      request,
+      answers,
+      () => identity.knowsPasskey({ ...answer, userId: null }),
+      (recordsRefusals) => identity.signInByPasskey({ ...browserOf(request), ...answer, recordsRefusals }),
+    );
+    return result === null ? showState(reply, TOO_MANY) : finish(request, reply, result);
   };
   const enrolmentOptions: Handler = async (request, reply) => {
     const passkeySite = passkeySiteOf(request, site);
     if (!isPublic || passkeySite === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
-    const options = await identity.enrolmentByLink(secretOf(request), passkeySite);
+    const secret = secretOf(request);
+    const options = await attemptOf(
+      desk,
+      request,
+      questions,
+      () => identity.knowsLink(secret),
+      () => identity.enrolmentByLink(secret, passkeySite),
+    );
+    if (options === null) return showState(reply, TOO_MANY);
     if ("outcome" in options) return sendProblem(request, reply, 403, whyRefused(options.outcome));
     return reply.send(options);
   };
@@ -68,18 +94,37 @@ export function signInRoutes(desk: Desk, target: TargetCookie): Routes {
   return {
     "/enter": {
       get: async (_request, reply) => showState(reply, isPublic ? ENROL : ENTER),
-      post: limited(desk, answers, byLink),
+      post: byLink,
     },
-    "/enter/options": { post: limited(desk, questions, enrolmentOptions) },
+    "/enter/options": { post: enrolmentOptions },
     "/sign-in": {
       get: async (request, reply) =>
         (await desk.signedIn(request)) === null
           ? showState(reply, isPublic ? SIGN_IN : SIGN_IN_LOCALLY)
           : reply.redirect("/", 303),
-      post: limited(desk, answers, byPasskey),
+      post: byPasskey,
     },
-    "/sign-in/options": { post: limited(desk, questions, signatureOptions) },
+    // Neither reads nor writes anything, so that nobody's questions use up another's.
+    "/sign-in/options": { post: signatureOptions },
   };
+}
+
+/** An attempt that counts for its address. */
+async function attemptOf<Result extends object>(
+  desk: Desk,
+  request: FastifyRequest,
+  limit: MinuteLimit,
+  canSucceed: () => Promise<boolean>,
+  make: (recordsRefusals: boolean) => Promise<Result>,
+): Promise<Result | null> {
+  return attempt(limit, {
+    request,
+    key: clientKeyOf(request.clientAddress),
+    now: desk.now(),
+    canSucceed,
+    make,
+    hasFailed: (result) => "outcome" in result && result.outcome !== "signed_in",
+  });
 }
 
 /** What is refused says why to whoever has the link or passkey, and to the log. */

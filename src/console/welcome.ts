@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../control/refusal.ts";
+import { databaseOf, SenderGone } from "../actions/sender.ts";
 import { createWorkspace } from "../control/workspace.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { SignedIn } from "../identity/session.ts";
@@ -39,9 +40,9 @@ export function welcomeRoutes(desk: Desk): Routes {
       post: async (request, reply) => {
         const visitor = await desk.signedIn(request);
         if (visitor === null) return desk.toSignIn(request, reply);
-        const { person } = visitor;
+        const { person, sessionHash } = visitor;
         if (!admits(person.userId, desk.now())) return sendState({ request, reply }, TOO_MANY, null);
-        return create(desk, { request, reply, person });
+        return create(desk, { request, reply, person, sessionHash });
       },
     },
   };
@@ -50,12 +51,15 @@ export function welcomeRoutes(desk: Desk): Routes {
 type Asked = { request: FastifyRequest; reply: FastifyReply; person: SignedIn };
 
 /** Makes the workspace, and leads to the way on that was chosen. */
-async function create(desk: Desk, asked: Asked): Promise<FastifyReply> {
-  const { request, reply, person } = asked;
+async function create(desk: Desk, asked: Asked & { sessionHash: Buffer }): Promise<FastifyReply> {
+  const { request, reply, person, sessionHash } = asked;
   const form = formOf(request);
-  const actor = actorOf(person, person.isOperator ? "operator" : "person", request, desk.now());
+  const now = desk.now();
+  const actor = actorOf(person, sessionHash, person.isOperator ? "operator" : "person", request, now);
+  const right = "workspace.create";
+  const sender = { actor, right, shopKey: null, now } as const;
   try {
-    const { shop_domain: domain } = await createWorkspace(desk.control.database, actor, {
+    const { shop_domain: domain } = await createWorkspace(databaseOf(desk.control.database, sender), actor, {
       domain: form.get("domain") ?? "",
       currency: form.get("currency") ?? "",
       ownerId: person.userId,
@@ -64,6 +68,7 @@ async function create(desk: Desk, asked: Asked): Promise<FastifyReply> {
     reply.header("Set-Cookie", desk.done.write(`The workspace ${domain} is made, and you are its owner.`));
     return await reply.redirect(addressOf(domain, way), 303);
   } catch (error) {
+    if (error instanceof SenderGone) return desk.toSignIn(request, reply);
     if (!(error instanceof Refusal)) throw error;
     noteRefusal(request, error.message);
     if (error.kind === "forbidden") return sendState({ request, reply }, forbidden(error.message), null);

@@ -1,16 +1,34 @@
+import { userInfo } from "node:os";
 import type { Role } from "../contract/role.ts";
 
 /** Who acts, and with what rights. */
 export type Actor = {
   /** As the audit names them: operator, user:<id>, merchant:<shop>. */
   name: string;
-  /** Where the action came from, such as an IP address; null = this machine's command line. */
+  /** Where the action came from, such as an IP address; of a command: the operating system's user. */
   origin: string | null;
   /** Their role in the workspace; "operator" = of the whole installation; "person" = in no workspace: on their own account. */
   standing: Role | "operator" | "person";
   /** They proved within the last ten minutes who they are. */
   isFresh: boolean;
+  /** Of whom and by what they are signed in; null = a command, or a merchant at the store platform. */
+  session: { userId: string; sessionHash: Buffer } | null;
 };
 
 /** Whoever can run a command on this installation: nothing below is out of their reach anyway. */
-export const OPERATOR: Actor = { name: "operator", origin: null, standing: "operator", isFresh: true };
+export const OPERATOR: Actor = {
+  name: "operator",
+  origin: systemUser(),
+  standing: "operator",
+  isFresh: true,
+  session: null,
+};
+
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a user that has no name.
+    return `uid ${process.getuid?.() ?? "unknown"}`;
+  }
+}

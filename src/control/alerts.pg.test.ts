@@ -4,19 +4,25 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { rebuild } from "../actions/sources/actions.ts";
+import { openTestKeys } from "../../tests/support/secret.ts";
 import { openControlDatabase } from "../../tests/support/control.ts";
 import type { ControlDatabase } from "../../tests/support/control.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
+import { addWatched } from "../actions/watchlist/actions.ts";
+import type { Keys } from "../lib/keys.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { makeDemo } from "./demo.ts";
 import { importIntoWorkspace } from "./import.ts";
-import { rebuildData } from "./rebuild.ts";
-import { watch } from "./watchlist.ts";
 import { createWorkspace, requireWorkspace } from "./workspace.ts";
 
 let control: ControlDatabase;
+let keys: Keys;
 before(async () => {
   control = await openControlDatabase();
+  keys = await openTestKeys(control.database);
 });
 after(() => control.stop());
 
@@ -53,8 +59,9 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise what is d
   const imported = ["report_ready:2026-05", "spike:sku:LAMP-01:2026-05"];
   assert.deepEqual(await keysOf(workspace), imported);
 
-  await watch(database, OPERATOR, workspace, "sku", "LAMP-01");
-  await watch(database, OPERATOR, workspace, "family", "Lighting");
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  await runAction(addWatched, caller, textInput({ type: "sku", key: "LAMP-01" }));
+  await runAction(addWatched, caller, textInput({ type: "family", key: "Lighting" }));
   const watched = ["report_ready:2026-05", "spike:family:Lighting:2026-05", "spike:sku:LAMP-01:2026-05"];
   assert.deepEqual(await keysOf(workspace), watched);
 
@@ -62,9 +69,9 @@ test("M16: an import, a new entry of the watchlist and a rebuild raise what is d
     { name: "test_forget", text: "delete from alert where shop_key = $1 and event_key like 'spike:%'" },
     [workspace.shop_key],
   );
-  await rebuildData(database, OPERATOR, workspace);
+  await runAction(rebuild, caller, textInput({}));
   assert.deepEqual(await keysOf(workspace), watched);
-  await rebuildData(database, OPERATOR, workspace);
+  await runAction(rebuild, caller, textInput({}));
   assert.deepEqual(await keysOf(workspace), watched);
 });
 
@@ -75,7 +82,7 @@ test("M16: the bad batch of the demo store raises one alert, and nothing else so
       database: control.database,
       dataFolder,
       tokenFile: join(dataFolder, "demo-token"),
-      pepper: Buffer.alloc(32),
+      keys,
       keepFolder: null,
       today: "2026-07-01",
       now: new Date("2026-07-01T06:00:00Z"),

@@ -23,7 +23,7 @@ export type ShownAction = {
   /** The action in words. */
   what: string;
   changes: AuditChange[];
-  /** An address; null = the command line, or a source. */
+  /** An address; of a command the operating system's user; null = a source, or a command of an earlier version. */
   origin: string | null;
 };
 

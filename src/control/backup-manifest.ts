@@ -1,33 +1,50 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readFile, stat, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { constants } from "node:fs";
+import { open, writeFile } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import Type from "typebox";
+import type { Static } from "typebox";
+import { Compile } from "typebox/compile";
 import { rootFingerprint } from "../lib/keys.ts";
-import type { SequenceRow } from "../store/queries/backup.ts";
-import type { CopiedTable } from "../store/table-copy.ts";
+import { knownSecret } from "../lib/secret-list.ts";
 import { schemaLevel } from "../store/migrate.ts";
 import { impossible } from "./refusal.ts";
 
+/** As PostgreSQL's `quote_ident` writes it. */
+const Name = Type.String({ pattern: '^(?:[a-z_][a-z0-9_]{0,62}|"(?:[^"\\p{Cc}]|""){1,63}")$' });
+const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
 /** One table of a backup: its file, as it is on disk, and how many rows it holds. */
-export type BackupTable = CopiedTable & { file: string; rows: number; bytes: number; sha256: string };
+const Table = Type.Object({
+  name: Name,
+  columns: Type.Array(Name, { minItems: 1, uniqueItems: true }),
+  file: Type.String({ pattern: "^\\w[\\w-]{0,80}\\.copy\\.zst$" }),
+  rows: Count,
+  bytes: Count,
+  sha256: Hash,
+});
 
 /**
  * What a backup holds. `migrations`: those that its schema has run; `secret_fingerprints`: of the root secrets that are valid
  * in it, none = none was used yet. Earlier versions wrote `secret_fingerprint`, null = it was not used yet.
  */
-export type Manifest = {
-  format: number;
-  made_at: string;
-  version: string;
-  postgresql: string;
-  migrations: string[];
-  secret_fingerprints?: string[];
-  secret_fingerprint?: string | null;
-  has_secret: boolean;
-  tables: BackupTable[];
-  sequences: SequenceRow[];
-};
+const ManifestSchema = Type.Object({
+  format: Type.Integer(),
+  made_at: Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" }),
+  version: Type.String({ pattern: "^[\\w.+-]{1,40}$" }),
+  postgresql: Type.String({ maxLength: 200 }),
+  migrations: Type.Array(Type.String({ pattern: "^\\w{1,100}$" }), { minItems: 1 }),
+  secret_fingerprints: Type.Optional(Type.Array(Hash)),
+  secret_fingerprint: Type.Optional(Type.Union([Hash, Type.Null()])),
+  has_secret: Type.Boolean(),
+  tables: Type.Array(Table),
+  sequences: Type.Array(Type.Object({ name: Name, last_value: Type.Integer() })),
+});
+
+export type BackupTable = Static<typeof Table>;
+export type Manifest = Static<typeof ManifestSchema>;
 
 /** A backup in a folder; its manifest is unharmed. */
 export type Backup = { folder: string; manifest: Manifest };
@@ -35,6 +52,10 @@ export type Backup = { folder: string; manifest: Manifest };
 export const FORMAT = 1;
 const MANIFEST_FILE = "manifest.json";
 const SECRET_FILE = "secret";
+/** Of the manifest, and of the secret. */
+const MOST_BYTES = 16_000_000;
+/** As RETURNS_SECRET has to have. */
+const LEAST_SECRET = 32;
 const PRIVATE = { mode: 0o600, flush: true } as const;
 
 /** Writes the secret, if there is one, and then the manifest, with a checksum of its own. */
@@ -48,39 +69,63 @@ export async function writeManifest(
   await writeFile(join(folder, MANIFEST_FILE), `${text}\n`, PRIVATE);
 }
 
-/** Reads a backup's manifest. Throws a `Refusal` for what is none, for a damaged one, and for one of a newer version. */
+/**
+ * Reads a backup's manifest, and checks everything of it that needs no database. Throws a `Refusal` for what is none, for a
+ * damaged one, and for one of a newer version. Whoever made it may have meant harm: nothing of it is shown unchecked.
+ */
 export async function readBackup(folder: string): Promise<Backup> {
   const file = join(folder, MANIFEST_FILE);
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === "EACCES" ? "this user may not read it" : `it has no ${MANIFEST_FILE}`;
-    throw impossible(`${folder} is not a backup that can be restored: ${reason}.`);
+  const text = await readPlainFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EACCES") throw impossible(`${notRestorable(folder)}: this user may not read it.`);
+    throw impossible(`${notRestorable(folder)}: it has no ${MANIFEST_FILE}.`);
   });
   const { sha256, ...manifest } = parse(file, text);
   if (manifest.format !== FORMAT && Number.isInteger(manifest.format)) throw newerVersion(manifest);
   if (sha256 !== checksumOf(manifest)) throw damaged(file);
+  requireShape(file, manifest);
   const migrations = manifest.migrations.map((name) => ({ name, works_with: null }));
-  if ((await schemaLevel(migrations)) === "newer") throw newerVersion(manifest);
+  const level = await schemaLevel(migrations);
+  if (level === "newer") throw newerVersion(manifest);
+  if (level === "older") {
+    throw impossible(
+      'The backup was made by a version before 0.1.0: restore it with version 0.1.0, run "./returns migrate", and back up again. ' +
+        "Nothing was restored.",
+    );
+  }
   return { folder, manifest };
+}
+
+/** Throws a `Refusal` that names the first member that no backup writes, such as a file in another folder. */
+function requireShape(file: string, manifest: Manifest): void {
+  const [error] = Compile(ManifestSchema).Errors(manifest);
+  const { tables } = manifest;
+  const isTwice =
+    error === undefined &&
+    new Set(tables.flatMap((table) => [table.name, table.file])).size < 2 * tables.length;
+  if (error === undefined && !isTwice) return;
+  const place = isTwice ? "/tables" : error?.instancePath || "/";
+  throw impossible(`${file} is not one that a backup writes (see ${place}). Nothing was restored.`);
 }
 
 /** The secret that a backup holds; null = none. Throws a `Refusal` when it is missing or none of the manifest's. */
 export async function readBackupSecret({ folder, manifest }: Backup): Promise<string | null> {
   if (!manifest.has_secret) return null;
   const file = join(folder, SECRET_FILE);
-  const secret = await readFile(file, "utf8").catch(() => {
+  const secret = await readPlainFile(file).catch(() => {
     throw impossible(`${file} is missing or cannot be read: the backup is incomplete. Nothing was restored.`);
   });
-  if (!isSecretOf(manifest, secret.trim())) throw damaged(file);
+  if (secret.trim().length < LEAST_SECRET || secretOf(manifest, secret.trim()) === null) throw damaged(file);
   return secret.trim();
 }
 
 type Fingerprints = Pick<Manifest, "secret_fingerprint" | "secret_fingerprints">;
 
-/** Whether the tokens of a backup work with a secret. */
-export function isSecretOf(manifest: Fingerprints, secret: string): boolean {
+/** The first secret of a list with which the tokens of a backup work; null = none. */
+export function secretOf(manifest: Fingerprints, list: string): string | null {
   const { secret_fingerprint: earlier = null, secret_fingerprints: valid } = manifest;
   const fingerprints = valid ?? (earlier === null ? [] : [earlier]);
-  return fingerprints.length === 0 || fingerprints.includes(rootFingerprint(secret).toString("hex"));
+  const isValid = (secret: string): boolean => fingerprints.includes(rootFingerprint(secret).toString("hex"));
+  return fingerprints.length === 0 ? list : knownSecret(list, isValid);
 }
 
 /** Reads every file once. Throws a `Refusal` for the first that is missing or not as the backup has written it. */
@@ -89,42 +134,79 @@ export async function checkFiles(
   signal: AbortSignal,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  for (const table of backup.manifest.tables) {
-    const file = fileOf(backup, table);
-    const found = await stat(file).catch(() => null);
-    if (found === null)
-      throw impossible(`${file} is missing: the backup is incomplete. Nothing was restored.`);
-    if (found.size !== table.bytes) {
+  for (const table of backup.manifest.tables)
+    for await (const chunk of readTable(backup, table)) {
+      signal.throwIfAborted();
+      onBytes(chunk.length);
+    }
+}
+
+/**
+ * The bytes of a table's file. Throws a `Refusal` when it is missing, or at the end when these were not what the manifest
+ * says: a file may be another one when it is read again.
+ */
+export async function* readTable({ folder }: Backup, table: BackupTable): AsyncGenerator<Buffer> {
+  const file = join(folder, table.file);
+  const opened = await openPlainFile(file);
+  if (opened === null)
+    throw impossible(`${file} is missing: the backup is incomplete. Nothing was restored.`);
+  const { handle, size } = opened;
+  try {
+    if (size !== table.bytes) {
       throw impossible(
-        `${file} has ${found.size} bytes instead of ${table.bytes}: the backup is incomplete. Nothing was restored.`,
+        `${file} has ${size} bytes instead of ${table.bytes}: the backup is incomplete. Nothing was restored.`,
       );
     }
     const hash = createHash("sha256");
-    await pipeline(
-      createReadStream(file),
-      async (chunks: AsyncIterable<Buffer>) => {
-        for await (const chunk of chunks) {
-          hash.update(chunk);
-          onBytes(chunk.length);
-        }
-      },
-      { signal },
-    );
+    for await (const chunk of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      yield chunk;
+    }
     if (hash.digest("hex") !== table.sha256) throw damaged(file);
+  } finally {
+    await handle.close();
   }
 }
 
-/** Where a table's rows are. */
-export function fileOf({ folder }: Backup, { file }: BackupTable): string {
-  return join(folder, basename(file));
+/** Neither follows a link nor waits for whoever writes into a pipe. */
+const OPEN_PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const NOT_PLAIN = new Set(["ENOENT", "ELOOP", "ENXIO"]);
+
+/** A file that is no link, device or pipe; null = there is none. */
+async function openPlainFile(file: string): Promise<{ handle: FileHandle; size: number } | null> {
+  const handle = await open(file, OPEN_PLAIN).catch((error: NodeJS.ErrnoException) => {
+    if (NOT_PLAIN.has(error.code ?? "")) return null;
+    throw error;
+  });
+  const found = await handle?.stat();
+  if (handle !== null && found?.isFile() === true) return { handle, size: found.size };
+  await handle?.close();
+  return null;
+}
+
+/** Of a file that is not larger than any that a backup writes. */
+async function readPlainFile(file: string): Promise<string> {
+  const opened = await openPlainFile(file);
+  if (opened === null) throw new Error("not a file that a backup writes");
+  const { handle, size } = opened;
+  try {
+    if (size > MOST_BYTES) throw new Error("larger than any that a backup writes");
+    return await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
 }
 
 function parse(file: string, text: string): Manifest & { sha256: string } {
   try {
-    return JSON.parse(text) as Manifest & { sha256: string };
+    const manifest = JSON.parse(text) as Manifest & { sha256: string };
+    // It may be nested too deeply for its checksum.
+    JSON.stringify(manifest);
+    if (typeof manifest === "object" && manifest !== null) return manifest;
   } catch {
-    throw damaged(file);
+    // Said below.
   }
+  throw damaged(file);
 }
 
 /** Of everything that the manifest states, however it is indented. */
@@ -132,13 +214,18 @@ function checksumOf(manifest: Manifest): string {
   return createHash("sha256").update(JSON.stringify(manifest)).digest("hex");
 }
 
+function notRestorable(folder: string): string {
+  return `${folder} is not a backup that can be restored`;
+}
+
 function damaged(file: string): Error {
   return impossible(`${file} is damaged: it is not what the backup has written. Nothing was restored.`);
 }
 
 function newerVersion({ version }: Manifest): Error {
+  const known = Compile(ManifestSchema.properties.version).Check(version) ? ` (${version})` : "";
   return impossible(
-    `The backup was made by a newer version of the service (${version}): install that version, and restore with it. ` +
+    `The backup was made by a newer version of the service${known}: install that version, and restore with it. ` +
       "Nothing was restored.",
   );
 }

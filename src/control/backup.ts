@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createZstdCompress } from "node:zlib";
 import type { Connection, Database } from "../store/database.ts";
 import { isDistributed } from "../store/distribute.ts";
-import { runUnlessMigrating } from "../store/migrate.ts";
+import { runUnlessMigrating, UNUSABLE } from "../store/migrate.ts";
 import { listSequences, listStoredTables, noteBackup } from "../store/queries/backup.ts";
 import { findSecretFingerprint, serverVersion } from "../store/queries/installation.ts";
 import { listRootSecrets } from "../store/queries/installation-secret.ts";
@@ -17,12 +17,12 @@ import type { CopyOut } from "../store/table-copy.ts";
 import { VERSION } from "../lib/version.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
-import { FORMAT, isSecretOf, writeManifest } from "./backup-manifest.ts";
+import { FORMAT, secretOf, writeManifest } from "./backup-manifest.ts";
 import type { BackupTable, Manifest } from "./backup-manifest.ts";
 import { makePrivateFolder, writeNewFolder } from "./new-folder.ts";
 import { impossible } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
-import { readSchemaLevel, schemaProblem } from "./schema.ts";
+import { readSchemaLevel } from "./schema.ts";
 
 export type BackupRequest = {
   /** Takes the note of the backup at its end. */
@@ -61,7 +61,7 @@ export async function makeBackup(request: BackupRequest): Promise<MadeBackup> {
   const { database, reading, actor, folder, secret, now, signal } = request;
   requireRight(actor, "backup");
   const level = await readSchemaLevel(database);
-  if (level === "newer") throw impossible(schemaProblem(level) as string);
+  if (level === "newer" || level === "older") throw impossible(UNUSABLE[level]);
   await requireOneServer(database);
   let manifest: Manifest | undefined;
   await writeNewFolder(folder, signal, (partial) =>
@@ -70,7 +70,7 @@ export async function makeBackup(request: BackupRequest): Promise<MadeBackup> {
       async (connection) => {
         await makePrivateFolder(partial);
         manifest = await copyTables(connection, partial, request);
-        await writeManifest(partial, manifest, secret);
+        await writeManifest(partial, manifest, secret === null ? null : secretOf(manifest, secret));
       },
       signal,
     ),
@@ -114,7 +114,7 @@ async function copyTables(
   if (!isHeld) throw impossible("A migration is under way: try again when it has ended.");
   if (tables.length === 0) throw impossible("The database is empty: there is nothing to back up.");
   const fingerprints = await listFingerprints(connection, tables);
-  if (secret !== null && !isSecretOf({ secret_fingerprints: fingerprints }, secret)) {
+  if (secret !== null && secretOf({ secret_fingerprints: fingerprints }, secret) === null) {
     throw impossible("The secret is not one of this database's valid ones: no backup was made.");
   }
   const total = sum(tables.map(({ bytes }) => bytes));
@@ -131,7 +131,9 @@ async function copyTables(
     doneBytes += table.bytes;
     copied.push({ table, copy, file, ...written });
   }
-  const sequences = await listSequences(connection);
+  const sequences = (await listSequences(connection)).flatMap(({ name, last_value: lastValue }) =>
+    lastValue === null ? [] : [{ name, last_value: lastValue }],
+  );
   const { name: postgresql } = await serverVersion(connection);
   return {
     format: FORMAT,
@@ -154,8 +156,8 @@ async function listFingerprints(connection: Connection, tables: readonly Table[]
   const has = (table: string): boolean => tables.some(({ name }) => name === table);
   const rows = has("installation_secret") ? await listRootSecrets(connection) : [];
   const earlier = rows.length === 0 && has("installation") ? await findSecretFingerprint(connection) : null;
-  const valid = rows.flatMap((row) => (row.retired_at === null ? [row.fingerprint] : []));
-  return [...valid, ...(earlier === null ? [] : [earlier])].map((fingerprint) => fingerprint.toString("hex"));
+  const valid = earlier === null ? rows.map(({ fingerprint }) => fingerprint) : [earlier];
+  return valid.map((fingerprint) => fingerprint.toString("hex"));
 }
 
 /** Writes a table's rows as they come; no more is read than is written. */

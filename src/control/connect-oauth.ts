@@ -1,5 +1,8 @@
+import { ROLES } from "../contract/role.ts";
+import { userName } from "../lib/user-name.ts";
 import { listAccountWorkspaces } from "../store/directory.ts";
 import type { AccountRow } from "../store/queries/shop-account.ts";
+import { listMembersByRole } from "../store/queries/workspace-member.ts";
 import { forgetDelivery, hasDelivery, recordDelivery } from "../store/queries/webhook-delivery.ts";
 import { findWorkspace } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
@@ -19,7 +22,7 @@ import { readShopPlace } from "./connect-place.ts";
 import type { PlaceRequest } from "./connect-place.ts";
 import { recordAction } from "./audit.ts";
 import { impossible, invalid, Refusal } from "./refusal.ts";
-import { requireRight } from "./rights.ts";
+import { hasRight, requireRight } from "./rights.ts";
 
 /** An installation by approval needs the service's address and an app; null = it has none. */
 export type OAuthEnvironment = ConnectEnvironment & { app: App | null };
@@ -38,7 +41,7 @@ export type InstallationPage = {
 type Ready = OAuthEnvironment & { app: App; publicUrl: string };
 
 /** Who may install apps in the shop has approved, and has shown that to the platform. */
-const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isFresh: true };
+const MERCHANT: Actor = { name: "merchant", origin: null, standing: "admin", isFresh: true, session: null };
 
 /**
  * The address that an operator passes on to the merchant, good for seven days: whoever may install apps in the shop
@@ -58,12 +61,9 @@ export async function createInstallationLink(
   const { shop_key: shopKey, shop_domain: domain } = workspace;
   const choices = { ...request.settings };
   const { endsInConsole = false } = request;
-  const link = sealInstallation(
-    sealingKey,
-    "link",
-    { shopKey, workspace: domain, shop, url, choices, endsInConsole },
-    now(),
-  );
+  const madeBy = actor.standing === "operator" ? {} : { madeBy: actor.name };
+  const place = { shopKey, workspace: domain, shop, url, choices, endsInConsole, ...madeBy };
+  const link = sealInstallation(sealingKey, "link", place, now());
   const detail = { source: SHOPIFY, shop, url, ...choices };
   await database.transaction((connection) =>
     recordAction(connection, actor, { shopKey, action: "source.link", detail }),
@@ -98,9 +98,7 @@ export async function beginInstallation(
 
 async function beginWithLink(ready: Ready, link: string, browser: string): Promise<InstallationReply> {
   const installation = openInstallation(ready.sealingKey, "link", link, ready.now());
-  if (installation === null) {
-    return refused(400, "This link is no longer valid: ask its sender for a new one.");
-  }
+  if (installation === null || !(await mayStillLink(ready, installation))) return staleLink();
   const { id: linkId, ...place } = installation;
   if (await hasDelivery(ready.database, place.shopKey, SHOPIFY, useOf("link", linkId))) return usedLink();
   return approval(ready, { ...place, browser, linkId });
@@ -142,6 +140,7 @@ export async function finishInstallation(
   if (workspace === null || workspace.shop_key !== installation.shopKey) {
     return refused(404, `There is no workspace for ${shop} any more.`);
   }
+  if (!(await mayStillLink(ready, installation))) return staleLink();
   if (!(await useUp(ready, installation.shopKey, useOf("approval", installation.id)))) {
     return refused(400, "This approval has already been used: start again if the shop is not connected.");
   }
@@ -199,6 +198,18 @@ function useOf(kind: "approval" | "link", id: string): string {
 async function useUp({ database }: Ready, shopKey: number, use: string): Promise<boolean> {
   const delivery = { shopKey, source: SHOPIFY, webhookId: use, replayKey: `id ${use}` };
   return recordDelivery(database, { ...delivery, topic: "approval", records: [] });
+}
+
+/** A member's link ends with their right to make one. */
+async function mayStillLink({ database }: Ready, { shopKey, madeBy }: Installation): Promise<boolean> {
+  if (madeBy === undefined) return true;
+  const roles = ROLES.filter((role) => hasRight(role, "source.link"));
+  const members = await listMembersByRole(database, shopKey, roles);
+  return members.some((userId) => userName(userId) === madeBy);
+}
+
+function staleLink(): InstallationPage {
+  return refused(400, "This link is no longer valid: ask its sender for a new one.");
 }
 
 function usedLink(): InstallationPage {

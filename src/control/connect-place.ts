@@ -26,7 +26,7 @@ export function readShopPlace({ shop, url }: PlaceRequest): { account: string | 
 
 function readAddress(value: string): string {
   const url = URL.parse(value.trim());
-  if (url !== null && isShopUrl(url)) return url.href.replace(/\/+$/u, "");
+  if (url !== null && isShopUrl(url)) return url.href.replace(/(?<!\/)\/+$/u, "");
   throw invalid(
     "The address must be a shop's, such as https://my-store.myshopify.com (another only on this machine itself).",
   );

@@ -13,6 +13,8 @@ import { recordAction } from "./audit.ts";
 import { impossible, invalid } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
 
+export type { Source };
+
 /** What connecting works with. */
 export type ConnectEnvironment = {
   database: Database;

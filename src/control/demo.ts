@@ -21,12 +21,17 @@ import { lockShop } from "../store/queries/import-stage.ts";
 import { clearWorkspace } from "../store/queries/workspace-clear.ts";
 import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { addWatched } from "../actions/watchlist/actions.ts";
+import { createToken } from "../actions/tokens/actions.ts";
+import { statusOf } from "../actions/tokens/attention.ts";
+import type { Keys } from "../lib/keys.ts";
+import { listTokens } from "../store/queries/token.ts";
 import { OPERATOR } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { importIntoWorkspace } from "./import.ts";
 import type { ProgressListener } from "./import.ts";
-import { issueToken, showTokens } from "./token.ts";
-import { watch } from "./watchlist.ts";
 import { createWorkspace, requireWorkspace } from "./workspace.ts";
 
 /** The options of the generated store, and a listener for its progress. */
@@ -43,7 +48,7 @@ export type DemoOptions = DemoStoreRequest & {
   dataFolder: string;
   /** Where the token is kept: `demoTokenFile`. */
   tokenFile: string;
-  pepper: Buffer;
+  keys: Keys;
   /** Where to keep the generated files; null = nowhere. */
   keepFolder: string | null;
   now: Date;
@@ -77,7 +82,8 @@ export async function makeDemo(options: DemoOptions): Promise<Demo> {
     const request = { folder, asOf, now, skipInvalid: false, onProgress, replayedDays };
     const { imported } = await importIntoWorkspace(database, OPERATOR, workspace, request);
     if (!imported) throw new Error("The generated store has rows that cannot be imported.");
-    await watch(database, OPERATOR, workspace, "sku", store.badBatch.sku);
+    const caller = { database, keys: options.keys, workspace, actor: OPERATOR, now: new Date() };
+    await runAction(addWatched, caller, textInput({ type: "sku", key: store.badBatch.sku }));
     return { domain: workspace.shop_domain, store, token };
   } finally {
     if (options.keepFolder === null) rmSync(folder, { recursive: true, force: true });
@@ -143,11 +149,12 @@ async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
 
 /** The token that is kept already, or a new one in its place. */
 async function keepDemoToken(workspace: WorkspaceRow, options: DemoOptions): Promise<DemoToken> {
-  const { database, tokenFile: file, pepper, now } = options;
+  const { database, tokenFile: file, keys, now } = options;
   const kept = await findDemoToken(database, workspace, file, now);
   if (kept !== null) return kept;
-  const request = { name: "demo", scopes: SCOPES.join(","), now };
-  const { token } = await issueToken(database, OPERATOR, workspace, pepper, request);
+  const caller = { database, keys, workspace, actor: OPERATOR, now };
+  const { secret } = await runAction(createToken, caller, textInput({ name: "demo", scopes: SCOPES }));
+  const token = secret?.reveal() ?? "";
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${token}\n`, { mode: 0o600 });
   renameSync(draft, file);
@@ -163,8 +170,8 @@ async function findDemoToken(
   const token = readTokenFile(file);
   const tokenId = token === null ? null : parseToken(token)?.tokenId;
   if (token === null || tokenId === undefined) return null;
-  const tokens = await showTokens(database, workspace, now);
-  const works = tokens.some((listed) => listed.token_id === tokenId && listed.status === "active");
+  const tokens = await listTokens(database, workspace.shop_key);
+  const works = tokens.some((row) => row.token_id === tokenId && statusOf(row, now) === "active");
   return works ? { token, file } : null;
 }
 

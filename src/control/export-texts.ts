@@ -1,3 +1,4 @@
+import { DEFAULT_RULES } from "../metrics/order-rules.ts";
 import type { Connection } from "../store/database.ts";
 import type { NextRows } from "../store/query.ts";
 import {
@@ -6,11 +7,12 @@ import {
   openExportedAlerts,
   openExportedAudit,
 } from "../store/queries/export.ts";
-import { listTokens } from "../store/queries/token-write.ts";
-import { listWatched } from "../store/queries/watchlist-write.ts";
+import { listTokens } from "../store/queries/token.ts";
+import { listWatched } from "../store/queries/watchlist.ts";
 import type { Retention } from "../store/retention.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { ExportedFile } from "../sync/connectors/csv/export-files.ts";
+import { showRules, writtenRules } from "./order-rules.ts";
 import { keptText } from "./retention.ts";
 
 /** The folder of an export that an import reads. */
@@ -24,7 +26,10 @@ export function describingFiles(
 ): readonly ExportedFile[] {
   const { shop_key: shopKey } = workspace;
   return [
-    { name: "README.txt", content: once(() => Promise.resolve(readme(workspace, now, retention))) },
+    {
+      name: "README.txt",
+      content: once(async () => readme(workspace, await rulesOf(connection, workspace), now, retention)),
+    },
     {
       name: "settings.json",
       content: once(async () => jsonText(await settings(connection, workspace, now))),
@@ -38,11 +43,16 @@ export function describingFiles(
   ];
 }
 
+async function rulesOf(connection: Connection, workspace: WorkspaceRow): Promise<Record<string, string>> {
+  return writtenRules((await showRules(connection, workspace)).rules);
+}
+
 async function settings(connection: Connection, workspace: WorkspaceRow, now: Date): Promise<object> {
   const { shop_key: shopKey, data_version: _version, ...shown } = workspace;
   return {
     exported_at: now,
     ...shown,
+    order_rules: await rulesOf(connection, workspace),
     sources: await listExportedSources(connection, shopKey),
     tokens: await listTokens(connection, shopKey),
     watchlist: await listWatched(connection, shopKey),
@@ -50,15 +60,24 @@ async function settings(connection: Connection, workspace: WorkspaceRow, now: Da
 }
 
 /** How another installation gets the same workspace, command by command. */
-function readme(workspace: WorkspaceRow, now: Date, { keepAuditDays }: Retention): string {
+function readme(
+  workspace: WorkspaceRow,
+  rules: Record<string, string>,
+  now: Date,
+  { keepAuditDays }: Retention,
+): string {
   const { shop_domain: domain, currency_code: currency, plan, data_as_of: asOf } = workspace;
   const settingWords = (["primary_window_days", "min_sold_units", "visible_card_size"] as const)
     .map((name) => `${name}=${workspace[name]}`)
     .join(" ");
+  const usual = writtenRules(DEFAULT_RULES);
+  const ruleWords = Object.entries(rules)
+    .filter(([name, value]) => value !== usual[name])
+    .map(([name, value]) => `'${name}=${value.replaceAll("'", String.raw`'\''`)}'`);
   const importing =
     asOf === null
       ? ["This workspace had no data yet: there is nothing to import."]
-      : [`./returns import ${STORE_FOLDER} --workspace ${domain} --as-of ${asOf.toISOString()}`];
+      : [`./returns import FOLDER/${STORE_FOLDER} --workspace ${domain} --as-of ${asOf.toISOString()}`];
   return [
     `The workspace ${domain}, exported at ${now.toISOString()}.`,
     "",
@@ -68,12 +87,20 @@ function readme(workspace: WorkspaceRow, now: Date, { keepAuditDays }: Retention
     `audit.json     what was done in the workspace, oldest first; kept ${keptText(keepAuditDays)}`,
     "alerts.json    the alerts so far, oldest first",
     "",
-    "To bring it to another installation, run there, in this folder:",
+    `The CSV files of ${STORE_FOLDER}/ hold names and reasons as customers and sources wrote them. A spreadsheet runs a cell that begins with`,
+    "=, +, - or @ as a formula: open them there as text only, or not at all. They stay unchanged, because an import must read",
+    "what was exported.",
+    "",
+    "To bring it to another installation, run these in its checkout, with the path of this folder in place of FOLDER:",
     "",
     `./returns workspace create --domain ${domain} --currency ${currency} --plan ${plan}`,
     `./returns workspace set --workspace ${domain} ${settingWords}`,
+    ...(ruleWords.length === 0
+      ? []
+      : [`./returns workspace rules --workspace ${domain} --yes ${ruleWords.join(" ")}`]),
     ...importing,
     "",
+    "The files hold no tags, channels and payments: orders that a rule leaves out here count there.",
     "Made again by hand, because an export holds no secrets: tokens, members, connections to sources. The watchlist too",
     "(./returns watch add). The audit and the former alerts stay files.",
     "",

@@ -1,13 +1,22 @@
 import type { Connection, Database, Queryable } from "../store/database.ts";
 import { findSecretFingerprint, keepSecretFingerprint } from "../store/queries/installation.ts";
-import { insertRootSecret, listRootSecrets, lockRootSecrets } from "../store/queries/installation-secret.ts";
+import {
+  insertRootSecret,
+  listRootSecrets,
+  lockRootSecrets,
+  removeRootSecrets,
+} from "../store/queries/installation-secret.ts";
 import type { RootSecretRow } from "../store/queries/installation-secret.ts";
 import { deriveKeys, fingerprintOf, makeKeys, rootFingerprint, sealKeys, unsealKeys } from "../lib/keys.ts";
 import type { Keys } from "../lib/keys.ts";
 import { readOrCreateSecret, readSecret } from "../lib/secret-file.ts";
-import { impossible } from "./refusal.ts";
+import { secretsOf } from "../lib/secret-list.ts";
+import { isWeakSecret } from "../lib/weak-secret.ts";
+import { OPERATOR } from "./actor.ts";
+import { recordAction } from "./audit.ts";
+import { impossible, invalid } from "./refusal.ts";
 
-/** A database, and where this process has its root secret from. */
+/** A database, and where this process has its root secrets from: a list, newest first. */
 export type SecretPlace = {
   database: Database;
   dataFolder: string;
@@ -16,97 +25,94 @@ export type SecretPlace = {
 };
 
 /** What a database knows of root secrets; `earlier`: the fingerprint of a version that had but one, null = none was used. */
-export type KnownSecrets = { rows: RootSecretRow[]; earlier: Buffer | null };
+type KnownSecrets = { rows: RootSecretRow[]; earlier: Buffer | null };
 
+const LEAST_CHARACTERS = 32;
 const WRONG_SECRET =
   "The secret is not one of this database's, so no token would work: start with the same RETURNS_SECRET or the same data folder " +
   "as its other servers.";
 const NO_SECRET =
   "No secret is set, and this database has one: set RETURNS_SECRET, or use the data folder whose file secret holds it.";
+const EMPTY_SECRET = "The list of secrets has an empty entry: put one comma between two secrets.";
 
 /**
- * The keys of the installation, opened with this process's root secret. The first use of a database makes them, and the file
- * of the secret where none is set. Throws a `Refusal` when the database does not know the secret, or has retired it.
+ * The keys of the installation, opened with any of this process's root secrets, and sealed under the first from then on. The first
+ * use of a database makes them, and the file of the secret where none is set. Throws a `Refusal` when the database knows none of
+ * the secrets.
  */
 export async function openKeys(place: SecretPlace): Promise<Keys> {
   const { database, dataFolder } = place;
-  const known = await readSecrets(database);
-  const isFirst = known.rows.length === 0;
+  const known = await readKnown(database);
   // Read after the database: what made its first row has written the file before.
-  const own =
-    isFirst && known.earlier === null ? (place.secret ?? readOrCreateSecret(dataFolder)) : ownSecret(place);
-  const secret = requireKnown(known, own);
-  if (!isFirst) return openRow(known.rows, secret);
-  return database.transaction((connection) => writeFirst(connection, secret));
+  const list = isUsed(known) ? ownSecret(place) : (place.secret ?? readOrCreateSecret(dataFolder));
+  const secrets = requireSecrets(known, list);
+  if (known.rows.length > 0 && isSettled(changeFor(known.rows, secrets))) return open(known.rows, secrets);
+  return database.transaction((connection) => sealUnderFirst(connection, list));
 }
 
-/** The root secret of this process; null = there is none. */
+/** The list of root secrets of this process, as it is written; null = there is none. */
 export function ownSecret({ secret, dataFolder }: Omit<SecretPlace, "database">): string | null {
   return secret ?? readSecret(dataFolder);
 }
 
+/** What an operator reads of this process's root secrets; changes nothing. */
+export async function describeSecret(place: SecretPlace): Promise<{ ok: boolean; message: string }> {
+  const known = await readKnown(place.database);
+  const list = ownSecret(place);
+  const problem = problemOf(known, list);
+  if (problem !== null) return { ok: false, message: problem };
+  const newest = known.rows.at(-1);
+  if (list === null || newest === undefined) return { ok: true, message: "in use from the first start on" };
+  if (!listed(known, list).some((secret) => isOf(newest, secret))) {
+    return { ok: true, message: "opens the keys, but a newer one does too: put that first in the list" };
+  }
+  const others = known.rows.length - 1;
+  if (others === 0) return { ok: true, message: "the only one that opens the keys" };
+  return { ok: true, message: `one of ${others + 1} that open the keys, until a start without the older` };
+}
+
 /** In this order: a new installation commits its fingerprint and its first row at once, and never shows the first alone. */
-export async function readSecrets(database: Queryable): Promise<KnownSecrets> {
+async function readKnown(database: Queryable): Promise<KnownSecrets> {
   const earlier = await findSecretFingerprint(database);
   const rows = await listRootSecrets(database);
   return { rows, earlier: rows.length > 0 ? null : earlier };
 }
 
-/** Returns the secret if the database would accept it. Throws a `Refusal` otherwise. */
-export function requireKnown(known: KnownSecrets, secret: string | null): string {
-  const problem = secretProblem(known, secret);
+function isUsed({ rows, earlier }: KnownSecrets): boolean {
+  return rows.length > 0 || earlier !== null;
+}
+
+function isKnown({ rows, earlier }: KnownSecrets, secret: string): boolean {
+  return earlier?.equals(rootFingerprint(secret)) ?? rows.some((row) => isOf(row, secret));
+}
+
+function isOf({ fingerprint }: RootSecretRow, secret: string): boolean {
+  return fingerprint.equals(rootFingerprint(secret));
+}
+
+function listed(known: KnownSecrets, list: string): string[] {
+  return secretsOf(list, (secret) => isKnown(known, secret));
+}
+
+/** Why the database would not accept a list of secrets, in a sentence; null = it would. */
+function problemOf(known: KnownSecrets, list: string | null): string | null {
+  if (list === null) return isUsed(known) ? NO_SECRET : null;
+  const secrets = listed(known, list);
+  if (secrets.some((secret) => secret === "" && !isKnown(known, secret))) return EMPTY_SECRET;
+  if (isUsed(known) && !secrets.some((secret) => isKnown(known, secret))) return WRONG_SECRET;
+  return null;
+}
+
+function requireSecrets(known: KnownSecrets, list: string | null): string[] {
+  const problem = problemOf(known, list);
   if (problem !== null) throw impossible(problem);
-  return secret as string;
+  return listed(known, list as string);
 }
 
-/** Why the database would not accept a secret, in a sentence; null = it would, or it has not used any yet. */
-export function secretProblem({ rows, earlier }: KnownSecrets, secret: string | null): string | null {
-  if (rows.length === 0 && earlier === null) return null;
-  if (secret === null) return NO_SECRET;
-  const fingerprint = rootFingerprint(secret);
-  if (rows.length === 0) return earlier?.equals(fingerprint) ? null : WRONG_SECRET;
-  const row = findSecret(rows, secret);
-  if (row === undefined) return WRONG_SECRET;
-  if (row.retired_at === null) return null;
-  const day = row.retired_at.toISOString().slice(0, 10);
-  return `The secret is version ${row.version}, which was retired on ${day}: start with ${versionsText(validOf(rows))}.`;
-}
-
-export function findSecret(rows: readonly RootSecretRow[], secret: string): RootSecretRow | undefined {
-  const fingerprint = rootFingerprint(secret);
-  return rows.find((row) => row.fingerprint.equals(fingerprint));
-}
-
-export function validOf(rows: readonly RootSecretRow[]): number[] {
-  return rows.filter((row) => row.retired_at === null).map(({ version }) => version);
-}
-
-/** "version 2", "versions 2 and 3". */
-export function versionsText(versions: readonly number[]): string {
-  const words = versions.map(String);
-  const last = words.pop() ?? "";
-  return words.length === 0 ? `version ${last}` : `versions ${words.join(", ")} and ${last}`;
-}
-
-/** What an operator reads of this process's root secret; changes nothing. */
-export async function describeSecret(place: SecretPlace): Promise<{ ok: boolean; message: string }> {
-  const known = await readSecrets(place.database);
-  const secret = ownSecret(place);
-  const problem = secretProblem(known, secret);
-  if (problem !== null) return { ok: false, message: problem };
-  const own = secret === null ? undefined : findSecret(known.rows, secret);
-  if (own === undefined) return { ok: true, message: "version 1 from its first use on" };
-  const others = validOf(known.rows).filter((version) => version !== own.version);
-  if (others.length === 0) return { ok: true, message: `version ${own.version}, the only valid one` };
-  const rest = `${versionsText(others)} ${others.length === 1 ? "is" : "are"} valid too`;
-  return { ok: true, message: `version ${own.version}; ${rest}, until ./returns secret retire` };
-}
-
-/** Opens the keys with a secret that is valid. Throws a `Refusal` when they were changed. */
-export function openRow(rows: readonly RootSecretRow[], secret: string): Keys {
-  const { version, sealed_keys: sealed } = findSecret(rows, secret) as RootSecretRow & {
-    sealed_keys: Buffer;
-  };
+/** Opens the keys with the first secret that can. Throws a `Refusal` when they were changed. */
+function open(rows: readonly RootSecretRow[], secrets: readonly string[]): Keys {
+  const secret = secrets.find((each) => rows.some((row) => isOf(row, each))) as string;
+  const { version, sealed_keys: sealed } = rows.find((row) => isOf(row, secret)) as RootSecretRow;
   try {
     return unsealKeys(secret, version, sealed);
   } catch {
@@ -116,17 +122,70 @@ export function openRow(rows: readonly RootSecretRow[], secret: string): Keys {
   }
 }
 
-/** One process writes the first row; others that began at once open it. An earlier version's keys stay what they are. */
-async function writeFirst(connection: Connection, secret: string): Promise<Keys> {
-  await lockRootSecrets(connection);
-  const made = makeKeys();
-  await keepSecretFingerprint(connection, fingerprintOf(made.tokenPepper));
-  const known = await readSecrets(connection);
-  if (known.rows.length > 0) return openRow(known.rows, requireKnown(known, secret));
-  const keys = [made, deriveKeys(secret)].find(({ tokenPepper }) =>
-    known.earlier?.equals(fingerprintOf(tokenPepper)),
+/** The rows that a start removes, and the version under which it seals the keys again, null = under none. */
+type Change = { removed: number[]; version: number | null };
+
+/**
+ * A list without the newest secret was written before a rotation, or beside one: it removes nothing, so that servers may start in
+ * any order. One that has it removes the secrets that it has not.
+ */
+function changeFor(rows: readonly RootSecretRow[], secrets: readonly string[]): Change {
+  const newest = rows.at(-1) as RootSecretRow;
+  const [first = ""] = secrets;
+  const isCurrent = secrets.some((secret) => isOf(newest, secret));
+  const isSealed = isCurrent ? isOf(newest, first) : rows.some((row) => isOf(row, first));
+  const removed = rows.filter(
+    (row) => (isCurrent && !secrets.some((secret) => isOf(row, secret))) || (!isSealed && isOf(row, first)),
   );
-  if (keys === undefined) throw impossible(WRONG_SECRET);
-  await insertRootSecret(connection, 1, rootFingerprint(secret), sealKeys(secret, 1, keys));
+  return { removed: removed.map(({ version }) => version), version: isSealed ? null : newest.version + 1 };
+}
+
+function isSettled({ removed, version }: Change): boolean {
+  return removed.length === 0 && version === null;
+}
+
+/** One process at a time. The first one of a new database makes its keys; those of an earlier version stay what they are. */
+async function sealUnderFirst(connection: Connection, list: string | null): Promise<Keys> {
+  await lockRootSecrets(connection);
+  const known = await readKnown(connection);
+  const secrets = requireSecrets(known, list);
+  const [first = ""] = secrets;
+  if (known.rows.length === 0) {
+    const opener = secrets.find((secret) => isKnown(known, secret));
+    if (opener === undefined && secrets.length > 1) requireStrong(first);
+    const made = opener === undefined ? makeKeys() : deriveKeys(opener);
+    if (opener === undefined) await keepSecretFingerprint(connection, fingerprintOf(made.tokenPepper));
+    await seal(connection, 1, opener ?? first, made);
+  }
+  const rows = known.rows.length > 0 ? known.rows : await listRootSecrets(connection);
+  const keys = open(rows, secrets);
+  const { removed, version } = changeFor(rows, secrets);
+  if (!isSettled({ removed, version })) await removeRootSecrets(connection, removed);
+  if (removed.length > 0) await record(connection, "secret.retire", { versions: removed });
+  if (version !== null) {
+    if (!isKnown(known, first)) requireStrong(first);
+    await seal(connection, version, first, keys);
+    await record(connection, "secret.add", { version });
+  }
   return keys;
+}
+
+async function seal(connection: Connection, version: number, secret: string, keys: Keys): Promise<void> {
+  await insertRootSecret(connection, version, rootFingerprint(secret), sealKeys(secret, version, keys));
+}
+
+async function record(
+  connection: Connection,
+  action: "secret.add" | "secret.retire",
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await recordAction(connection, OPERATOR, { shopKey: null, action, detail });
+}
+
+function requireStrong(secret: string): void {
+  if (secret.length < LEAST_CHARACTERS) {
+    throw invalid(`The new secret must have at least ${LEAST_CHARACTERS} characters.`);
+  }
+  if (!isWeakSecret(secret)) return;
+  throw invalid("The new secret must be random, such as what openssl rand -hex 32 prints.");
 }

@@ -1,7 +1,7 @@
 import { ROLES } from "../contract/role.ts";
 import type { Role } from "../contract/role.ts";
 import type { Connection, Queryable } from "../store/database.ts";
-import { listMembersByRole } from "../store/queries/console-member.ts";
+import { listMembersByRole } from "../store/queries/workspace-member.ts";
 import { listOperators } from "../store/queries/console-user.ts";
 import { listNotices, notifyPeople } from "../store/queries/notice.ts";
 import type { NoticeRow } from "../store/queries/notice.ts";

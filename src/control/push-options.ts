@@ -1,7 +1,8 @@
 import { isLoopbackHost } from "../lib/loopback.ts";
-import type { Network } from "../lib/option-forms.ts";
+import { blockListOf } from "../lib/networks.ts";
+import type { Network } from "../lib/networks.ts";
 import type { SmtpOptions } from "../push/mail.ts";
-import { networks, resolveByDns } from "../push/networks.ts";
+import { resolveByDns } from "../push/networks.ts";
 import type { PushOptions } from "../push/send.ts";
 
 /** The options of the environment that pushing takes. */
@@ -16,7 +17,7 @@ const TIMEOUT_MS = 15_000;
 
 export function pushOptions({ pushNetworks, smtpUrl, smtpFrom }: PushSettings): PushOptions {
   return {
-    allowedNetworks: networks(pushNetworks),
+    allowedNetworks: blockListOf(pushNetworks),
     resolve: resolveByDns,
     timeoutMs: TIMEOUT_MS,
     smtp: smtpUrl === null || smtpFrom === null ? null : smtpOptions(smtpUrl, smtpFrom),

@@ -5,11 +5,14 @@
  */
 export class Refusal extends Error {
   readonly kind: "invalid" | "impossible" | "forbidden" | "unproved";
+  /** Of input: a sentence for each field that is wrong, by the field's name. */
+  readonly problems: readonly { name: string; sentence: string }[];
 
-  constructor(kind: Refusal["kind"], message: string) {
+  constructor(kind: Refusal["kind"], message: string, problems: Refusal["problems"] = []) {
     super(message);
     this.name = "Refusal";
     this.kind = kind;
+    this.problems = problems;
   }
 }
 

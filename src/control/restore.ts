@@ -1,13 +1,12 @@
-import { createReadStream } from "node:fs";
-import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createZstdDecompress } from "node:zlib";
 import type { Connection, Database } from "../store/database.ts";
-import { holdOffMigrations, makeSchema } from "../store/migrate.ts";
+import { holdOffMigrations, makeSchema, UnknownMigrations } from "../store/migrate.ts";
 import {
   analyzeEverything,
   findUnusedDataVersion,
   isEmptyDatabase,
+  listSequences,
   listStoredTables,
   moveSequence,
   raiseDataVersions,
@@ -18,8 +17,9 @@ import type { ForeignKeyRow } from "../store/queries/distribute.ts";
 import { copyIn, emptyTables, setCopyFormat } from "../store/table-copy.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
-import { checkFiles, fileOf, isSecretOf, readBackupSecret } from "./backup-manifest.ts";
+import { checkFiles, secretOf, readBackupSecret, readTable } from "./backup-manifest.ts";
 import type { Backup, BackupTable } from "./backup-manifest.ts";
+import { quoted } from "./input.ts";
 import { impossible } from "./refusal.ts";
 import { requireRight } from "./rights.ts";
 
@@ -38,8 +38,8 @@ export type Restored = { rows: number; tables: number; left_out: string[] };
 const ENDED_TABLES: ReadonlySet<string> = new Set(["console_session", "console_link", "console_challenge"]);
 
 /**
- * The secret that a restored installation runs with: the one that is set, which has to be valid in the backup, or else the one
- * that the backup holds. Throws a `Refusal` when neither is.
+ * The secrets that a restored installation runs with: the list that is set, of which one has to be valid in the backup, or else
+ * the one that the backup holds. Throws a `Refusal` when neither is.
  */
 export async function secretForRestore(backup: Backup, setSecret: string | null): Promise<string> {
   const held = await readBackupSecret(backup);
@@ -50,7 +50,7 @@ export async function secretForRestore(backup: Backup, setSecret: string | null)
         "installation that was backed up. Nothing was restored.",
     );
   }
-  if (isSecretOf(backup.manifest, secret)) return secret;
+  if (secretOf(backup.manifest, secret) !== null) return secret;
   throw impossible(
     "The secret is not one of those that were valid in the installation when it was backed up, so no token would work: set one of " +
       "them as RETURNS_SECRET, or use a data folder that has none. Nothing was restored.",
@@ -73,12 +73,16 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   return database.transaction(async (connection) => {
     await holdOffMigrations(connection);
     await requireEmpty(connection);
-    await makeSchema(connection, manifest.migrations);
-    const restored = await restoreRows(connection, backup, (table, bytes) =>
-      onProgress(`Restoring ${table}`, bytes, totalBytes),
-    );
-    await raiseVersions(connection, manifest.tables);
-    return restored;
+    try {
+      await makeSchema(connection, manifest.migrations);
+      const restored = await restoreRows(connection, backup, (table, bytes) =>
+        onProgress(`Restoring ${table}`, bytes, totalBytes),
+      );
+      await raiseVersions(connection, manifest.tables);
+      return restored;
+    } catch (error) {
+      throw refusalOf(error);
+    }
   }, signal);
 }
 
@@ -107,20 +111,32 @@ async function requireEmpty(connection: Connection): Promise<void> {
   );
 }
 
-/** Puts a backup's rows in place of those of a schema that was just made; `onBytes` is told how much was read of all files. */
+/** What of a backup itself cannot be restored is said in one sentence; any other error is returned as it is. */
+function refusalOf(error: unknown): unknown {
+  const { code = "", message } = error as Error & { code?: string };
+  const isOfRows = /^(?:22|23|54)...$/u.test(code) || code.startsWith("ZSTD_");
+  if (!isOfRows && !(error instanceof UnknownMigrations)) return error;
+  return impossible(`The backup cannot be restored (${quoted(message)}). Nothing was restored.`);
+}
+
+/**
+ * Puts a backup's rows in place of those of a schema that was just made; `onBytes` is told how much was read of all files. No
+ * statement names what the schema does not have.
+ */
 export async function restoreRows(
   connection: Connection,
   backup: Backup,
   onBytes: (table: string, bytes: number) => void,
 ): Promise<Restored> {
+  const { tables, sequences } = backup.manifest;
   await setCopyFormat(connection);
   const present = await listStoredTables(connection);
-  const { tables, sequences } = backup.manifest;
   const wanted = new Map(tables.map((table) => [table.name, table]));
   const missing = present.find(({ name }) => !wanted.has(name));
   if (missing !== undefined) {
     throw impossible(`The backup has no table ${missing.name}, which its version has. Nothing was restored.`);
   }
+  for (const { name, columns } of present) requireColumns(name, columns, wanted.get(name)?.columns ?? []);
   const ordered = inOrderOfReferences(
     present.map(({ name }) => name),
     await listForeignKeys(connection),
@@ -131,9 +147,19 @@ export async function restoreRows(
   for (const table of filled) {
     await restoreTable(connection, backup, table, (bytes) => onBytes(table.name, (readBytes += bytes)));
   }
-  for (const { name, last_value: lastValue } of sequences) await moveSequence(connection, name, lastValue);
+  const moving = new Set((await listSequences(connection)).map(({ name }) => name));
+  for (const { name, last_value: lastValue } of sequences)
+    if (moving.has(name)) await moveSequence(connection, name, lastValue);
   const leftOut = tables.filter((table) => !ordered.includes(table)).map(({ name }) => name);
   return { rows: sum(filled.map(({ rows }) => rows)), tables: ordered.length, left_out: leftOut };
+}
+
+function requireColumns(table: string, present: readonly string[], given: readonly string[]): void {
+  const [other] = new Set(given).symmetricDifference(new Set(present));
+  if (other === undefined) return;
+  throw impossible(
+    `The columns of ${table} in the backup are not those of its version (${other}). Nothing was restored.`,
+  );
 }
 
 /** Every table after those that it refers to. */
@@ -157,14 +183,14 @@ async function restoreTable(
   table: BackupTable,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  const counting = new Transform({
-    transform: (chunk: Buffer, _encoding, done) => {
+  const counted = async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of readTable(backup, table)) {
       onBytes(chunk.length);
-      done(null, chunk);
-    },
-  });
+      yield chunk;
+    }
+  };
   const copy = copyIn(connection, table);
-  await pipeline(createReadStream(fileOf(backup, table)), counting, createZstdDecompress(), copy);
+  await pipeline(counted, createZstdDecompress(), copy);
   if (copy.rowCount === table.rows) return;
   throw impossible(
     `The backup of ${table.name} has ${copy.rowCount} rows instead of ${table.rows}. Nothing was restored.`,

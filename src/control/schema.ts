@@ -1,5 +1,5 @@
 import type { Queryable } from "../store/database.ts";
-import { isMigrationDue, schemaLevel } from "../store/migrate.ts";
+import { isMigrationDue, schemaLevel, UNUSABLE } from "../store/migrate.ts";
 import type { SchemaLevel } from "../store/migrate.ts";
 import { appliedMigrations } from "../store/queries/schema.ts";
 import { impossible } from "./refusal.ts";
@@ -38,6 +38,7 @@ export function schemaProblem(level: SchemaLevel): string | null {
     case "behind":
       return 'The database\'s schema is behind this version of the service: run "./returns migrate".';
     case "newer":
-      return "The database's schema is newer than this version of the service knows: install the newer version.";
+    case "older":
+      return UNUSABLE[level];
   }
 }

@@ -2,6 +2,7 @@ import type { Database } from "../store/database.ts";
 import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { eraseWorkspace } from "../store/queries/workspace-erase.ts";
+import { lockMembers } from "../store/queries/workspace-member.ts";
 import type { Actor } from "./actor.ts";
 import { recordAction } from "./audit.ts";
 import { requireRight } from "./rights.ts";
@@ -28,6 +29,7 @@ export async function deleteWorkspace(
         ? impossible(`The workspace ${shopDomain} has already been deleted.`)
         : error;
     });
+    await lockMembers(connection, shopKey);
     await eraseWorkspace(connection, shopKey);
     await recordAction(connection, actor, {
       shopKey: null,

@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
 import type { ControlDatabase } from "../../tests/support/control.ts";
+import { openTestKeys } from "../../tests/support/secret.ts";
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { disconnectSource } from "../actions/sources/actions.ts";
+import { setWorkspace } from "../actions/workspace/settings.ts";
 import { putConnection } from "../store/queries/data-source.ts";
 import type { SourceKind } from "../store/queries/data-source.ts";
-import { disconnectSource } from "./disconnect.ts";
-import { setWorkspace } from "./workspace-settings.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { createWorkspace, requireWorkspace, showWorkspaces } from "./workspace.ts";
 
 let control: ControlDatabase;
@@ -15,7 +19,12 @@ before(async () => {
 });
 after(() => control.stop());
 
-const settings = (words: Record<string, string>): Map<string, string> => new Map(Object.entries(words));
+const set = async (workspace: WorkspaceRow, settings: Record<string, string>) => {
+  const { database } = control;
+  const keys = await openTestKeys(database);
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  return (await runAction(setWorkspace, caller, textInput(settings))).result;
+};
 
 test("a new workspace is installing, paid for, without data and on the default plan", async () => {
   const created = await createWorkspace(control.database, OPERATOR, {
@@ -109,48 +118,39 @@ test("readiness follows a connected store, and is the operator's once it is disc
       settings: {},
       sealedCredentials: Buffer.from("x"),
     });
-  const set = () =>
-    setWorkspace(
-      control.database,
-      OPERATOR,
-      workspace,
-      settings({ readiness: "reconnecting", billing: "inactive" }),
-    );
+  const reconnect = () => set(workspace, { readiness: "reconnecting", billing: "inactive" });
   await connect("loop", "label_cost");
-  assert.equal((await set()).readiness, "reconnecting", "label costs decide nothing");
-  await setWorkspace(
-    control.database,
-    OPERATOR,
-    workspace,
-    settings({ readiness: "ready", billing: "active" }),
-  );
+  assert.equal((await reconnect()).readiness, "reconnecting", "label costs decide nothing");
+  await set(workspace, { readiness: "ready", billing: "active" });
   await connect("shopify", "store");
-  await assert.rejects(set(), {
+  await assert.rejects(reconnect(), {
     kind: "impossible",
     message:
       "The readiness of follows.example follows its connection to shopify: disconnect it first, or set billing=inactive to stop serving.",
   });
   const { readiness, billing } = await requireWorkspace(control.database, "follows.example");
   assert.deepEqual([readiness, billing], ["ready", "active"]);
-  await disconnectSource(control.database, OPERATOR, workspace, "shopify");
-  assert.equal((await set()).readiness, "reconnecting");
+  const caller = {
+    database: control.database,
+    keys: await openTestKeys(control.database),
+    actor: OPERATOR,
+    workspace,
+    now: new Date(),
+  };
+  await runAction(disconnectSource, caller, textInput({ source: "shopify" }));
+  assert.equal((await reconnect()).readiness, "reconnecting");
 });
 
 test("settings change together, and each action is recorded with it", async () => {
   await createWorkspace(control.database, OPERATOR, { domain: "set.example", currency: "EUR" });
   const workspace = await requireWorkspace(control.database, "set.example");
-  const changed = await setWorkspace(
-    control.database,
-    OPERATOR,
-    workspace,
-    settings({
-      plan: "scale",
-      billing: "inactive",
-      readiness: "backfilling",
-      min_sold_units: "0",
-      visible_card_size: "3",
-    }),
-  );
+  const changed = await set(workspace, {
+    plan: "scale",
+    billing: "inactive",
+    readiness: "backfilling",
+    min_sold_units: "0",
+    visible_card_size: "3",
+  });
   assert.deepEqual(
     [changed.plan, changed.billing, changed.readiness, changed.min_sold_units, changed.visible_card_size],
     ["scale", "inactive", "backfilling", 0, 3],
@@ -169,12 +169,7 @@ test("settings change together, and each action is recorded with it", async () =
 test("M4: another primary window raises the data version, because answers change", async () => {
   await createWorkspace(control.database, OPERATOR, { domain: "window.example", currency: "EUR" });
   const workspace = await requireWorkspace(control.database, "window.example");
-  const changed = await setWorkspace(
-    control.database,
-    OPERATOR,
-    workspace,
-    settings({ primary_window_days: "45" }),
-  );
+  const changed = await set(workspace, { primary_window_days: "45" });
   assert.equal(changed.primary_window_days, 45);
   assert.equal(changed.data_version, workspace.data_version + 1);
 });
@@ -186,17 +181,16 @@ test("one setting that is refused keeps all the others out", async () => {
     [{ primary_window_days: "45", plan: "golden" }, /no plan "golden"/u],
     [
       { billing: "inactive", primary_window_days: "366" },
-      /primary_window_days must be a whole number from 1 to 365/u,
+      /Return window in days must be a whole number from 1 to 365/u,
     ],
-    [{ billing: "paid" }, /billing must be one of active, inactive/u],
-    [{ readiness: "done" }, /readiness must be one of ready, installing, reconnecting, backfilling/u],
-    [{ min_sold_units: "-1" }, /min_sold_units must be a whole number of at least 0/u],
-    [{ visible_card_size: "0" }, /visible_card_size must be a whole number of at least 1/u],
-    [{ currency: "USD" }, /^"currency" is no setting of a workspace; its settings are plan, billing/u],
+    [{ billing: "paid" }, /Billing must be one of active, inactive/u],
+    [{ readiness: "done" }, /Readiness must be one of ready, installing, reconnecting, backfilling/u],
+    [{ min_sold_units: "-1" }, /Minimum units sold must be a whole number of at least 0/u],
+    [{ visible_card_size: "0" }, /Rows of a ranking must be a whole number of at least 1/u],
     [{}, /^Name at least one setting of the workspace; its settings are plan, billing/u],
   ];
   for (const [words, message] of refused) {
-    await assert.rejects(setWorkspace(control.database, OPERATOR, workspace, settings(words)), { message });
+    await assert.rejects(set(workspace, words), { message });
   }
   assert.deepEqual(await requireWorkspace(control.database, "all.example"), workspace);
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { domainToASCII } from "node:url";
 import type { Connection, Database, Queryable } from "../store/database.ts";
-import { putOwner } from "../store/queries/console-member.ts";
+import { putOwner } from "../store/queries/workspace-member.ts";
 import { findPlan } from "../store/queries/plan.ts";
 import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";

@@ -3,13 +3,16 @@ import { evaluateAlerts } from "../alerts/evaluate-alerts.ts";
 import { note, traced } from "../lib/trace.ts";
 import type { Database } from "../store/database.ts";
 import { findDueUpload, updateUploadProgress } from "../store/queries/import-upload.ts";
+import { WorkspaceGone } from "../store/queries/import-stage.ts";
 import { findQueued, finishLook, leaveQueue, UPLOADS } from "../store/queries/run-queue.ts";
 import type { QueuedRow } from "../store/queries/run-queue.ts";
 import { askForRun, findNextRequestTime, findSourceState } from "../store/queries/sync-request.ts";
 import type { SourceStateRow, SyncKind } from "../store/queries/sync-request.ts";
 import { closeAbandonedRun, updateRunProgress } from "../store/queries/sync-run.ts";
 import type { SourcePlace } from "../store/worker-session.ts";
+import { isLostDatabase } from "../lib/lost-database.ts";
 import { importUpload } from "../sync/connectors/csv/import-upload.ts";
+import { applyRules } from "../sync/apply-rules.ts";
 import { startDueRun } from "../sync/run-record.ts";
 import { executeRun } from "../sync/runs.ts";
 import type { RunEnvironment } from "../sync/runs.ts";
@@ -97,6 +100,7 @@ async function lookAtUploads(
 ): Promise<void> {
   const { database, lookDatabase } = environment;
   const { shop_key: shopKey } = queued;
+  if (await followRules(environment, queued, stop)) await evaluate(environment, queued);
   const due = await findDueUpload(database, shopKey);
   if (due === null) return leaveQueue(lookDatabase, queued);
   if (due.is_erasing) return finishLook(lookDatabase, queued, null);
@@ -112,6 +116,18 @@ async function lookAtUploads(
     return succeeded;
   });
   if (isImported) await evaluate(environment, queued);
+}
+
+/** Rules that a workspace has saved wait in its row, as its uploads do. Returns whether its figures may have changed. */
+async function followRules({ database, log }: LookEnvironment, queued: QueuedRow, stop: AbortSignal) {
+  const { shop_key: shopKey } = queued;
+  return applyRules(database, shopKey, stop).catch((error: unknown) => {
+    if (stop.aborted || isLostDatabase(error)) throw error;
+    // What is left to the next upkeep keeps no upload waiting.
+    if (!(error instanceof WorkspaceGone))
+      log.error({ shopKey, err: error }, "the rules of a workspace could not be applied");
+    return false;
+  });
 }
 
 /** The next one continues what a killed worker left open. */

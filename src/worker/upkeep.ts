@@ -6,9 +6,11 @@ import { insertInstallationEvent } from "../store/queries/audit.ts";
 import { listShopConnections, registerConnection } from "../store/queries/data-source.ts";
 import { findErasure, lockDueErasure } from "../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../store/queries/import-stage.ts";
+import { loadRules } from "../sync/order-rules.ts";
 import { deleteOldUploads, expireUploads, findDueUpload } from "../store/queries/import-upload.ts";
 import { queuePush, queueUploads } from "../store/queries/run-queue.ts";
 import { eraseWorkspace } from "../store/queries/workspace-erase.ts";
+import { lockMembers } from "../store/queries/workspace-member.ts";
 import { removeEndedParts } from "../sync/connectors/csv/import-upload.ts";
 import { deleteOldOfShop } from "./retention.ts";
 import type { TaskEnvironment } from "./tasks.ts";
@@ -38,7 +40,8 @@ async function reconcile(database: Database, shopKey: number): Promise<void> {
   for (const connection of await listShopConnections(database, shopKey)) {
     await registerConnection(database, shopKey, connection);
   }
-  if ((await findDueUpload(database, shopKey)) !== null) await queueUploads(database, shopKey);
+  const { isApplied } = await loadRules(database, shopKey);
+  if (!isApplied || (await findDueUpload(database, shopKey)) !== null) await queueUploads(database, shopKey);
   for (const { endpoint_id: endpointId, due_at: dueAt } of await listEndpoints(database, shopKey)) {
     await queuePush(database, shopKey, endpointId, dueAt);
   }
@@ -58,6 +61,7 @@ export async function eraseDue(database: Database, shopKey: number, now: Date): 
   try {
     return await database.transaction(async (connection) => {
       await lockShop(connection, shopKey);
+      await lockMembers(connection, shopKey);
       const due = await lockDueErasure(connection, shopKey, now);
       if (due === null) return false;
       await eraseWorkspace(connection, shopKey);

@@ -6,7 +6,7 @@
 
 const MOST_TRIES = 9;
 const LONGEST_PAUSE_MS = 30_000;
-/** Of many parts no more are sent within a minute than leave room for the pages of the same session. */
+/** Of many parts no more are sent within a minute than leave room for the pages of the same person. */
 const MANY_PARTS = 200;
 const PAUSE_OF_MANY_MS = 250;
 const HEADER_BYTES = 65_536;

@@ -89,5 +89,6 @@ function summaryOf(answer: ApiAnswer): Html {
     so they look better than they will.`;
   }
   return html`Share of the units sold in a month that came back within ${figure(answer, "window_days", days)}
-  of the order. The band is the likely range of each rate: the 95 % interval, wide where little was sold.`;
+  of the order. The band is the likely range of each rate: the 95 % interval, wide where little was sold or
+  orders come back as a whole.`;
 }

@@ -1,5 +1,5 @@
 import { max } from "d3-array";
-import type { UsageDay } from "../../control/usage-summary.ts";
+import type { UsageDay } from "../../actions/usage/usage.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { count, day as dayText } from "../format.ts";

@@ -75,7 +75,8 @@ function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: Pa
     body: html`<h1>${TITLE}: ${selection.title}</h1>
       <p class="lead">
         ${selection.detail !== null && html`${selection.detail} · `}A cohort is the orders of one month: here ${monthRange(answer)}. A row follows one month: what share had come back 7, 14, 30 and more days after the
-        order. Read down a column to compare months at the same age.
+        order. Read down a column to compare months at the same age. Months are
+        <a href="/docs/numbers">in UTC</a>: an order near the end of a month in shop time may be in the next one.
       </p>
       <p>
         <a href="${call.href("/report", months.isPinned ? state : rolling)}">Report of the same selection</a> ·

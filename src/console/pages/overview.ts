@@ -83,7 +83,7 @@ async function readOverview(call: PageCall): Promise<OverviewData | null> {
 
 /** The range up to the month of the data, open months included. */
 function withOpenMonths(range: MonthRange, { body }: Exclude<ShownMonths["year"], null>) {
-  const asOf = body.meta.freshness?.data_updated_at ?? null;
+  const asOf = body.meta.data_as_of;
   const end_month = asOf === null ? range.end_month : asOf.slice(0, "YYYY-MM".length);
   return { ...range, end_month, include_incomplete: true };
 }

@@ -5,7 +5,7 @@ import { saleEventChart } from "../charts/sale-event.ts";
 import { timingChart } from "../charts/timing.ts";
 import { trendChart } from "../charts/trend.ts";
 import { BREAKDOWNS, REPORT_SECTIONS } from "../../contract/parameters.ts";
-import type { IsWatched } from "../../control/watchlist.ts";
+import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
@@ -26,8 +26,10 @@ import {
   breakdownPart,
   costsPart,
   lifecyclePart,
+  outcomesPart,
   refundsPart,
 } from "../views/report/parts.ts";
+import { bridgePart } from "../views/report/bridge.ts";
 import { summaryFigures } from "../views/report/summary.ts";
 import { selectionLinks } from "../views/selection-links.ts";
 import { selectionTitle } from "../views/selection-title.ts";
@@ -147,6 +149,8 @@ const TABS = [
   ["lifecycle", "Requests"],
   ["costs", "Costs"],
   ["breakdown", "Breakdown"],
+  ["outcomes", "Outcomes"],
+  ["bridge", "Why it differs"],
 ] as const satisfies readonly (readonly [(typeof REPORT_SECTIONS)[number], string])[];
 
 /** Each part keeps the selection, and the months where they are pinned. */
@@ -160,9 +164,10 @@ function tabLinks(call: PageCall, { range, isPinned }: ShownMonths) {
   }));
 }
 
-/** The export holds every part, whichever is shown. */
+/** The export holds every part, whichever is shown; the bridge with its lines where that is shown. */
 function exportStateOf({ months }: ReportPage, call: PageCall): Parameters {
-  return { ...stateOf(call), ...months.range, reportSection: undefined };
+  const reportSection = sectionOf(call) === "bridge" ? "bridge" : undefined;
+  return { ...stateOf(call), ...months.range, reportSection };
 }
 
 /** The parts that the answers hold, in the order of the page. */
@@ -181,7 +186,9 @@ ${data.refunds !== undefined && refundsPart(own, call)}
 ${data.lifecycle_coverage !== undefined && lifecyclePart(own)}
 ${(data.costs ?? data.trend) !== undefined && section("costs", "What it costs", html`${data.trend !== undefined && costsChart(input)}${data.costs !== undefined && costsPart(own, call)}`)}
 ${data.sale_event !== null && section("sale-event", `Sale event: ${data.sale_event.label}`, saleEventChart(input))}
-${breakdownPart(own, call)}`;
+${breakdownPart(own, call)}
+${outcomesPart(own, call)}
+${bridgePart(own)}`;
 }
 
 function section(id: string, title: string, body: Html): Html {

@@ -1,4 +1,4 @@
-import type { IsWatched } from "../../control/watchlist.ts";
+import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";

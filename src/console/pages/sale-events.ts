@@ -1,4 +1,5 @@
-import { hasRight } from "../../control/rights.ts";
+import { mayDo } from "../../actions/right.ts";
+import { addSaleEvent } from "../../actions/sale-events/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { areFew, differ, intervalFigure, soldFigure } from "../charts/rates.ts";
@@ -145,7 +146,7 @@ function eventList(data: Exclude<Events, null>, call: PageCall): Html {
 
 /** To where the days and SKUs are entered. */
 function settingsLink(call: PageCall): Html | null {
-  if (!hasRight(call.role, "sale_event.add")) return null;
+  if (!mayDo(call.role, addSaleEvent)) return null;
   return html`<p><a href="${call.href("/settings/sale-events")}">Add or change sale events</a></p>`;
 }
 

@@ -1,10 +1,11 @@
 import { Readable } from "node:stream";
+import { readList } from "../../actions/action.ts";
+import { memberList } from "../../actions/members/actions.ts";
 import { invalidParameters } from "../../contract/errors.ts";
 import { auditCsv, readAuditDay, showAudit } from "../../control/audit-trail.ts";
 import type { AuditChange, AuditPage, AuditQuery, ShownAction } from "../../control/audit-trail.ts";
 import { AUDIT_WORDS } from "../../control/audit-words.ts";
 import { keptAuditText } from "../../control/retention.ts";
-import { showMembers } from "../../control/members.ts";
 import { Refusal } from "../../control/refusal.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
@@ -42,14 +43,15 @@ export const audit = definePage<Data>({
   about: async () => "Who changed what, and when.",
   data: async (call) => {
     requireDays(call.query);
-    const { database, actor, workspace, now, retention } = await call.acting();
+    const acting = await call.acting();
+    const { database, actor, workspace, retention } = acting;
     const cursor = call.query["cursor"] ?? null;
     const page = await showAudit(database, actor, workspace, {
       query: queryOf(call.query),
       cursor,
       limit: LIMIT,
     });
-    const list = await showMembers(database, actor, workspace, now);
+    const list = await readList(memberList, acting);
     const people = list.map(({ user_id: id, name }) => ({ actor: userName(id), name }));
     return { ...page, people, kept: keptAuditText(retention) };
   },

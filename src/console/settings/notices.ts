@@ -1,20 +1,17 @@
-import { leaveWorkspace } from "../../control/members.ts";
+import { leaveWorkspace, ROLE_TEXTS } from "../../actions/members/actions.ts";
 import { showNotices } from "../../control/notice.ts";
 import type { ShownNotice } from "../../control/notice.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import type { Action } from "../action.ts";
+import { formFor, formOf } from "../action-form.ts";
 import { instant } from "../format.ts";
 import { definePage } from "../page.ts";
 import type { PageCall } from "../page.ts";
 import { alertTabs, severityMark } from "../views/alert.ts";
 import { rows } from "../views/facts.ts";
-import { actionForm, refusal } from "../views/form.ts";
-import { ROLE_TEXTS } from "../views/settings/roles.ts";
 
 const PATH = "/settings/notices";
 const TITLE = "Your notices";
-const LEAVE = "member.leave";
 
 /** The member's own notices, their role, and the way out. */
 export const notices = definePage<ShownNotice[]>({
@@ -34,7 +31,7 @@ export const notices = definePage<ShownNotice[]>({
     body: html`<h1>${TITLE}</h1>
       ${alertTabs(call, "yours")}
       <p class="lead">
-        What concerns you alone, such as a token that expires soon or a recovery link that was made. Newest first;
+        What concerns you alone, such as a token that expires soon or a recovery link that was created. Newest first;
         times are in UTC.
       </p>
       <h2>Told to you alone</h2>
@@ -43,18 +40,12 @@ export const notices = definePage<ShownNotice[]>({
   }),
 });
 
-export const noticesActions: readonly Action[] = [
-  {
-    name: LEAVE,
+export const noticesActions = [
+  formOf(leaveWorkspace, {
     path: `${PATH}/leave`,
-    right: LEAVE,
     page: notices,
-    perform: async ({ acting }) => {
-      const { database, actor, workspace } = await acting();
-      const { shop_domain: shopDomain } = await leaveWorkspace(database, actor, workspace);
-      return { href: "/w", done: `You have left ${shopDomain}.` };
-    },
-  },
+    follow: ({ done }) => ({ href: "/w", done }),
+  }),
 ];
 
 async function noticesOf({ acting }: PageCall): Promise<ShownNotice[]> {
@@ -76,10 +67,9 @@ function rolePart(call: PageCall): Html {
   const { role, shopDomain } = call;
   return html`<h2>You in this workspace</h2>
     ${rows([{ name: "Your role", value: role, note: ROLE_TEXTS[role] }])}
-    ${refusal(call, LEAVE)}
     <p>
       Who leaves sees nothing of ${shopDomain} any more until an admin or an owner invites them again. The last owner
       cannot leave.
     </p>
-    ${actionForm(call, { path: `${PATH}/leave`, button: `Leave ${shopDomain}`, look: "danger" })}`;
+    ${formFor(call, leaveWorkspace, { path: `${PATH}/leave`, look: "danger" })}`;
 }

@@ -2,7 +2,9 @@ import { ApiError } from "../../contract/errors.ts";
 import { connectByForm, hasApproval, linkByForm, mayNameAddress } from "../../control/connect-form.ts";
 import type { ConnectForm } from "../../control/connect-form.ts";
 import { listSources } from "../../control/connect.ts";
-import type { ConnectableSource, ShownSource } from "../../control/sources.ts";
+import type { Source } from "../../control/connect.ts";
+import { readSource } from "../../actions/sources/page.ts";
+import type { ShownSource } from "../../actions/sources/reads.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { Action } from "../action.ts";
@@ -17,10 +19,9 @@ import {
   secretFields,
 } from "../views/settings/connect-fields.ts";
 import { SOURCES_PATH, sourcePath } from "./source-paths.ts";
-import { readSource } from "./source.ts";
 
 type Data = {
-  source: ConnectableSource;
+  source: Source;
   shown: ShownSource;
   mayNameAddress: boolean;
   hasApproval: boolean;
@@ -73,14 +74,14 @@ export const connectActions: readonly Action[] = [
   },
 ];
 
-function sourceOf({ path }: Pick<PageCall, "path">): ConnectableSource {
+function sourceOf({ path }: Pick<PageCall, "path">): Source {
   const source = listSources().find((each) => each.source === path["source"]);
   if (source === undefined) throw new ApiError("not_found", "There is no such source.");
   return source;
 }
 
 /** What was filled in; an option that was left empty has its usual value. */
-function formOf({ key, otherSecrets, options }: ConnectableSource, form: URLSearchParams): ConnectForm {
+function formOf({ key, otherSecrets, options }: Source, form: URLSearchParams): ConnectForm {
   const text = (name: string): string => form.get(name) ?? "";
   const secrets = [key.secret, ...otherSecrets.map(({ secret }) => secret)];
   return {
@@ -125,7 +126,7 @@ function byApproval(data: Data, call: PageCall): Html {
   return html`<section><h2>By approval</h2>
     <p>You approve it in the admin of the shop, as somebody who may install apps there. No key is copied.</p>
     ${refusal(call, action)}
-    ${actionForm(call, { path: sourcePath(source.source, "/link"), button: "Make the link" }, [
+    ${actionForm(call, { path: sourcePath(source.source, "/link"), button: "Create link" }, [
       ...placeFields(call, action, data),
       ...presence(optionFields(call, action, data)),
     ])}</section>`;
@@ -150,7 +151,7 @@ function presence(part: Html | null): Html[] {
 }
 
 /** Shown once: whoever has the link and may install apps in the shop can use it. */
-function approve({ title }: ConnectableSource, link: string): Html {
+function approve({ title }: Source, link: string): Html {
   return html`<h1>Approve at ${title}</h1>
     <p>Follow this link signed in to the shop, and approve what the app may read. It leads back here.</p>
     <p><a href="${link}">Approve at ${title}</a></p>

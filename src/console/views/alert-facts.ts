@@ -1,7 +1,7 @@
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
-import { count, day, money, month, percent, units } from "../format.ts";
+import { count, day, decimals, money, month, percent, units } from "../format.ts";
 import type { PageCall } from "../page.ts";
 import type { Alerts } from "./alert.ts";
 import { bar } from "./bar.ts";
@@ -100,11 +100,12 @@ export function spikeFacts(answer: Alerts, index: number): Html {
     ${warned !== null && html`<p class="note">An early warning came on ${figure(answer, `${path}/early_warning_on`, day)}.</p>`}`;
 }
 
-const oneDecimal = (value: number): string => value.toFixed(1);
+const oneDecimal = decimals(1);
+const hundredthsOfPercent = decimals(2, "percent");
 
 /** 0.000701 → "0.07 %"; tiny ones by their order alone. */
-function chance(p: number): string {
-  return p < 0.0001 ? "less than 0.01 %" : `${(p * 100).toFixed(2)} %`;
+function chance(p: number): string | Html {
+  return p < 0.0001 ? "less than 0.01 %" : hundredthsOfPercent(p);
 }
 
 /** The store's own reason, codes as words: "SIZE_TOO_SMALL" → "Size too small". */

@@ -24,6 +24,26 @@ test("the as-of line names the days of the answer's own window", () => {
   assert.equal(completeFor({ data: {}, meta: { complete_through: null, window: "lifetime" } }), undefined);
 });
 
+test("the line says how new the figures are, and of entities alone when anything was last updated", () => {
+  const freshness = { data_updated_at: "2026-11-22T14:00:00.000Z", sources: [] };
+  const listed = { name: "list", body: { data: [], meta: { freshness } } };
+  const figures = (asOfTime: string | null) => ({
+    name: "report",
+    body: { data: {}, meta: { freshness, data_as_of: asOfTime } },
+  });
+  const line = (...answers: { name: string; body: object }[]): string => {
+    const markup = asOf(answers, member);
+    assert.ok(markup);
+    return renderHtml(markup)
+      .replaceAll(/<[^>]+>|\s+/gu, " ")
+      .replaceAll(/ +/gu, " ")
+      .trim();
+  };
+  assert.match(line(listed, figures("2026-11-20T05:00:00.000Z")), /^Orders as of 20 Nov 2026/u);
+  assert.match(line(figures(null)), /^Orders as of – no data yet/u);
+  assert.match(line(listed), /^Updated 22 Nov 2026/u);
+});
+
 test("the line speaks of what the page shows, not of the request that resolved its months", () => {
   const newest = {
     name: "newest_year",

@@ -16,13 +16,20 @@ export function asOf(answers: readonly ApiAnswer[], member: MemberAdmission): Ht
   if (answer === undefined) return null;
   const counting = mainAnswer(answers);
   return html`<p class="as-of">
-      Orders as of
-      ${figure(answer, "meta/freshness/data_updated_at", instant, "no data yet")}${
-        counting !== undefined && completeText(counting, workspace.primaryWindowDays)
-      }
+      ${dataAsOf(answers)}${counting !== undefined && completeText(counting, workspace.primaryWindowDays)}
     </p>
     ${staleBanners(answer, member)}`;
 }
+
+/** Of figures; a page of nothing but entities has none, and says when any source last brought something. */
+function dataAsOf(answers: readonly ApiAnswer[]): Html {
+  const dated = answers.find((each) => valueAt(each, AS_OF) !== undefined);
+  if (dated !== undefined) return html`Orders as of ${figure(dated, AS_OF, instant, "no data yet")}`;
+  return html`Updated ${figure(answers[0] as ApiAnswer, UPDATED_AT, instant, "never")}`;
+}
+
+const AS_OF = "meta/data_as_of";
+const UPDATED_AT = "meta/freshness/data_updated_at";
 
 /**
  * The answer that says which months are complete for what the page shows: not the one that only resolved its months, unless
@@ -38,20 +45,26 @@ function isEver(answers: readonly ApiAnswer[]): boolean {
   return answers.some((each) => valueAt(each, "meta/window") === "lifetime");
 }
 
-/** Of when the figures are and within which window, for the foot of printed pages; the address says the rest. */
+/**
+ * Of when the figures are and within which window, for the foot of printed pages; the address says the rest. A page of
+ * nothing but entities says when any source last brought something.
+ */
 export function printedFooter(
   address: string,
   answers: readonly ApiAnswer[],
   { workspace }: MemberAdmission,
 ): string {
-  const [answer] = answers;
-  const updatedAt = answer === undefined ? null : valueAt(answer, "meta/freshness/data_updated_at");
+  const timeAt = (path: string): unknown =>
+    answers.map((each) => valueAt(each, path)).find((value) => typeof value === "string");
+  const [asOfTime, updatedAt] = [timeAt(AS_OF), timeAt(UPDATED_AT)];
   const main = mainAnswer(answers);
   const windowDays = (main === undefined ? null : windowDaysOf(main)) ?? workspace.primaryWindowDays;
   const windowText = isEver(answers)
     ? "returns however late"
     : `returns within ${windowDays} days of the order`;
-  const asOfText = typeof updatedAt === "string" ? ` · orders as of ${instant(updatedAt) as string}` : "";
+  const updatedText = typeof updatedAt === "string" ? ` · updated ${instant(updatedAt) as string}` : "";
+  const asOfText =
+    typeof asOfTime === "string" ? ` · orders as of ${instant(asOfTime) as string}` : updatedText;
   return `${address}${asOfText} · ${windowText}`;
 }
 

@@ -2,7 +2,7 @@ import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { figure, valueAt } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { count, month, percent, points } from "../format.ts";
+import { count, month, percent, points, tenthsOfPoint } from "../format.ts";
 import { countsOpenMonths } from "./coverage.ts";
 
 /**
@@ -21,7 +21,7 @@ export function rateChange(report: ApiAnswer): Html | null {
   if (typeof change !== "number")
     return html`<span class="delta">nothing to compare</span> with ${before(report)}`;
   // By what is shown: a change that rounds to nothing has no direction.
-  const shown = Math.round(change * 1000);
+  const shown = tenthsOfPoint(change);
   const kind = shown > 0 ? "up" : shown < 0 ? "down" : "same";
   const word = { up: "▲", down: "▼", same: "＝" }[kind];
   return html`<span class="delta ${kind}"

@@ -62,12 +62,18 @@ export function actionForm({ href }: FormPlace, form: ActionForm, fields: readon
   </form>`;
 }
 
+/** Why a field of a refused form was refused. */
+function problemOf({ refusedForm }: FormPlace, action: string, name: string): string | null {
+  if (refusedForm?.action !== action) return null;
+  return refusedForm.refusal.problems.find((problem) => problem.name === name)?.sentence ?? null;
+}
+
 /** One field of the form of an action. A password is not shown again; what a query was refused for stands beside its field. */
 export function textField(call: FormPlace, action: string, field: Field): Html {
   const { name, type = "text", isRequired = true } = field;
   const id = idOf(action, name);
   const value = type === "password" ? "" : filledIn(call, action, name, field.value);
-  const wrong = wrongOf(call, name);
+  const wrong = wrongOf(call, name) ?? problemOf(call, action, name);
   const isShown = value === "" || (SHOWN_BY[type] ?? /^/u).test(value);
   return labelled(
     id,

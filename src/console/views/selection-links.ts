@@ -1,5 +1,6 @@
-import { hasRight } from "../../control/rights.ts";
-import type { IsWatched } from "../../control/watchlist.ts";
+import { mayDo } from "../../actions/right.ts";
+import { addSaleEvent } from "../../actions/sale-events/actions.ts";
+import type { IsWatched } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { ApiAnswer } from "../figure.ts";
@@ -16,7 +17,7 @@ export function selectionLinks(call: PageCall, { body }: Report, isWatched: IsWa
   const { type, key } = selected;
   const mark = watchMark(call, isWatched, selected);
   const hasSkus = type === "sku" || type === "product_gid";
-  const canAdd = hasSkus && hasRight(call.role, "sale_event.add");
+  const canAdd = hasSkus && mayDo(call.role, addSaleEvent);
   return html`${mark !== null && html` · ${mark}`}${
     canAdd &&
     html` · <a href="${call.href("/settings/sale-events", { [type]: key })}">Add to a sale event</a>`

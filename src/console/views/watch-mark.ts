@@ -1,5 +1,6 @@
-import { hasRight } from "../../control/rights.ts";
-import type { IsWatched, WatchedType } from "../../control/watchlist.ts";
+import { mayDo } from "../../actions/right.ts";
+import { addWatched } from "../../actions/watchlist/actions.ts";
+import type { IsWatched, WatchedType } from "../../actions/watchlist/actions.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { BodyOf, PageCall } from "../page.ts";
@@ -7,14 +8,6 @@ import type { Column } from "./table.ts";
 
 /** What can be watched. */
 export type Watchable = { type: WatchedType; key: string };
-
-/** What something that can be watched is, in a word. */
-export const WATCHED_TEXTS: Readonly<Record<WatchedType, string>> = {
-  sku: "SKU",
-  product_gid: "Product",
-  family: "Family",
-  analytics_category: "Category",
-};
 
 type EntitySelector = BodyOf<"entities">["data"][number]["selector"];
 
@@ -28,7 +21,7 @@ export function watchableOf(selector: EntitySelector): Watchable {
 /** Says that something is watched, or leads to where it can be; null = neither, for who may not watch it. */
 export function watchMark(call: PageCall, isWatched: IsWatched, { type, key }: Watchable): Html | null {
   if (isWatched(type, key)) return html`<span class="tag">watched</span>`;
-  if (!hasRight(call.role, "watch.add")) return null;
+  if (!mayDo(call.role, addWatched)) return null;
   return html`<a href="${call.href("/settings/watchlist", { type, key })}" aria-label="Watch ${key}">Watch</a>`;
 }
 

@@ -97,6 +97,51 @@ export function costsPart(report: Report, call: PageCall): Html {
   ])}`;
 }
 
+const OUTCOME_WORDS = {
+  exchange: "Exchanged: other units were sent instead",
+  refund: "Refunded",
+  other: "Neither so far, such as store credit",
+} as const;
+
+/** How what came back ended; null = not asked for. */
+export function outcomesPart(report: Report, call: PageCall): Html | null {
+  const { outcomes } = report.body.data;
+  if (outcomes === undefined) return null;
+  const amount = money(call.currencyCode);
+  const rows = outcomes.rows.map(({ outcome }, index) => {
+    const path = `outcomes/rows/${index}`;
+    return [
+      html`${OUTCOME_WORDS[outcome]}`,
+      figure(report, `${path}/returned_units`, count),
+      figure(report, `${path}/share`, percent),
+      figure(report, `${path}/refunded_amount`, amount),
+      figure(report, `${path}/kept_amount`, amount),
+    ];
+  });
+  const columns = ["Units returned", "Share", "Paid back", "Kept by exchanges"];
+  return html`<section id="outcomes">
+    <h2>How returns ended</h2>
+    ${dataTable(
+      "What came back, by how it ended as far as is known today",
+      [{ text: "Outcome" }, ...columns.map((text) => ({ text, isNumber: true }))],
+      rows,
+    )}
+    ${facts([
+      {
+        name: "Refunds without a line",
+        value: figure(
+          report,
+          "outcomes/unattributed_refund_amount",
+          amount,
+          "known only for the whole store",
+        ),
+        note:
+          outcomes.unattributed_refund_amount === null ? null : "paid in these months; in no figure above",
+      },
+    ])}
+  </section>`;
+}
+
 /** What a report can be divided by, in words. */
 export const BREAKDOWN_TITLES = {
   vendor: "Vendor",
@@ -112,12 +157,13 @@ export function breakdownPart(report: Report, call: PageCall): Html | null {
   if (breakdown === undefined) return null;
   const amount = money(call.currencyCode);
   const title = BREAKDOWN_TITLES[breakdown.breakdown_by];
+  const { vendor: _vendor, include_used_variants: _used, ...range } = stateWithoutSelector(call.query);
   const rows = breakdown.rows.map(({ label, selector }, index) => {
     const path = `breakdown/rows/${index}`;
     return [
       selector === null
         ? html`${label}`
-        : html`<a href="${call.href("/report", { ...stateWithoutSelector(call.query), ...selector })}">${label}</a>`,
+        : html`<a href="${call.href("/report", { ...range, ...selector })}">${label}</a>`,
       figure(report, `${path}/sold_units`, count),
       figure(report, `${path}/returned_units`, count),
       rateFigure(report, path),

@@ -1,4 +1,5 @@
-import type { ConnectableSource, ShownSource } from "../../../control/sources.ts";
+import type { ShownSource } from "../../../actions/sources/reads.ts";
+import type { Source } from "../../../control/connect.ts";
 import { html } from "../../../lib/html.ts";
 import type { Html } from "../../../lib/html.ts";
 import type { PageCall } from "../../page.ts";
@@ -8,7 +9,7 @@ import { areaField, textField } from "../form.ts";
 export const OPTION_PREFIX = "option-";
 export const SECRET_PREFIX = "secret-";
 
-type Place = { source: ConnectableSource; shown: ShownSource; mayNameAddress: boolean };
+type Place = { source: Source; shown: ShownSource; mayNameAddress: boolean };
 
 /** Which shop, and on this machine at which address. */
 export function placeFields(call: PageCall, action: string, place: Place): Html[] {

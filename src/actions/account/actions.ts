@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import type { Actor } from "../../control/actor.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+import { checkEnrolment } from "../../identity/passkey.ts";
+import type { PasskeyRefusal, PasskeySite } from "../../identity/passkey.ts";
+import { challengeKeyOf } from "../../lib/keys.ts";
+import type { Keys } from "../../lib/keys.ts";
+import type { Database } from "../../store/database.ts";
+import { deletePasskey, insertPasskey, listPasskeys } from "../../store/queries/console-passkey.ts";
+import type { NewPasskey } from "../../store/queries/console-passkey.ts";
+import { deleteOtherSessions, deleteSession, listSessions } from "../../store/queries/console-session.ts";
+import { lockPerson } from "../../store/queries/console-user.ts";
+import { defineAction } from "../action.ts";
+import type { ActionContext, Caller } from "../action.ts";
+import { flag, own, text } from "../field.ts";
+import { giveName, PERSON_NAME_MAX_LENGTH, readPersonName } from "../people/person-name.ts";
+
+/** Somebody who is signed in, at their own account. */
+export type AccountCaller = Caller & {
+  actor: { session: NonNullable<Actor["session"]> };
+  keys: Keys;
+  /** Where a passkey that this browser makes belongs; null = it can make none here. */
+  site: PasskeySite | null;
+  /** On https, where the last passkey is the only way in. */
+  isPublic: boolean;
+};
+
+/** A passkey of one's own; `id` is what its credential is called. */
+export type MyPasskey = {
+  id: string;
+  name: string;
+  /** The host name where it works. */
+  rpId: string;
+  createdAt: Date;
+  /** null = never since it was made */
+  lastUsedAt: Date | null;
+};
+
+/** A running session; `id` opens nothing: it is a hash of the hash that is stored. */
+export type MySession = { id: string; createdAt: Date; lastSeenAt: Date; isThis: boolean };
+
+export type MyAccount = { passkeys: MyPasskey[]; sessions: MySession[] };
+
+export const NO_PASSKEYS_HERE =
+  "Passkeys do not work under an IP address: open the console as http://localhost instead.";
+
+/** In place of the id of a session: all but this browser's. */
+export const OTHERS = "others";
+
+const REFUSED_PASSKEYS: Readonly<Record<PasskeyRefusal["refused"], string>> = {
+  malformed: "The browser has sent no passkey.",
+  challenge: "That took too long, or was sent twice. Add the passkey again.",
+  stranger: "This passkey is not known here.",
+  unverified: "The passkey did not ask for a fingerprint, a face or a PIN, which it has to.",
+  counter: "This passkey may have been copied.",
+  rejected: "The passkey was made for another address, or in another way than was asked for.",
+};
+
+const OF_ONESELF = { least: "person", proof: true, hasNoWorkspace: true } as const;
+
+/** Passkeys, oldest first, and running sessions, newest first. */
+export async function showAccount(
+  database: Database,
+  { userId, sessionHash }: NonNullable<Actor["session"]>,
+  now: Date,
+): Promise<MyAccount> {
+  const passkeys = await listPasskeys(database, userId);
+  const sessions = await listSessions(database, userId, now);
+  return {
+    passkeys: passkeys.map((row) => ({
+      id: row.credential_id.toString("base64url"),
+      name: row.name,
+      rpId: row.rp_id,
+      createdAt: row.created_at,
+      lastUsedAt: row.last_used_at,
+    })),
+    sessions: sessions.map((row) => ({
+      id: sessionIdOf(row.session_hash),
+      createdAt: row.created_at,
+      lastSeenAt: row.last_seen_at,
+      isThis: row.session_hash.equals(sessionHash),
+    })),
+  };
+}
+
+export const renameSelf = defineAction({
+  name: "me.rename",
+  title: "Change name",
+  about: "Change one's own name.",
+  past: "Changed their own name",
+  ...OF_ONESELF,
+  input: { name: own("Name", readPersonName) },
+  run: async ({ connection, actor }: ActionContext<AccountCaller>, { name }) => {
+    const { userId } = actor.session;
+    const before = await lockPerson(connection, userId);
+    const isChanged = before !== null && before.name !== name;
+    if (isChanged) await giveName(connection, userId, name);
+    return {
+      result: { name },
+      done: `Your name is now ${name}.`,
+      // Without the name, which goes with the person.
+      audit: isChanged ? { detail: { user_id: userId } } : null,
+    };
+  },
+});
+
+/** Adds a passkey that the browser has made under a name. */
+export const addPasskey = defineAction({
+  name: "passkey.add",
+  title: "Add passkey",
+  about: "Add a passkey of one's own.",
+  past: "Added a passkey of their own",
+  ...OF_ONESELF,
+  input: {
+    name: text("Passkey name", PERSON_NAME_MAX_LENGTH, { hint: "such as laptop, phone or security key" }),
+    credential: own("Passkey", (_subject, credential) => credential, { kind: "hidden" }),
+  },
+  prepare: async (
+    { database, actor, keys, site, now }: AccountCaller,
+    { credential },
+  ): Promise<NewPasskey> => {
+    if (site === null) throw invalid(NO_PASSKEYS_HERE);
+    const challengeKey = challengeKeyOf(keys);
+    const { userId } = actor.session;
+    const checked = await checkEnrolment(database, { credential, site, challengeKey, userId, now });
+    if ("refused" in checked) throw invalid(REFUSED_PASSKEYS[checked.refused]);
+    return checked;
+  },
+  run: async ({ connection, actor, now }: ActionContext<AccountCaller>, { name }, passkey) => {
+    const { userId } = actor.session;
+    if (!(await insertPasskey(connection, userId, name, passkey, now))) {
+      throw impossible("This passkey is known already.");
+    }
+    return {
+      result: { name },
+      done: `Passkey ${name} was added.`,
+      audit: { detail: { user_id: userId, name } },
+    };
+  },
+});
+
+/** Removes a passkey of one's own; the last way in only when the person has said that they know that they then need a link. */
+export const removePasskey = defineAction({
+  name: "passkey.remove",
+  title: "Remove passkey",
+  about: "Remove a passkey of one's own.",
+  past: "Removed a passkey of their own",
+  ...OF_ONESELF,
+  input: {
+    id: own("Passkey", (_subject, id) => id, { kind: "hidden" }),
+    knows: flag("I know that I then need a link from an owner or an operator"),
+  },
+  run: async ({ connection, actor, isPublic }: ActionContext<AccountCaller>, { id, knows }) => {
+    const { userId } = actor.session;
+    // Held, so that two removals at once do not both find another passkey.
+    await lockPerson(connection, userId);
+    const others = (await listPasskeys(connection, userId)).filter(
+      (passkey) => passkey.credential_id.toString("base64url") !== id,
+    );
+    if (others.length === 0 && isPublic && !knows) {
+      throw impossible("This is your last passkey: say that you know that you then need a link to sign in.");
+    }
+    const name = await deletePasskey(connection, userId, Buffer.from(id, "base64url"));
+    if (name === null) throw impossible("You have no such passkey any more.");
+    return {
+      result: { name },
+      done: `Passkey ${name} was removed.`,
+      audit: { detail: { user_id: userId }, before: { name } },
+    };
+  },
+});
+
+/** Ends one session of one's own, which may be this browser's, or all the others. */
+export const endSession = defineAction({
+  name: "session.end_other",
+  title: "End session",
+  about: "End sessions of one's own.",
+  past: "Ended other sessions of their own",
+  ...OF_ONESELF,
+  input: { id: own("Session", (_subject, id) => id, { kind: "hidden" }) },
+  run: async ({ connection, actor, now }: ActionContext<AccountCaller>, { id }) => {
+    const { userId, sessionHash } = actor.session;
+    const sessions = await listSessions(connection, userId, now);
+    const detail = { user_id: userId };
+    if (id === OTHERS) {
+      const ended = sessions.length - 1;
+      await deleteOtherSessions(connection, userId, sessionHash, 0);
+      return {
+        result: { ended },
+        done: ended === 0 ? "There was no other session." : `Your other sessions have ended: ${ended}.`,
+        audit: { detail, before: { sessions: ended } },
+      };
+    }
+    const session = sessions.find((each) => sessionIdOf(each.session_hash) === id);
+    if (session === undefined) throw impossible("This session has ended already.");
+    await deleteSession(connection, session.session_hash);
+    return {
+      result: { ended: 1 },
+      done: "The session has ended.",
+      audit: { detail, before: { began: session.created_at.toISOString() } },
+    };
+  },
+});
+
+export const ACCOUNT_ACTIONS = [renameSelf, addPasskey, removePasskey, endSession] as const;
+
+function sessionIdOf(sessionHash: Buffer): string {
+  return createHash("sha256").update(sessionHash).digest("hex").slice(0, 16);
+}

@@ -1,0 +1,238 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { STATUS } from "../../console/action-outcome.ts";
+import { passkeySiteOf, sendProblem, showOwn } from "../../console/desk.ts";
+import type { Desk, Handler, Routes, Visitor } from "../../console/desk.ts";
+import { formOf } from "../../console/form-scope.ts";
+import { instant } from "../../console/format.ts";
+import { createMinuteLimit, MOST_FORMS_PER_MINUTE, TOO_MANY_FORMS } from "../../console/minute-limit.ts";
+import type { MinuteLimit } from "../../console/minute-limit.ts";
+import { actorOf } from "../../console/page-call.ts";
+import type { RefusedForm } from "../../console/page.ts";
+import { passkeyForm } from "../../console/passkey-form.ts";
+import { tooMany } from "../../console/state-page.ts";
+import { refusal, textField } from "../../console/views/form.ts";
+import type { FormPlace } from "../../console/views/form.ts";
+import { Refusal } from "../../control/refusal.ts";
+import { isFreshProof } from "../../identity/session.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { runAction } from "../action.ts";
+import type { Action } from "../action.ts";
+import { textInput } from "../field.ts";
+import type { Field, Fields } from "../field.ts";
+import { requireRight } from "../right.ts";
+import { SenderGone } from "../sender.ts";
+import {
+  addPasskey,
+  endSession,
+  NO_PASSKEYS_HERE,
+  OTHERS,
+  removePasskey,
+  renameSelf,
+  showAccount,
+} from "./actions.ts";
+import type { AccountCaller, MyAccount, MyPasskey, MySession } from "./actions.ts";
+
+const PATH = "/me";
+const TOO_MANY = tooMany(TOO_MANY_FORMS, 60);
+
+/** One's own account: name, passkeys, running sessions. */
+export function accountRoutes(desk: Desk): Routes {
+  const admits = createMinuteLimit(MOST_FORMS_PER_MINUTE);
+  const formAt = { desk, admits };
+  return {
+    [PATH]: {
+      get: async (request, reply) => {
+        const visitor = await desk.signedIn(request);
+        return visitor === null ? desk.toSignIn(request, reply) : show(desk, { request, reply, visitor });
+      },
+    },
+    [`${PATH}/name`]: { post: createPost(formAt, renameSelf) },
+    [`${PATH}/passkeys`]: { post: createPost(formAt, addPasskey) },
+    [`${PATH}/passkeys/options`]: { post: createOptions(desk) },
+    [`${PATH}/passkeys/remove`]: { post: createPost(formAt, removePasskey) },
+    [`${PATH}/sessions/end`]: { post: createPost(formAt, endSession) },
+    [`${PATH}/sessions/end-others`]: { post: createPost(formAt, endSession, { id: OTHERS }) },
+  };
+}
+
+/** Runs an action on what a form holds, or on `fixed`; a form may ask to end the other sessions, too. */
+function createPost<Inputs extends Fields, Result, Prepared>(
+  { desk, admits }: { desk: Desk; admits: MinuteLimit },
+  action: Action<Inputs, Result, AccountCaller, Prepared>,
+  fixed: Readonly<Record<string, string>> = {},
+): Handler {
+  return async (request, reply) => {
+    const visitor = await desk.signedIn(request);
+    if (visitor === null) return desk.toSignIn(request, reply);
+    const { userId, name } = visitor.person;
+    if (!admits(userId, desk.now())) return showOwn(desk, request, reply, { ...TOO_MANY, userName: name });
+    const fields = formOf(request);
+    const given = {
+      texts: (field: string) => (field in fixed ? [fixed[field] ?? ""] : fields.getAll(field)),
+      subject: (_field: string, { label }: Field<unknown>) => label,
+    };
+    try {
+      const caller = callerOf(desk, request, visitor);
+      const sentences = [(await runAction(action, caller, given)).done];
+      if (fields.get("end_others") === "yes") {
+        sentences.push((await runAction(endSession, caller, textInput({ id: OTHERS }))).done);
+      }
+      return await reply.header("Set-Cookie", desk.done.write(sentences.join(" "))).redirect(PATH, 303);
+    } catch (error) {
+      if (error instanceof SenderGone) return desk.toSignIn(request, reply);
+      if (!(error instanceof Refusal)) throw error;
+      const refusedForm = { action: action.name, values: fields, refusal: error };
+      return show(desk, { request, reply, visitor, refusedForm });
+    }
+  };
+}
+
+function callerOf(desk: Desk, request: FastifyRequest, { person, sessionHash }: Visitor): AccountCaller {
+  const now = desk.now();
+  const actor = actorOf(person, sessionHash, "person", request, now);
+  return {
+    ...desk.control,
+    actor: { ...actor, session: { userId: person.userId, sessionHash } },
+    now,
+    site: passkeySiteOf(request, desk.site),
+    isPublic: desk.site.publicOrigin !== null,
+  };
+}
+
+/** What the browser needs to make one more passkey. */
+function createOptions(desk: Desk): Handler {
+  return async (request, reply) => {
+    const visitor = await desk.signedIn(request);
+    const site = passkeySiteOf(request, desk.site);
+    if (visitor === null) return sendProblem(request, reply, 403, "You are no longer signed in.");
+    if (site === null) return sendProblem(request, reply, 403, NO_PASSKEYS_HERE);
+    try {
+      requireRight(callerOf(desk, request, visitor).actor, addPasskey);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return sendProblem(request, reply, STATUS[error.kind], error.message);
+    }
+    const { userId, name } = visitor.person;
+    return reply.send(await desk.identity.enrolmentOf({ userId, name, site }));
+  };
+}
+
+type Shown = { request: FastifyRequest; reply: FastifyReply; visitor: Visitor; refusedForm?: RefusedForm };
+
+async function show(desk: Desk, { request, reply, visitor, refusedForm }: Shown): Promise<FastifyReply> {
+  const { person, sessionHash } = visitor;
+  const now = desk.now();
+  const account = await showAccount(desk.control.database, { userId: person.userId, sessionHash }, now);
+  const isFresh = isFreshProof(person.provedAt, now);
+  const place: FormPlace = { refusedForm: refusedForm ?? null, problems: [], href: () => PATH };
+  const body = html`<h1>Your account</h1>
+    ${!isFresh && refusedForm === undefined && TO_CHANGE} ${nameForm(person.name, place)}
+    ${passkeys(account, place, desk.site.publicOrigin !== null)} ${sessions(account, place)}`;
+  const status = refusedForm === undefined ? 200 : STATUS[refusedForm.refusal.kind];
+  const { name: userName } = person;
+  const refused = refusedForm?.refusal.message;
+  return showOwn(desk, request, reply, { status, title: "Your account", body, userName, refused });
+}
+
+const TO_CHANGE = html`<p class="banner">
+  To change anything here, <a href="/prove?next=%2Fme">confirm that it is you</a>.
+</p>`;
+
+function nameForm(value: string, place: FormPlace): Html {
+  return html`<section>
+    <h2>Name</h2>
+    ${refusal(place, renameSelf.name)}
+    <form method="post" action="/me/name">
+      ${textField(place, renameSelf.name, { name: "name", label: "What others here see", value })}
+      <button>${renameSelf.title}</button>
+    </form>
+  </section>`;
+}
+
+function passkeys({ passkeys: own }: MyAccount, place: FormPlace, isPublic: boolean): Html {
+  const { label, hint = "" } = addPasskey.input.name;
+  return html`<section>
+    <h2>Passkeys</h2>
+    ${refusal(place, removePasskey.name)}
+    ${
+      own.length === 0
+        ? html`<p>No passkeys yet. A passkey signs you in with your fingerprint, your face or a PIN.</p>`
+        : html`<ul class="entries">
+            ${own.map((passkey) => passkeyItem(passkey, isPublic && own.length === 1))}
+          </ul>`
+    }
+    <h3>${addPasskey.title}</h3>
+    ${refusal(place, addPasskey.name)}
+    ${passkeyForm({
+      action: "/me/passkeys",
+      kind: "create",
+      button: addPasskey.title,
+      fields: html`${textField(place, addPasskey.name, { name: "name", label, hint })} ${endOthersBox("add")}`,
+    })}
+  </section>`;
+}
+
+function passkeyItem({ id, name, rpId, createdAt, lastUsedAt }: MyPasskey, isLastWayIn: boolean): Html {
+  return html`<li>
+    <strong>${name}</strong> <small>for ${rpId}</small><br />
+    Added ${time(createdAt)}, ${lastUsedAt === null ? "not used since" : html`last used ${time(lastUsedAt)}`}.
+    <details>
+      <summary>Remove ${name}</summary>
+      <form method="post" action="/me/passkeys/remove">
+        <input type="hidden" name="id" value="${id}" />
+        ${isLastWayIn && LAST_ONE} ${endOthersBox(id)}
+        <button class="quiet">Remove ${name}</button>
+      </form>
+    </details>
+  </li>`;
+}
+
+const LAST_ONE = html`<p>This is your last passkey. Without it, only a new link signs you in.</p>
+  <p class="check">
+    <input id="knows" type="checkbox" name="knows" value="yes" />
+    <label for="knows">${removePasskey.input.knows.label}</label>
+  </p>`;
+
+/** Who adds or removes a passkey may have lost a device, or found a stranger's. */
+function endOthersBox(place: string): Html {
+  return html`<p class="check">
+    <input id="end-others-${place}" type="checkbox" name="end_others" value="yes" />
+    <label for="end-others-${place}">Also end my sessions in other browsers</label>
+  </p>`;
+}
+
+function sessions({ sessions: own }: MyAccount, place: FormPlace): Html {
+  return html`<section>
+    <h2>Where you are signed in</h2>
+    ${refusal(place, endSession.name)}
+    <ul class="entries">
+      ${own.map(sessionItem)}
+    </ul>
+    ${
+      own.length > 1 &&
+      html`<form method="post" action="/me/sessions/end-others">
+      <button>End all other sessions</button>
+    </form>`
+    }
+  </section>`;
+}
+
+function sessionItem({ id, createdAt, lastSeenAt, isThis }: MySession): Html {
+  const began = instant(createdAt.toISOString());
+  return html`<li>
+    Since ${began}, last seen ${time(lastSeenAt)}
+    ${
+      isThis
+        ? html`<span class="tag">this browser</span>`
+        : html`<form method="post" action="/me/sessions/end">
+            <input type="hidden" name="id" value="${id}" />
+            <button class="quiet">End session of ${began}</button>
+          </form>`
+    }
+  </li>`;
+}
+
+function time(at: Date): Html {
+  return html`<time datetime="${at.toISOString()}">${instant(at.toISOString())}</time>`;
+}

@@ -1,0 +1,165 @@
+import type { ControlTools } from "../control/acting.ts";
+import type { Actor } from "../control/actor.ts";
+import { recordAction } from "../control/audit.ts";
+import type { Connection, Database } from "../store/database.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Cell } from "../lib/table.ts";
+import { readInput } from "./field.ts";
+import type { Fields, Given, InputOf } from "./field.ts";
+import { requireRight } from "./right.ts";
+import type { Right } from "./right.ts";
+import { holdRights } from "./sender.ts";
+import type { HeldRights } from "./sender.ts";
+
+/** A text that is shown once, such as a new token. Its type keeps it out of the audit. */
+export class Secret {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  reveal(): string {
+    return this.#text;
+  }
+
+  /** For the document that a command prints with --json. */
+  toJSON(): string {
+    return this.#text;
+  }
+}
+
+/** What the audit keeps of an action; no secret is one of its values. */
+export type Detail = { readonly [name: string]: DetailValue };
+type DetailValue = string | number | boolean | null | undefined | Date | readonly DetailValue[] | Detail;
+
+/** What an action has done. */
+export type Done<Result> = {
+  /** What a command prints with --json. */
+  result: Result;
+  /** In a sentence, what counts from now on. */
+  done: string;
+  /** Shown this once: alone on the standard output of a command, above `done` on a page. */
+  secret?: Secret;
+  /** How what was concerned is since, and how it was before; null = nothing was changed. */
+  audit: { detail: Detail; before?: Detail } | null;
+  /** What follows once the transaction is committed, such as sending a message; its result and sentence are the action's. */
+  next?: () => Promise<{ result: Result; done: string }>;
+};
+
+/** Who acts on what, and with what. */
+export type Caller = Partial<Omit<ControlTools, "database">> & {
+  database: Database;
+  actor: Actor;
+  now: Date;
+};
+
+/** Who acts on a workspace. `keys` are opened for actions that use them. */
+export type WorkspaceCaller = Caller & Pick<ControlTools, "keys"> & { workspace: WorkspaceRow };
+
+/** Who acts where links to the console can be made. */
+export type LinkCaller<By extends Caller = WorkspaceCaller> = By & {
+  /** Such as https://returns.example. Throws a `Refusal` where the console is off. */
+  consoleOrigin: () => string;
+};
+
+/** What form and command give to every action of a workspace. */
+export type FaceCaller = LinkCaller & Pick<ControlTools, "push">;
+
+/** What `run` is given: the caller with the rights of this moment, and the one transaction of the action. */
+export type ActionContext<By extends Caller = WorkspaceCaller> = By & HeldRights & { connection: Connection };
+
+/** What changes something: its right, its audit event, its form and its command are of one name. */
+export type Action<
+  Inputs extends Fields = Fields,
+  Result = unknown,
+  By extends Caller = WorkspaceCaller,
+  Prepared = unknown,
+> = Right & {
+  /** Verb and noun, such as "Revoke token": the button of its form. */
+  title: string;
+  /** Its line in the help of commands. */
+  about: string;
+  /** What was done, in the words of the audit, such as "Revoked a token". */
+  past: string;
+  input: Inputs;
+  /** Whether it needs the installation's keys. */
+  usesKeys?: true;
+  /** What a command asks before it begins; null = nothing. */
+  confirm?(input: InputOf<Inputs>): string | null;
+  /** What comes before the transaction, such as asking a source: it holds nothing, and writes nothing that has to be taken back. */
+  prepare?(caller: By, input: InputOf<Inputs>): Promise<Prepared>;
+  run(context: ActionContext<By>, input: InputOf<Inputs>, prepared: Prepared): Promise<Done<Result>>;
+  /** What follows once the transaction is committed. */
+  after?(caller: By, result: Result, input: InputOf<Inputs>): Promise<unknown>;
+};
+
+/** Keeps an action's input and result of one type. */
+export function defineAction<
+  Inputs extends Fields,
+  Result,
+  By extends Caller = WorkspaceCaller,
+  Prepared = undefined,
+>(action: Action<Inputs, Result, By, Prepared>): Action<Inputs, Result, By, Prepared> {
+  return action;
+}
+
+/**
+ * Runs an action: right, input, `prepare`, then in one transaction session, person and membership, which are read again and
+ * held, the right again, `run` and the audit.
+ *
+ * @throws Refusal as `requireRight` and `readInput`, and those of the action; SenderGone as `holdRights`
+ */
+export async function runAction<Inputs extends Fields, Result, By extends Caller, Prepared>(
+  action: Action<Inputs, Result, By, Prepared>,
+  caller: By,
+  given: Given,
+): Promise<Done<Result>> {
+  requireRight(caller.actor, action);
+  const input = readInput(action.input, given, caller.now);
+  const { workspace } = caller as Partial<WorkspaceCaller>;
+  const shopKey = action.hasNoWorkspace === true ? null : (workspace?.shop_key ?? null);
+  const prepared = (await action.prepare?.(caller, input)) as Prepared;
+  const done = await caller.database.transaction(async (connection) => {
+    const held = await holdRights(connection, {
+      actor: caller.actor,
+      right: action,
+      shopKey,
+      now: caller.now,
+    });
+    const made = await action.run({ ...caller, ...held, connection }, input, prepared);
+    if (made.audit !== null) {
+      await recordAction(connection, caller.actor, { shopKey, action: action.name, ...made.audit });
+    }
+    return made;
+  });
+  const ended = { ...done, ...(await done.next?.()) };
+  await action.after?.(caller, ended.result, input);
+  return ended;
+}
+
+/** Rows that people and programs read: its right, its command, its table. */
+export type List<Row extends object = object, By extends Caller = WorkspaceCaller> = Right & {
+  /** Its line in the help of commands. */
+  about: string;
+  /** In the words of the table of rights, such as "Read the list of tokens". */
+  past: string;
+  /** By heading, what stands in a column; --json prints the rows. */
+  columns: Readonly<Record<string, (row: Row) => Cell>>;
+  rows(caller: By): Promise<Row[]>;
+};
+
+export function defineList<Row extends object, By extends Caller = WorkspaceCaller>(
+  list: List<Row, By>,
+): List<Row, By> {
+  return list;
+}
+
+/** Reads the rows of a list. Throws as `requireRight` does. */
+export async function readList<Row extends object, By extends Caller>(
+  list: List<Row, By>,
+  caller: By,
+): Promise<Row[]> {
+  requireRight(caller.actor, list);
+  return list.rows(caller);
+}

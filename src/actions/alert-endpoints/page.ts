@@ -1,0 +1,217 @@
+import { randomUUID } from "node:crypto";
+import { formFor, formOf } from "../../console/action-form.ts";
+import type { ActionCall, Outcome } from "../../console/action.ts";
+import { isoInstant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { codeToCopy } from "../../console/views/code.ts";
+import { facts } from "../../console/views/facts.ts";
+import { actionForm, filledIn, refusal, selectField } from "../../console/views/form.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { EndpointRow } from "../../store/queries/alert-endpoint.ts";
+import { readList } from "../action.ts";
+import type { Done, Secret } from "../action.ts";
+import {
+  addEndpoint,
+  CATEGORIES,
+  endpointList,
+  KIND_TEXTS,
+  pauseEndpoint,
+  removeEndpoint,
+  resumeEndpoint,
+  rotateEndpoint,
+  SEVERITIES,
+  testEndpoint,
+} from "./actions.ts";
+
+type Data = { endpoints: EndpointRow[]; hasMail: boolean; now: Date };
+
+const PATH = "/settings/notifications";
+const TITLE = "Notifications";
+/** The actions of one endpoint. */
+const OF_ONE = [rotateEndpoint, testEndpoint, pauseEndpoint, resumeEndpoint, removeEndpoint] as const;
+
+/** Where the alerts of the workspace are sent. */
+const notificationsPage = definePage<Data>({
+  name: "notifications",
+  path: PATH,
+  right: endpointList,
+  link: TITLE,
+  takes: [],
+  about: async (call) => {
+    const endpoints = await readList(endpointList, await call.acting());
+    const paused = endpoints.filter((endpoint) => endpoint.paused_at !== null).length;
+    if (endpoints.length === 0) return "No alert endpoints yet; programs read alerts from the API.";
+    return `Alerts are sent to ${endpoints.length} ${endpoints.length === 1 ? "endpoint" : "endpoints"}${paused === 0 ? "" : `, ${paused} of them paused`}.`;
+  },
+  data: async (call) => {
+    const acting = await call.acting();
+    const endpoints = await readList(endpointList, acting);
+    return { endpoints, hasMail: acting.push.smtp !== null, now: acting.now };
+  },
+  view: ({ endpoints, hasMail, now }, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      <p class="lead">
+        Alerts can be sent to programs, to a chat and by e-mail, each in the order of the feed. A delivery that fails is
+        repeated for a day; then the endpoint is paused, and owners and admins are told.
+      </p>
+      ${OF_ONE.map(({ name }) => refusal(call, name))}
+      ${endpoints.length === 0 ? html`<p class="banner">No alert endpoints yet.</p>` : endpoints.map((endpoint) => part(endpoint, call, now))}
+      <h2>${addEndpoint.title}</h2>
+      ${!hasMail && html`<p class="note">This service sends no e-mail: its operator has not set it up.</p>`}
+      ${addForm(call, hasMail)}`,
+  }),
+});
+
+export const ENDPOINT_PAGES = [notificationsPage] as const;
+
+export const ENDPOINT_FORMS = [
+  formOf(addEndpoint, { path: PATH, page: notificationsPage, follow: showSecret }),
+  formOf(rotateEndpoint, { path: pathOf(rotateEndpoint), page: notificationsPage, follow: showSecret }),
+  formOf(testEndpoint, { path: pathOf(testEndpoint), page: notificationsPage }),
+  formOf(pauseEndpoint, { path: pathOf(pauseEndpoint), page: notificationsPage }),
+  formOf(resumeEndpoint, { path: pathOf(resumeEndpoint), page: notificationsPage }),
+  formOf(removeEndpoint, { path: pathOf(removeEndpoint), page: notificationsPage }),
+];
+
+/** Such as /settings/notifications/pause. */
+function pathOf({ name }: { name: string }): string {
+  return `${PATH}/${name.slice("notify.".length)}`;
+}
+
+function showSecret(
+  { result: { name }, done, secret }: Done<{ name: string; secret: Secret | null }>,
+  { href }: ActionCall,
+): Outcome {
+  if (secret === undefined) return { href: href(PATH), done };
+  return {
+    view: {
+      title: "The signing secret",
+      isSecret: true,
+      body: html`<h1>The signing secret of ${name}</h1>
+        <p class="banner" role="status">
+          It is shown this once: copy it now, and give it to the receiver, which checks with it that a message is from here.
+        </p>
+        ${codeToCopy("secret", secret.reveal())}
+        <p>
+          Messages are signed as the <a href="https://www.standardwebhooks.com/">Standard Webhooks</a> specification says;
+          <a href="/docs/alerts">how to check one</a>.
+        </p>
+        <form method="get" action="${href(PATH)}">
+          <button>I have stored it</button>
+        </form>`,
+    },
+  };
+}
+
+/** Every box is ticked until a form was refused. */
+function addForm(call: PageCall, hasMail: boolean): Html | null {
+  const { name, input } = addEndpoint;
+  const hours = Array.from(
+    { length: 24 },
+    (_, hour) => [String(hour), `daily at ${hourText(hour)}`] as const,
+  );
+  return formFor(call, addEndpoint, {
+    path: PATH,
+    kept: { request_key: filledIn(call, name, "request_key", randomUUID()) },
+    values: {
+      severities: SEVERITIES.join(","),
+      categories: CATEGORIES.map(([category]) => category).join(","),
+    },
+    drawn: {
+      kind: selectField(call, name, {
+        name: "kind",
+        label: input.kind.label,
+        value: "webhook",
+        options: (input.kind.choices ?? []).filter(([kind]) => kind !== "email" || hasMail),
+      }),
+      digest_hour: selectField(call, name, {
+        name: "digest_hour",
+        label: input.digest_hour.label,
+        hint: "A digest by e-mail or chat is one message; a webhook receives each alert by itself.",
+        options: [["", "at once"], ...hours],
+      }),
+    },
+  });
+}
+
+function part(endpoint: EndpointRow, call: PageCall, now: Date): Html {
+  const { endpoint_id: id, name, kind, paused_at: pausedAt } = endpoint;
+  const button = (action: { name: string }, words: string, look: "quiet" | "danger" = "quiet"): Html =>
+    actionForm(call, { path: pathOf(action), button: `${words} ${name}`, look, kept: { endpoint: id } });
+  return html`<section>
+    <h2>${name}</h2>
+    ${endpointFacts(endpoint, now)}
+    <div class="actions">
+      ${button(testEndpoint, "Test")}
+      ${pausedAt === null ? button(pauseEndpoint, "Pause") : button(resumeEndpoint, "Resume")}
+      ${button(removeEndpoint, "Remove", "danger")}
+    </div>
+    ${kind === "webhook" && rotateForm(call, endpoint)}
+  </section>`;
+}
+
+const OVERLAPS = [
+  ["24h", "24 hours"],
+  ["0h", "not at all"],
+  ["1h", "1 hour"],
+  ["7d", "7 days"],
+] as const;
+
+function rotateForm(call: PageCall, { endpoint_id: id, name }: EndpointRow): Html {
+  const words = `${rotateEndpoint.title} of ${name}`;
+  const overlap = html`<p class="field">
+    <label
+      >How long messages to ${name} are signed with the old one, too
+      <select name="overlap">
+        ${OVERLAPS.map(([value, text]) => html`<option value="${value}">${text}</option>`)}
+      </select></label
+    >
+  </p>`;
+  return html`<details>
+    <summary>${words}</summary>
+    ${actionForm(call, { path: pathOf(rotateEndpoint), button: words, kept: { endpoint: id } }, [overlap])}
+  </details>`;
+}
+
+const PAUSE_TEXTS: Readonly<Record<string, string>> = {
+  person: "Paused by a member",
+  failing: "Paused: no try succeeded for a day",
+  gone: "Paused: the receiver wants no more messages",
+  refused: "Paused: the mail server refused the recipient",
+};
+
+function hourText(hour: number): string {
+  return `${String(hour).padStart(2, "0")}:00 UTC`;
+}
+
+/** Where it is, what it receives, and how it goes. */
+function endpointFacts(endpoint: EndpointRow, now: Date): Html {
+  const { kind, shown_address: address, severities, categories, digest_hour: hour } = endpoint;
+  const { last_delivered_at: deliveredAt, last_problem: problem, previous_until: previousUntil } = endpoint;
+  const texts: Readonly<Record<string, string>> = Object.fromEntries(CATEGORIES);
+  const listed = categories?.map((category) => texts[category] ?? category).join(", ");
+  const isOverlapping = previousUntil !== null && previousUntil > now;
+  return facts([
+    { name: KIND_TEXTS[kind], value: html`${address}` },
+    { name: "Receives", value: html`${severities.join(", ")}: ${listed ?? "all alerts"}` },
+    { name: "When", value: html`${hour === null ? "at once" : `daily at ${hourText(hour)}`}` },
+    { name: "State", value: html`${stateText(endpoint, now)}` },
+    { name: "Last delivery", value: html`${deliveredAt === null ? "none yet" : isoInstant(deliveredAt)}` },
+    ...(problem === null ? [] : [{ name: "Last problem", value: html`${problem}` }]),
+    ...(isOverlapping
+      ? [{ name: "Signed with the old secret, too", value: html`until ${isoInstant(previousUntil)}` }]
+      : []),
+  ]);
+}
+
+function stateText(endpoint: EndpointRow, now: Date): string {
+  const { paused_at: pausedAt, pause_reason: reason, due_at: dueAt, failures } = endpoint;
+  if (pausedAt !== null) return `${PAUSE_TEXTS[reason ?? "person"]}, since ${isoInstant(pausedAt)}`;
+  if (dueAt === null) return "Waits for the next alert";
+  const next = dueAt <= now ? "now" : isoInstant(dueAt);
+  if (failures === 0) return `Next delivery: ${next}`;
+  return `${failures} ${failures === 1 ? "try" : "tries"} failed; next try: ${next}`;
+}

@@ -1,0 +1,235 @@
+import {
+  readChoices,
+  readDay,
+  readExpiry,
+  readInteger,
+  readLifetime,
+  readOneOf,
+  readText,
+} from "../control/input.ts";
+import { invalid, Refusal } from "../control/refusal.ts";
+
+/** One of the values that a field allows, and how people read it. */
+export type Choice = readonly [value: string, text: string];
+
+/** How a form asks for a field; a command takes each but "flag" as text. */
+export type FieldKind =
+  | "text"
+  | "password"
+  | "number"
+  | "day"
+  | "flag"
+  | "choice"
+  | "choices"
+  | "lines"
+  | "bytes"
+  | "hidden";
+
+/** One field of an action's input: its label, its limits, and the one reader of what any face was given. */
+export type Field<Value> = {
+  label: string;
+  /** What is allowed, in a few words: beside the field of a form, in the help of a command. */
+  hint?: string;
+  kind: FieldKind;
+  choices?: readonly Choice[];
+  isOptional?: boolean;
+  /** What a command calls it where that is not its name. */
+  option?: string;
+  /** The one face that has this field; both unless stated otherwise. */
+  only?: "form" | "command";
+  /** `texts`: as given, [] = not at all. Throws `invalid`, which begins with `subject`. */
+  read: (subject: string, texts: readonly string[], now: Date, body: Buffer) => Value;
+};
+
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+
+/** What the readers of fields make of what was given. */
+export type InputOf<Inputs extends Fields> = {
+  [Name in keyof Inputs]: Inputs[Name] extends Field<infer Value> ? Value : never;
+};
+
+/** What a face was given, by field: texts as they were typed; `subject` is what it calls the field in a sentence. */
+export type Given = {
+  texts: (name: string) => readonly string[];
+  subject: (name: string, field: Field<unknown>) => string;
+  /** The bytes that were sent in place of a form. */
+  body?: Buffer;
+};
+
+type About = Pick<Field<unknown>, "hint" | "only" | "option">;
+
+const first = (texts: readonly string[]): string => texts[0] ?? "";
+
+/** Text of one line, of 1 to `most` characters. */
+export function text(label: string, most: number, about: About = {}): Field<string> {
+  return { label, ...about, kind: "text", read: (subject, texts) => readText(subject, first(texts), most) };
+}
+
+/** Text that its own reader checks. */
+export function own<Value>(
+  label: string,
+  read: (subject: string, given: string, now: Date) => Value,
+  about: About & { kind?: FieldKind } = {},
+): Field<Value> {
+  return { label, kind: "text", ...about, read: (subject, texts, now) => read(subject, first(texts), now) };
+}
+
+/** A whole number; `most` null = as large as the database holds. */
+export function integer(label: string, least: number, most: number | null, about: About = {}): Field<number> {
+  return {
+    label,
+    ...about,
+    kind: "number",
+    read: (subject, texts) => readInteger(subject, first(texts).trim(), least, most),
+  };
+}
+
+/** A day of the calendar, YYYY-MM-DD. */
+export function day(label: string, about: About = {}): Field<string> {
+  return { label, ...about, kind: "day", read: (subject, texts) => readDay(subject, first(texts).trim()) };
+}
+
+/** A moment in the future, or how long from now: 90d, 12h or a date-time. */
+export function expiry(label: string, about: About = {}): Field<Date> {
+  return own(label, (subject, given, now) => readExpiry(subject, given, now), about);
+}
+
+/** How long something lasts, in milliseconds: 90d, 12h. */
+export function lifetime(label: string, about: About = {}): Field<number> {
+  return own(label, (subject, given) => readLifetime(subject, given), about);
+}
+
+export function flag(label: string, about: About = {}): Field<boolean> {
+  return { label, ...about, kind: "flag", isOptional: true, read: (_subject, texts) => texts.length > 0 };
+}
+
+/** One of a few values. */
+export function oneOf<const Value extends string>(
+  label: string,
+  choices: readonly (readonly [value: Value, text: string])[],
+  about: About = {},
+): Field<Value> {
+  const values = choices.map(([value]) => value);
+  return {
+    label,
+    ...about,
+    kind: "choice",
+    choices,
+    read: (subject, texts) => readOneOf(subject, first(texts), values),
+  };
+}
+
+/** Some of a few values, at least one, in the order of `choices`; a command takes them as a comma-separated list. */
+export function someOf<const Value extends string>(
+  label: string,
+  choices: readonly (readonly [value: Value, text: string])[],
+  about: About = {},
+): Field<Value[]> {
+  const values = choices.map(([value]) => value);
+  return {
+    label,
+    ...about,
+    kind: "choices",
+    choices,
+    read: (subject, texts) => {
+      const chosen = readChoices(subject, texts.join(","), values);
+      if (chosen.length > 0) return chosen;
+      throw invalid(`${subject} must name at least one of ${values.join(", ")}.`);
+    },
+  };
+}
+
+/** Texts, one per line of a form, or an option given again and again; blank ones are left out, and may be none. */
+export function lines(label: string, about: About = {}): Field<string[]> {
+  return {
+    label,
+    ...about,
+    kind: "lines",
+    isOptional: true,
+    read: (_subject, texts) =>
+      texts.flatMap((each) => each.split("\n").map((line) => line.trim())).filter((line) => line !== ""),
+  };
+}
+
+/** Every text of that name, such as the files that a script sends. */
+export function textList(label: string): Field<readonly string[]> {
+  return { label, kind: "hidden", only: "form", read: (_subject, given) => given };
+}
+
+/** The bytes that are sent in place of a form; other fields of the action stand in the path. */
+export function bodyBytes(label: string): Field<Buffer> {
+  return { label, kind: "bytes", only: "form", read: (_subject, _texts, _now, body) => body };
+}
+
+/** The same field, which may be left out: null. */
+export function optional<Value>(field: Field<Value>): Field<Value | null> {
+  return {
+    ...field,
+    isOptional: true,
+    read: (subject, given, ...rest) =>
+      given.every((each) => each.trim() === "") ? null : field.read(subject, given, ...rest),
+  };
+}
+
+const REQUEST_KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
+
+/** Names the form that asks, so that sending it twice does its action once, on whatever server. */
+export const requestKey = optional(
+  own(
+    "The form",
+    (_subject, key): string => {
+      if (REQUEST_KEY.test(key)) return key;
+      throw invalid("The form is not complete: open it again.");
+    },
+    { kind: "hidden", only: "form" },
+  ),
+);
+
+/** The same field, which may be left out: undefined. A blank text is not left out. */
+export function omittable<Value>(field: Field<Value>): Field<Value | undefined> {
+  return {
+    ...field,
+    isOptional: true,
+    read: (subject, texts, ...rest) => (texts.length === 0 ? undefined : field.read(subject, texts, ...rest)),
+  };
+}
+
+/**
+ * Reads every field.
+ *
+ * @throws Refusal `invalid` with a sentence for each field that is wrong, in `problems` by its name
+ */
+export function readInput<Inputs extends Fields>(fields: Inputs, given: Given, now: Date): InputOf<Inputs> {
+  const problems: { name: string; sentence: string }[] = [];
+  const { body = Buffer.alloc(0) } = given;
+  const entries = Object.entries(fields).map(([name, field]) => {
+    try {
+      return [name, field.read(given.subject(name, field), given.texts(name), now, body)];
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      problems.push({ name, sentence: error.message });
+      return [name, undefined];
+    }
+  });
+  if (problems.length === 0) return Object.fromEntries(entries) as InputOf<Inputs>;
+  throw new Refusal("invalid", problems.map(({ sentence }) => sentence).join(" "), problems);
+}
+
+/** Input of a program: texts by field, named by their labels. */
+export function textInput(values: Readonly<Record<string, string | readonly string[] | undefined>>): Given {
+  return {
+    texts: (name) => {
+      const value = values[name] ?? [];
+      return typeof value === "string" ? [value] : value;
+    },
+    subject: (_name, { label }) => label,
+  };
+}
+
+/** What a person types to confirm what takes something away; a command, which asks, has none: null. */
+export const typedName: Field<string | null> = {
+  label: "Type its name to confirm",
+  kind: "text",
+  only: "form",
+  read: (_subject, [typed]) => typed?.trim() ?? null,
+};

@@ -1,0 +1,393 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { createPerson, createSession, setRole } from "../../../tests/support/people.ts";
+import type { Person } from "../../../tests/support/people.ts";
+import { openTestKeys } from "../../../tests/support/secret.ts";
+import { startTestService } from "../../../tests/support/service.ts";
+import type { TestService } from "../../../tests/support/service.ts";
+import { createTenant } from "../../../tests/support/tenants.ts";
+import type { Tenant } from "../../../tests/support/tenants.ts";
+import type { Role } from "../../contract/role.ts";
+import { OPERATOR } from "../../control/actor.ts";
+import type { Actor } from "../../control/actor.ts";
+import { Refusal } from "../../control/refusal.ts";
+import { requireWorkspace } from "../../control/workspace.ts";
+import { createIdentity } from "../../identity/identity.ts";
+import type { Database } from "../../store/database.ts";
+import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { readList, runAction } from "../action.ts";
+import type { Action, LinkCaller, Secret } from "../action.ts";
+import { textInput } from "../field.ts";
+import type { Fields } from "../field.ts";
+import type { Keys } from "../../lib/keys.ts";
+import { grantOperator, linkUser } from "../people/actions.ts";
+import {
+  addMember,
+  inviteMember,
+  leaveWorkspace,
+  memberList,
+  recoverMember,
+  removeMember,
+  setMemberRole,
+} from "./actions.ts";
+
+const NOW = new Date();
+const ORIGIN = "http://localhost:8080";
+
+let service: TestService;
+let database: Database;
+let keys: Keys;
+let tenant: Tenant;
+let workspace: WorkspaceRow;
+let owner: Person;
+let admin: Person;
+let viewer: Person;
+
+before(async () => {
+  service = await startTestService();
+  ({ database } = service.installation);
+  keys = await openTestKeys(database);
+});
+beforeEach(async () => {
+  tenant = await createTenant(service.database);
+  workspace = await requireWorkspace(database, tenant.shopDomain);
+  owner = await member("owner");
+  admin = await member("admin");
+  viewer = await member("viewer");
+});
+after(() => service.stop());
+
+async function member(role: Role): Promise<Person> {
+  const person = await createPerson(service.database);
+  await setRole(service.database, tenant, person, role);
+  return person;
+}
+
+const as = ({ userId, sessionHash }: Person, standing: Role): Actor => ({
+  name: `user:${userId}`,
+  origin: "127.0.0.1",
+  standing,
+  isFresh: true,
+  session: { userId, sessionHash },
+});
+
+const callerOf = (actor: Actor, by: WorkspaceRow) => ({
+  database,
+  keys,
+  workspace: by,
+  actor,
+  now: NOW,
+  consoleOrigin: () => ORIGIN,
+});
+
+async function act<Result>(
+  action: Action<Fields, Result, LinkCaller>,
+  actor: Actor,
+  values: Parameters<typeof textInput>[0],
+  by: WorkspaceRow = workspace,
+): Promise<Result> {
+  return (await runAction(action, callerOf(actor, by), textInput(values))).result;
+}
+
+const secretOf = (link: Secret): string => link.reveal().replace(/^.*#/u, "");
+const listed = (actor: Actor) => readList(memberList, callerOf(actor, workspace));
+
+/** The kind of a refusal; "done" = it was none. */
+async function outcome(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return "done";
+  } catch (error) {
+    if (error instanceof Refusal) return error.kind;
+    throw error;
+  }
+}
+
+async function roles(): Promise<Record<string, string>> {
+  const members = await listed(OPERATOR);
+  return Object.fromEntries(members.map(({ name, role }) => [name, role]));
+}
+
+async function audited(): Promise<unknown[]> {
+  const { rows } = await service.database.query(
+    `select actor, action, detail, before from audit_event
+      where shop_key = $1 order by happened_at, audit_id`,
+    [tenant.shopKey],
+  );
+  return rows;
+}
+
+const isKnown = async (userId: string): Promise<boolean> =>
+  (await service.database.query("select from console_user where user_id = $1", [userId])).rowCount === 1;
+
+const NO_BROWSER = { oldSessionHash: null, origin: null };
+
+test("an invitation is a member who has not signed in yet, and its link signs them in once, within 72 hours", async () => {
+  const invited = await act(inviteMember, as(admin, "admin"), {
+    name: `Ada ${tenant.shopKey}`,
+    role: "viewer",
+  });
+  assert.equal(invited.expires_at.getTime() - NOW.getTime(), 72 * 3_600_000);
+  assert.deepEqual(await audited(), [
+    {
+      actor: `user:${admin.userId}`,
+      action: "member.invite",
+      detail: { user_id: invited.user_id, role: "viewer", expires_at: invited.expires_at.toISOString() },
+      before: null,
+    },
+  ]);
+  const find = async () =>
+    (await listed(as(owner, "owner"))).find(({ user_id: userId }) => userId === invited.user_id);
+  assert.deepEqual(
+    [(await find())?.is_pending, (await find())?.link_expires_at, (await find())?.last_seen_at],
+    [true, invited.expires_at, null],
+  );
+  const secret = secretOf(invited.link);
+  const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
+  assert.equal((await identity.signInByLink({ secret, ...NO_BROWSER })).outcome, "signed_in");
+  assert.equal((await identity.signInByLink({ secret, ...NO_BROWSER })).outcome, "used");
+  assert.deepEqual([(await find())?.is_pending, (await find())?.link_expires_at], [false, null]);
+});
+
+test("a name that another member has is refused; one of another workspace says nothing of it", async () => {
+  const invite = (name: string) => act(inviteMember, as(owner, "owner"), { name, role: "viewer" });
+  for (const name of [viewer.userName, viewer.userName.toUpperCase(), ` ${viewer.userName}`]) {
+    assert.equal(await outcome(invite(name)), "impossible");
+  }
+  const other = await createPerson(service.database);
+  assert.notEqual((await invite(other.userName)).user_id, other.userId);
+  assert.deepEqual(Object.keys(await roles()).length, 4);
+  const added = { person: other.userId, role: "viewer" };
+  assert.equal(await outcome(act(addMember, OPERATOR, added, workspace)), "impossible");
+});
+
+test("of fifty who invite one name at once, one does", async () => {
+  const request = { name: `Raced ${tenant.shopKey}`, role: "viewer" };
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, () => outcome(act(inviteMember, as(owner, "owner"), request))),
+  );
+  assert.deepEqual(outcomes.toSorted(), ["done", ...Array<string>(49).fill("impossible")]);
+});
+
+/** What each way to other rights makes of a link from before: what it was made for is over. */
+const OTHER_RIGHTS: Readonly<Record<string, (userId: string) => Promise<unknown>>> = {
+  "a raise": (userId) => act(setMemberRole, as(owner, "owner"), { person: userId, role: "admin" }),
+  "a membership of another workspace": async (userId) => {
+    const other = await requireWorkspace(database, (await createTenant(service.database)).shopDomain);
+    await act(addMember, OPERATOR, { person: userId, role: "owner" }, other);
+  },
+  "an operator's rights": (userId) => act(grantOperator, OPERATOR, { person: userId }),
+  "a workspace by a link of the command": (userId) =>
+    act(linkUser, OPERATOR, { person: userId, workspace: tenant.shopDomain }),
+  "a removal from one of two workspaces": async (userId) => {
+    await act(removeMember, as(owner, "owner"), { person: userId });
+  },
+};
+
+for (const [what, change] of Object.entries(OTHER_RIGHTS)) {
+  test(`a link does not work after ${what}, and the next one does`, async () => {
+    const invited = await act(inviteMember, as(owner, "owner"), {
+      name: `Invited ${tenant.shopKey}`,
+      role: "viewer",
+    });
+    const { user_id: userId } = invited;
+    const links = [invited.link];
+    if (what.startsWith("a removal")) {
+      await setRole(service.database, await createTenant(service.database), { userId }, "viewer");
+      links.push((await act(linkUser, OPERATOR, { person: userId })).link);
+    }
+    await change(userId);
+    const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
+    const enter = async (link: Secret) =>
+      (await identity.signInByLink({ secret: secretOf(link), ...NO_BROWSER })).outcome;
+    for (const link of links) assert.equal(await enter(link), "changed");
+    const members = await listed(as(owner, "owner"));
+    const { link_expires_at: until = null } = members.find(({ user_id: id }) => id === userId) ?? {};
+    assert.equal(until === null, what !== "a workspace by a link of the command");
+    assert.equal(await enter((await act(linkUser, OPERATOR, { person: userId })).link), "signed_in");
+  });
+}
+
+test("an invitation enters with less after its member was lowered: not at all", async () => {
+  const name = `Lowered ${tenant.shopKey}`;
+  const { user_id: userId, link } = await act(inviteMember, as(owner, "owner"), {
+    name,
+    role: "admin",
+  });
+  await act(setMemberRole, as(owner, "owner"), { person: userId, role: "viewer" });
+  const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
+  const secret = secretOf(link);
+  assert.equal((await identity.signInByLink({ secret, ...NO_BROWSER })).outcome, "changed");
+});
+
+test("of a raise and fifty uses of an old link at once, a sign-in comes before the raise or not at all", async () => {
+  const invited = await act(inviteMember, as(owner, "owner"), {
+    name: `Racing ${tenant.shopKey}`,
+    role: "viewer",
+  });
+  const { user_id: userId, link } = invited;
+  const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
+  const secret = secretOf(link);
+  const enters = Array.from({ length: 50 }, () => identity.signInByLink({ secret, ...NO_BROWSER }));
+  const raise = act(setMemberRole, as(owner, "owner"), { person: userId, role: "owner" });
+  const outcomes = (await Promise.all(enters)).map((each) => each.outcome);
+  await raise;
+  assert.ok(outcomes.filter((each) => each === "signed_in").length <= 1);
+  assert.ok(outcomes.every((each) => ["signed_in", "used", "changed"].includes(each)));
+});
+
+test("admins act on viewers and admins, owners on everybody", async () => {
+  const byAdmin = as(admin, "admin");
+  const byOwner = as(owner, "owner");
+  const set = (actor: Actor, { userId }: Person, role: Role) =>
+    outcome(act(setMemberRole, actor, { person: userId, role }));
+  assert.equal(await set(byAdmin, viewer, "admin"), "done");
+  assert.equal(await set(byAdmin, viewer, "owner"), "forbidden");
+  assert.equal(await set(byAdmin, owner, "viewer"), "forbidden");
+  assert.equal(await outcome(act(removeMember, byAdmin, { person: owner.userId })), "forbidden");
+  const asOwner = { name: `New owner ${tenant.shopKey}`, role: "owner" };
+  assert.equal(await outcome(act(inviteMember, byAdmin, asOwner)), "forbidden");
+  assert.equal(await set(byOwner, viewer, "owner"), "done");
+  assert.equal(await set(as(viewer, "viewer"), admin, "viewer"), "forbidden");
+  assert.equal(await set({ ...byOwner, isFresh: false }, admin, "viewer"), "unproved");
+  assert.equal(await set(byOwner, admin, "viewer"), "done");
+  // Their role of a moment ago counts no more.
+  assert.equal(await set(byAdmin, viewer, "viewer"), "forbidden");
+  assert.deepEqual(
+    (await audited()).map((event) => (event as { before: unknown }).before),
+    [{ role: "viewer" }, { role: "admin" }, { role: "admin" }],
+  );
+});
+
+test("the last owner can neither leave, be removed nor lowered, not even by the operator", async () => {
+  const { userId } = owner;
+  for (const actor of [as(owner, "owner"), OPERATOR]) {
+    const lowered = act(setMemberRole, actor, { person: userId, role: "admin" });
+    assert.equal(await outcome(lowered), "impossible");
+    assert.equal(await outcome(act(removeMember, actor, { person: userId })), "impossible");
+  }
+  assert.equal(await outcome(act(leaveWorkspace, as(owner, "owner"), {})), "impossible");
+  const invited = await act(inviteMember, as(owner, "owner"), {
+    name: `Heir ${tenant.shopKey}`,
+    role: "owner",
+  });
+  assert.equal(await outcome(act(leaveWorkspace, as(owner, "owner"), {})), "impossible");
+  await createSession(service.database, invited.user_id);
+  assert.equal(await outcome(act(leaveWorkspace, as(owner, "owner"), {})), "done");
+});
+
+test("of two owners who take each other's role away at once, one stays", async () => {
+  for (let round = 0; round < 8; round += 1) {
+    const second = await member("owner");
+    const outcomes = await Promise.all([
+      outcome(act(setMemberRole, as(owner, "owner"), { person: second.userId, role: "admin" })),
+      outcome(act(setMemberRole, as(second, "owner"), { person: owner.userId, role: "admin" })),
+    ]);
+    assert.deepEqual(outcomes.toSorted(), ["done", "forbidden"]);
+    assert.equal(Object.values(await roles()).filter((role) => role === "owner").length, 1);
+    if (outcomes[1] === "done") owner = second;
+  }
+});
+
+test("of two owners who leave at once, one stays", async () => {
+  const second = await member("owner");
+  const outcomes = await Promise.all(
+    [owner, second].map((person) => outcome(act(leaveWorkspace, as(person, "owner"), {}))),
+  );
+  assert.deepEqual(outcomes.toSorted(), ["done", "impossible"]);
+});
+
+test("who leaves their last workspace is forgotten, unless they are an operator", async () => {
+  const elsewhere = await createTenant(service.database);
+  await setRole(service.database, elsewhere, admin, "viewer");
+  await act(leaveWorkspace, as(viewer, "viewer"), {});
+  await act(removeMember, as(owner, "owner"), { person: admin.userId });
+  assert.deepEqual([await isKnown(viewer.userId), await isKnown(admin.userId)], [false, true]);
+  const operator = await member("viewer");
+  await service.database.query("update console_user set is_operator = true where user_id = $1", [
+    operator.userId,
+  ]);
+  await act(removeMember, as(owner, "owner"), { person: operator.userId });
+  assert.equal(await isKnown(operator.userId), true);
+  assert.deepEqual(Object.keys(await roles()), [owner.userName]);
+  const detail = (await audited()).map((event) => (event as { action: string }).action);
+  assert.deepEqual(detail, ["member.leave", "member.remove", "member.remove"]);
+});
+
+test("a recovery link ends the sessions of a member, and every owner is notified", async () => {
+  const second = await member("owner");
+  const link = await act(recoverMember, as(admin, "admin"), {
+    person: viewer.userId,
+  });
+  assert.equal(link.purpose, "recover");
+  const { rows: sessions } = await service.database.query("select from console_session where user_id = $1", [
+    viewer.userId,
+  ]);
+  assert.equal(sessions.length, 0);
+  const { rows: told } = await service.database.query<{ recipient: string }>(
+    "select recipient from alert where shop_key = $1 order by recipient",
+    [tenant.shopKey],
+  );
+  assert.deepEqual(
+    told.map(({ recipient }) => recipient),
+    [`user:${owner.userId}`, `user:${second.userId}`].toSorted(),
+  );
+});
+
+test("nobody is made a link to more than the workspace holds", async () => {
+  const recover = (actor: Actor, { userId }: Person) =>
+    outcome(act(recoverMember, actor, { person: userId }));
+  const byOwner = as(owner, "owner");
+  const second = await member("owner");
+  assert.equal(await recover(byOwner, second), "forbidden");
+  assert.equal(await recover(byOwner, owner), "impossible");
+  await setRole(service.database, await createTenant(service.database), viewer, "viewer");
+  assert.equal(await recover(byOwner, viewer), "forbidden");
+  await service.database.query("update console_user set is_operator = true where user_id = $1", [
+    admin.userId,
+  ]);
+  assert.equal(await recover(byOwner, admin), "forbidden");
+  const later = await member("viewer");
+  await service.database.query("update console_user set disabled_at = now() where user_id = $1", [
+    later.userId,
+  ]);
+  assert.equal(await recover(byOwner, later), "impossible");
+  assert.deepEqual(await audited(), []);
+});
+
+test("an invitation that was lost is made again, and the first link does not work any more", async () => {
+  const byOwner = as(owner, "owner");
+  const request = { name: `Lost ${tenant.shopKey}`, role: "admin" };
+  const first = await act(inviteMember, byOwner, request);
+  const again = await act(recoverMember, byOwner, { person: first.user_id });
+  assert.equal(again.purpose, "invite");
+  const identity = createIdentity(database, () => NOW, Buffer.alloc(32));
+  const enter = async ({ link }: { link: Secret }) =>
+    (await identity.signInByLink({ secret: secretOf(link), ...NO_BROWSER })).outcome;
+  assert.equal(await enter(first), "unknown");
+  assert.equal(await enter(again), "signed_in");
+  assert.equal((await act(removeMember, byOwner, { person: first.user_id })).was_invited, false);
+});
+
+test("the operator adds somebody of the installation by id, and invites whoever is new", async () => {
+  const { userId } = await createPerson(service.database);
+  const add = (role: string) => act(addMember, OPERATOR, { person: userId, role }, workspace);
+  assert.equal((await add("viewer")).role, "viewer");
+  assert.equal((await add("admin")).role, "admin");
+  const invited = { name: `New ${tenant.shopKey}`, role: "viewer" };
+  const { link } = await act(inviteMember, OPERATOR, invited);
+  assert.match(link.reveal(), /^http:\/\/localhost:8080\/enter#/u);
+  assert.deepEqual(
+    (await audited()).map((event) => {
+      const { action, before: earlier } = event as { action: string; before: unknown };
+      return [action, earlier];
+    }),
+    [
+      ["member.set", null],
+      ["member.set", { role: "viewer" }],
+      ["member.invite", null],
+    ],
+  );
+  const refused = act(addMember, as(owner, "owner"), { person: userId, role: "viewer" }, workspace);
+  assert.equal(await outcome(refused), "forbidden");
+});

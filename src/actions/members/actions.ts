@@ -1,0 +1,373 @@
+import { ROLES } from "../../contract/role.ts";
+import type { Role } from "../../contract/role.ts";
+import { recordAction } from "../../control/audit.ts";
+import { quoted } from "../../control/input.ts";
+import { membersOfRole, notify } from "../../control/notice.ts";
+import { readPersonName, requireOwnName } from "../people/person-name.ts";
+import { impossible, Refusal } from "../../control/refusal.ts";
+import { makeLink } from "../../identity/link.ts";
+import { userName } from "../../lib/user-name.ts";
+import { deleteLinks } from "../../store/queries/console-link.ts";
+import { deleteSessions } from "../../store/queries/console-session.ts";
+import {
+  deleteForeignPerson,
+  findPerson,
+  insertPerson,
+  lockPerson,
+} from "../../store/queries/console-user.ts";
+import { deleteNotices } from "../../store/queries/notice.ts";
+import {
+  deleteMember,
+  insertMember,
+  listMembers,
+  lockMembers,
+  updateRole,
+} from "../../store/queries/workspace-member.ts";
+import type { WorkspaceMemberRow } from "../../store/queries/workspace-member.ts";
+import { defineAction, defineList, Secret } from "../action.ts";
+import type { ActionContext, Done, LinkCaller, WorkspaceCaller } from "../action.ts";
+import { oneOf, own } from "../field.ts";
+import { requireRight } from "../right.ts";
+import type { Right } from "../right.ts";
+
+/** What a role allows besides what those before it do. */
+export const ROLE_TEXTS: Readonly<Record<Role, string>> = {
+  viewer: "sees figures, alerts, files and settings",
+  admin: "also changes settings, sources, tokens, and members who are no owners",
+  owner: "also changes owners, asks for a plan, exports and erases everything",
+};
+
+/** A member as lists show them: `link_expires_at` is of an invitation that is still valid. */
+export type ListedMember = Omit<WorkspaceMemberRow, "is_elsewhere" | "is_operator">;
+
+/** What became of a member; `changed` is false when it already was so. */
+type ChangedMember = { user_id: string; name: string; role: Role; changed: boolean };
+
+/** A link that lets a member in; it is shown this once. */
+export type MemberLink = {
+  user_id: string;
+  name: string;
+  role: Role;
+  /** "recover": it ends the passkeys that the member has when they use it. */
+  purpose: "invite" | "recover";
+  link: Secret;
+  expires_at: Date;
+};
+
+/** Asked for besides where an action concerns an owner, now or afterwards. */
+export const changeOwners: Right & { past: string } = {
+  name: "member.set_owner",
+  past: "Set the role of an owner",
+  least: "owner",
+  proof: true,
+};
+
+const person = own("Person", (_subject, id) => id, {
+  kind: "hidden",
+  hint: "their id, or on a terminal their name",
+});
+const role = oneOf(
+  "Role",
+  ROLES.map((each) => [each, `${each}: ${ROLE_TEXTS[each]}`] as const),
+  { hint: ROLES.join(", ") },
+);
+
+/** The people of a workspace, by name. */
+export const memberList = defineList<ListedMember>({
+  name: "members.read",
+  about: "List the members of a workspace.",
+  past: "Read the list of members",
+  least: "admin",
+  columns: {
+    name: ({ name }) => name,
+    id: ({ user_id: id }) => id,
+    role: (member) => member.role,
+    since: ({ since }) => since,
+    "last seen": ({ last_seen_at: at }) => at,
+    state: stateOf,
+  },
+  rows: async ({ database, workspace, now }) => {
+    const rows = await listMembers(database, workspace.shop_key);
+    return rows.map(
+      ({ is_elsewhere: _elsewhere, is_operator: _operator, link_expires_at: until, ...member }) => ({
+        ...member,
+        link_expires_at: member.is_pending && until !== null && until > now ? until : null,
+      }),
+    );
+  },
+});
+
+export function stateOf({ is_disabled, is_pending, link_expires_at: until }: ListedMember): string {
+  if (is_disabled) return "disabled by an operator";
+  if (!is_pending) return "active";
+  return until === null ? "invited; the link has expired" : "invited";
+}
+
+/** A new person, who has not signed in yet, with a link that is valid for 72 hours. */
+export const inviteMember = defineAction({
+  name: "member.invite",
+  title: "Invite member",
+  about: "Invite a new person and print their link, once, on standard output.",
+  past: "Invited a member",
+  least: "admin",
+  proof: true,
+  holdsMembers: true,
+  input: {
+    name: own("Name", (subject, name) => readPersonName(subject, name), {
+      hint: "As the list of members and the audit show it, up to 100 characters.",
+    }),
+    role,
+  },
+  run: async (context: ActionContext<LinkCaller>, { name, role: given }) => {
+    const { connection, actor, workspace, now } = context;
+    requireOwnerFor(context, given);
+    const { user_id: userId } = await insertPerson(connection, name, false, now);
+    await recordAction(connection, actor, {
+      shopKey: null,
+      action: "user.create",
+      detail: { user_id: userId, is_operator: false },
+    });
+    await insertMember(connection, workspace.shop_key, userId, { role: given, now });
+    await requireOwnName(connection, userId, name);
+    return linked(context, { user_id: userId, name, role: given }, "invite");
+  },
+});
+
+/**
+ * Makes a member a new link: another invitation for whoever has not signed in yet, a recovery link for the others, which ends
+ * their sessions now and their passkeys when it is used. Links made before stop working. Every owner gets a notice of a
+ * recovery. Refused for oneself, and for owners and people of other workspaces unless by an operator.
+ */
+export const recoverMember = defineAction({
+  name: "member.recover",
+  title: "Create recovery link",
+  about: "Create a link that lets a member back in.",
+  past: "Created a recovery link for a member",
+  least: "admin",
+  proof: true,
+  holdsMembers: true,
+  input: { person },
+  run: async (context: ActionContext<LinkCaller>, { person: id }) => {
+    const { connection, actor, workspace } = context;
+    const member = requireMember(context, id);
+    requireLinkable(context, member);
+    await deleteLinks(connection, id);
+    if (member.is_pending) {
+      const { audit, ...done } = await linked(context, member, "invite");
+      const event = { shopKey: workspace.shop_key, action: inviteMember.name, ...audit };
+      await recordAction(connection, actor, event);
+      return { ...done, audit: null };
+    }
+    await deleteSessions(connection, id);
+    await tellOwners(context, id);
+    return linked(context, member, "recover");
+  },
+});
+
+/** Gives a member another role, from their next request on. */
+export const setMemberRole = defineAction({
+  name: "member.set",
+  title: "Change role",
+  about: "Change the role of a member.",
+  past: "Set the role of a member",
+  least: "admin",
+  proof: true,
+  holdsMembers: true,
+  input: { person, role },
+  run: (context, input) => changeRole(context, input),
+});
+
+/** The same by an operator, for anybody of the installation who is not disabled: they become a member. */
+export const addMember = defineAction({
+  ...setMemberRole,
+  title: "Add member",
+  about: "Make a person a member; a new name is invited, and its link printed once.",
+  least: "operator",
+  // Whoever is added may be held by another workspace: nobody is held before they are.
+  holdsMembers: false,
+  run: async (context, { person: id, role: given }): Promise<Done<ChangedMember>> => {
+    const { connection, workspace, now } = context;
+    const found = await findPerson(connection, id);
+    if (found === null) throw impossible(`There is nobody with the id ${quoted(id)}.`);
+    if (found.disabled_at !== null) throw impossible(`${quoted(found.name)} is disabled and cannot sign in.`);
+    if (!(await insertMember(connection, workspace.shop_key, id, { role: given, now }))) {
+      const members = await lockMembers(connection, workspace.shop_key);
+      return changeRole({ ...context, members }, { person: id, role: given });
+    }
+    await requireOwnName(connection, id);
+    const result = { user_id: id, name: found.name, role: given, changed: true };
+    return { result, done: roleSentence(context, result), audit: { detail: { user_id: id, role: given } } };
+  },
+});
+
+/** Takes a member out of the workspace, or cancels an invitation; their next request finds nothing. */
+export const removeMember = defineAction({
+  name: "member.remove",
+  title: "Remove member",
+  about: "Remove a member, or cancel an invitation.",
+  past: "Removed a member",
+  least: "admin",
+  proof: true,
+  holdsMembers: true,
+  input: { person },
+  confirm: () => "They will no longer see this workspace. Remove them?",
+  run: async (context, { person: id }) => {
+    const member = requireMember(context, id);
+    requireOwnerFor(context, member.role);
+    keepAnOwner(context, member);
+    await endMembership(context, member);
+    const { name, is_pending: wasInvited } = member;
+    return {
+      result: { user_id: id, name, was_invited: wasInvited },
+      done: wasInvited
+        ? `The invitation for ${name} was canceled. Its link no longer works.`
+        : `${name} was removed from ${context.workspace.shop_domain}.`,
+      audit: { detail: { user_id: id }, before: { role: member.role } },
+    };
+  },
+});
+
+/** Whoever is a member may go; they see nothing of the workspace from their next request on. */
+export const leaveWorkspace = defineAction({
+  name: "member.leave",
+  title: "Leave workspace",
+  about: "Leave a workspace.",
+  past: "Left the workspace",
+  least: "viewer",
+  holdsMembers: true,
+  input: {},
+  run: async (context) => {
+    const { actor, members, workspace } = context;
+    const { shop_domain: shopDomain } = workspace;
+    const self = members.find((each) => userName(each.user_id) === actor.name);
+    if (self === undefined) throw impossible(`You are no member of ${shopDomain}.`);
+    keepAnOwner(context, self);
+    await endMembership(context, self);
+    return {
+      result: { shop_domain: shopDomain },
+      done: `You left ${shopDomain}.`,
+      audit: { detail: { user_id: self.user_id }, before: { role: self.role } },
+    };
+  },
+});
+
+export const MEMBER_ACTIONS = [
+  inviteMember,
+  setMemberRole,
+  removeMember,
+  recoverMember,
+  leaveWorkspace,
+] as const;
+
+async function changeRole(
+  context: ActionContext,
+  { person: id, role: given }: { person: string; role: Role },
+): Promise<Done<ChangedMember>> {
+  const { connection, workspace } = context;
+  const member = requireMember(context, id);
+  const before = member.role;
+  requireOwnerFor(context, before, given);
+  const result = { user_id: id, name: member.name, role: given, changed: before !== given };
+  const done = roleSentence(context, result);
+  if (!result.changed) return { result, done, audit: null };
+  keepAnOwner(context, member);
+  await updateRole(connection, workspace.shop_key, id, given);
+  return { result, done, audit: { detail: { user_id: id, role: given }, before: { role: before } } };
+}
+
+function roleSentence({ workspace }: WorkspaceCaller, { name, role: given, changed }: ChangedMember): string {
+  const article = given === "viewer" ? "a" : "an";
+  return `${name} is ${changed ? "now" : "already"} ${article} ${given} of ${workspace.shop_domain}.`;
+}
+
+/** Owners are changed, invited and removed by owners alone. */
+function requireOwnerFor({ actor }: ActionContext, ...roles: readonly Role[]): void {
+  if (roles.includes("owner")) requireRight(actor, changeOwners);
+}
+
+function requireMember({ members, workspace }: ActionContext, id: string): WorkspaceMemberRow {
+  const member = members.find((each) => each.user_id === id);
+  if (member !== undefined) return member;
+  throw impossible(`This person is no longer a member of ${workspace.shop_domain}.`);
+}
+
+/**
+ * Refuses to take the role of the last owner away. An owner who is disabled, or was invited and has not come yet, cannot take
+ * the place of one who is there.
+ */
+function keepAnOwner({ members, workspace }: ActionContext, leaving: WorkspaceMemberRow): void {
+  if (leaving.role !== "owner") return;
+  const others = members.filter((each) => each.role === "owner" && each.user_id !== leaving.user_id);
+  if (others.some((each) => !each.is_disabled && (!each.is_pending || leaving.is_pending))) return;
+  throw impossible(
+    `${quoted(leaving.name)} is the last owner of ${workspace.shop_domain}. Make somebody else an owner first, who has signed in.`,
+  );
+}
+
+/**
+ * Takes a member out of the workspace, with their own notices there. Who then sees no workspace any more, and is no
+ * operator, is forgotten with their name.
+ */
+async function endMembership(
+  { connection, workspace }: ActionContext,
+  { user_id: id }: WorkspaceMemberRow,
+): Promise<void> {
+  await lockPerson(connection, id);
+  await deleteMember(connection, workspace.shop_key, id);
+  await deleteNotices(connection, workspace.shop_key, userName(id));
+  await deleteForeignPerson(connection, id);
+}
+
+/** Who has a member's link is that member, in every workspace: so nobody gets one to more than they hold themselves. */
+function requireLinkable(context: ActionContext, member: WorkspaceMemberRow): void {
+  const { actor } = context;
+  const { name, role: held } = member;
+  if (member.is_disabled) throw impossible(`${quoted(name)} is disabled and cannot sign in.`);
+  if (actor.standing === "operator") return;
+  if (userName(member.user_id) === actor.name) {
+    throw impossible("You are signed in: add a passkey of your own instead.");
+  }
+  if (held === "owner" && member.is_pending) requireOwnerFor(context, held);
+  if (held === "owner" && !member.is_pending) {
+    throw new Refusal(
+      "forbidden",
+      "Only an operator of the installation can create a recovery link for an owner.",
+    );
+  }
+  if (member.is_operator || member.is_elsewhere) {
+    throw new Refusal(
+      "forbidden",
+      `${quoted(name)} has rights beyond this workspace: only an operator of the installation can create a link for them.`,
+    );
+  }
+}
+
+async function linked(
+  { connection, consoleOrigin, now }: ActionContext<LinkCaller>,
+  { user_id, name, role: held }: Pick<WorkspaceMemberRow, "user_id" | "name" | "role">,
+  purpose: MemberLink["purpose"],
+) {
+  const origin = consoleOrigin();
+  const { secret, expiresAt: expires_at } = await makeLink(connection, { userId: user_id, purpose, now });
+  const link = new Secret(`${origin}/enter#${secret}`);
+  const result: MemberLink = { user_id, name, role: held, purpose, link, expires_at };
+  return {
+    result,
+    secret: link,
+    done: `This link signs in ${name}, once, until ${expires_at.toISOString()}.`,
+    audit: { detail: { user_id, role: held, expires_at } },
+  } satisfies Done<MemberLink>;
+}
+
+async function tellOwners({ connection, workspace, now }: ActionContext, id: string): Promise<void> {
+  const owners = await membersOfRole(connection, workspace.shop_key, "owner");
+  await notify(connection, workspace.shop_key, owners, {
+    event: `recovery:${id}:${now.toISOString()}`,
+    category: "member_recovery",
+    severity: "warning",
+    // Without the name, which goes with the person.
+    title: "A recovery link was created for a member",
+    body: "Whoever has the link can sign in as this member, within ten minutes. Their sessions ended; their passkeys end when the link is used.",
+    link: { path: `/settings/members/${id}`, text: "See for whom" },
+  });
+}

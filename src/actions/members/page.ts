@@ -1,0 +1,252 @@
+import { formFor, formOf } from "../../console/action-form.ts";
+import type { ActionCall } from "../../console/action.ts";
+import { day, instant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall, View } from "../../console/page.ts";
+import { codeToCopy } from "../../console/views/code.ts";
+import { rows } from "../../console/views/facts.ts";
+import { selectField } from "../../console/views/form.ts";
+import { dataTable } from "../../console/views/table.ts";
+import { ApiError } from "../../contract/errors.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { userName } from "../../lib/user-name.ts";
+import { readList } from "../action.ts";
+import { mayDo } from "../right.ts";
+import {
+  changeOwners,
+  inviteMember,
+  memberList,
+  recoverMember,
+  removeMember,
+  ROLE_TEXTS,
+  setMemberRole,
+  stateOf,
+} from "./actions.ts";
+import type { ListedMember, MemberLink } from "./actions.ts";
+
+const PATH = "/settings/members";
+const MEMBER_PATH = `${PATH}/:person`;
+const TITLE = "Members";
+
+/** The people of a workspace, and who is invited. */
+const membersPage = definePage<ListedMember[]>({
+  name: "members",
+  path: PATH,
+  right: memberList,
+  link: TITLE,
+  takes: [],
+  about: async (call) => countText(await load(call)),
+  data: load,
+  view: (list, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      <p class="lead">
+        Who can see the pages of ${call.shopDomain}. A new role, or a removal, counts from that person’s next page.
+      </p>
+      ${table(list, call)} ${invitePart(call)}`,
+  }),
+});
+
+/** One member: their role, a new link, and the end of their membership. */
+const memberPage = definePage<ListedMember>({
+  name: "member",
+  path: MEMBER_PATH,
+  right: memberList,
+  link: null,
+  takes: [],
+  data: async (call) => {
+    const found = (await load(call)).find(({ user_id: id }) => id === call.path["person"]);
+    if (found === undefined) throw new ApiError("not_found", "This person is no member of this workspace.");
+    return found;
+  },
+  view: (member, call) => ({
+    title: member.name,
+    body: html`<p><a href="${call.href(PATH)}">${TITLE}</a></p>
+      <h1>${member.name}</h1>
+      ${rows([
+        { name: "Role", value: member.role, note: ROLE_TEXTS[member.role] },
+        { name: "Member since", value: day(member.since.toISOString()) },
+        { name: "Last seen", value: lastSeen(member) },
+        { name: "State", value: stateText(member) },
+      ])}
+      ${
+        mayDo(call.role, member.role === "owner" ? changeOwners : setMemberRole)
+          ? forms(member, call)
+          : html`<p class="banner">Only an owner can change or remove an owner.</p>`
+      }`,
+  }),
+});
+
+export const MEMBER_PAGES = [membersPage, memberPage] as const;
+
+export const MEMBER_FORMS = [
+  formOf(inviteMember, {
+    path: PATH,
+    page: membersPage,
+    follow: ({ result }, call) => ({ view: linkView(result, call) }),
+  }),
+  formOf(setMemberRole, {
+    path: `${MEMBER_PATH}/role`,
+    page: memberPage,
+    follow: async ({ result, done }, call) => {
+      // Who lowered themselves may not read the list any more.
+      const isOver = (await isSelf(call)) && !mayDo(result.role, memberList);
+      return { href: call.href(isOver ? "/settings" : pathOf(result)), done };
+    },
+  }),
+  formOf(recoverMember, {
+    path: `${MEMBER_PATH}/link`,
+    page: memberPage,
+    follow: ({ result }, call) => ({ view: linkView(result, call) }),
+  }),
+  formOf(removeMember, {
+    path: `${MEMBER_PATH}/remove`,
+    page: memberPage,
+    follow: async ({ done }, call) => ({ href: (await isSelf(call)) ? "/w" : call.href(PATH), done }),
+  }),
+];
+
+async function load(call: PageCall): Promise<ListedMember[]> {
+  return readList(memberList, await call.acting());
+}
+
+async function isSelf({ acting, path }: ActionCall): Promise<boolean> {
+  return (await acting()).actor.name === userName(path["person"] ?? "");
+}
+
+function pathOf({ user_id: id }: Pick<ListedMember, "user_id">): string {
+  return `${PATH}/${encodeURIComponent(id)}`;
+}
+
+function countText(list: readonly ListedMember[]): string {
+  const invited = list.filter(({ is_pending: isPending }) => isPending).length;
+  const people = `${list.length - invited} ${list.length - invited === 1 ? "person" : "people"}`;
+  return invited === 0 ? `${people}.` : `${people}, ${invited} invited.`;
+}
+
+const COLUMNS = ["Name", "Role", "Member since", "Last seen", "State"].map((text) => ({ text }));
+
+function table(list: readonly ListedMember[], { href }: PageCall): Html {
+  const cells = list.map((member) => [
+    html`<a href="${href(pathOf(member))}">${member.name}</a>`,
+    html`${member.role}`,
+    html`${day(member.since.toISOString())}`,
+    html`${lastSeen(member)}`,
+    html`${stateText(member)}`,
+  ]);
+  return dataTable("Members, by name. Times are in UTC.", COLUMNS, cells);
+}
+
+/** To five minutes. */
+function lastSeen({ last_seen_at: at }: ListedMember): string {
+  return at === null ? "never" : (instant(at.toISOString()) as string);
+}
+
+function stateText(member: ListedMember): string {
+  const { is_disabled: isDisabled, link_expires_at: until } = member;
+  if (isDisabled || until === null) return stateOf(member);
+  return `invited; the link works until ${instant(until.toISOString()) as string}`;
+}
+
+function invitePart(call: PageCall): Html | null {
+  const drawn = { role: roleField(call, inviteMember, "viewer") };
+  const form = formFor(call, inviteMember, { path: PATH, drawn });
+  if (form === null) return null;
+  return html`<h2>${inviteMember.title}</h2>
+    <p>
+      You get a link to pass on yourself: nothing is sent from here. It is shown once, and works once, within 72
+      hours.
+    </p>
+    ${form}`;
+}
+
+function forms(member: ListedMember, call: PageCall): Html {
+  const path = pathOf(member);
+  const link = linkPart(member);
+  const end = endPart(member, call);
+  return html`<h2>Role</h2>
+    ${formFor(call, setMemberRole, { path: `${path}/role`, drawn: { role: roleField(call, setMemberRole, member.role) } })}
+    ${
+      link !== null &&
+      html`<h2>${link.title}</h2>
+        <p>${link.text}</p>
+        ${formFor(call, recoverMember, { path: `${path}/link`, look: "quiet", button: link.button })}`
+    }
+    <h2>${end.button}</h2>
+    <p>${end.text}</p>
+    ${formFor(call, removeMember, { path: `${path}/remove`, look: "danger", button: end.button })}`;
+}
+
+/** The roles that somebody may give. */
+function roleField(
+  call: PageCall,
+  { name, input }: typeof inviteMember | typeof setMemberRole,
+  value: string,
+): Html {
+  const { label, choices = [] } = input.role;
+  const options = choices.filter(([each]) => each !== "owner" || mayDo(call.role, changeOwners));
+  return selectField(call, name, { name: "role", label, value, options });
+}
+
+/** null = an operator creates an owner's recovery link. */
+function linkPart({ is_pending: isPending, role }: ListedMember) {
+  if (isPending) {
+    return {
+      title: "New invitation link",
+      text: "For an invitation that was lost or has expired. Earlier links stop working.",
+      button: "Create invitation link",
+    };
+  }
+  if (role === "owner") return null;
+  return {
+    title: "Recover access",
+    text: "For somebody who has lost their passkeys. A recovery link works once, within ten minutes. It ends their sessions at once, and their passkeys when it is used. Every owner gets a notice.",
+    button: recoverMember.title,
+  };
+}
+
+function endPart({ is_pending: isPending }: ListedMember, { shopDomain }: PageCall) {
+  if (isPending) {
+    return { button: "Cancel invitation", text: "The link stops working, and the name leaves the list." };
+  }
+  return {
+    button: removeMember.title,
+    text: `They see nothing of ${shopDomain} from their next page on. Who is a member of no other workspace is forgotten with their name; the audit then says “removed member”.`,
+  };
+}
+
+/** A link for a member, shown this once: to be copied, or sent by the reader's own mail program. */
+function linkView(
+  { name, purpose, link: secret, expires_at }: MemberLink,
+  { href, shopDomain }: PageCall,
+): View {
+  const isInvitation = purpose === "invite";
+  const title = isInvitation ? `Invitation for ${name}` : `Recovery link for ${name}`;
+  const until = instant(expires_at.toISOString()) as string;
+  const link = secret.reveal();
+  const subject = isInvitation
+    ? `Invitation to the returns of ${shopDomain}`
+    : `Your way back to ${shopDomain}`;
+  const text = `${name},\n\nthis link signs you in to the returns of ${shopDomain}. It works once, until ${until}:\n\n${link}\n`;
+  const mail = `mailto:?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(text)}`;
+  return {
+    title,
+    isSecret: true,
+    body: html`<h1>${title}</h1>
+      <p>
+        Give this link to ${name}, and to nobody else: whoever opens it is signed in as them. It is shown this
+        once, and works once, until ${until}.
+      </p>
+      ${codeToCopy("link", link)}
+      <p><a href="${mail}">Email this link</a></p>
+      <p class="note">
+        ${
+          isInvitation
+            ? "Nothing was sent. If the link gets lost, create another one on the member’s page; this one then stops working."
+            : "All sessions of this member have ended. Their passkeys end when the link is used."
+        }
+      </p>
+      <p><a href="${href(PATH)}">Back to members</a></p>`,
+  };
+}

@@ -1,0 +1,291 @@
+import { recordAction } from "../../control/audit.ts";
+import { quoted } from "../../control/input.ts";
+import { impossible } from "../../control/refusal.ts";
+import { requireWorkspace } from "../../control/workspace.ts";
+import { makeLink } from "../../identity/link.ts";
+import { ensureOperator, makePerson } from "../../identity/person.ts";
+import { listWorkspacesWithoutMember, putOwner } from "../../store/queries/workspace-member.ts";
+import { deleteSessions } from "../../store/queries/console-session.ts";
+import {
+  findPeople,
+  findPerson,
+  listPeople,
+  loadPerson,
+  lockPersonAndOperators,
+  setDisabled,
+  setOperator,
+} from "../../store/queries/console-user.ts";
+import type { ListedPerson, PersonRow } from "../../store/queries/console-user.ts";
+import { defineAction, defineList, Secret } from "../action.ts";
+import type { ActionContext, Caller, Detail, Done, LinkCaller } from "../action.ts";
+import { flag, optional, own } from "../field.ts";
+import { requireRight } from "../right.ts";
+import { giveName, isPersonId, readPersonName, requireOwnName } from "./person-name.ts";
+
+/** `changed` is false when it already was so. */
+type PersonResult = {
+  user_id: string;
+  name: string;
+  is_operator: boolean;
+  is_disabled: boolean;
+  changed: boolean;
+};
+
+/** A link that signs a person in to the console, on https by a new passkey; it is shown this once. */
+export type UserLink = {
+  user_id: string;
+  name: string;
+  is_operator: boolean;
+  /** The workspaces that the person owns by this link, or owned before it. */
+  owner_of: string[];
+  link: Secret;
+  expires_at: Date;
+};
+
+/** A person, and the workspaces that they see, each as "shop.example (owner)". */
+export type FoundPerson = PersonRow & { memberships: string[] };
+
+const OF_OPERATORS = { least: "operator", hasNoWorkspace: true } as const;
+
+const person = own("Person", (_subject, id) => id, { hint: "their id, or on a terminal their name" });
+const name = own("The name", readPersonName, { hint: "what they are called" });
+
+/** Everybody who uses the console, by name. */
+export const userList = defineList<ListedPerson, Caller>({
+  name: "users.read",
+  about: "List everybody who uses the console.",
+  past: "Read the list of people",
+  ...OF_OPERATORS,
+  columns: {
+    name: (each) => each.name,
+    id: ({ user_id: id }) => id,
+    operator: ({ is_operator: isOperator }) => isOperator,
+    "disabled since": ({ disabled_at: at }) => at,
+    passkeys: ({ passkeys }) => passkeys,
+    "last seen": ({ last_seen_at: at }) => at,
+    workspaces: ({ workspaces }) => workspaces,
+  },
+  rows: ({ database }) => listPeople(database),
+});
+
+/** Who has an id or a name. Names are chosen by those who have them, so that nothing is done by a name alone. */
+export async function findByIdOrName({ database, actor }: Caller, named: string): Promise<FoundPerson[]> {
+  requireRight(actor, userList);
+  const text = named.trim();
+  if (!isPersonId(text)) return findPeople(database, readPersonName("The name", text));
+  const found = await findPerson(database, text.toLowerCase());
+  if (found === null) throw impossible(`There is nobody with the id ${quoted(text)}.`);
+  return [found];
+}
+
+/** A person who sees nothing yet. The first one of an installation without an operator becomes one. */
+export const createUser = defineAction({
+  name: "user.create",
+  title: "Create person",
+  about: "Create a person, who sees nothing until they are a member of a workspace.",
+  past: "Created a person",
+  ...OF_OPERATORS,
+  input: { name, new: flag("New", { hint: "create a new person, whoever else has that name" }) },
+  run: async ({ connection, now }: ActionContext<Caller>, input) => {
+    // Two of a name are easily taken for each other: so a second one is created on purpose alone.
+    if (!input.new && (await findPeople(connection, input.name)).length > 0) {
+      throw impossible(
+        `There is somebody with the name ${quoted(input.name)} already; --new creates another one.`,
+      );
+    }
+    const { user_id, is_operator } = await makePerson(connection, input.name, now);
+    const rights = is_operator ? ", an operator of this installation" : "";
+    return {
+      result: { user_id, name: input.name, is_operator },
+      done: `Created ${input.name}${rights}. Make them a member: ./returns member add ${user_id} --role ROLE --workspace DOMAIN`,
+      audit: { detail: { user_id, is_operator } },
+    };
+  },
+});
+
+/**
+ * Makes a link for somebody by id, for a new person, or else for the first operator. One for recovery ends the person's
+ * passkeys and sessions when it is used.
+ */
+export const linkUser = defineAction({
+  name: "user.link",
+  title: "Create sign-in link",
+  about: "Print a link that signs a person in to the console, once, within 10 minutes.",
+  past: "Created a sign-in link",
+  ...OF_OPERATORS,
+  input: {
+    person: optional(person),
+    name: optional(name),
+    workspace: optional(own("Workspace", (_subject, domain) => domain)),
+    unseen: flag("Every workspace that has no member yet"),
+    recover: flag("Recovery"),
+  },
+  run: async (context: ActionContext<LinkCaller<Caller>>, { workspace, unseen, recover, ...whom }) => {
+    const { connection, actor, consoleOrigin, now } = context;
+    const origin = consoleOrigin();
+    const { user_id, name: called, is_operator, disabled_at } = await personOf(context, whom);
+    if (disabled_at !== null) throw impossible(`${quoted(called)} is disabled and cannot sign in.`);
+    const owned =
+      workspace !== null
+        ? [await requireWorkspace(connection, workspace)]
+        : unseen
+          ? await listWorkspacesWithoutMember(connection)
+          : [];
+    for (const { shop_key: shopKey } of owned) {
+      if (!(await putOwner(connection, shopKey, user_id, now))) continue;
+      const detail = { user_id, role: "owner" };
+      await recordAction(connection, actor, { shopKey, action: "member.set", detail });
+      await requireOwnName(connection, user_id);
+    }
+    const purpose = recover ? "recover" : "enter";
+    const { secret, expiresAt: expires_at } = await makeLink(connection, { userId: user_id, purpose, now });
+    const link = new Secret(`${origin}/enter#${secret}`);
+    const owner_of = owned.map(({ shop_domain: domain }) => domain);
+    const result: UserLink = { user_id, name: called, is_operator, owner_of, link, expires_at };
+    const rights = [
+      ...(is_operator ? ["an operator of this installation"] : []),
+      ...(owner_of.length > 0 ? [`an owner of ${owner_of.join(", ")}`] : []),
+    ];
+    const who = rights.length > 0 ? `${called}, ${rights.join(" and ")}` : called;
+    return {
+      result,
+      secret: link,
+      done: `This link signs in ${who}. It works once, until ${expires_at.toISOString()}.`,
+      audit: { detail: { user_id, purpose } },
+    };
+  },
+});
+
+/** Ends every sign-in of a person at once, and lets them in no more. */
+export const disableUser = defineAction({
+  name: "user.disable",
+  title: "Disable person",
+  about: "End all sessions of a person at once, and refuse new sign-ins.",
+  past: "Disabled a person",
+  ...OF_OPERATORS,
+  proof: true,
+  input: { person },
+  run: (context: ActionContext<Caller>, { person: id }) =>
+    changePerson(context, id, "disabled", async ({ connection, now }, found, isLastOperator) => {
+      if (found.disabled_at !== null) return null;
+      if (isLastOperator) {
+        throw impossible(`${quoted(found.name)} is the last operator: make somebody else one first.`);
+      }
+      await setDisabled(connection, found.user_id, now);
+      await deleteSessions(connection, found.user_id);
+      return { since: { is_disabled: true }, before: { is_disabled: false } };
+    }),
+});
+
+/** Lets a person in again, by the passkeys that they had. */
+export const enableUser = defineAction({
+  name: "user.enable",
+  title: "Enable person",
+  about: "Let a disabled person in again, by the passkeys that they had.",
+  past: "Enabled a person",
+  ...OF_OPERATORS,
+  proof: true,
+  input: { person },
+  run: (context: ActionContext<Caller>, { person: id }) =>
+    changePerson(context, id, "enabled", async ({ connection }, found) => {
+      if (found.disabled_at === null) return null;
+      await setDisabled(connection, found.user_id, null);
+      return { since: { is_disabled: false }, before: { is_disabled: true } };
+    }),
+});
+
+export const renameUser = defineAction({
+  name: "user.rename",
+  title: "Rename person",
+  about: "Give a person another name.",
+  past: "Renamed a person",
+  ...OF_OPERATORS,
+  proof: true,
+  input: { person, new_name: own("The new name", readPersonName, { hint: "the new one" }) },
+  run: (context: ActionContext<Caller>, { person: id, new_name: wanted }) =>
+    changePerson(context, id, `called ${wanted}`, async ({ connection }, found) => {
+      if (found.name === wanted) return null;
+      await giveName(connection, found.user_id, wanted);
+      // Without the name, which goes with the person.
+      return { since: {} };
+    }),
+});
+
+export const grantOperator = defineAction({
+  name: "user.grant_operator",
+  title: "Make operator",
+  about: "Make a person an operator of this installation.",
+  past: "Made a person an operator",
+  ...OF_OPERATORS,
+  proof: true,
+  input: { person },
+  run: (context: ActionContext<Caller>, { person: id }) =>
+    changePerson(context, id, "an operator of this installation", async ({ connection }, found) => {
+      if (found.is_operator) return null;
+      await setOperator(connection, found.user_id);
+      return { since: { is_operator: true }, before: { is_operator: false } };
+    }),
+});
+
+export const USER_ACTIONS = [
+  createUser,
+  linkUser,
+  disableUser,
+  enableUser,
+  renameUser,
+  grantOperator,
+] as const;
+
+async function personOf(
+  { connection, actor, now }: ActionContext<Caller>,
+  whom: { person: string | null; name: string | null },
+): Promise<PersonRow> {
+  if (whom.person !== null) {
+    const found = await findPerson(connection, whom.person);
+    if (found !== null) return found;
+    throw impossible(`There is nobody with the id ${quoted(whom.person)}.`);
+  }
+  const { person: made, isNew } =
+    whom.name === null
+      ? await ensureOperator(connection, now)
+      : { person: await makePerson(connection, whom.name, now), isNew: true };
+  if (isNew) {
+    const { user_id, is_operator } = made;
+    const detail = { user_id, is_operator };
+    await recordAction(connection, actor, { shopKey: null, action: createUser.name, detail });
+  }
+  return made;
+}
+
+/**
+ * Changes a person, who is held as all operators who may sign in are; `change` says how they are since and were before, null =
+ * they already were so, and `state` says it in words.
+ */
+async function changePerson(
+  context: ActionContext<Caller>,
+  id: string,
+  state: string,
+  change: (
+    context: ActionContext<Caller>,
+    found: PersonRow,
+    isLastOperator: boolean,
+  ) => Promise<{ since: Detail; before?: Detail } | null>,
+): Promise<Done<PersonResult>> {
+  const { connection } = context;
+  const held = await lockPersonAndOperators(connection, id);
+  const found = held.find((each) => each.user_id === id);
+  if (found === undefined) throw impossible(`There is nobody with the id ${quoted(id)}.`);
+  const changed = await change(context, found, found.is_operator && held.length === 1);
+  const { disabled_at: disabledAt, ...now } = await loadPerson(connection, id);
+  return {
+    result: { ...now, is_disabled: disabledAt !== null, changed: changed !== null },
+    done: `${found.name} is ${changed === null ? "already" : "now"} ${state}.`,
+    audit:
+      changed === null
+        ? null
+        : {
+            detail: { user_id: id, ...changed.since },
+            ...(changed.before === undefined ? {} : { before: changed.before }),
+          },
+  };
+}

@@ -1,0 +1,53 @@
+import type { Connection } from "../../store/database.ts";
+import { findNamesakes, lockNames, renamePerson } from "../../store/queries/console-user.ts";
+import { quoted } from "../../control/input.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+
+export const PERSON_NAME_MAX_LENGTH = 100;
+/** Before NFKC, which may make one character of several. */
+const LONGEST_WRITTEN = 10 * PERSON_NAME_MAX_LENGTH;
+
+/** What nobody sees, or what moves what others see: control, format and bidi characters, blanks of no width. */
+const UNSEEN = /[\u{16fe4}\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]/u;
+const PERSON_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu;
+
+export function isPersonId(text: string): boolean {
+  return PERSON_ID.test(text);
+}
+
+/** A person's name as it is stored: NFKC, one blank between words. Throws `invalid` for what is not all seen, and for an id. */
+export function readPersonName(label: string, text: string): string {
+  // To put a form full of combining characters in order takes a second.
+  const name = (text.length > LONGEST_WRITTEN ? "" : text)
+    .normalize("NFKC")
+    .replaceAll(/\p{Zs}+/gu, " ")
+    .trim();
+  // Dashes of other kinds look the same.
+  if (isPersonId(name.replaceAll(/\p{Pd}/gu, "-"))) throw invalid(`${label} must not be written as an id.`);
+  if (name !== "" && name.length <= PERSON_NAME_MAX_LENGTH && !UNSEEN.test(name)) return name;
+  throw invalid(
+    `${label} must be text of 1 to ${PERSON_NAME_MAX_LENGTH} characters, without control or invisible characters.`,
+  );
+}
+
+/**
+ * Throws a `Refusal` when somebody else in a workspace of the person has their name, or the one that they are given; of two who
+ * take one at the same moment the second. Of other workspaces it tells nothing.
+ */
+export async function requireOwnName(
+  connection: Connection,
+  userId: string,
+  name: string | null = null,
+): Promise<void> {
+  await lockNames(connection);
+  const shared = await findNamesakes(connection, userId, name);
+  if (shared.length === 0) return;
+  const called = name === null ? "has the same name" : `is called ${quoted(name)}`;
+  throw impossible(`Somebody in ${shared.join(", ")} ${called} already.`);
+}
+
+/** Gives a person a name. Throws a `Refusal` when somebody in a workspace of theirs has it. */
+export async function giveName(connection: Connection, userId: string, name: string): Promise<void> {
+  await requireOwnName(connection, userId, name);
+  await renamePerson(connection, userId, name);
+}

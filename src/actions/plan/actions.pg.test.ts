@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openControlDatabase } from "../../../tests/support/control.ts";
+import type { ControlDatabase } from "../../../tests/support/control.ts";
+import { openTestKeys } from "../../../tests/support/secret.ts";
+import { OPERATOR } from "../../control/actor.ts";
+import { readList, runAction } from "../action.ts";
+import type { Caller } from "../action.ts";
+import { textInput } from "../field.ts";
+import { planList, setPlan } from "./actions.ts";
+
+let control: ControlDatabase;
+let caller: Caller;
+before(async () => {
+  control = await openControlDatabase();
+  const { database } = control;
+  caller = { database, keys: await openTestKeys(database), actor: OPERATOR, now: new Date() };
+});
+after(() => control.stop());
+
+const set = async (plan: string, settings: Record<string, string>) =>
+  (await runAction(setPlan, caller, textInput({ plan, ...settings }))).result;
+
+test("a new plan is as the default plan where nothing else is stated", async () => {
+  const plan = await set("partner", { entitlements: "data_export,api_access" });
+  assert.deepEqual(plan, { plan: "partner", entitlements: ["api_access", "data_export"], daily_quota: 1000 });
+});
+
+test("changing one setting of a plan leaves the other", async () => {
+  await set("changing", { daily_quota: "5", entitlements: "api_access" });
+  assert.deepEqual((await set("changing", { daily_quota: "unlimited" })).entitlements, ["api_access"]);
+  assert.deepEqual(await set("changing", { entitlements: "" }), {
+    plan: "changing",
+    entitlements: [],
+    daily_quota: null,
+  });
+  const shown = (await readList(planList, caller)).find((plan) => plan.plan === "changing");
+  assert.deepEqual(shown, { plan: "changing", entitlements: [], daily_quota: null });
+});
+
+test("a quota of 0 is a quota", async () => {
+  assert.equal((await set("nothing", { daily_quota: "0" })).daily_quota, 0);
+});
+
+test("a plan's key and settings are checked, in sentences", async () => {
+  const refused: [string, Record<string, string>, RegExp][] = [
+    ["Big Plan", {}, /^The plan's key must be/u],
+    ["x", { daily_quota: "-1" }, /^Daily quota must be a whole number of at least 0, or unlimited\.$/u],
+    ["x", { daily_quota: "1e3" }, /^Daily quota must be/u],
+    ["x", { entitlements: "everything" }, /^Entitlements must be a comma-separated list of api_access/u],
+  ];
+  for (const [key, words, message] of refused) {
+    await assert.rejects(set(key, words), { kind: "invalid", message });
+  }
+});
+
+test("a plan's change is recorded for the whole installation", async () => {
+  await set("recorded", { daily_quota: "7" });
+  const event = (await control.audit()).at(-1);
+  assert.deepEqual([event?.shop_key, event?.action, event?.detail["plan"]], [0, "plan.set", "recorded"]);
+});

@@ -1,0 +1,148 @@
+import { ENTITLEMENTS } from "../../contract/endpoint.ts";
+import { readChoices, readInteger } from "../../control/input.ts";
+import { impossible, invalid, Refusal } from "../../control/refusal.ts";
+import { DEFAULT_PLAN, requirePlan, requireWorkspace } from "../../control/workspace.ts";
+import {
+  deletePlanRequest,
+  findPlan,
+  findPlanRequest,
+  listPlans,
+  putPlan,
+  putPlanRequest,
+} from "../../store/queries/plan.ts";
+import type { PlanRequestRow, PlanRow } from "../../store/queries/plan.ts";
+import { defineAction, defineList } from "../action.ts";
+import type { ActionContext, Caller } from "../action.ts";
+import { omittable, own, text } from "../field.ts";
+
+const NOTHING: Omit<PlanRow, "plan"> = { entitlements: [], daily_quota: 0 };
+const PLAN_KEY = /^[a-z0-9][a-z0-9_-]{0,39}$/u;
+const REASON_MAX_LENGTH = 300;
+
+/** Every plan, smallest quota first. */
+export const planList = defineList<PlanRow, Caller>({
+  name: "plans.read",
+  about: "Show every plan.",
+  past: "Read the list of plans",
+  least: "viewer",
+  hasNoWorkspace: true,
+  columns: {
+    plan: ({ plan }) => plan,
+    "requests a day": ({ daily_quota: quota }) => quota ?? "unlimited",
+    entitlements: ({ entitlements }) => entitlements,
+  },
+  rows: ({ database }) => listPlans(database),
+});
+
+/** Creates or changes a plan. What is left out stays; for a new plan it is as in the default plan. */
+export const setPlan = defineAction({
+  name: "plan.set",
+  title: "Save plan",
+  about: "Create or change a plan; it applies from the next request.",
+  past: "Created or changed a plan",
+  least: "operator",
+  hasNoWorkspace: true,
+  input: {
+    plan: own("The plan's key", readKey, { hint: "the plan's key" }),
+    daily_quota: omittable(own("Daily quota", readQuota, { hint: "<number>|unlimited" })),
+    entitlements: omittable(
+      own("Entitlements", (subject, given) => readChoices(subject, given, ENTITLEMENTS), { hint: "<list>" }),
+    ),
+  },
+  run: async ({ connection }: ActionContext<Caller>, { plan: key, daily_quota: quota, entitlements }) => {
+    const before = await findPlan(connection, key);
+    const base = before ?? (await findPlan(connection, DEFAULT_PLAN)) ?? NOTHING;
+    const plan: PlanRow = {
+      plan: key,
+      entitlements: entitlements ?? base.entitlements,
+      daily_quota: quota === undefined ? base.daily_quota : quota,
+    };
+    await putPlan(connection, plan);
+    const included = plan.entitlements.length === 0 ? "no entitlements" : plan.entitlements.join(", ");
+    return {
+      result: plan,
+      done: `Saved the plan ${key}: ${plan.daily_quota ?? "unlimited"} requests a day, ${included}.`,
+      audit: { detail: plan, ...(before === null ? {} : { before }) },
+    };
+  },
+});
+
+/**
+ * Asks the operators for another plan, in place of what was asked for before. They see it in `workspace list`, `workspace
+ * show` and `doctor` until they set a plan.
+ */
+export const requestPlan = defineAction({
+  name: "plan.ask",
+  title: "Request plan",
+  about: "Ask the operators for another plan.",
+  past: "Requested a plan",
+  least: "owner",
+  proof: true,
+  input: {
+    plan: own("Plan", (_subject, plan) => plan),
+    reason: text("Reason", REASON_MAX_LENGTH, {
+      hint: "A sentence for whoever runs this installation, up to 300 characters.",
+    }),
+  },
+  run: async ({ connection, workspace, actor, now }, asked) => {
+    const { shop_key: shopKey, shop_domain: shopDomain } = workspace;
+    const { plan, reason } = asked;
+    await requirePlan(connection, plan);
+    const current = await requireWorkspace(connection, shopDomain);
+    if (current.plan === plan) throw impossible(`${shopDomain} already has the plan ${plan}.`);
+    const earlier = await findPlanRequest(connection, shopKey);
+    if (earlier?.plan === plan && earlier.reason === reason) {
+      return {
+        result: { plan, changed: false },
+        done: `The plan ${plan} is already requested.`,
+        audit: null,
+      };
+    }
+    await putPlanRequest(connection, shopKey, { ...asked, asked_by: actor.name, asked_at: now });
+    return {
+      result: { plan, changed: true },
+      done: `Requested the plan ${plan}. Whoever runs this installation sees the request; the plan stays as it is until they set another.`,
+      audit: { detail: asked, ...(earlier === null ? {} : { before: detailOf(earlier) }) },
+    };
+  },
+});
+
+export const cancelPlanRequest = defineAction({
+  name: "plan.withdraw",
+  title: "Cancel plan request",
+  about: "Cancel the request for another plan.",
+  past: "Cancelled a plan request",
+  least: "owner",
+  input: {},
+  run: async ({ connection, workspace }) => {
+    const ended = await deletePlanRequest(connection, workspace.shop_key);
+    return {
+      result: { withdrawn: ended !== null },
+      done:
+        ended === null ? "There was no plan request." : `Cancelled the request for the plan ${ended.plan}.`,
+      audit: ended === null ? null : { detail: {}, before: detailOf(ended) },
+    };
+  },
+});
+
+export const PLAN_ACTIONS = [requestPlan, cancelPlanRequest, setPlan] as const;
+
+function detailOf({ plan, reason }: PlanRequestRow) {
+  return { plan, reason };
+}
+
+function readKey(subject: string, key: string): string {
+  if (PLAN_KEY.test(key)) return key;
+  throw invalid(`${subject} must be 1 to 40 lower-case letters, digits, hyphens or underscores.`);
+}
+
+/** null = unlimited. */
+function readQuota(subject: string, given: string): number | null {
+  if (given === "unlimited") return null;
+  try {
+    return readInteger(subject, given, 0, null);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw invalid(`${subject} must be a whole number of at least 0, or unlimited.`);
+  }
+}

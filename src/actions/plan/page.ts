@@ -1,0 +1,182 @@
+import { formFor, formOf } from "../../console/action-form.ts";
+import { count, instant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { rows } from "../../console/views/facts.ts";
+import { selectField } from "../../console/views/form.ts";
+import { dataTable } from "../../console/views/table.ts";
+import type { Entitlement } from "../../contract/endpoint.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { findPlanRequest } from "../../store/queries/plan.ts";
+import type { PlanRequestRow, PlanRow } from "../../store/queries/plan.ts";
+import { readList } from "../action.ts";
+import { mayDo } from "../right.ts";
+import { cancelPlanRequest, planList, requestPlan } from "./actions.ts";
+
+const PATH = "/settings/plan";
+const TITLE = "Plan";
+
+const ENTITLEMENT_TEXTS: Readonly<Record<Entitlement, string>> = {
+  api_access: "programs and AI agents may ask the API",
+  data_export: "reports can be downloaded as CSV",
+  full_leaderboards: "rankings show every SKU",
+};
+
+type Data = {
+  planKey: string;
+  /** undefined = the workspace's plan is gone, and every request is refused. */
+  own: PlanRow | undefined;
+  others: readonly PlanRow[];
+  cardSize: number;
+  request: PlanRequestRow | null;
+};
+
+/** What the workspace may do, what other plans would add, and how its owner asks for one. */
+const plan = definePage<Data>({
+  name: "plan",
+  path: PATH,
+  right: planList,
+  link: TITLE,
+  takes: [],
+  about: async (call) => {
+    const { planKey, own, request } = await load(call);
+    const quota =
+      own === undefined ? "which no longer exists" : `API requests: ${quotaText(own.daily_quota)}`;
+    return `${planKey}, ${quota}.${request === null ? "" : ` ${request.plan} is requested.`}`;
+  },
+  data: load,
+  view: (data, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      <p class="lead">
+        What this workspace may do, and how many API requests a day it may make. Pages do not count towards
+        them. Whoever runs this installation sets the plan; it counts from the next request on.
+      </p>
+      ${requestBanner(data, call)} ${ownPart(data)} ${othersPart(data)} ${requestPart(data, call)}`,
+  }),
+});
+
+export const PLAN_PAGES = [plan] as const;
+
+export const PLAN_FORMS = [
+  formOf(requestPlan, { path: PATH, page: plan }),
+  formOf(cancelPlanRequest, { path: `${PATH}/withdraw`, page: plan }),
+];
+
+async function load(call: PageCall): Promise<Data> {
+  const acting = await call.acting();
+  const { database, workspace } = acting;
+  const [plans, request] = await Promise.all([
+    readList(planList, acting),
+    findPlanRequest(database, workspace.shop_key),
+  ]);
+  return {
+    planKey: workspace.plan,
+    own: plans.find((each) => each.plan === workspace.plan),
+    others: plans.filter((each) => each.plan !== workspace.plan),
+    cardSize: workspace.visible_card_size,
+    request,
+  };
+}
+
+function requestBanner({ request }: Data, call: PageCall): Html | null {
+  if (request === null) return null;
+  return html`<div class="banner">
+    <p>
+      <strong>${request.plan}</strong> was requested on ${instant(request.asked_at.toISOString())}:
+      “${request.reason}” The plan stays as it is until whoever runs this installation sets another.
+    </p>
+    ${formFor(call, cancelPlanRequest, { path: `${PATH}/withdraw`, look: "quiet" })}
+  </div>`;
+}
+
+function ownPart({ planKey, own, cardSize }: Data): Html {
+  if (own === undefined) {
+    return html`<p class="banner warn">
+      The plan ${planKey} no longer exists, so every API request is refused. Whoever runs this installation
+      can set another.
+    </p>`;
+  }
+  return rows([
+    { name: "Plan", value: own.plan },
+    { name: "API requests", value: quotaText(own.daily_quota) },
+    {
+      name: "It includes",
+      value: html`<ul>
+        ${includedIn(own, cardSize).map((text) => html`<li>${text}</li>`)}
+      </ul>`,
+    },
+  ]);
+}
+
+/** What a plan includes, in words; `cardSize` rows of a ranking are in any. */
+function includedIn({ entitlements }: PlanRow, cardSize: number): string[] {
+  const isFull = entitlements.includes("full_leaderboards");
+  return [
+    "the pages of this console",
+    ...entitlements.map(entitlementText),
+    ...(isFull ? [] : [`rankings show the first ${count(cardSize) as string} SKUs`]),
+  ];
+}
+
+function othersPart({ own, others }: Data): Html | null {
+  if (others.length === 0) return null;
+  return html`<h2>Other plans</h2>
+    ${dataTable(
+      "What other plans would add, and what they would leave out",
+      [{ text: "Plan" }, { text: "API requests" }, { text: "It adds" }, { text: "It leaves out" }],
+      others.map((each) => [
+        html`${each.plan}`,
+        html`${quotaText(each.daily_quota)}`,
+        advantages(each, own),
+        advantages(own, each),
+      ]),
+    )}`;
+}
+
+/** What a plan has that another has not; undefined = that has nothing. */
+function advantages(one: PlanRow | undefined, other: PlanRow | undefined): Html {
+  if (one === undefined) return html`nothing`;
+  const texts = one.entitlements
+    .filter((name) => other?.entitlements.includes(name) !== true)
+    .map(entitlementText);
+  const more = (one.daily_quota ?? Infinity) - (other === undefined ? 0 : (other.daily_quota ?? Infinity));
+  if (more > 0) {
+    texts.push(
+      more === Infinity ? "API requests without a limit" : `${count(more) as string} API requests a day`,
+    );
+  }
+  return texts.length === 0 ? html`nothing` : html`${texts.join("; ")}`;
+}
+
+function entitlementText(name: string): string {
+  return ENTITLEMENT_TEXTS[name as Entitlement] ?? name;
+}
+
+/** 1000 → "1,000 a day". */
+function quotaText(dailyQuota: number | null): string {
+  if (dailyQuota === null) return "without a limit";
+  return dailyQuota === 0 ? "none" : `${count(dailyQuota) as string} a day`;
+}
+
+function requestPart({ others, request }: Data, call: PageCall): Html {
+  if (!mayDo(call.role, requestPlan)) {
+    return html`<p class="note">An owner of this workspace can request another plan.</p>`;
+  }
+  if (others.length === 0) return html`<p class="note">This installation has no other plan.</p>`;
+  const form = formFor(call, requestPlan, {
+    path: PATH,
+    values: { reason: request?.reason ?? "" },
+    drawn: {
+      plan: selectField(call, requestPlan.name, {
+        name: "plan",
+        label: requestPlan.input.plan.label,
+        value: request?.plan ?? others.at(-1)?.plan ?? "",
+        options: others.map((each) => [each.plan, each.plan] as const),
+      }),
+    },
+  });
+  return html`<h2>Request another plan</h2>
+    ${form} ${request !== null && html`<p class="note">It replaces the present request.</p>`}`;
+}

@@ -1,0 +1,50 @@
+import { RIGHTS } from "../control/rights.ts";
+import { ACCOUNT_ACTIONS } from "./account/actions.ts";
+import { ENDPOINT_ACTIONS, endpointList } from "./alert-endpoints/actions.ts";
+import { changeOwners, MEMBER_ACTIONS, memberList } from "./members/actions.ts";
+import { USER_ACTIONS, userList } from "./people/actions.ts";
+import { PLAN_ACTIONS, planList } from "./plan/actions.ts";
+import type { Right } from "./right.ts";
+import { SALE_EVENT_ACTIONS, saleEventList } from "./sale-events/actions.ts";
+import { SOURCE_ACTIONS } from "./sources/actions.ts";
+import { TOKEN_ACTIONS, tokenList } from "./tokens/actions.ts";
+import { UPLOAD_ACTIONS } from "./uploads/actions.ts";
+import { usageRead } from "./usage/usage.ts";
+import { WATCHLIST_ACTIONS, watchedList } from "./watchlist/actions.ts";
+import { WORKSPACE_ACTIONS } from "./workspace/settings.ts";
+
+type Named = Right & { past: string };
+
+/** Every list that people and programs read, and what is asked for besides an action's own right. */
+export const LISTS: readonly Named[] = [
+  tokenList,
+  memberList,
+  changeOwners,
+  userList,
+  endpointList,
+  usageRead,
+  planList,
+  watchedList,
+  saleEventList,
+];
+
+/** Everything that changes something. */
+export const ACTIONS: readonly Named[] = [
+  ...TOKEN_ACTIONS,
+  ...MEMBER_ACTIONS,
+  ...USER_ACTIONS,
+  ...ENDPOINT_ACTIONS,
+  ...UPLOAD_ACTIONS,
+  ...SOURCE_ACTIONS,
+  ...ACCOUNT_ACTIONS,
+  ...PLAN_ACTIONS,
+  ...WATCHLIST_ACTIONS,
+  ...SALE_EVENT_ACTIONS,
+  ...WORKSPACE_ACTIONS,
+];
+
+/** Who may do what, of every page and action of the console and every command, by name. */
+export const ALL_RIGHTS: Readonly<Record<string, Right>> = Object.fromEntries([
+  ...Object.entries(RIGHTS).map(([name, right]) => [name, { name, ...right }]),
+  ...[...LISTS, ...ACTIONS].map((right) => [right.name, right]),
+]);

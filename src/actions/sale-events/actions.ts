@@ -1,0 +1,163 @@
+import { day as shownDay } from "../../console/format.ts";
+import { quoted, readOneOf } from "../../control/input.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+import { raiseDataVersion } from "../../store/queries/data-version.ts";
+import type { SaleEventRow } from "../../store/queries/report-figures.ts";
+import {
+  deleteSaleEvent,
+  findSaleEvent,
+  listSaleEvents,
+  putSaleEvent,
+  unknownSkus,
+} from "../../store/queries/sale-event.ts";
+import { defineAction, defineList } from "../action.ts";
+import type { ActionContext } from "../action.ts";
+import { day, lines, optional, own, text } from "../field.ts";
+
+const SLUG = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/u;
+const LABEL_MAX_LENGTH = 200;
+const MOST_NAMED = 5;
+
+/** The workspace's sale events by first day. */
+export const saleEventList = defineList<SaleEventRow>({
+  name: "sale_events.read",
+  about: "Show a workspace's sale events.",
+  past: "Read the list of sale events",
+  least: "viewer",
+  columns: {
+    slug: ({ slug }) => slug,
+    label: ({ label }) => label,
+    "starts on": ({ starts_on: startsOn }) => startsOn,
+    "ends on": ({ ends_on: endsOn }) => endsOn,
+    skus: ({ skus }) => skus ?? "all",
+  },
+  rows: ({ database, workspace }) => listSaleEvents(database, workspace.shop_key),
+});
+
+/** Creates a sale event (M15), or replaces the one with its slug. Reports show it from their next request on. */
+export const addSaleEvent = defineAction({
+  name: "sale_event.add",
+  title: "Add sale event",
+  about: "Add a sale event, or replace the one with that slug.",
+  past: "Added or changed a sale event",
+  least: "admin",
+  input: {
+    label: text("Name", LABEL_MAX_LENGTH),
+    starts_on: day("First day", { hint: "First day of the sale, in UTC." }),
+    ends_on: day("Last day", { hint: "Last day of the sale, which still belongs to it." }),
+    skus: lines("SKUs in the sale, one per line", {
+      hint: "SKUs in the sale. Without any, it is of the whole store.",
+      option: "sku",
+    }),
+    slug: optional(
+      own("Slug", readSlug, {
+        hint: "What requests call it: letters, digits, dots, hyphens. Left empty, it is made of the name.",
+      }),
+    ),
+    /** Whether there must be none of its slug yet ("new"), or one ("known"); left out = either. */
+    expects: optional(
+      own("The form", (subject, given) => readOneOf(subject, given, ["new", "known"] as const), {
+        kind: "hidden",
+        only: "form",
+      }),
+    ),
+  },
+  run: async (context, { label, starts_on, ends_on, skus, slug, expects }) => {
+    if (ends_on < starts_on) throw invalid("The last day must not be before the first day.");
+    const event: SaleEventRow = {
+      slug: slug ?? readSlug("Slug", slugOf(label)),
+      label,
+      starts_on,
+      ends_on,
+      skus: skus.length === 0 ? null : [...new Set(skus)],
+    };
+    const { connection, workspace } = context;
+    await requireSkus(context, event.skus ?? []);
+    const before = await findSaleEvent(connection, workspace.shop_key, event.slug);
+    const isNew = await putSaleEvent(connection, workspace.shop_key, event);
+    requireExpected(expects, isNew, event.slug);
+    await raiseDataVersion(connection, workspace.shop_key);
+    const overlaps = overlapsOf(event, await listSaleEvents(connection, workspace.shop_key));
+    return {
+      result: event,
+      done: [`${isNew ? "Added" : "Changed"} the sale event ${label}.`, ...overlaps].join(" "),
+      audit: { detail: event, ...(before === null ? {} : { before }) },
+    };
+  },
+});
+
+export const removeSaleEvent = defineAction({
+  name: "sale_event.remove",
+  title: "Remove sale event",
+  about: "Remove a sale event.",
+  past: "Removed a sale event",
+  least: "admin",
+  input: {
+    slug: own("Slug", (_subject, slug) => slug, { kind: "hidden", hint: "its slug, from `sale-event list`" }),
+  },
+  confirm: ({ slug }) => `Remove the sale event ${slug}?`,
+  run: async ({ connection, workspace }, { slug }) => {
+    const before = await deleteSaleEvent(connection, workspace.shop_key, slug);
+    if (before === null) {
+      return { result: { slug, removed: false }, done: `There is no sale event ${slug}.`, audit: null };
+    }
+    await raiseDataVersion(connection, workspace.shop_key);
+    return {
+      result: { slug, removed: true },
+      done: `Removed the sale event ${before.label}.`,
+      audit: { detail: { slug }, before },
+    };
+  },
+});
+
+export const SALE_EVENT_ACTIONS = [addSaleEvent, removeSaleEvent] as const;
+
+/** In a sentence each, by first day, the days that an event shares with others. */
+export function overlapsOf(event: SaleEventRow, events: readonly SaleEventRow[]): string[] {
+  return events.flatMap(({ slug, label, starts_on, ends_on }) => {
+    const startsOn = starts_on > event.starts_on ? starts_on : event.starts_on;
+    const endsOn = ends_on < event.ends_on ? ends_on : event.ends_on;
+    if (slug === event.slug || startsOn > endsOn) return [];
+    const verb = startsOn === endsOn ? "is" : "are";
+    return [`It overlaps ${label}: ${daysText(startsOn, endsOn)} ${verb} in both.`];
+  });
+}
+
+export function daysText(first: string, last: string): string {
+  const [from, to] = [shownDay(first) as string, shownDay(last) as string];
+  return from === to ? from : `${from} to ${to}`;
+}
+
+function readSlug(subject: string, given: string): string {
+  const slug = given.trim();
+  if (SLUG.test(slug)) return slug;
+  throw invalid(`${subject} must be 1 to 100 letters, digits, dots, hyphens or underscores.`);
+}
+
+/** A slug made of a name: "Black Friday 2026" → "black-friday-2026"; "" where no letter or digit of it can stand in one. */
+function slugOf(label: string): string {
+  return label
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/gu, "-")
+    .replaceAll(/^-|-$/gu, "")
+    .slice(0, 100);
+}
+
+async function requireSkus({ connection, workspace }: ActionContext, skus: readonly string[]): Promise<void> {
+  const unknown = await unknownSkus(connection, workspace.shop_key, skus);
+  if (unknown.length === 0) return;
+  const named = unknown.slice(0, MOST_NAMED).map(quoted).join(", ");
+  const more = unknown.length > MOST_NAMED ? ` and ${unknown.length - MOST_NAMED} more` : "";
+  throw impossible(`The catalogue of ${workspace.shop_domain} has no sku ${named}${more}.`);
+}
+
+function requireExpected(expects: "new" | "known" | null, isNew: boolean, slug: string): void {
+  if (expects === "new" && !isNew) {
+    throw impossible(
+      `There is already a sale event ${slug}: change that one, or give this one another slug.`,
+    );
+  }
+  if (expects === "known" && isNew) throw impossible(`There is no sale event ${slug} any more.`);
+}

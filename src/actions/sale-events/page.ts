@@ -1,0 +1,157 @@
+import { formFor, formOf } from "../../console/action-form.ts";
+import { count } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { entries } from "../../console/views/entries.ts";
+import { refusal } from "../../console/views/form.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { SaleEventRow } from "../../store/queries/report-figures.ts";
+import { skusOfProduct } from "../../store/queries/sale-event.ts";
+import { readList } from "../action.ts";
+import { mayDo } from "../right.ts";
+import { addSaleEvent, daysText, overlapsOf, removeSaleEvent, saleEventList } from "./actions.ts";
+
+const PATH = "/settings/sale-events";
+const TITLE = "Days of sale events";
+
+/** The form that changes an event. */
+const changeSaleEvent = { ...addSaleEvent, name: "sale_event.change", title: "Save sale event" };
+
+type Data = {
+  /** Newest first. */
+  events: readonly SaleEventRow[];
+  /** The event that is changed; null = one is added. */
+  changed: SaleEventRow | null;
+  /** What a report wants to be put into an event. */
+  offered: readonly string[];
+};
+
+/** The days and SKUs of the store's sale events: with them, reports compare a sale with other days. */
+const saleEventSettings = definePage<Data>({
+  name: "sale-event-settings",
+  path: PATH,
+  right: saleEventList,
+  link: "Sale days",
+  takes: ["slug", "sku", "product_gid"],
+  about: async (call) => {
+    const { length } = (await load(call)).events;
+    return length === 0
+      ? "No sale event has been entered yet."
+      : `${length} sale ${length === 1 ? "event is" : "events are"} compared with other days.`;
+  },
+  data: load,
+  view: (data, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      <p class="lead">
+        With the days of a sale known, reports compare what was ordered in it with other days.
+        <a href="${call.href("/sale-events")}">See them compared</a>. A change counts at once.
+      </p>
+      ${missingNote(data, call)} ${offeredNote(data)}
+      ${data.events.length === 0 ? html`<p>No sale event has been entered.</p>` : list(data, call)}
+      ${mayDo(call.role, addSaleEvent) && (data.changed === null ? addPart(data, call) : changePart(data.changed, data, call))}`,
+  }),
+});
+
+export const SALE_EVENT_PAGES = [saleEventSettings] as const;
+
+export const SALE_EVENT_FORMS = [
+  formOf(addSaleEvent, { path: PATH, page: saleEventSettings, texts: expecting("new") }),
+  {
+    ...formOf(addSaleEvent, { path: `${PATH}/change`, page: saleEventSettings, texts: expecting("known") }),
+    name: changeSaleEvent.name,
+  },
+  formOf(removeSaleEvent, { path: `${PATH}/remove`, page: saleEventSettings }),
+];
+
+function expecting(expects: "new" | "known"): (name: string) => readonly string[] | undefined {
+  return (name) => (name === "expects" ? [expects] : undefined);
+}
+
+async function load(call: PageCall): Promise<Data> {
+  const acting = await call.acting();
+  const { sku, product_gid: productGid } = call.query;
+  const [events, skus] = await Promise.all([
+    readList(saleEventList, acting),
+    productGid === undefined ? [] : skusOfProduct(acting.database, acting.workspace.shop_key, productGid),
+  ]);
+  const slug = slugAsked(call);
+  return {
+    events: events.toReversed(),
+    changed: events.find((event) => event.slug === slug) ?? null,
+    offered: sku === undefined || sku === "" ? skus : [sku],
+  };
+}
+
+/** The event that is to be changed; null = none is named. */
+function slugAsked({ query, refusedForm }: PageCall): string | null {
+  if (refusedForm?.action === addSaleEvent.name) return null;
+  return refusedForm?.values.get("slug") ?? query["slug"] ?? null;
+}
+
+function missingNote({ changed }: Data, call: PageCall): Html | null {
+  const slug = slugAsked(call);
+  if (slug === null || changed !== null) return null;
+  const why = refusal(call, changeSaleEvent.name) ?? refusal(call, removeSaleEvent.name);
+  return html`${why ?? html`<p class="banner warn">There is no sale event ${slug}.</p>`}`;
+}
+
+function offeredNote({ offered, events, changed }: Data): Html | null {
+  if (offered.length === 0 || changed !== null) return null;
+  const what = offered.length === 1 ? offered[0] : `${offered.length} SKUs`;
+  return html`<p class="banner">
+    ${what} can be put into a new sale event below${events.length > 0 && ", or into one of these"}.
+  </p>`;
+}
+
+/** Every event: its days, what it is of, and with which others it shares days. */
+function list({ events, offered }: Data, call: PageCall): Html {
+  return entries(
+    events.map((event) => ({
+      name: html`<a href="${call.href("/report", { saleEvent: event.slug })}">${event.label}</a>`,
+      detail: html`${daysText(event.starts_on, event.ends_on)} · ${scopeText(event)}
+      ${overlapsOf(event, events).map((sentence) => html`<br />${sentence}`)}`,
+      actions: mayDo(call.role, addSaleEvent) ? [changeLink(event, offered, call)] : [],
+    })),
+  );
+}
+
+/** Keeps what a report wants to be put into an event. */
+function changeLink({ slug, label, skus }: SaleEventRow, offered: readonly string[], call: PageCall): Html {
+  const { sku, product_gid } = call.query;
+  const adds = offered.length > 0 && skus !== null;
+  const href = call.href(PATH, adds ? { slug, sku, product_gid } : { slug });
+  return adds
+    ? html`<a href="${href}">Add to ${label}</a>`
+    : html`<a href="${href}" aria-label="Change ${label}">Change</a>`;
+}
+
+function scopeText({ skus }: SaleEventRow): string {
+  if (skus === null) return "the whole store";
+  return skus.length === 1 ? (skus[0] ?? "") : `${count(skus.length) as string} SKUs`;
+}
+
+function addPart({ offered }: Data, call: PageCall): Html {
+  return html`<h2>${addSaleEvent.title}</h2>
+    ${formFor(call, addSaleEvent, { path: PATH, values: { skus: offered.join("\n") } })}`;
+}
+
+function changePart(event: SaleEventRow, { offered }: Data, call: PageCall): Html {
+  const { slug, label, starts_on, ends_on, skus } = event;
+  const changing = formFor(call, changeSaleEvent, {
+    path: `${PATH}/change`,
+    kept: { slug },
+    values: {
+      label,
+      starts_on,
+      ends_on,
+      skus: skus === null ? "" : [...new Set([...skus, ...offered])].join("\n"),
+    },
+  });
+  return html`<h2>Change ${label}</h2>
+    ${changing}
+    <p><a href="${call.href(PATH)}">Leave it as it is</a></p>
+    <h2>Remove ${label}</h2>
+    ${formFor(call, removeSaleEvent, { path: `${PATH}/remove`, look: "danger", kept: { slug } })}`;
+}

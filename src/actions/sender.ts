@@ -1,0 +1,100 @@
+import type { Actor } from "../control/actor.ts";
+import { Refusal } from "../control/refusal.ts";
+import { requireRight, rightOf } from "../control/rights.ts";
+import type { Right, RightName } from "../control/rights.ts";
+import { isFreshProof } from "../identity/session.ts";
+import type { Connection, DatabasePool } from "../store/database.ts";
+import { holdSession } from "../store/queries/console-session.ts";
+import { lockMemberships, lockPerson } from "../store/queries/console-user.ts";
+import { holdRole, lockMembers } from "../store/queries/workspace-member.ts";
+import type { WorkspaceMemberRow } from "../store/queries/workspace-member.ts";
+
+/** Who acts, as their request was admitted, and for what. */
+export type Sender = {
+  actor: Actor;
+  right: RightName | Right;
+  /** null = it concerns no workspace. */
+  shopKey: number | null;
+  now: Date;
+};
+
+/** The actor as they are at this moment, and the members of the workspace; [] unless the right `holdsMembers`. */
+export type HeldRights = { actor: Actor; members: readonly WorkspaceMemberRow[] };
+
+/** Who sent a request has been signed out since ("signed_out"), or is no member of the workspace any more ("not_found"). */
+export class SenderGone extends Error {
+  readonly reason: "signed_out" | "not_found";
+
+  constructor(reason: SenderGone["reason"]) {
+    super(`the sender of the request: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/**
+ * Reads the rights of somebody who is signed in again, and holds them to the end of the transaction. Of an action and a
+ * removal, demotion or sign-out at the same time, one comes first, and the other sees it.
+ *
+ * Lock order of everything that concerns people: memberships and people, by the person's id; sessions, links and passkeys;
+ * names; rows of a workspace. So an action that changes members holds all of them first, any other one the sender's alone.
+ *
+ * @throws SenderGone, Refusal as `requireRight`, and "forbidden" when the role is another one since
+ */
+export async function holdRights(
+  connection: Connection,
+  { actor, right: given, shopKey, now }: Sender,
+): Promise<HeldRights> {
+  const right = rightOf(given);
+  const holdsMembers = right.holdsMembers === true;
+  const members = holdsMembers && shopKey !== null ? await lockMembers(connection, shopKey) : [];
+  if (actor.session === null) return { actor, members };
+  const { userId, sessionHash } = actor.session;
+  let role: Actor["standing"] | null = null;
+  if (shopKey === null) {
+    await lockMemberships(connection, userId);
+    await lockPerson(connection, userId);
+  } else if (holdsMembers) {
+    role = members.find((member) => member.user_id === userId)?.role ?? null;
+  } else {
+    role = await holdRole(connection, shopKey, userId);
+  }
+  const session = await holdSession(connection, sessionHash, null);
+  if (session?.user_id !== userId) throw new SenderGone("signed_out");
+  if (shopKey !== null && role === null) throw new SenderGone("not_found");
+  const standing: Actor["standing"] =
+    role ?? (session.is_operator && actor.standing === "operator" ? "operator" : "person");
+  const present = { ...actor, standing, isFresh: isFreshProof(session.proved_at, now) };
+  requireRight(present, right);
+  if (standing !== actor.standing) {
+    throw new Refusal("forbidden", "Your role has changed since you sent this. Nothing was changed.");
+  }
+  return { actor: present, members };
+}
+
+const READS = /^\s*select\b/iu;
+
+/**
+ * A database on which a sender calls a use case: whatever is written holds the sender's rights in its own transaction. What
+ * follows on a transaction that was committed, such as evaluating alerts, is not checked again, and holds nothing.
+ */
+export function databaseOf(database: DatabasePool, sender: Sender): DatabasePool {
+  let isDone = false;
+  const checked: DatabasePool["transaction"] = (work, signal) =>
+    database.transaction(async (connection) => {
+      await holdRights(connection, sender);
+      return work(connection);
+    }, signal);
+  return {
+    ...database,
+    transaction: async (work, signal) => {
+      if (isDone) return database.transaction(work, signal);
+      const result = await checked(work, signal);
+      isDone = true;
+      return result;
+    },
+    rows: (statement, values) =>
+      isDone || READS.test(statement.text)
+        ? database.rows(statement, values)
+        : checked((connection) => connection.rows(statement, values)),
+  };
+}

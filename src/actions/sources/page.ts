@@ -1,0 +1,417 @@
+import { ApiError } from "../../contract/errors.ts";
+import { formOf } from "../../console/action-form.ts";
+import { instant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../console/settings/source-paths.ts";
+import { entries } from "../../console/views/entries.ts";
+import { rows } from "../../console/views/facts.ts";
+import { actionForm, refusal, textField } from "../../console/views/form.ts";
+import { progress } from "../../console/views/progress.ts";
+import type { Progress } from "../../console/views/progress.ts";
+import { dataTable } from "../../console/views/table.ts";
+import { keptRunsText } from "../../control/retention.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { countsText, durationText, stageText } from "../../lib/run-text.ts";
+import { cancelBackfill, disconnectSource, requestSync } from "./actions.ts";
+import { showSourceRuns, showSources } from "./reads.ts";
+import type { RunPage, ShownSource, ShownSources } from "./reads.ts";
+
+const SOURCE_PATH = `${SOURCES_PATH}/:source`;
+
+type ListData = ShownSources & { now: Date };
+
+/** What brings data into the workspace, how each source is, and what can be connected. */
+const sourcesPage = definePage<ListData>({
+  name: "sources",
+  path: SOURCES_PATH,
+  right: "sources.read",
+  link: "Sources",
+  takes: [],
+  about: async (call) => {
+    const { sources: all } = await readSources(call);
+    const used = all.filter(({ state }) => state !== "new");
+    if (used.length === 0) return "No data sources yet.";
+    return used.map((source) => `${source.title}: ${stateText(source).toLowerCase()}.`).join(" ");
+  },
+  data: readSources,
+  view: (data, call) => ({ title: "Sources", body: listBody(data, call) }),
+});
+
+type SourceData = { shown: ShownSource; hasWorker: boolean; history: RunPage; kept: string; now: Date };
+
+/** One source: how it is, what can be done with it, and the history of its runs. */
+const sourcePage = definePage<SourceData>({
+  name: "source",
+  path: SOURCE_PATH,
+  right: "sources.read",
+  link: null,
+  takes: ["before"],
+  data: async (call) => {
+    const acting = await call.acting();
+    const { now, retention } = acting;
+    const { shown, hasWorker } = await readSource(call);
+    const before = call.query["before"] ?? null;
+    const history = await showSourceRuns(acting, { source: shown.source, before });
+    return { shown, hasWorker, history, kept: keptRunsText(retention), now };
+  },
+  view: (data, call) => ({ title: data.shown.title, body: body(data, call) }),
+});
+
+type ProgressData = { shown: ShownSource; hasWorker: boolean; now: Date };
+
+/** How far a source's run is. The end of a first backfill leads to the overview, which has figures then. */
+const progressPage = definePage<ProgressData>({
+  name: "source-progress",
+  path: `${SOURCE_PATH}/progress`,
+  right: "sources.read",
+  link: null,
+  takes: [],
+  data: async (call) => {
+    const { now } = await call.acting();
+    return { ...(await readSource(call)), now };
+  },
+  view: ({ shown, hasWorker, now }, call) => {
+    const job = jobOf(shown, call);
+    const { title } = shown;
+    return {
+      title: `Progress of ${title}`,
+      isRunning: job.endedAt === null,
+      body: html`<p><a href="${call.href(sourcePath(shown.source))}">${title}</a></p>
+        <h1>Reading ${title}</h1>
+        ${workerMissing(hasWorker)} ${job.endedAt !== null && trouble(shown, call)} ${progress(job, now)}
+        ${job.endedAt === null ? leave(shown) : ended(shown, call)}`,
+    };
+  },
+});
+
+export const SOURCE_PAGES = [sourcesPage, sourcePage, progressPage] as const;
+
+export const SOURCE_FORMS = [
+  formOf(requestSync, {
+    path: `${SOURCE_PATH}/sync`,
+    page: sourcePage,
+    follow: ({ result, done }, { href }) => ({ href: href(sourcePath(result.source, "/progress")), done }),
+  }),
+  formOf(cancelBackfill, {
+    path: `${SOURCE_PATH}/cancel`,
+    page: sourcePage,
+    follow: ({ result, done }, { href }) => ({ href: href(sourcePath(result.source)), done }),
+  }),
+  formOf(disconnectSource, {
+    path: `${SOURCE_PATH}/disconnect`,
+    page: sourcePage,
+    texts: (name, form) => (name === "typed" ? [form.get("typed") ?? ""] : undefined),
+    follow: ({ done }, { href }) => ({ href: href(SOURCES_PATH), done }),
+  }),
+];
+
+async function readSources(call: PageCall): Promise<ListData> {
+  const acting = await call.acting();
+  return { ...(await showSources(acting)), now: acting.now };
+}
+
+function listBody({ sources: all, has_worker: hasWorker, now }: ListData, call: PageCall): Html {
+  const used = all.filter(({ state }) => state !== "new");
+  const others = all.filter(({ state }) => state === "new");
+  return html`<h1>Sources</h1>
+    <p class="lead">Where orders, returns and label costs come from, and how new they are.</p>
+    ${used.some(({ state }) => state !== "imported") && workerMissing(hasWorker)}
+    ${used.length === 0 && html`<p>No data sources yet: connect a source below, or upload files.</p>`}
+    ${used.map((source) => part(source, call, { hasWorker, now }))}
+    <h2>Connect another source</h2>
+    ${entries([
+      ...others.map(({ source, title, kind }) => ({
+        name: title,
+        detail: kind === "store" ? "Orders, returns, refunds and products." : "What return labels cost.",
+        actions: [html`<a href="${call.href(sourcePath(source, "/connect"))}">Connect ${title}</a>`],
+      })),
+      {
+        name: "CSV files",
+        detail: "Anything else: orders, returns and label costs as files.",
+        actions: [html`<a href="${call.href(IMPORTS_PATH)}">Upload CSV files</a>`],
+      },
+    ])}`;
+}
+
+function part(
+  source: ShownSource,
+  call: PageCall,
+  { hasWorker, now }: { hasWorker: boolean; now: Date },
+): Html {
+  const { title, state } = source;
+  const isImported = state === "imported";
+  return html`<section>
+    <h2>
+      ${isImported ? title : html`<a href="${call.href(sourcePath(source.source))}">${title}</a>`}
+    </h2>
+    ${trouble(source, call)}
+    ${rows([
+      { name: "State", value: stateText(source), note: source.account },
+      { name: "Last success", value: lastSuccess(source) },
+      ...(isImported ? [] : [{ name: "Next run", value: nextRun(source, hasWorker, now) }]),
+    ])}
+    ${state === "disconnected" && html`<p><a href="${call.href(sourcePath(source.source, "/connect"))}">Connect ${title} again</a></p>`}
+  </section>`;
+}
+
+/** The connectable source that a path names; any other is no page. Throws an `ApiError`. */
+export async function readSource(call: PageCall): Promise<{ shown: ShownSource; hasWorker: boolean }> {
+  const { sources, has_worker: hasWorker } = await showSources(await call.acting());
+  const shown = sources.find((each) => each.source === call.path["source"] && each.state !== "imported");
+  if (shown === undefined) throw new ApiError("not_found", "There is no such source.");
+  return { shown, hasWorker };
+}
+
+function body({ shown, hasWorker, history, kept, now }: SourceData, call: PageCall): Html {
+  const { title, state, source: name } = shown;
+  return html`<p><a href="${call.href(SOURCES_PATH)}">All sources</a></p>
+    <h1>${title}</h1>
+    ${[requestSync, cancelBackfill].map(({ name: action }) => refusal(call, action))} ${workerMissing(hasWorker)}
+    ${trouble(shown, call)}
+    ${rows([
+      { name: "State", value: stateText(shown), note: shown.account },
+      { name: "Last success", value: lastSuccess(shown) },
+      { name: "Next run", value: nextRun(shown, hasWorker, now) },
+    ])}
+    ${state === "new" || state === "disconnected" ? connectLink(shown, call) : doings(shown, call)}
+    <section>
+      <h2>Runs</h2>
+      ${runsTable(title, history)} ${history.next === null && html`<p>${kept}</p>`}
+      ${
+        history.next !== null &&
+        html`<p><a href="${call.href(sourcePath(name), { before: history.next })}">Older runs</a></p>`
+      }
+    </section>
+    ${state !== "new" && state !== "disconnected" && disconnectForm(shown, call)}`;
+}
+
+function connectLink({ source: name, title, state }: ShownSource, { href }: PageCall): Html {
+  return html`<p>
+    <a href="${href(sourcePath(name, "/connect"))}"
+      >${state === "new" ? `Connect ${title}` : `Connect ${title} again`}</a
+    >
+  </p>`;
+}
+
+/** What can be done with a connection. */
+function doings(shown: ShownSource, call: PageCall): Html {
+  const { source: name, title, state, waiting, last_synced_at: lastSyncedAt } = shown;
+  const hasBackfill = waiting.some(({ kind }) => kind === "backfill");
+  const isUnderWay = waiting.length > 0 || shown.last_run?.status === "running";
+  const sync = { path: sourcePath(name, "/sync") };
+  return html`<div class="actions">
+      ${isUnderWay && html`<a href="${call.href(sourcePath(name, "/progress"))}">See how far it is</a>`}
+      ${state !== "refused" && actionForm(call, { ...sync, button: requestSync.title })}
+      <a href="${call.href(sourcePath(name, "/connect"))}">Connect ${title} again</a>
+    </div>
+    ${
+      state !== "refused" &&
+      html`<section><h2>Backfill</h2>
+        <p>
+          A backfill reads everything that ${title} has, not only what changed. Figures stay as they are until
+          it has ended.
+        </p>
+        <div class="actions">
+          ${
+            hasBackfill && lastSyncedAt !== null
+              ? actionForm(call, {
+                  path: sourcePath(name, "/cancel"),
+                  button: cancelBackfill.title,
+                  look: "quiet",
+                })
+              : actionForm(call, {
+                  ...sync,
+                  button: "Resync all data",
+                  look: "quiet",
+                  kept: { backfill: "yes" },
+                })
+          }
+        </div></section>`
+    }`;
+}
+
+function disconnectForm({ source: name, title }: ShownSource, call: PageCall): Html {
+  const { name: action } = disconnectSource;
+  return html`<section><h2>Disconnect ${title}</h2>
+    <p>Its key is deleted and nothing new is read. What was read stays, with its date.</p>
+    ${refusal(call, action)}
+    ${actionForm(
+      call,
+      { path: sourcePath(name, "/disconnect"), button: `Disconnect ${title}`, look: "danger" },
+      [textField(call, action, { name: "typed", label: `Type ${name} to confirm` })],
+    )}</section>`;
+}
+
+function leave({ last_synced_at: lastSyncedAt }: ShownSource): Html {
+  const figures =
+    lastSyncedAt === null
+      ? "Figures appear when all of it has arrived, since a part of it would give wrong rates."
+      : "Figures stay as they are until it has ended.";
+  return html`<p>You can leave this page; it goes on. ${figures}</p>`;
+}
+
+function ended({ last_synced_at: lastSyncedAt }: ShownSource, { href }: PageCall): Html | null {
+  if (lastSyncedAt === null) return null;
+  return html`<p><a href="${href("")}">See the overview</a></p>`;
+}
+
+/** What runs now, else what waits, else what ran last. */
+function jobOf(shown: ShownSource, { href }: PageCall): Progress {
+  const { last_run: run, waiting, state } = shown;
+  const startedAt = run === null ? null : new Date(run.started_at);
+  const job = { done: null, total: null, startedAt: null, endedAt: null, nextHref: null };
+  if (run?.status === "running") {
+    const stage =
+      run.stage === null
+        ? "Starting"
+        : `Reading ${kindText(run.kind).toLowerCase()}: ${run.stage.replaceAll("_", " ")}`;
+    const { done, total } = run;
+    return { ...job, stage, done: run.stage === null ? null : done, total, startedAt };
+  }
+  const [next] = waiting;
+  if (next !== undefined && state !== "refused" && state !== "disconnected") {
+    return { ...job, stage: waitingText(shown, next) };
+  }
+  const at = run?.finished_at ?? run?.started_at;
+  const endedAt = at === undefined || at === null ? new Date(0) : new Date(at);
+  if (run === null || startedAt === null) return { ...job, stage: "Nothing is under way", endedAt };
+  const isFirstData = run.status === "succeeded" && run.kind === "backfill" && shown.kind === "store";
+  return {
+    ...job,
+    stage: endText(run),
+    done: run.done,
+    total: run.total,
+    startedAt,
+    endedAt,
+    nextHref: isFirstData ? href("") : null,
+  };
+}
+
+type Waiting = ShownSource["waiting"][number];
+
+function waitingText({ last_error: error }: ShownSource, next: Waiting): string {
+  if (next.failures === 0 || next.is_due) return `Waiting to read ${kindText(next.kind).toLowerCase()}`;
+  const at = instant(new Date(next.run_after).toISOString()) as string;
+  return `The last try failed: ${error ?? "no reason was given."} The next one begins at ${at}.`;
+}
+
+function endText({ status, counts, error }: NonNullable<ShownSource["last_run"]>): string {
+  if (status !== "succeeded") return error ?? "The last run was cut off.";
+  const read = countsText(counts);
+  return read === "" ? "Everything is read" : `Everything is read: ${read}`;
+}
+
+type Run = RunPage["runs"][number];
+
+const COLUMNS = [
+  { text: "Started" },
+  { text: "What" },
+  { text: "Asked by" },
+  { text: "State" },
+  { text: "Took", isNumber: true },
+  { text: "Read" },
+  { text: "Remarks" },
+];
+
+const KINDS: Readonly<Record<Run["kind"], string>> = {
+  backfill: "Everything",
+  incremental: "What changed",
+  open_returns: "Open returns",
+  refresh: "Single records",
+};
+const ASKED_BY: Readonly<Record<Run["requested_by"], string>> = {
+  connect: "connecting",
+  schedule: "the schedule",
+  webhook: "the source itself",
+  operator: "a person",
+};
+const STATUSES: Readonly<Record<Run["status"], string>> = {
+  running: "Running",
+  succeeded: "Succeeded",
+  failed: "Failed",
+  interrupted: "Cut off; the next run continues it",
+};
+
+/** What a run reads, in words. */
+function kindText(kind: Run["kind"]): string {
+  return KINDS[kind];
+}
+
+/** The history of a source, newest first. */
+function runsTable(title: string, { runs }: RunPage): Html {
+  if (runs.length === 0) return html`<p>No run has begun yet.</p>`;
+  return dataTable(
+    `Runs of ${title}`,
+    COLUMNS,
+    runs.map((run) => [
+      html`<time datetime="${run.started_at.toISOString()}">${instant(run.started_at.toISOString())}</time>`,
+      html`${KINDS[run.kind]}`,
+      html`${ASKED_BY[run.requested_by]}`,
+      html`${STATUSES[run.status]}${run.attempt > 1 && `, try ${run.attempt}`}`,
+      html`${durationText(run.duration_seconds)}`,
+      html`${readText(run)}`,
+      html`${[...(run.error === null ? [] : [run.error]), ...run.notes].join(" ") || "–"}`,
+    ]),
+  );
+}
+
+function readText(run: Run): string {
+  return (Object.keys(run.counts).length > 0 ? countsText(run.counts) : stageText(run)) ?? "–";
+}
+
+const STATES: Readonly<Record<ShownSource["state"], string>> = {
+  new: "Not connected",
+  waiting: "Connected; its first run has not ended yet",
+  reading: "Being read now",
+  current: "Connected; its last run succeeded",
+  failed: "Its last run failed; it is tried again",
+  refused: "It no longer accepts its key, so nothing is read",
+  disconnected: "Disconnected: its key is deleted, and nothing is read",
+  imported: "Imported by hand",
+};
+
+function stateText({ state }: Pick<ShownSource, "state">): string {
+  return STATES[state];
+}
+
+/** When it last brought everything that it had. */
+function lastSuccess({ last_synced_at: at }: ShownSource): string {
+  return at === null ? "Never" : (instant(at.toISOString()) as string);
+}
+
+/** A run that is due, or under way, waits for nothing but a worker. */
+function nextRun(source: ShownSource, hasWorker: boolean, now: Date): string {
+  if (source.last_run?.status === "running" && hasWorker) return "Under way now";
+  const at = source.next_run_at;
+  if (at === null) return "None";
+  if (at > now) return instant(at.toISOString()) as string;
+  return hasWorker ? "Now" : "As soon as a worker runs";
+}
+
+/** What went wrong, in the source's own words, and what repairs it; null = nothing did. */
+function trouble(source: ShownSource, { href }: PageCall): Html | null {
+  const { state, title, last_error: error } = source;
+  if (state === "failed") {
+    return html`<p class="banner warn">
+      ${error ?? "The last run failed."} It is tried again by itself, with longer pauses each time. If it goes
+      on, check that ${title} is reachable and that its key may still read everything, or
+      <a href="${href(sourcePath(source.source, "/connect"))}">connect ${title} again</a>.
+    </p>`;
+  }
+  if (state !== "refused") return null;
+  return html`<p class="banner warn">
+    ${error ?? "The source no longer accepts its key."} Nothing is read until you
+    <a href="${href(sourcePath(source.source, "/connect"))}">connect ${title} again</a>.
+  </p>`;
+}
+
+/** Without a worker nothing is read at all. */
+function workerMissing(hasWorker: boolean): Html | null {
+  if (hasWorker) return null;
+  return html`<p class="banner warn">
+    <strong>No worker is running, so nothing is read.</strong> Whoever runs this installation starts one with
+    <code>./returns worker</code>, or as a part of <code>npm start</code>.
+  </p>`;
+}

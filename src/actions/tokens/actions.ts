@@ -1,0 +1,263 @@
+import { createToken as makeToken } from "../../admission/token.ts";
+import { SCOPES } from "../../contract/endpoint.ts";
+import type { Scope } from "../../contract/endpoint.ts";
+import { firstDay } from "../usage/usage.ts";
+import { quoted } from "../../control/input.ts";
+import { impossible, invalid, Refusal } from "../../control/refusal.ts";
+import { findPlan } from "../../store/queries/plan.ts";
+import {
+  expireToken,
+  findReplacement,
+  findRequestedToken,
+  insertToken,
+  listUsedTokens,
+  lockToken,
+  revokeToken as endToken,
+} from "../../store/queries/token.ts";
+import type { TokenRow } from "../../store/queries/token.ts";
+import { defineAction, defineList, Secret } from "../action.ts";
+import type { ActionContext, Done } from "../action.ts";
+import { expiry, lifetime, optional, own, requestKey, someOf, text, typedName } from "../field.ts";
+import { attend, sortByAttention, statusOf } from "./attention.ts";
+import type { AttendedToken } from "./attention.ts";
+
+/** How many days of requests the list counts, today included. */
+export const RECENT_DAYS = 30;
+
+/** What each scope lets a program read. */
+export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
+  "read:dashboard": "Catalogue, summaries and rankings",
+  "read:reports": "Reports and monthly series",
+  "read:exports": "Reports as CSV files",
+  "read:alerts": "Alerts",
+};
+
+/** The token is shown this once; only its hash is kept. */
+type IssuedToken = { token: Secret; token_id: string };
+
+const NAME_MAX_LENGTH = 100;
+const ID_ATTEMPTS = 5;
+
+/** The form that asks for a token has made one before; nothing is made a second time. */
+export class AlreadyMade extends Refusal {
+  readonly tokenId: string;
+
+  constructor(tokenId: string) {
+    super("impossible", `This form has already created the token ${tokenId}. A token is shown only once.`);
+    this.name = "AlreadyMade";
+    this.tokenId = tokenId;
+  }
+}
+
+const tokenId = own("The token", (_subject, id) => id, { kind: "hidden", hint: "its id, from `token list`" });
+
+/** The workspace's tokens without their secrets, those that need somebody first. */
+export const tokenList = defineList<AttendedToken>({
+  name: "tokens.read",
+  about: "List a workspace's tokens, without their secrets.",
+  past: "Read the list of tokens",
+  least: "admin",
+  columns: {
+    "token id": ({ token_id: id }) => id,
+    name: ({ name }) => name,
+    status: ({ status }) => status,
+    scopes: ({ scopes }) => scopes,
+    created: ({ created_at: at }) => at,
+    expires: ({ expires_at: at }) => at,
+    "last used": ({ last_used_at: at }) => at,
+  },
+  rows: async ({ database, workspace, now }) => {
+    const rows = await listUsedTokens(database, workspace.shop_key, firstDay(RECENT_DAYS, now));
+    return sortByAttention(rows.map((row) => attend(row, now)));
+  },
+});
+
+export const createToken = defineAction({
+  name: "token.create",
+  title: "Create token",
+  about: "Create a token and print it, once, on standard output.",
+  past: "Created a token",
+  least: "admin",
+  proof: true,
+  usesKeys: true,
+  input: {
+    name: text("Name", NAME_MAX_LENGTH, {
+      hint: "What uses it, such as “weekly report”. 1 to 100 characters.",
+    }),
+    scopes: someOf(
+      "Scopes",
+      SCOPES.map((scope) => [scope, SCOPE_WORDS[scope]] as const),
+      {
+        hint: SCOPES.join(", "),
+      },
+    ),
+    expires: optional(expiry("Expiry", { hint: "90d, 12h or a future date-time (default: never)" })),
+    request_key: requestKey,
+  },
+  run: async (context, { name, scopes, expires, request_key }) => {
+    await refuseSecond(context, request_key);
+    const token = { name, scopes, expiresAt: expires, replaces: null, requestKey: request_key };
+    return issued(await insertNewToken(context, token), { name, scopes, expires_at: expires });
+  },
+});
+
+export const rotateToken = defineAction({
+  name: "token.rotate",
+  title: "Replace token",
+  about: "Replace a token with a new one of the same name, scopes and lifetime.",
+  past: "Replaced a token",
+  least: "admin",
+  proof: true,
+  usesKeys: true,
+  input: {
+    token_id: tokenId,
+    overlap: optional(
+      lifetime("Overlap", { hint: "how long the old one stays valid: 24h, 7d (default: not at all)" }),
+    ),
+    request_key: requestKey,
+  },
+  confirm: ({ token_id: id, overlap }) =>
+    overlap === null ? `Requests with the token ${id} fail from now on. Replace it?` : null,
+  run: async (context, { token_id: id, overlap, request_key }) => {
+    const { connection, workspace, now } = context;
+    const { shop_key: shopKey } = workspace;
+    const old = await requireToken(context, id);
+    await refuseSecond(context, request_key);
+    await requireRotatable(context, old);
+    const { name, scopes } = old;
+    const lifetimeMs = old.expires_at === null ? null : old.expires_at.getTime() - old.created_at.getTime();
+    const expiresAt = lifetimeMs === null ? null : new Date(now.getTime() + lifetimeMs);
+    const made = await insertNewToken(context, {
+      name,
+      scopes,
+      expiresAt,
+      replaces: id,
+      requestKey: request_key,
+    });
+    const validUntil =
+      (overlap ?? 0) === 0
+        ? await endToken(connection, shopKey, id)
+        : await expireToken(connection, shopKey, id, new Date(now.getTime() + (overlap ?? 0)));
+    const replaces = { token_id: id, valid_until: validUntil as Date };
+    const done = issued(
+      { ...made, name, scopes, replaces },
+      { name, scopes, expires_at: expiresAt, replaces: id },
+      settingsOf(old),
+    );
+    return {
+      ...done,
+      done: `${done.done} The token ${id} works until ${replaces.valid_until.toISOString()}.`,
+    };
+  },
+});
+
+export const revokeToken = defineAction({
+  name: "token.revoke",
+  title: "Revoke token",
+  about: "Revoke a token; requests with it fail from now on.",
+  past: "Revoked a token",
+  least: "admin",
+  proof: true,
+  input: {
+    token_id: tokenId,
+    typed_name: typedName,
+  },
+  confirm: ({ token_id: id }) => `Requests with the token ${id} fail from now on. Revoke it?`,
+  run: async (context, { token_id: id, typed_name: typed }) => {
+    const token = await requireToken(context, id);
+    const done = (revokedAt: Date) => `The token ${token.name} is revoked since ${revokedAt.toISOString()}.`;
+    if (token.revoked_at !== null) {
+      return {
+        result: { token_id: id, revoked_at: token.revoked_at },
+        done: done(token.revoked_at),
+        audit: null,
+      };
+    }
+    if (typed !== null && typed !== token.name) {
+      throw invalid("The name is not that of this token: type it as it stands above.");
+    }
+    const revokedAt = (await endToken(context.connection, context.workspace.shop_key, id)) as Date;
+    return {
+      result: { token_id: id, revoked_at: revokedAt },
+      done: done(revokedAt),
+      audit: { detail: { token_id: id }, before: settingsOf(token) },
+    };
+  },
+});
+
+export const TOKEN_ACTIONS = [createToken, revokeToken, rotateToken] as const;
+
+function issued<Issued extends IssuedToken>(
+  result: Issued,
+  detail: { name: string; scopes: readonly string[]; expires_at: Date | null; replaces?: string },
+  before?: ReturnType<typeof settingsOf>,
+): Done<Issued> & { secret: Secret } {
+  const { token: secret, token_id: id } = result;
+  return {
+    result,
+    secret,
+    done: `Its id is ${id}. It is not shown again.`,
+    audit: { detail: { token_id: id, ...detail }, ...(before === undefined ? {} : { before }) },
+  };
+}
+
+type TokenToInsert = {
+  name: string;
+  scopes: readonly string[];
+  expiresAt: Date | null;
+  replaces: string | null;
+  requestKey: string | null;
+};
+
+async function insertNewToken(context: ActionContext, token: TokenToInsert): Promise<IssuedToken> {
+  const { connection, actor, workspace, keys } = context;
+  const { shop_key: shopKey } = workspace;
+  await requireApiAccess(context);
+  for (let attempt = 1; attempt <= ID_ATTEMPTS; attempt++) {
+    const { token: secret, tokenId: id, secretHash } = makeToken(shopKey, keys.tokenPepper);
+    const kept = { ...token, tokenId: id, secretHash, createdBy: actor.name };
+    if (await insertToken(connection, shopKey, kept)) return { token: new Secret(secret), token_id: id };
+    // The same form, sent to another server at the same time.
+    await refuseSecond(context, token.requestKey);
+  }
+  throw new Error("No free token id was found.");
+}
+
+/** A token that admission would refuse is not created. One that is there stays as it is when the plan changes. */
+async function requireApiAccess({ connection, workspace }: ActionContext): Promise<void> {
+  const plan = await findPlan(connection, workspace.plan);
+  if (plan?.entitlements.includes("api_access") === true) return;
+  throw impossible(
+    `The plan ${workspace.plan} of ${workspace.shop_domain} does not include api_access: a token needs a plan that does.`,
+  );
+}
+
+/** How a token was before it was replaced or revoked, for the audit. */
+function settingsOf({ token_id, name, scopes, expires_at }: TokenRow) {
+  return { token_id, name, scopes, expires_at };
+}
+
+async function refuseSecond({ connection, workspace }: ActionContext, key: string | null): Promise<void> {
+  const made = key === null ? null : await findRequestedToken(connection, workspace.shop_key, key);
+  if (made !== null) throw new AlreadyMade(made);
+}
+
+/** One that has ended, or that another one has replaced already, is not replaced again. */
+async function requireRotatable(
+  { connection, workspace, now }: ActionContext,
+  token: TokenRow,
+): Promise<void> {
+  const { token_id: id } = token;
+  const status = statusOf(token, now);
+  if (status !== "active") throw impossible(`The token ${id} is ${status}: create a new one instead.`);
+  const replacement = await findReplacement(connection, workspace.shop_key, id);
+  if (replacement !== null) {
+    throw impossible(`The token ${id} is replaced by ${replacement} already: rotate that one instead.`);
+  }
+}
+
+async function requireToken({ connection, workspace }: ActionContext, id: string): Promise<TokenRow> {
+  const token = await lockToken(connection, workspace.shop_key, id);
+  if (token !== null) return token;
+  throw impossible(`The workspace ${workspace.shop_domain} has no token with the id ${quoted(id)}.`);
+}

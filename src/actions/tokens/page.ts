@@ -1,0 +1,406 @@
+import { randomUUID } from "node:crypto";
+import { tokenPrefix } from "../../admission/token.ts";
+import { SCOPES } from "../../contract/endpoint.ts";
+import type { Endpoint, Scope } from "../../contract/endpoint.ts";
+import { ApiError } from "../../contract/errors.ts";
+import { ENDPOINTS } from "../../contract/registry.ts";
+import { curlLine, mcpCommandLine, mcpConfigText } from "../../contract/written-request.ts";
+import { checkBox, formFor, formOf, radios } from "../../console/action-form.ts";
+import type { ActionCall, Outcome } from "../../console/action.ts";
+import { count, isoDay, isoInstant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall, View } from "../../console/page.ts";
+import { codeToCopy } from "../../console/views/code.ts";
+import { facts } from "../../console/views/facts.ts";
+import { filledIn, textField } from "../../console/views/form.ts";
+import { dataTable } from "../../console/views/table.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { relativeTime } from "../../lib/relative-time.ts";
+import { readList } from "../action.ts";
+import type { Done } from "../action.ts";
+import { endpointTable, groupTable, refusalTable } from "../usage/page.ts";
+import { showTokenUsage } from "../usage/usage.ts";
+import type { UsageSummary } from "../usage/usage.ts";
+import {
+  AlreadyMade,
+  createToken,
+  RECENT_DAYS,
+  revokeToken,
+  rotateToken,
+  SCOPE_WORDS,
+  tokenList,
+} from "./actions.ts";
+import type { AttendedToken } from "./attention.ts";
+
+const PATH = "/settings/tokens";
+const NEW_PATH = "/settings/tokens/new";
+const TOKEN_PATH = "/settings/tokens/:token_id";
+const DAY_MS = 86_400_000;
+
+/** What the form offers as an expiry, in its order; "date" takes the field beside it. */
+const EXPIRIES = [
+  ["30d", "30 days"],
+  ["90d", "90 days"],
+  ["365d", "365 days"],
+  ["date", "on a day of your choice"],
+  ["never", html`never <small class="tag">works until somebody revokes it</small>`],
+] as const;
+
+/** What the form offers as an overlap, in its order. */
+const OVERLAPS = [
+  ["0h", "It ends at once"],
+  ["1h", "It works for 1 more hour"],
+  ["24h", "It works for 24 more hours"],
+  ["7d", "It works for 7 more days"],
+] as const;
+
+type TokenData = { token: AttendedToken; usage: UsageSummary; now: Date };
+type ListData = { tokens: AttendedToken[]; now: Date };
+
+async function load(call: PageCall): Promise<ListData> {
+  const acting = await call.acting();
+  return { tokens: await readList(tokenList, acting), now: acting.now };
+}
+
+/** Every token of the workspace, those that need somebody first. */
+const tokensPage = definePage<ListData>({
+  name: "tokens",
+  path: PATH,
+  right: tokenList,
+  link: "Tokens",
+  takes: [],
+  about: async (call) => aboutText((await load(call)).tokens),
+  data: load,
+  view: ({ tokens, now }, call) => ({
+    title: "Tokens",
+    body: html`<h1>Tokens</h1>
+      <p>
+        A program or an AI agent sends a token with each request, and reads this workspace with it. Give each one a
+        token of its own.
+      </p>
+      ${call.entitlements.includes("api_access") ? html`<p><a href="${call.href(NEW_PATH)}">${createToken.title}</a></p>` : NO_API}
+      ${list(tokens, call, now)}`,
+  }),
+});
+
+/** Tokens of an earlier plan stay, so that they work again once the plan does. */
+const NO_API = html`<p class="banner">
+  The plan of this workspace does not include the API: no token can be created, and requests with a token are
+  refused.
+</p>`;
+
+/** The form that creates a token. */
+const newTokenPage = definePage<null>({
+  name: "token-new",
+  path: NEW_PATH,
+  right: createToken,
+  link: null,
+  takes: [],
+  data: () => Promise.resolve(null),
+  view: (_data, call) => ({
+    title: createToken.title,
+    body: html`<p><a href="${call.href(PATH)}">Tokens</a></p>
+      <h1>${createToken.title}</h1>
+      ${formFor(call, createToken, {
+        path: NEW_PATH,
+        kept: { request_key: requestKey(call, createToken.name) },
+        drawn: { scopes: scopeBoxes(call), expires: expiryFields(call) },
+      })}`,
+  }),
+});
+
+/** One token: what it may do, what it does, and how it is replaced or ended. */
+const tokenPage = definePage<TokenData>({
+  name: "token",
+  path: TOKEN_PATH,
+  right: tokenList,
+  link: null,
+  takes: [],
+  data: async (call) => {
+    const acting = await call.acting();
+    const { database, actor, workspace, now } = acting;
+    const tokenId = call.path["token_id"] ?? "";
+    const token = (await readList(tokenList, acting)).find((each) => each.token_id === tokenId);
+    if (token === undefined) throw new ApiError("not_found", "There is no such token.");
+    return { token, usage: await showTokenUsage(database, actor, workspace, { tokenId, now }), now };
+  },
+  view: ({ token, usage, now }, call) => ({
+    title: `Token ${token.name}`,
+    body: html`<p><a href="${call.href(PATH)}">Tokens</a></p>
+      <h1>${token.name}</h1>
+      ${details(token, call, now)}
+      <h2>What it was used for, in 30 days</h2>
+      ${
+        usage.by_endpoint.length === 0
+          ? html`<p>No request in these 30 days.</p>`
+          : html`${endpointTable(usage.by_endpoint)}
+            ${groupTable("By surface", "Surface", usage.by_surface)} ${refusalTable(usage.refusals)}
+            <p class="shown">These counts are up to 10 seconds behind.</p>`
+      }
+      ${rotatePart(token, call)} ${revokePart(token, call)}`,
+  }),
+});
+
+export const TOKEN_PAGES = [tokensPage, newTokenPage, tokenPage] as const;
+
+export const TOKEN_FORMS = [
+  formOf(createToken, {
+    path: NEW_PATH,
+    page: newTokenPage,
+    texts: expiryTexts,
+    follow: ({ secret }, call) => ({
+      view: issuedView(call, {
+        token: secret?.reveal() ?? "",
+        name: call.form.get("name")?.trim() ?? "",
+        scopes: call.form.getAll("scopes"),
+      }),
+    }),
+    instead: leadToToken,
+  }),
+  formOf(rotateToken, {
+    path: `${TOKEN_PATH}/rotate`,
+    page: tokenPage,
+    follow: ({ result, secret }, call) => ({
+      view: issuedView(call, { ...result, token: secret?.reveal() ?? "" }),
+    }),
+    instead: leadToToken,
+  }),
+  formOf(revokeToken, {
+    path: `${TOKEN_PATH}/revoke`,
+    page: tokenPage,
+    follow: ({ done }: Done<unknown>, call) => ({ href: call.href(PATH), done }),
+  }),
+];
+
+/** A form that has created its token before leads to that token. */
+function leadToToken(error: unknown, call: ActionCall): Outcome | undefined {
+  if (!(error instanceof AlreadyMade)) return undefined;
+  const done = "This form has already created this token, and no second one. A token is shown only once.";
+  return { href: call.href(`${PATH}/${error.tokenId}`), done };
+}
+
+/** Names a form: sent twice it creates one token. A refused form keeps its name. */
+function requestKey(call: PageCall, action: string): string {
+  return filledIn(call, action, "request_key", randomUUID());
+}
+
+function expiryTexts(name: string, form: URLSearchParams): readonly string[] | undefined {
+  if (name !== "expires") return undefined;
+  const expiry = form.get("expires") ?? "";
+  if (expiry === "never") return [];
+  // What is neither offered nor a day is refused in the words of the field.
+  return [expiry === "date" ? form.get("expires_on") || "no day" : expiry || "nothing"];
+}
+
+function scopeBoxes(call: PageCall): Html {
+  return html`<fieldset>
+    <legend>${createToken.input.scopes.label}</legend>
+    ${SCOPES.map((scope) => {
+      const endpoints = endpointsOf(scope);
+      const isMissing = endpoints.some(({ entitlements }) =>
+        entitlements.some((each) => !call.entitlements.includes(each)),
+      );
+      return html`<p>
+        ${checkBox(call, createToken.name, "scopes", { value: scope, text: SCOPE_WORDS[scope] })}
+        <small
+          ><code>${scope}</code> opens ${endpoints.map(({ path }, index) => html`${index > 0 && ", "}<code>${path}</code>`)}.
+          ${isMissing && "The plan of this workspace does not include it."}</small
+        >
+      </p>`;
+    })}
+  </fieldset>`;
+}
+
+function expiryFields(call: PageCall): Html {
+  const { label } = createToken.input.expires;
+  return html`${radios(call, createToken.name, "expires", { legend: label, choices: EXPIRIES, value: "90d" })}
+  ${textField(call, createToken.name, { name: "expires_on", label: "Day", type: "date", isRequired: false, hint: "For “on a day of your choice”: it ends as this day begins, in UTC." })}`;
+}
+
+/** Where there is no form any more, why the last one was refused. */
+function rotatePart(token: AttendedToken, call: PageCall): Html | null {
+  const isOffered = token.status === "active" && token.replaced_by === null;
+  const form = formFor(call, rotateToken, {
+    path: `${PATH}/${token.token_id}/rotate`,
+    kept: { request_key: requestKey(call, rotateToken.name) },
+    drawn: {
+      overlap: radios(call, rotateToken.name, "overlap", {
+        legend: "This token",
+        choices: OVERLAPS,
+        value: "24h",
+      }),
+    },
+    isOffered,
+  });
+  if (!isOffered || form === null) return form;
+  return html`<h2>${rotateToken.title}</h2>
+    <p>
+      The new token has the same name, rights and lifetime. Choose how long this one goes on working, so that whatever uses it
+      can change over.
+    </p>
+    ${form}`;
+}
+
+function revokePart(token: AttendedToken, call: PageCall): Html | null {
+  const isOffered = token.status === "active";
+  const { label } = revokeToken.input.typed_name;
+  const form = formFor(call, revokeToken, {
+    path: `${PATH}/${token.token_id}/revoke`,
+    look: "danger",
+    drawn: {
+      typed_name: textField(call, revokeToken.name, { name: "typed_name", label, hint: token.name }),
+    },
+    isOffered,
+  });
+  if (!isOffered || form === null) return form;
+  return html`<h2>${revokeToken.title}</h2>
+    <p>The next request with this token is refused. This cannot be undone.</p>
+    ${form}`;
+}
+
+function details(token: AttendedToken, call: PageCall, now: Date): Html {
+  const linkTo = (id: string): Html =>
+    html`<a href="${call.href(`${PATH}/${id}`)}"><code>${tokenPrefix(id)}</code></a>`;
+  const { replaces, replaced_by: replacedBy, is_used_since_replaced: isUsed } = token;
+  const use = isUsed === true ? "still used since then" : "not used since then";
+  return facts([
+    { name: "It begins with", value: html`<code>${tokenPrefix(token.token_id)}</code>` },
+    { name: "State", value: stateText(token) },
+    { name: "Expires", value: expiryText(token, now) },
+    { name: "Last used", value: lastUsedText(token, now), note: "up to 15 minutes old" },
+    { name: "It may read", value: scopeList(token.scopes) },
+    { name: "Created by", value: makerOf(token), note: isoInstant(token.created_at) },
+    ...(token.revoked_at === null ? [] : [{ name: "Revoked", value: isoInstant(token.revoked_at) }]),
+    ...(replaces === null ? [] : [{ name: "It replaces", value: linkTo(replaces) }]),
+    ...(replacedBy === null ? [] : [{ name: "Replaced by", value: linkTo(replacedBy), note: use }]),
+  ]);
+}
+
+function aboutText(all: readonly AttendedToken[]): string {
+  const working = all.filter(({ status }) => status === "active").length;
+  const ending = all.filter(({ attention }) => attention === "expired" || attention === "expiring").length;
+  const words = `What programs and AI agents read this workspace with: ${working} ${working === 1 ? "works" : "work"}`;
+  return `${words}${ending === 0 ? "" : `, ${ending} ${ending === 1 ? "needs" : "need"} a replacement`}.`;
+}
+
+function list(all: readonly AttendedToken[], call: PageCall, now: Date): Html {
+  const [live, over] = [all.filter((token) => !token.is_over), all.filter((token) => token.is_over)];
+  return html`${
+    live.length === 0
+      ? html`<p>No token works at present.</p>`
+      : html`${table("Tokens in use", live, call, now)}
+          <p class="shown">
+            “Last used” is up to 15 minutes old. Requests are those of ${RECENT_DAYS} days, refused ones too, up to
+            10 seconds behind.
+          </p>`
+  }
+  ${
+    over.length > 0 &&
+    html`<details>
+      <summary>Tokens that have ended (${over.length})</summary>
+      ${table("Tokens that have ended", over, call, now)}
+    </details>`
+  }`;
+}
+
+const COLUMNS = [
+  { text: "Token" },
+  { text: "State" },
+  { text: "Expires" },
+  { text: "Last used" },
+  { text: `Requests, ${RECENT_DAYS} days`, isNumber: true },
+  { text: "It may read" },
+  { text: "Created by" },
+] as const;
+
+function table(caption: string, rows: readonly AttendedToken[], { href }: PageCall, now: Date): Html {
+  return dataTable(
+    caption,
+    COLUMNS,
+    rows.map((token) => [
+      html`<a class="name" href="${href(`${PATH}/${token.token_id}`)}">${token.name}</a>
+        <small class="detail"><code>${tokenPrefix(token.token_id)}</code></small>`,
+      stateText(token),
+      expiryText(token, now),
+      lastUsedText(token, now),
+      html`${count(token.requests)}`,
+      html`${scopeList(token.scopes)}`,
+      html`${makerOf(token)} <br /><small>${isoDay(token.created_at)}</small>`,
+    ]),
+  );
+}
+
+/** The token, a request with it, and the configuration of an MCP client: the only time that it is shown. */
+function issuedView(
+  { origin, href }: PageCall,
+  { token, name, scopes }: { token: string; name: string; scopes: readonly string[] },
+): View {
+  const path = scopes.flatMap(endpointsOf)[0]?.path ?? "/api/v1/entities";
+  return {
+    title: "Your new token",
+    isSecret: true,
+    body: html`<h1>Your new token</h1>
+      <p class="banner" role="status">
+        This is the token “${name}”. It is shown this once: copy it now, and keep it where you keep passwords.
+      </p>
+      ${codeToCopy("token", token)}
+      <h2>Try it</h2>
+      <p>In a terminal, a request with this token:</p>
+      ${codeToCopy("curl", curlLine(origin, path, token))}
+      <h2>Give it to an AI agent</h2>
+      <p>Claude Code, in a terminal:</p>
+      ${codeToCopy("mcp-command", mcpCommandLine(origin, token))}
+      <p>
+        Clients that read a file of JSON, such as <code>.cursor/mcp.json</code>;
+        <a href="/docs/mcp">other clients</a>:
+      </p>
+      ${codeToCopy("mcp-config", mcpConfigText(origin, token))}
+      <p class="shown">Nobody can see the token again after this page.</p>
+      <form method="get" action="${href(PATH)}">
+        <button>I have stored it</button>
+      </form>`,
+  };
+}
+
+/** The endpoints that a scope opens. */
+function endpointsOf(scope: string): Endpoint[] {
+  return (ENDPOINTS as readonly Endpoint[]).filter((endpoint) => endpoint.scope === scope);
+}
+
+/** Scopes in words; one that this version does not know stands as it is. */
+function scopeList(scopes: readonly string[]): string {
+  return scopes.map((scope) => SCOPE_WORDS[scope as Scope] ?? scope).join(" · ");
+}
+
+function makerOf({ created_by: actor, maker_name: name }: AttendedToken): string {
+  if (name !== null) return name;
+  return actor.startsWith("user:") ? "a person who is no longer here" : actor;
+}
+
+/** "in 9 days", "in 5 h", "12 days ago". */
+function distance(at: Date, now: Date): string {
+  const days = Math.floor(Math.abs(at.getTime() - now.getTime()) / DAY_MS);
+  if (days < 2) return relativeTime(at, now);
+  return at < now ? `${days} days ago` : `in ${days} days`;
+}
+
+const expiryText = ({ expires_at: at }: AttendedToken, now: Date): Html => dated(at, now);
+const lastUsedText = ({ last_used_at: at }: AttendedToken, now: Date): Html => dated(at, now);
+
+/** A day and how far away it is. */
+function dated(at: Date | null, now: Date): Html {
+  return at === null ? html`never` : html`${isoDay(at)} <br /><small>${distance(at, now)}</small>`;
+}
+
+/** What a token is worth now, and why somebody should look at it. */
+function stateText({ status, attention, replaced_by, is_used_since_replaced: isUsed }: AttendedToken): Html {
+  if (status === "revoked") return html`revoked`;
+  if (status === "expired") return html`<strong>expired</strong>`;
+  if (replaced_by !== null) {
+    return html`being replaced <small>${isUsed === true ? "still used" : "not used since"}</small>`;
+  }
+  if (attention === "expiring") return html`works <small class="tag">expires soon</small>`;
+  if (attention === "unused") return html`works <small class="tag">unused for 90 days</small>`;
+  return html`works`;
+}

@@ -1,0 +1,315 @@
+import { createHash, randomUUID } from "node:crypto";
+import { ApiError } from "../../contract/errors.ts";
+import { quoted, readDay } from "../../control/input.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+import { dayFromText, dayToText } from "../../lib/month.ts";
+import type { Connection, Queryable } from "../../store/database.ts";
+import { findConnectedStore } from "../../store/queries/data-source.ts";
+import { findPartDigest, insertPart, listParts } from "../../store/queries/import-part.ts";
+import {
+  cancelUpload as markCanceled,
+  expireUploads,
+  holdUpload,
+  insertUpload,
+  lockUpload,
+  reopenUpload,
+  requestUploadImport,
+} from "../../store/queries/import-upload.ts";
+import type { LockedUploadRow, UploadFile, UploadStatus } from "../../store/queries/import-upload.ts";
+import { FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
+import type { FileName } from "../../sync/connectors/csv/file-formats.ts";
+import { besideStoreProblem } from "../../sync/connectors/csv/folder-files.ts";
+import { removeEndedParts, removeFile } from "../../sync/connectors/csv/import-upload.ts";
+import {
+  fileOfName,
+  MOST_UPLOAD_BYTES,
+  partBytesOf,
+  partCountOf,
+  UPLOAD_LIFETIME_MS,
+} from "../../sync/connectors/csv/upload-plan.ts";
+import { defineAction } from "../action.ts";
+import { bodyBytes, flag, own, textList } from "../field.ts";
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
+const GIB = 1024 ** 3;
+
+const uploadField = own("The upload", (_subject, given) => given, { kind: "hidden", only: "form" });
+const fileField = own("The file", (_subject, given) => given, { kind: "hidden", only: "form" });
+
+/**
+ * Begins an upload of these files, which are sent part by part until 24 hours later. Refused for files that an import would
+ * not take, and while the workspace has another upload.
+ */
+export const startUpload = defineAction({
+  name: "import.start",
+  title: "Start upload",
+  about: "Start an upload.",
+  past: "Started an upload",
+  least: "admin",
+  input: {
+    file: textList("The files"),
+    /** How many bytes each of them has. */
+    bytes: textList("The sizes"),
+    last_day: own("The last day", readLastDay, { kind: "day", only: "form" }),
+  },
+  // What earlier uploads have left is no more than one of them, since none begins before it is gone.
+  prepare: async ({ database, workspace, now }, { file: names, bytes: sizes }) => {
+    const { shop_key: shopKey } = workspace;
+    const files = readUploadFiles(names.map((name, index) => ({ name, bytes: sizes[index] ?? "" })));
+    refuseBesideStore(files, await findConnectedStore(database, shopKey));
+    await expireUploads(database, shopKey, now);
+    await removeEndedParts(database, shopKey, now);
+    return files;
+  },
+  run: async ({ connection, workspace, actor, now }, { last_day: asOf }, files) => {
+    const uploadId = randomUUID();
+    const expiresAt = new Date(now.getTime() + UPLOAD_LIFETIME_MS);
+    const upload = {
+      shopKey: workspace.shop_key,
+      uploadId,
+      createdBy: actor.name,
+      now,
+      expiresAt,
+      files,
+      asOf,
+    };
+    if (!(await insertUpload(connection, upload))) {
+      throw impossible("Another upload of this workspace is under way: continue it, or cancel it first.");
+    }
+    return {
+      result: { upload_id: uploadId },
+      done: "The upload has begun.",
+      audit: { detail: { upload_id: uploadId, files, as_of: asOf.toISOString() } },
+    };
+  },
+});
+
+/**
+ * Stores a part of an upload; the same one again changes nothing. Refused for a part that the upload has not announced, of
+ * another size, or with other bytes than were sent before under its number.
+ */
+export const putPart = defineAction({
+  name: "import.part",
+  title: "Send part",
+  about: "Send a part of an upload.",
+  past: "Sent a part of an upload",
+  least: "admin",
+  input: {
+    id: uploadField,
+    file: fileField,
+    /** They are numbered from 0. */
+    part: own("The part", (_subject, given) => given, { kind: "hidden", only: "form" }),
+    body: bodyBytes("The bytes"),
+  },
+  run: async ({ connection, workspace, now }, { id: uploadId, file: fileName, part: given, body }) => {
+    const { shop_key: shopKey } = workspace;
+    const part = /^\d{1,4}$/u.test(given) ? Number(given) : -1;
+    const sha256 = createHash("sha256").update(body).digest();
+    const upload = await requireUpload(connection, shopKey, uploadId, holdUpload);
+    requireStatus(upload, ["sending"], now);
+    const announced = upload.files.find(({ name }) => name === fileName);
+    if (announced === undefined) throw invalid(`${quoted(fileName)} is no file of this upload.`);
+    const expected = partBytesOf(announced, part);
+    if (expected === null) {
+      throw invalid(
+        `${fileName} has the parts 0 to ${partCountOf(announced) - 1}; ${quoted(given)} is none.`,
+      );
+    }
+    if (body.length !== expected) {
+      throw invalid(`Part ${part} of ${fileName} has ${expected} bytes; ${body.length} were sent.`);
+    }
+    const place = { shopKey, uploadId, fileName, part };
+    if (
+      !(await insertPart(connection, place, sha256, body)) &&
+      (await findPartDigest(connection, place))?.equals(sha256) !== true
+    ) {
+      throw impossible(
+        `Part ${part} of ${fileName} is there with other bytes: the file has changed. Send it again from the start.`,
+      );
+    }
+    return { result: {}, done: "The part is stored.", audit: null };
+  },
+});
+
+/** Sends a file of an upload again, or one more, such as a corrected one; the other files stay. */
+export const replaceFile = defineAction({
+  name: "import.replace",
+  title: "Replace file",
+  about: "Send a file of an upload again.",
+  past: "Replaced a file of an upload",
+  least: "admin",
+  input: {
+    id: uploadField,
+    file: fileField,
+    /** How many it has. */
+    bytes: own("The size", (_subject, given) => given, { kind: "hidden", only: "form" }),
+  },
+  run: async ({ connection, workspace, now }, { id: uploadId, file: fileName, bytes: size }) => {
+    const { shop_key: shopKey } = workspace;
+    const connectedStore = await findConnectedStore(connection, shopKey);
+    const upload = await requireUpload(connection, shopKey, uploadId, lockUpload);
+    requireStatus(upload, ["sending", "refused"], now);
+    const kind = fileOfName(fileName);
+    const replaced = upload.files.filter(({ name }) => kind !== null && fileOfName(name) === kind);
+    const others = upload.files.filter((each) => !replaced.includes(each));
+    const given = others.map((each) => ({ name: each.name, bytes: String(each.bytes) }));
+    const files = readUploadFiles([...given, { name: fileName, bytes: size }]);
+    refuseBesideStore(files, connectedStore);
+    for (const { name } of replaced) await removeFile(connection, { shopKey, uploadId, fileName: name });
+    await reopenUpload(connection, shopKey, uploadId, files);
+    return {
+      result: {},
+      done: "The file can be sent.",
+      audit: { detail: { upload_id: uploadId, files }, before: { files: upload.files } },
+    };
+  },
+});
+
+/**
+ * Has a worker import an upload whose parts are all there; with `skip_invalid`, which is for one that was refused, without
+ * the rows that cannot be used. Who asks is the actor of the import.
+ */
+export const requestImport = defineAction({
+  name: "import.request",
+  title: "Import files",
+  about: "Import an upload.",
+  past: "Requested the import of an upload",
+  least: "admin",
+  input: { id: uploadField, skip_invalid: flag("Leave out rows that cannot be used", { only: "form" }) },
+  run: async ({ connection, workspace, actor, now }, { id: uploadId, skip_invalid: skipInvalid }) => {
+    const { shop_key: shopKey } = workspace;
+    const upload = await requireUpload(connection, shopKey, uploadId, lockUpload);
+    requireStatus(upload, skipInvalid ? ["refused"] : ["sending", "refused"], now);
+    await requireAllParts(connection, { shopKey, uploadId, files: upload.files });
+    const request = { by: actor.name, origin: actor.origin, skipInvalid };
+    await requestUploadImport(connection, shopKey, uploadId, request);
+    return {
+      result: {},
+      done: "The files are imported now. You can leave this page.",
+      audit: { detail: { upload_id: uploadId, skip_invalid: skipInvalid } },
+    };
+  },
+});
+
+/** Ends an upload that is not being imported, with all that was sent of it. */
+export const cancelUpload = defineAction({
+  name: "import.cancel",
+  title: "Cancel upload",
+  about: "Cancel an upload.",
+  past: "Canceled an upload",
+  least: "admin",
+  input: { id: uploadField },
+  run: async ({ connection, workspace, now }, { id: uploadId }) => {
+    const { shop_key: shopKey } = workspace;
+    const upload = await requireUpload(connection, shopKey, uploadId, lockUpload);
+    requireStatus(upload, ["sending", "waiting", "refused"], now);
+    await markCanceled(connection, shopKey, uploadId, now);
+    const before = { status: upload.status, files: upload.files };
+    return {
+      result: {},
+      done: "The upload is canceled. Nothing of it was imported.",
+      audit: { detail: { upload_id: uploadId }, before },
+    };
+  },
+  after: ({ database, workspace, now }) => removeEndedParts(database, workspace.shop_key, now),
+});
+
+export const UPLOAD_ACTIONS = [startUpload, putPart, replaceFile, requestImport, cancelUpload] as const;
+
+/** An upload as `find` reads it. Throws not_found alike for an upload of another workspace and for none at all. */
+export async function requireUpload<Asked extends Queryable, Row>(
+  database: Asked,
+  shopKey: number,
+  uploadId: string,
+  find: (database: Asked, shopKey: number, uploadId: string) => Promise<Row | null>,
+): Promise<Row> {
+  const upload = UUID.test(uploadId) ? await find(database, shopKey, uploadId) : null;
+  if (upload === null) throw new ApiError("not_found", "There is no such upload.");
+  return upload;
+}
+
+const STATES: Readonly<Record<UploadStatus, string>> = {
+  sending: "is still being sent",
+  waiting: "waits for its import",
+  importing: "is being imported",
+  refused: "was refused by its import",
+  imported: "was imported",
+  canceled: "was canceled",
+  expired: "has expired: there were 24 hours to send and correct it",
+};
+
+function requireStatus(
+  { status, expires_at: expiresAt }: LockedUploadRow,
+  allowed: readonly UploadStatus[],
+  now: Date,
+): void {
+  const isExpired = (status === "sending" || status === "refused") && expiresAt < now;
+  if (!isExpired && allowed.includes(status)) return;
+  throw impossible(`This upload ${STATES[isExpired ? "expired" : status]}.`);
+}
+
+async function requireAllParts(
+  connection: Connection,
+  { shopKey, uploadId, files }: { shopKey: number; uploadId: string; files: readonly UploadFile[] },
+): Promise<void> {
+  const parts = await listParts(connection, shopKey, uploadId);
+  for (const file of files) {
+    const missing = partCountOf(file) - parts.filter(({ file_name: name }) => name === file.name).length;
+    if (missing > 0) throw impossible(`${file.name} is not whole: ${missing} of its parts are missing.`);
+  }
+}
+
+/** A file as the browser names it: how many bytes it has is text of a form. */
+type GivenFile = { name: string; bytes: string };
+
+/** The files of an upload. Throws `invalid` for a name, a size or a sum that is not allowed. */
+function readUploadFiles(given: readonly GivenFile[]): UploadFile[] {
+  const files = given.map(readUploadFile);
+  if (files.length === 0) throw invalid(`Choose at least one file: ${namesSentence()}.`);
+  for (const name of FILE_NAMES) {
+    const [first, second] = files.filter((file) => fileOfName(file.name) === name);
+    if (second !== undefined && first !== undefined) {
+      throw invalid(`${first.name} and ${second.name}: there must be only one of them.`);
+    }
+  }
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  if (bytes <= MOST_UPLOAD_BYTES) return files;
+  const size = `${(bytes / GIB).toFixed(2)} GB`;
+  throw invalid(`The files are ${size} together; an upload takes at most ${MOST_UPLOAD_BYTES / GIB} GB.`);
+}
+
+function readUploadFile({ name, bytes: text }: GivenFile): UploadFile {
+  if (fileOfName(name) === null) {
+    throw invalid(`${quoted(name)} is no file of an import: ${namesSentence()}.`);
+  }
+  const bytes = /^\d{1,15}$/u.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(bytes)) throw invalid(`The size of ${name} must be a whole number of bytes.`);
+  if (bytes === 0) throw invalid(`${name} is empty, not even a header row.`);
+  return { name, bytes };
+}
+
+function namesSentence(): string {
+  return `its files are named ${FILE_NAMES.map((name) => `${name}.csv`).join(", ")}, and each may end in .csv.gz`;
+}
+
+/** Throws `impossible` for files that a connected store (null = none is) provides itself. */
+function refuseBesideStore(files: readonly UploadFile[], connectedStore: string | null): void {
+  const named = files.map(({ name }) => ({ name: fileOfName(name) as FileName, fileName: name }));
+  const problem = besideStoreProblem(named, connectedStore, "upload");
+  if (problem !== null) throw impossible(`${problem}.`);
+}
+
+/**
+ * M5: the moment up to which files are complete that are complete up to the end of a day, in UTC; empty or today = now.
+ * Throws `invalid` for a day to come.
+ */
+function readLastDay(subject: string, text: string, now: Date): Date {
+  if (text === "") return now;
+  const today = now.toISOString().slice(0, 10);
+  const day = readDay(subject, text);
+  if (day > today) {
+    throw invalid(`${subject}, ${day}, is in the future: it may be at most today, ${today}.`);
+  }
+  if (day === today) return now;
+  return new Date(`${dayToText((dayFromText(day) as number) + 1)}T00:00:00Z`);
+}

@@ -1,0 +1,512 @@
+import { Readable } from "node:stream";
+import { formOf } from "../../console/action-form.ts";
+import type { Action as FormAction } from "../../console/action.ts";
+import { count, day, instant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { facts } from "../../console/views/facts.ts";
+import { actionForm, refusal } from "../../console/views/form.ts";
+import { progress } from "../../console/views/progress.ts";
+import { dataTable } from "../../console/views/table.ts";
+import { stepLabel } from "../../control/import.ts";
+import { requireRight } from "../../control/rights.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { Database } from "../../store/database.ts";
+import { findConnectedStore } from "../../store/queries/data-source.ts";
+import { listParts, readPart, sumPartBytes } from "../../store/queries/import-part.ts";
+import { findUpload, listUploads } from "../../store/queries/import-upload.ts";
+import type { UploadRow } from "../../store/queries/import-upload.ts";
+import { hasWorker } from "../../store/queries/worker-upkeep.ts";
+import { FILE_FORMATS, FILE_NAMES } from "../../sync/connectors/csv/file-formats.ts";
+import type { UploadResult } from "../../sync/connectors/csv/import-upload.ts";
+import { PART_BYTES, partCountOf, REFUSED_ROWS_FILE } from "../../sync/connectors/csv/upload-plan.ts";
+import type { WorkspaceCaller } from "../action.ts";
+import { cancelUpload, putPart, replaceFile, requestImport, requireUpload, startUpload } from "./actions.ts";
+
+const PATH = "/settings/imports";
+const UPLOAD_PATH = `${PATH}/:id`;
+
+/** An upload as its page shows it. */
+type UploadView = Omit<UploadRow, "result" | "stage"> & {
+  result: UploadResult | null;
+  /** What its import does now, in words; null = nothing yet. */
+  step: string | null;
+  /** What of its files has arrived, and is to arrive. */
+  sent_bytes: number;
+  total_bytes: number;
+};
+
+/** The one that is shown. */
+type ShownUpload = UploadView & { has_worker: boolean; now: Date };
+
+/** The uploads of a workspace, and what sending another one takes. */
+type UploadsView = {
+  /** The one that is open; null = another can begin. */
+  open: UploadView | null;
+  /** The newest first. */
+  ended: UploadView[];
+  /** The store that brings orders and catalogue by itself; null = none does. */
+  connected_store: string | null;
+};
+
+/** What the script of the page checks before anything is sent. */
+const UPLOAD_RULES = {
+  part_bytes: PART_BYTES,
+  /** Of each file, the columns that its header must have; with a column `deleted`, the second ones suffice. */
+  columns: Object.fromEntries(
+    FILE_NAMES.map((name) => {
+      const { required, removal } = FILE_FORMATS[name];
+      return [name, [required, removal?.keys ?? required]];
+    }),
+  ),
+};
+
+const MOST_UPLOADS = 20;
+const OPEN: ReadonlySet<string> = new Set(["sending", "waiting", "importing", "refused"]);
+
+/** Where a folder of CSV files is sent, and what came of earlier ones. */
+const importsPage = definePage<UploadsView>({
+  name: "imports",
+  path: PATH,
+  right: "import",
+  link: "Import files",
+  takes: [],
+  about: async (call) => aboutUploads(await showUploads(call)),
+  data: showUploads,
+  view: (uploads, call) => ({
+    title: "Import files",
+    body: html`<h1>Import files</h1>
+      ${uploadList(uploads, call)}`,
+  }),
+});
+
+/** One upload: how far it is, then what its import has made of it. */
+const importPage = definePage<ShownUpload>({
+  name: "import",
+  path: UPLOAD_PATH,
+  right: "import",
+  link: null,
+  takes: [],
+  data: showUpload,
+  view: (upload, call) => ({
+    title: "Import",
+    isRunning: upload.status === "waiting" || upload.status === "importing",
+    body: html`<h1>Import of ${day(upload.created_at.toISOString())}</h1>
+      ${uploadState(upload, call)} ${uploadForm(upload, call)}`,
+  }),
+});
+
+export const UPLOAD_PAGES = [importsPage, importPage] as const;
+
+export const UPLOAD_FORMS: readonly FormAction[] = [
+  formOf(startUpload, {
+    path: PATH,
+    page: null,
+    follow: ({ result }, { href }) => ({ json: { href: href(`${PATH}/${result.upload_id}`) } }),
+  }),
+  {
+    name: "import.parts",
+    path: `${UPLOAD_PATH}/parts`,
+    right: "import",
+    page: null,
+    perform: async ({ path, acting }) => ({
+      json: { files: await showParts(await acting(), path["id"] ?? "") },
+    }),
+  },
+  formOf(putPart, { path: `${UPLOAD_PATH}/parts/:file/:part`, page: null, follow: () => ({ json: {} }) }),
+  formOf(replaceFile, { path: `${UPLOAD_PATH}/files`, page: null, follow: () => ({ json: {} }) }),
+  formOf(requestImport, {
+    path: `${UPLOAD_PATH}/import`,
+    page: importPage,
+    follow: ({ done }, { path, href }) => ({ href: href(`${PATH}/${path["id"]}`), done }),
+  }),
+  formOf(cancelUpload, {
+    path: `${UPLOAD_PATH}/cancel`,
+    page: importPage,
+    follow: ({ done }, { href }) => ({ href: href(PATH), done }),
+  }),
+  {
+    name: "import.refused_rows",
+    path: `${UPLOAD_PATH}/refused-rows`,
+    right: "import",
+    page: importPage,
+    perform: async ({ path, acting }) => {
+      const body = Readable.from(await readRefusedRows(await acting(), path["id"] ?? ""), {
+        objectMode: false,
+      });
+      return { file: { name: "refused-rows.csv", type: "text/csv; charset=utf-8", body } };
+    },
+  },
+];
+
+async function showUploads({ acting }: PageCall): Promise<UploadsView> {
+  const { database, workspace } = await acting();
+  const { shop_key: shopKey } = workspace;
+  const rows = await listUploads(database, shopKey, MOST_UPLOADS);
+  const open = rows.find(({ status }) => OPEN.has(status));
+  return {
+    open: open === undefined ? null : await viewOf(database, shopKey, open),
+    ended: rows.filter((row) => row !== open).map((row) => ({ ...shown(row), sent_bytes: 0 })),
+    connected_store: await findConnectedStore(database, shopKey),
+  };
+}
+
+/** Throws not_found for an upload that the workspace does not have. */
+async function showUpload({ acting, path }: PageCall): Promise<ShownUpload> {
+  const { database, workspace, now } = await acting();
+  const { shop_key: shopKey } = workspace;
+  const row = await requireUpload(database, shopKey, path["id"] ?? "", findUpload);
+  return { ...(await viewOf(database, shopKey, row)), has_worker: await hasWorker(database), now };
+}
+
+async function viewOf(database: Database, shopKey: number, row: UploadRow): Promise<UploadView> {
+  const sent = await sumPartBytes(database, shopKey, row.upload_id, REFUSED_ROWS_FILE);
+  return { ...shown(row), sent_bytes: sent };
+}
+
+function shown({ stage, result, ...row }: UploadRow): Omit<UploadView, "sent_bytes"> {
+  return {
+    ...row,
+    result: result as UploadResult | null,
+    step: stage === null ? null : stepLabel(stage),
+    total_bytes: row.files.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/** Each file of an upload with the SHA-256 of its parts in order, null for those that are missing. */
+type SentFiles = { name: string; bytes: number; parts: (string | null)[] }[];
+
+/** What of an upload is there, for whoever continues it. Throws not_found as `showUpload`. */
+async function showParts(
+  { database, actor, workspace }: WorkspaceCaller,
+  uploadId: string,
+): Promise<SentFiles> {
+  requireRight(actor, "import");
+  const { shop_key: shopKey } = workspace;
+  const row = await requireUpload(database, shopKey, uploadId, findUpload);
+  const there = new Map(
+    (await listParts(database, shopKey, uploadId)).map((part) => [
+      `${part.file_name}/${part.part_number}`,
+      part.sha256,
+    ]),
+  );
+  return row.files.map((file) => ({
+    ...file,
+    parts: Array.from({ length: partCountOf(file) }, (_, part) => there.get(`${file.name}/${part}`) ?? null),
+  }));
+}
+
+/**
+ * The rows that the import of an upload could not use, as CSV, part by part: nothing once they are not kept any more. Throws
+ * not_found as `showUpload`.
+ */
+async function readRefusedRows(
+  { database, actor, workspace }: WorkspaceCaller,
+  uploadId: string,
+): Promise<AsyncGenerator<Buffer>> {
+  requireRight(actor, "import");
+  await requireUpload(database, workspace.shop_key, uploadId, findUpload);
+  return partsOf(database, workspace.shop_key, uploadId);
+}
+
+async function* partsOf(database: Database, shopKey: number, uploadId: string): AsyncGenerator<Buffer> {
+  for (let part = 0; ; part += 1) {
+    const bytes = await readPart(database, { shopKey, uploadId, fileName: REFUSED_ROWS_FILE, part });
+    if (bytes === null) return;
+    yield bytes;
+  }
+}
+
+const WORDS: Readonly<Record<UploadView["status"], string>> = {
+  sending: "Being sent",
+  waiting: "Waits for its import",
+  importing: "Being imported",
+  refused: "Refused",
+  imported: "Imported",
+  canceled: "Canceled",
+  expired: "Expired",
+};
+
+/** How things stand, in one line. */
+function aboutUploads({ open, ended }: UploadsView): string {
+  const upload = open ?? ended[0];
+  if (upload === undefined) return "No folder was sent yet";
+  return `${WORDS[upload.status]}: the upload of ${instant(upload.created_at.toISOString()) as string}`;
+}
+
+/** Where the next folder is chosen, or the upload under way; then the earlier ones. */
+function uploadList({ open, ended, connected_store: store }: UploadsView, call: PageCall): Html {
+  return html`<p>
+      Send a folder of CSV files, one row for each order line, return and refund.
+      <a href="/docs/your-data">What the files hold</a>
+    </p>
+    ${store !== null && besideStore(store)} ${open === null ? uploadForm(null, call) : openUpload(open, call)}
+    ${ended.length > 0 && earlier(ended, call)}`;
+}
+
+function besideStore(store: string): Html {
+  return html`<p class="banner">
+    Orders and products of this workspace come from ${store}. Beside them, only return_labels.csv and
+    sale_events.csv can be imported.
+  </p>`;
+}
+
+function openUpload(upload: UploadView, { href }: PageCall): Html {
+  return html`<p class="banner">
+    An upload that ${upload.created_by} began on ${instant(upload.created_at.toISOString())} is under way:
+    ${WORDS[upload.status].toLowerCase()}.
+    <a href="${href(`${PATH}/${upload.upload_id}`)}">Continue or cancel it</a>
+  </p>`;
+}
+
+function earlier(uploads: readonly UploadView[], { href }: PageCall): Html {
+  const columns = [{ text: "Begun" }, { text: "By" }, { text: "State" }, { text: "Orders", isNumber: true }];
+  const rows = uploads.map((upload) => [
+    html`<a href="${href(`${PATH}/${upload.upload_id}`)}"
+      >${instant(upload.created_at.toISOString())}</a
+    >`,
+    html`${upload.created_by}`,
+    html`${WORDS[upload.status]}`,
+    html`${upload.status === "imported" ? count(upload.result?.counts.orders ?? 0) : "–"}`,
+  ]);
+  return html`<section>
+    <h2>Earlier uploads</h2>
+    ${dataTable("Uploads of the last 30 days", columns, rows)}
+  </section>`;
+}
+
+/**
+ * Where files are chosen; `upload.js` checks and sends them. Of an upload that has begun (null = none has), its missing or
+ * corrected files; null = it takes none.
+ */
+function uploadForm(upload: UploadView | null, { href, shopDomain }: PageCall): Html | null {
+  if (upload !== null && upload.status !== "sending" && upload.status !== "refused") return null;
+  const own = upload === null ? "" : href(`${PATH}/${upload.upload_id}`);
+  return html`<section
+      class="progress"
+      data-upload="${own}"
+      data-start="${href(PATH)}"
+      data-rules="${JSON.stringify(UPLOAD_RULES)}"
+      hidden=""
+    >
+      <h2>${titleOf(upload)}</h2>
+      <form>
+        <p class="field">
+          <label for="upload-folder">Folder with the files</label>
+          <input id="upload-folder" type="file" webkitdirectory="" multiple="" />
+        </p>
+        <p class="field">
+          <label for="upload-files">Or single files of it</label>
+          <input id="upload-files" type="file" multiple="" accept=".csv,.gz" />
+        </p>
+        ${upload === null && lastDay()}
+        <p data-chosen="" class="note"></p>
+        <div data-problems=""></div>
+        <button disabled="">${buttonOf(upload)}</button>
+      </form>
+      <progress hidden="" aria-label="Sent"></progress>
+      <p class="stage" role="status"></p>
+    </section>
+    <noscript>
+      <h2>${titleOf(upload)}</h2>
+      <p>
+        Sending files by browser needs JavaScript, which is off here. Whoever runs this installation can import
+        the folder by command:
+      </p>
+      <pre><code>./returns import ./folder --workspace ${shopDomain}</code></pre>
+    </noscript>`;
+}
+
+function titleOf(upload: UploadView | null): string {
+  if (upload === null) return "Choose the files";
+  return upload.status === "sending" ? "Choose the same files to continue" : "Correct and send again";
+}
+
+function buttonOf(upload: UploadView | null): string {
+  if (upload === null) return "Upload and import";
+  return upload.status === "sending" ? "Continue" : "Send again";
+}
+
+/** M5 in an owner's words. */
+function lastDay(): Html {
+  return html`<p class="field">
+    <label for="upload-last-day">Last day that the files cover, in UTC</label>
+    <input id="upload-last-day" name="last_day" type="date" aria-describedby="upload-last-day-hint" />
+    <small id="upload-last-day-hint"
+      >Leave it empty when the files go up to now. What happened after that day counts as not known yet.</small
+    >
+  </p>`;
+}
+
+/** What there is to know of an upload in its state, and what can be done with it but choosing files. */
+function uploadState(upload: ShownUpload, call: PageCall): Html {
+  const refusals = [requestImport.name, cancelUpload.name, "import.refused_rows"];
+  return html`${refusals.map((action) => refusal(call, action))} ${bodyOf(upload, call)}`;
+}
+
+function bodyOf(upload: ShownUpload, call: PageCall): Html {
+  switch (upload.status) {
+    case "sending":
+      return html`<p>${arrived(upload)} It can be continued until ${time(upload.expires_at)}.</p>
+        ${cancelButton(upload, call)}`;
+    case "waiting":
+    case "importing":
+      return underWay(upload, call);
+    case "refused":
+      return refused(upload, call);
+    case "imported":
+      return uploadResult(upload, call);
+    case "canceled":
+      return over("This upload was canceled. Nothing of it was imported.", call);
+    case "expired":
+      return over(
+        "This upload has expired: there were 24 hours to send and correct it. Nothing of it was imported.",
+        call,
+      );
+  }
+}
+
+function over(sentence: string, { href }: PageCall): Html {
+  return html`<p>${sentence}</p>
+    <p><a href="${href(PATH)}">Import other files</a></p>`;
+}
+
+function arrived({ sent_bytes: sent, total_bytes: total }: UploadView): string {
+  return `${megabytes(sent)} of ${megabytes(total)} MB have arrived.`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toLocaleString("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+}
+
+function time(at: Date): string {
+  return instant(at.toISOString()) as string;
+}
+
+/** Orders are counted by their rows, files by their kilobytes. */
+function underWay(upload: ShownUpload, call: PageCall): Html {
+  const { step, done, total, started_at: startedAt, now } = upload;
+  const waits = upload.status === "waiting" || step === null;
+  const isOfFiles = step !== null && /^(?:Reading|Joining)/u.test(step);
+  const scale = (value: number): number => (isOfFiles ? Math.ceil(value / 1000) : value);
+  const job = {
+    stage: waits ? "Waiting for its import" : isOfFiles ? `${step} (kB)` : step,
+    done: waits || total === null || total <= 1 ? null : scale(done),
+    total: waits || total === null || total <= 1 ? null : scale(total),
+    startedAt: upload.status === "waiting" ? null : startedAt,
+    endedAt: null,
+    nextHref: null,
+  };
+  return html`${upload.status === "waiting" && !upload.has_worker && noWorker()} ${progress(job, now)}
+  ${upload.status === "waiting" && cancelButton(upload, call)}`;
+}
+
+function noWorker(): Html {
+  return html`<p class="banner warn">
+    No worker is running, so the import has to wait. Whoever runs this installation can start one.
+  </p>`;
+}
+
+function refused(upload: ShownUpload, call: PageCall): Html {
+  const { result, error, expires_at: expiresAt } = upload;
+  const rows = error === null ? (result?.invalid_count ?? 0) : 0;
+  return html`<p class="banner refused">
+      <strong>Nothing was imported.</strong>
+      ${error ?? `${rowsOf(rows)} cannot be used. Correct them, or import without them.`}
+    </p>
+    <p>The files are kept until ${time(expiresAt)}.</p>
+    ${result !== null && rows > 0 && refusedRows(upload, result, call)}
+    ${importButton(upload, call, rows)} ${cancelButton(upload, call)}`;
+}
+
+/** `rows`: how many cannot be used, and are left out. */
+function importButton({ upload_id: id }: UploadView, call: PageCall, rows: number): Html {
+  const path = `${PATH}/${id}/import`;
+  if (rows === 0) return actionForm(call, { path, button: "Try again" });
+  const button = `Import without ${rows === 1 ? "this row" : `these ${rowsOf(rows)}`}`;
+  return actionForm(call, { path, button, kept: { skip_invalid: "yes" } });
+}
+
+function cancelButton({ upload_id: id }: UploadView, call: PageCall): Html {
+  return actionForm(call, { path: `${PATH}/${id}/cancel`, button: cancelUpload.title, look: "quiet" });
+}
+
+/** 1 → "1 row". */
+function rowsOf(rows: number): string {
+  return rows === 1 ? "1 row" : `${count(rows) as string} rows`;
+}
+
+const COLUMNS = [
+  { text: "File" },
+  { text: "Line", isNumber: true },
+  { text: "Column" },
+  { text: "What is wrong" },
+  { text: "What is allowed" },
+];
+
+/** The first of the rows that an import could not use; the others are in a file, while it is kept. */
+function refusedRows(upload: ShownUpload, result: UploadResult, { href }: PageCall): Html {
+  const { invalid, invalid_count: all, listed_count: listed } = result;
+  const rows = invalid.map((row) => [
+    html`${row.file}`,
+    html`${row.line}`,
+    html`${row.column ?? "the whole row"}`,
+    html`${row.reason}`,
+    html`${row.allowed}`,
+  ]);
+  const caption =
+    invalid.length < all
+      ? `The first ${count(invalid.length) as string} of ${rowsOf(all)} that cannot be used`
+      : "Rows that cannot be used";
+  const which = listed < all ? `the first ${count(listed) as string} of them` : "all of them";
+  const action = href(`${PATH}/${upload.upload_id}/refused-rows`);
+  return html`${dataTable(caption, COLUMNS, rows)}
+  ${
+    upload.expires_at > upload.now &&
+    html`<form method="post" action="${action}"><button class="quiet">Download ${which} as CSV</button></form>`
+  }`;
+}
+
+const COUNT_NAMES: readonly (readonly [keyof UploadResult["counts"], string])[] = [
+  ["orders", "Orders"],
+  ["changed_orders", "Orders that are new or changed"],
+  ["order_lines", "Order lines"],
+  ["returns", "Returns"],
+  ["refunds", "Refunds"],
+  ["products", "Products"],
+  ["variants", "Variants"],
+  ["return_labels", "Return labels"],
+  ["sale_events", "Sale events"],
+  ["deleted_rows", "Rows that remove something"],
+];
+
+/** What an import has brought, what it has left out, and what to know of it. */
+function uploadResult(upload: ShownUpload, call: PageCall): Html {
+  const result = upload.result as UploadResult;
+  const { counts, invalid_count: leftOut, warnings } = result;
+  return html`<p class="banner done">
+      The files are imported, complete up to ${instant(upload.as_of.toISOString())}.
+      <a href="${call.href("")}">See the figures</a>
+    </p>
+    ${facts(COUNT_NAMES.map(([name, text]) => ({ name: text, value: html`${count(counts[name])}` })))}
+    ${leftOut > 0 && html`<h2>Left out: ${rowsOf(leftOut)}</h2>`}
+    ${leftOut > 0 && refusedRows(upload, result, call)} ${warnings.length > 0 && warningList(warnings)}
+    <p><a href="${call.href(PATH)}">Import other files</a></p>`;
+}
+
+const OLD_ORDERS =
+  "The newest order is more than a week older than the day up to which the files are said to be complete, so months " +
+  "without orders look complete. If the files end earlier, import them again with the last day that they cover.";
+
+function warningList(warnings: UploadResult["warnings"]): Html {
+  return html`<h2>What to know</h2>
+    <ul>
+      ${warnings.map(({ kind, file, message, count: often }) => {
+        const place = file === null ? "" : `${file}: `;
+        const times = often === null ? "" : ` (${count(often) as string})`;
+        // The command names its option.
+        return html`<li>${kind === "old_orders" ? OLD_ORDERS : `${place}${message}${times}.`}</li>`;
+      })}
+    </ul>`;
+}

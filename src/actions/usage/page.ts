@@ -1,0 +1,163 @@
+import { tokenPrefix } from "../../admission/token.ts";
+import { usageChart } from "../../console/charts/usage.ts";
+import { count, isoInstant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { facts } from "../../console/views/facts.ts";
+import { dataTable } from "../../console/views/table.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { ENDPOINTS } from "../../contract/registry.ts";
+import { keptText } from "../../control/retention.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { showUsage, usageRead } from "./usage.ts";
+import type { Usage, UsageGroup, UsageSummary } from "./usage.ts";
+
+/** What the workspace asks of the API: today against the quota, and 30 days in detail. */
+export const usage = definePage<Usage>({
+  name: "usage",
+  path: "/settings/usage",
+  right: usageRead,
+  link: "Usage",
+  takes: [],
+  about: async (call) => {
+    const loaded = await load(call);
+    const quota = loaded.daily_quota?.toLocaleString("en");
+    const limit = quota === undefined ? "no daily limit" : `a daily limit of ${quota}`;
+    const asked = requestsToday(loaded).toLocaleString("en");
+    return `What programs and AI agents asked: ${asked} requests today, ${limit}.`;
+  },
+  data: load,
+  view: (data, call) => ({
+    title: "Usage",
+    body: html`<h1>Usage</h1>
+      <p>Requests of programs and AI agents. Looking at these pages counts none.</p>
+      <h2>Today</h2>
+      ${today(data)}
+      <h2>The last 30 days</h2>
+      ${usageChart(data.by_day)} ${differences(data)} ${details(data, call)}`,
+  }),
+});
+
+function requestsToday({ by_day: days }: Usage): number {
+  const day = days.at(-1);
+  return day === undefined ? 0 : day.quota_requests + day.other_requests;
+}
+
+async function load(call: PageCall): Promise<Usage> {
+  const { database, actor, workspace, now, retention } = await call.acting();
+  return showUsage(database, actor, workspace, { now, keepUsageDays: retention.keepUsageDays });
+}
+
+function today(data: Usage): Html {
+  const { daily_quota: quota, plan } = data;
+  const { used_requests: used, resets_at: resetsAt, forecast } = data.today;
+  if (quota === null)
+    return html`<p>The plan ${plan} has no daily limit. Requests today: ${count(requestsToday(data))}.</p>`;
+  const usedUpAt = forecast?.used_up_at ?? null;
+  return facts([
+    { name: "Used", value: html`<strong>${count(used)}</strong> of ${count(quota)} requests` },
+    { name: "Left", value: html`${count(Math.max(0, quota - used))}` },
+    { name: "Starts from zero at", value: html`${isoInstant(resetsAt)}` },
+    {
+      name: "Forecast",
+      value:
+        used >= quota && quota > 0
+          ? html`It is used up already`
+          : forecastText(forecast?.requests_by_reset, usedUpAt),
+      note: forecast === null ? null : "if the rest of the day is like what has passed of it",
+    },
+  ]);
+}
+
+function forecastText(byReset: number | undefined, usedUpAt: Date | null): Html {
+  if (byReset === undefined) return html`none yet`;
+  return usedUpAt === null
+    ? html`about ${count(byReset)} requests by the end of the day`
+    : html`used up at about ${isoInstant(usedUpAt)}`;
+}
+
+/** The days are exact; the details below them are not always. */
+function differences({ by_day: days, kept_days: keptDays }: Usage): Html {
+  const missing = days.reduce((sum, { missing_requests: lack }) => sum + Math.max(0, lack), 0);
+  const extra = days.reduce((sum, { missing_requests: lack }) => sum + Math.max(0, -lack), 0);
+  return html`<p>
+      What counts towards the quota is exact. All else is counted apart, and written every 10 seconds. All of it is kept ${keptText(keptDays ?? Number.POSITIVE_INFINITY)}.
+    </p>
+    ${missing > 0 && html`<p class="banner">The tables below lack ${count(missing)} of the counted requests: they are up to 10 seconds behind, and a server that is cut off loses as much.</p>`}
+    ${extra > 0 && html`<p class="banner">The tables below have ${count(extra)} requests more than were counted: a server could not tell whether they had been written.</p>`}`;
+}
+
+function details(
+  { by_token: tokens, by_endpoint: endpoints, by_surface: surfaces, refusals }: Usage,
+  call: PageCall,
+): Html | null {
+  if (tokens.length === 0) return null;
+  const names = new Map(tokens.map(({ key, name }) => [key, name]));
+  return html`<h2>Where they came from</h2>
+    ${groupTable("By token", "Token", tokens, ({ key }) => tokenCell(key, names.get(key) ?? null, call))}
+    ${endpointTable(endpoints)} ${groupTable("By surface", "Surface", surfaces)}
+    <h2>What was refused</h2>
+    ${refusalTable(refusals) ?? html`<p>No request was refused.</p>`}`;
+}
+
+function tokenCell(tokenId: string, name: string | null, { href }: PageCall): Html {
+  const prefix = html`<small class="detail"><code>${tokenPrefix(tokenId)}</code></small>`;
+  if (name === null) return html`${prefix}`;
+  return html`<a class="name" href="${href(`/settings/tokens/${tokenId}`)}">${name}</a> ${prefix}`;
+}
+
+const SURFACES: Readonly<Record<string, string>> = { rest: "REST", mcp: "MCP, by AI agents" };
+
+/** Why requests are refused, by the code of their error. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  invalid_request: "a parameter was not allowed (400)",
+  unauthorized: "the workspace was deleted meanwhile (401)",
+  forbidden: "the plan, the billing or the token's rights do not include it (403)",
+  not_found: "what was asked for does not exist (404)",
+  not_ready: "the store's data was not ready (409)",
+  rate_limited: "the daily quota was used up, or too many were sent at once (429)",
+  internal_error: "a fault of this service (500)",
+};
+
+/** Requests by what they have in common; `nameOf` writes its key for people. */
+export function groupTable(
+  caption: string,
+  head: string,
+  groups: readonly UsageGroup[],
+  nameOf: (group: UsageGroup) => Html = ({ key }) => html`${SURFACES[key] ?? key}`,
+): Html {
+  return dataTable(
+    caption,
+    [{ text: head }, { text: "Requests", isNumber: true }, { text: "Of these refused", isNumber: true }],
+    groups.map((group) => [
+      nameOf(group),
+      html`${count(group.requests)}`,
+      html`${count(group.refused_requests)}`,
+    ]),
+  );
+}
+
+/** Requests by endpoint, each in words and with its path. */
+export function endpointTable(groups: readonly UsageGroup[]): Html {
+  return groupTable("By endpoint", "Endpoint", groups, ({ key }) => {
+    const endpoint = (ENDPOINTS as readonly Endpoint[]).find(({ name }) => name === key);
+    return endpoint === undefined
+      ? html`${key}`
+      : html`${endpoint.summary} <small class="detail"><code>${endpoint.path}</code></small>`;
+  });
+}
+
+/** What was refused, by the code of the error; nothing where nothing was. */
+export function refusalTable(refusals: UsageSummary["refusals"]): Html | null {
+  if (refusals.length === 0) return null;
+  return dataTable(
+    "Refused, by the code of the error",
+    [{ text: "Code" }, { text: "What it means" }, { text: "Requests", isNumber: true }],
+    refusals.map(({ code, requests }) => [
+      html`<code>${code}</code>`,
+      html`${REFUSALS[code] ?? "another reason"}`,
+      html`${count(requests)}`,
+    ]),
+  );
+}

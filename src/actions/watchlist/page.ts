@@ -1,0 +1,181 @@
+import { formFor, formOf } from "../../console/action-form.ts";
+import type { ApiAnswer } from "../../console/figure.ts";
+import { day } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { BodyOf, PageCall } from "../../console/page.ts";
+import { entries } from "../../console/views/entries.ts";
+import type { Entry } from "../../console/views/entries.ts";
+import { filterForm, textField } from "../../console/views/filters.ts";
+import { actionForm, refusal } from "../../console/views/form.ts";
+import { watchableOf } from "../../console/views/watch-mark.ts";
+import type { Watchable } from "../../console/views/watch-mark.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { readList } from "../action.ts";
+import { mayDo } from "../right.ts";
+import { addWatched, removeWatched, WATCHED_TEXTS, WATCHED_TYPES, watchedList } from "./actions.ts";
+import type { IsWatched, Watched, WatchedType } from "./actions.ts";
+
+type Found = ApiAnswer<BodyOf<"entities">>;
+type Data = {
+  watched: readonly Watched[];
+  /** The catalogue can be searched: figures are given. */
+  isServed: boolean;
+  /** null = nothing is searched for. */
+  found: Found | null;
+};
+
+const PATH = "/settings/watchlist";
+const TITLE = "Watchlist";
+const MOST_FOUND = 20;
+
+/** What the workspace watches: a spike of its return rate raises an alert. */
+const watchlist = definePage<Data>({
+  name: "watchlist",
+  path: PATH,
+  right: watchedList,
+  link: TITLE,
+  takes: ["type", "key", "q"],
+  about: async (call) => {
+    const { length } = await readList(watchedList, await call.acting());
+    return length === 0
+      ? "Nothing is watched yet."
+      : `${length} ${length === 1 ? "entry" : "entries"}: an alert says when a return rate jumps.`;
+  },
+  data: async (call) => {
+    const acting = await call.acting();
+    const { billing, readiness } = acting.workspace;
+    const isServed = billing === "active" && readiness === "ready";
+    const q = call.query["q"] ?? "";
+    const isSearch = isServed && q.trim() !== "" && mayDo(call.role, addWatched);
+    const [watched, found] = await Promise.all([
+      readList(watchedList, acting),
+      isSearch ? call.read("entities", "entities", { q, limit: MOST_FOUND }) : null,
+    ]);
+    return { watched, isServed, found };
+  },
+  view: (data, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${LEAD} ${refusal(call, removeWatched.name)} ${askedPart(data, call)}
+      ${data.watched.length === 0 ? html`<p>Nothing is watched yet.</p>` : list(data.watched, call)}
+      ${addPart(data, call)}`,
+  }),
+  refused: (call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${searchForm(call)}`,
+  }),
+});
+
+export const WATCHLIST_PAGES = [watchlist] as const;
+
+export const WATCHLIST_FORMS = [
+  formOf(addWatched, { path: PATH, page: watchlist }),
+  formOf(removeWatched, { path: `${PATH}/remove`, page: watchlist }),
+];
+
+const LEAD = html`<p class="lead">
+  When the return rate of something watched jumps in the newest complete month, an alert says so. The 20 SKUs
+  with the most returned units of a year are watched in any case.
+</p>`;
+
+/** What a link of another page names, first of all. */
+function askedPart({ watched }: Data, call: PageCall): Html | null {
+  const asked = askedOf(call);
+  if (asked === null || call.refusedForm !== null || !mayDo(call.role, addWatched)) return null;
+  const { type, key } = asked;
+  const what = `${WATCHED_TEXTS[type]} ${key}`;
+  if (isIn(watched)(type, key)) return html`<p class="banner">${what} is watched already.</p>`;
+  return html`<div class="banner">
+    <p><strong>${what}</strong> is not watched yet.</p>
+    ${actionForm(call, { path: PATH, button: `Watch ${key}`, kept: { type, key } })}
+  </div>`;
+}
+
+function askedOf({ query }: PageCall): Watchable | null {
+  const type = WATCHED_TYPES.find((each) => each === query["type"]);
+  const key = query["key"] ?? "";
+  return type === undefined || key === "" ? null : { type, key };
+}
+
+function isIn(watched: readonly Watched[]): IsWatched {
+  return (type, key) => watched.some((each) => each.type === type && each.key === key);
+}
+
+function list(watched: readonly Watched[], call: PageCall): Html {
+  const canRemove = mayDo(call.role, removeWatched);
+  return entries(
+    watched.map(({ type, key, title, added_at }) => ({
+      name: html`<a href="${call.href("/report", selectorOf(type, key))}">${title ?? key}</a>`,
+      detail: html`${WATCHED_TEXTS[type]}${title !== null && html` ${key}`} · since
+      ${day(added_at.toISOString())}`,
+      actions: canRemove
+        ? [
+            actionForm(call, {
+              path: `${PATH}/remove`,
+              button: `Stop watching ${key}`,
+              look: "quiet",
+              kept: { type, key },
+            }),
+          ]
+        : [],
+    })),
+  );
+}
+
+function selectorOf(type: WatchedType, key: string): Record<string, string> {
+  if (type === "sku" || type === "product_gid") return { [type]: key };
+  return { product_group_type: type, product_group_key: key };
+}
+
+function addPart(data: Data, call: PageCall): Html | null {
+  if (!mayDo(call.role, addWatched)) return null;
+  const { type = "sku", key = "" } = call.query;
+  return html`<h2>Watch one more</h2>
+    ${searchPart(data, call)}
+    <h2>Watch by its key</h2>
+    ${formFor(call, addWatched, { path: PATH, values: { type, key } })}`;
+}
+
+function searchPart({ watched, isServed, found }: Data, call: PageCall): Html {
+  if (!isServed) {
+    return html`<p class="note">
+      The catalogue cannot be searched while figures are withheld: billing has to be active, and the store's data
+      there.
+    </p>`;
+  }
+  return html`${searchForm(call)} ${found !== null && results(found, isIn(watched), call)}`;
+}
+
+function searchForm(call: PageCall): Html {
+  return filterForm(call, PATH, {}, [
+    textField("q", "Search name, SKU or vendor", call.query["q"], "search"),
+  ]);
+}
+
+function results(found: Found, isWatched: IsWatched, call: PageCall): Html {
+  const { data, meta } = found.body;
+  if (data.length === 0) {
+    return html`<p class="banner">Nothing matches “${meta.query}”. A search takes parts of words.</p>`;
+  }
+  const listed = data.map((entity): Entry => {
+    const { type, key } = watchableOf(entity.selector);
+    return {
+      name: entity.label,
+      detail: html`${WATCHED_TEXTS[type]}${entity.type !== "product_group" && entity.subtitle !== null && html` · ${entity.subtitle}`}`,
+      actions: [
+        isWatched(type, key)
+          ? html`<span class="tag">watched</span>`
+          : actionForm(call, {
+              path: PATH,
+              button: `Watch ${entity.label}`,
+              look: "quiet",
+              kept: { type, key },
+            }),
+      ],
+    };
+  });
+  return html`${entries(listed)}
+  ${data.length === meta.limit && html`<p class="note">More may match: a longer search finds them.</p>`}`;
+}

@@ -1,0 +1,171 @@
+import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
+import { units } from "../../console/format.ts";
+import { recordAction } from "../../control/audit.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+import { requirePlan, requireWorkspace, shownWorkspace } from "../../control/workspace.ts";
+import type { ShownWorkspace } from "../../control/workspace.ts";
+import { listConnections } from "../../store/queries/data-source.ts";
+import { deletePlanRequest } from "../../store/queries/plan.ts";
+import { setPrimaryWindow } from "../../store/queries/publish.ts";
+import { updateWorkspace } from "../../store/queries/workspace-write.ts";
+import { defineAction } from "../action.ts";
+import type { ActionContext, Detail, WorkspaceCaller } from "../action.ts";
+import { integer, omittable, oneOf, own } from "../field.ts";
+
+const LONGEST_WINDOW_DAYS = 365;
+
+/** What a workspace's admins decide about its figures: the days of the primary window (M4), and the threshold of rankings (M12). */
+export const setWindows = defineAction({
+  name: "windows.set",
+  title: "Save",
+  about: "Change the return window and the minimum of units sold.",
+  past: "Changed the return window or the minimum of units sold",
+  least: "admin",
+  input: {
+    primary_window_days: integer("Return window in days", 1, LONGEST_WINDOW_DAYS, {
+      hint: "Days after the order, 1 to 365. The API calls it primary_window_days.",
+    }),
+    min_sold_units: integer("Minimum units sold", 0, null, {
+      hint: "0 or more. A SKU that sold fewer is not ranked. The API calls it min_sold_units.",
+    }),
+  },
+  run: async (context, settings) => {
+    const { primary_window_days: windowDays, min_sold_units: minSoldUnits } = settings;
+    await change(context, settings);
+    return {
+      result: await shown(context),
+      done: `Saved. The return window is now ${windowDays} days, and a SKU is ranked from ${units(minSoldUnits) as string} sold on.`,
+      audit: { detail: written(settings), before: earlier(context, settings) },
+    };
+  },
+  after: evaluate,
+});
+
+/** A member's settings are recorded as theirs, whoever sets them. */
+const MEMBERS_SETTINGS: ReadonlySet<string> = new Set(Object.keys(setWindows.input));
+
+/**
+ * Changes settings of a workspace; either all of them or none, effective with the next request. A plan answers what the workspace
+ * asked for, whichever it is.
+ */
+export const setWorkspace = defineAction({
+  name: "workspace.set",
+  title: "Save settings",
+  about:
+    "Change a workspace's settings; they apply from the next request. Setting a plan closes its owner's request.",
+  past: "Changed settings of the workspace",
+  least: "operator",
+  input: {
+    plan: omittable(own("Plan", (_subject, plan) => plan, { hint: "<plan>" })),
+    billing: omittable(
+      oneOf("Billing", [
+        ["active", "Active"],
+        ["inactive", "Inactive"],
+      ]),
+    ),
+    readiness: omittable(
+      oneOf("Readiness", [
+        ["ready", "Ready"],
+        ["installing", "Installing"],
+        ["reconnecting", "Reconnecting"],
+        ["backfilling", "Backfilling"],
+      ]),
+    ),
+    primary_window_days: omittable(integer("Return window in days", 1, LONGEST_WINDOW_DAYS)),
+    min_sold_units: omittable(integer("Minimum units sold", 0, null)),
+    visible_card_size: omittable(integer("Rows of a ranking", 1, null)),
+  },
+  run: async (context, input) => {
+    const settings = given(input);
+    const names = Object.keys(settings);
+    if (names.length === 0) {
+      const known = Object.keys(setWorkspace.input).join(", ");
+      throw invalid(`Name at least one setting of the workspace; its settings are ${known}.`);
+    }
+    const { connection, workspace, actor } = context;
+    const { shop_key: shopKey } = workspace;
+    if (input.plan !== undefined) await requirePlan(connection, input.plan);
+    if (input.readiness !== undefined) await requireOwnReadiness(context);
+    await change(context, input);
+    const ended = input.plan === undefined ? null : await deletePlanRequest(connection, shopKey);
+    const before = earlier(context, settings);
+    const audit = {
+      detail: written(settings),
+      before: ended === null ? before : { ...before, requested_plan: ended.plan },
+    };
+    const isMembers = names.every((name) => MEMBERS_SETTINGS.has(name));
+    if (isMembers) await recordAction(connection, actor, { shopKey, action: setWindows.name, ...audit });
+    return {
+      result: await shown(context),
+      done: `Saved the settings of ${workspace.shop_domain}.`,
+      audit: isMembers ? null : audit,
+    };
+  },
+  after: async (caller, result, input) => {
+    if (input.primary_window_days !== undefined) await evaluate(caller, result);
+  },
+});
+
+export const WORKSPACE_ACTIONS = [setWindows, setWorkspace] as const;
+
+type Settings = {
+  plan?: string | undefined;
+  billing?: string | undefined;
+  readiness?: string | undefined;
+  primary_window_days?: number | undefined;
+  min_sold_units?: number | undefined;
+  visible_card_size?: number | undefined;
+};
+
+async function change({ connection, workspace }: ActionContext, settings: Settings): Promise<void> {
+  const { primary_window_days: windowDays } = settings;
+  if (windowDays !== undefined) await setPrimaryWindow(connection, workspace.shop_key, windowDays);
+  await updateWorkspace(connection, workspace.shop_key, {
+    planKey: settings.plan ?? null,
+    billingStatus: settings.billing ?? null,
+    readiness: settings.readiness ?? null,
+    minSoldUnits: settings.min_sold_units ?? null,
+    visibleCardSize: settings.visible_card_size ?? null,
+  });
+}
+
+async function shown({ connection, workspace }: ActionContext): Promise<ShownWorkspace> {
+  return shownWorkspace(await requireWorkspace(connection, workspace.shop_domain));
+}
+
+function given(settings: Settings): Readonly<Record<string, string | number>> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Record<
+    string,
+    string | number
+  >;
+}
+
+/** As the audit holds them: texts. */
+function written(settings: Readonly<Record<string, string | number>>): Detail {
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
+}
+
+function earlier({ workspace }: ActionContext, settings: object): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(workspace).filter(([name]) => Object.hasOwn(settings, name)),
+  ) as Record<string, string | number>;
+}
+
+function evaluate({ database, workspace, now }: WorkspaceCaller, _result: unknown): Promise<unknown> {
+  return evaluateAlerts({ database, shopKey: workspace.shop_key, now });
+}
+
+/** The next run of a connected store would undo what is set here. */
+async function requireOwnReadiness({ connection, workspace }: ActionContext): Promise<void> {
+  const store = (await listConnections(connection)).find(
+    (row) =>
+      row.shop_key === workspace.shop_key &&
+      row.kind === "store" &&
+      row.sealed_credentials !== null &&
+      row.status !== "disconnected",
+  );
+  if (store === undefined) return;
+  throw impossible(
+    `The readiness of ${workspace.shop_domain} follows its connection to ${store.source}: disconnect it first, or set billing=inactive to stop serving.`,
+  );
+}

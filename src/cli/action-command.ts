@@ -1,0 +1,194 @@
+import { Option } from "commander";
+import { readList, runAction } from "../actions/action.ts";
+import type { Action, FaceCaller, List } from "../actions/action.ts";
+import { readInput } from "../actions/field.ts";
+import type { Field, Fields, Given } from "../actions/field.ts";
+import { OPERATOR } from "../control/actor.ts";
+import { quoted } from "../control/input.ts";
+import { pushOptions } from "../control/push-options.ts";
+import { invalid } from "../control/refusal.ts";
+import { readAssignments } from "./assignments.ts";
+import type { CommandSession, CommandSpec } from "./command.ts";
+import { placeOfConsole } from "./console-place.ts";
+import { readSecretFile } from "./secret-input.ts";
+
+/** How a command says what its action takes. */
+type CommandLook = {
+  /** The last word of the action's name unless stated otherwise. */
+  name?: string;
+  /** Fields that stand without a name, in this order. */
+  words?: readonly string[];
+  /** Fields that are given as key=value. */
+  settings?: readonly string[];
+  /** Fields that a file may hold, since they can be secret, each with the help of that option. */
+  files?: Readonly<Record<string, string>>;
+  examples?: readonly string[];
+  /** Whom the field `person` means, by id. It asks for that and for what the action asks (null = nothing) at once. */
+  person?: (session: CommandSession, named: string, question: string | null) => Promise<string>;
+};
+
+/** The command of an action: `./returns token revoke <token-id>`. */
+export function commandOf<Inputs extends Fields, Result>(
+  action: Action<Inputs, Result, FaceCaller>,
+  { name: ownName, words = [], settings = [], files = {}, examples = [], person }: CommandLook = {},
+): CommandSpec {
+  const fields = Object.entries<Field<unknown>>(action.input).filter(([, { only }]) => only !== "form");
+  const named = fields.filter(([name]) => ![...words, ...settings].includes(name));
+  const flagsOf = (isOptional: boolean) =>
+    Object.fromEntries(
+      named
+        .filter(
+          ([name, { isOptional: isLeftOut = name in files, kind }]) =>
+            isLeftOut === isOptional && kind !== "lines",
+        )
+        .map(([name, field]) => [optionFlags(name, field), helpOf(field)]),
+    );
+  return {
+    name: ownName ?? commandName(action.name),
+    summary: action.about,
+    examples,
+    ...(action.hasNoWorkspace === true ? {} : { forWorkspace: true }),
+    arguments: {
+      ...Object.fromEntries(
+        fields
+          .filter(([name]) => words.includes(name))
+          .map(([name, field]) => [`<${dashed(name)}>`, helpOf(field)]),
+      ),
+      ...(settings.length === 0 ? {} : { "[key=value...]": settingsHelp(action.input, settings) }),
+    },
+    required: flagsOf(false),
+    options: {
+      ...flagsOf(true),
+      ...Object.fromEntries(
+        Object.entries(files).map(([name, help]) => [`--${dashed(name)}-file <file>`, help]),
+      ),
+    },
+    otherOptions: named
+      .filter(([, { kind }]) => kind === "lines")
+      .map(([name, field]) => repeatable(name, field)),
+    ...(action.usesKeys === true ? { needsKeys: true } : {}),
+    ...(action.confirm === undefined ? {} : { confirms: true }),
+    run: async (session: CommandSession, ...typed: unknown[]) => {
+      const assigned = readSettings(action.name, settings, typed[words.length]);
+      const given = await givenBy(action.input, { words, assigned, files: Object.keys(files) }, typed);
+      const question = action.confirm?.(readInput(action.input, given, new Date())) ?? null;
+      if (person === undefined) {
+        if (question !== null) await session.confirm(question);
+        return perform(session, action, given);
+      }
+      const id = await person(session, given.texts("person")[0] ?? "", question);
+      const texts = (name: string) => (name === "person" ? [id] : given.texts(name));
+      await perform(session, action, { ...given, texts });
+    },
+  };
+}
+
+/** Runs an action as the operator, and prints what it has done. */
+export async function perform<Inputs extends Fields, Result>(
+  session: CommandSession,
+  action: Action<Inputs, Result, FaceCaller>,
+  given: Given,
+): Promise<void> {
+  const { terminal } = session;
+  const caller = { ...callerOf(session), consoleOrigin: () => placeOfConsole(session).origin };
+  const { result, done, secret } = await runAction(action, caller, given);
+  terminal.print(result, `${secret?.reveal() ?? done}\n`);
+  if (secret !== undefined) terminal.hint(done);
+}
+
+export function callerOf({ config, database, keys, workspace }: CommandSession) {
+  return { database, keys, push: pushOptions(config), workspace, actor: OPERATOR, now: new Date() };
+}
+
+/** The command of a list: `./returns token list`. */
+export function listCommand<Row extends object>(
+  list: List<Row>,
+  examples: readonly string[] = [],
+): CommandSpec {
+  return {
+    name: "list",
+    summary: list.about,
+    examples,
+    ...(list.hasNoWorkspace === true ? {} : { forWorkspace: true }),
+    run: async (session) =>
+      session.terminal.printTable(await readList(list, callerOf(session)), list.columns),
+  };
+}
+
+/** The last word of an action's name: "sale_event.remove" → remove. */
+function commandName(name: string): string {
+  return dashed(name.slice(name.lastIndexOf(".") + 1));
+}
+
+function settingsHelp(inputs: Fields, settings: readonly string[]): string {
+  return settings
+    .map(
+      (name) =>
+        `${name}=${inputs[name]?.hint ?? inputs[name]?.choices?.map(([value]) => value).join("|") ?? "<number>"}`,
+    )
+    .join(", ");
+}
+
+/** The settings that were given as key=value. */
+function readSettings(action: string, settings: readonly string[], typed: unknown): Map<string, string> {
+  if (settings.length === 0) return new Map();
+  const assigned = readAssignments(typed as string[]);
+  const unknown = [...assigned.keys()].find((name) => !settings.includes(name));
+  if (unknown === undefined) return assigned;
+  const noun = action.slice(0, action.lastIndexOf("."));
+  throw invalid(`${quoted(unknown)} is no setting of a ${noun}; its settings are ${settings.join(", ")}.`);
+}
+
+/** What was typed: words by their place, then settings and commander's options by name, or what a file of theirs holds. */
+async function givenBy(
+  inputs: Fields,
+  look: { words: readonly string[]; assigned: ReadonlyMap<string, string>; files: readonly string[] },
+  typed: readonly unknown[],
+): Promise<Given> {
+  const { words, assigned, files } = look;
+  const options = typed.at(-1) as Readonly<Record<string, unknown>>;
+  const held = new Map(assigned);
+  for (const name of files) {
+    const file = options[camelCase(`${name}_file`)];
+    if (typeof file === "string") held.set(name, await readSecretFile(`--${dashed(name)}-file`, file));
+  }
+  return {
+    texts: (name) => {
+      const text = held.get(name);
+      if (text !== undefined) return [text];
+      const place = words.indexOf(name);
+      const value = (place >= 0 ? typed[place] : options[camelCase(inputs[name]?.option ?? name)]) as
+        | string
+        | string[]
+        | true
+        | undefined;
+      if (value === undefined) return [];
+      return Array.isArray(value) ? value : [value === true ? "yes" : value];
+    },
+    subject: (name, { option = name }) => {
+      if (assigned.has(name)) return name;
+      return words.includes(name) ? `<${dashed(name)}>` : `--${dashed(option)}`;
+    },
+  };
+}
+
+function optionFlags(name: string, { kind, choices, option = name }: Field<unknown>): string {
+  if (kind === "flag") return `--${dashed(option)}`;
+  const value =
+    kind === "choices" ? "list" : kind === "day" ? "day" : choices === undefined ? "value" : dashed(name);
+  return `--${dashed(option)} <${value}>`;
+}
+
+function helpOf({ hint, label, choices }: Field<unknown>): string {
+  return hint ?? choices?.map(([value]) => value).join(", ") ?? label;
+}
+
+function repeatable(name: string, field: Field<unknown>): Option {
+  return new Option(`--${dashed(field.option ?? name)} <value>`, `${helpOf(field)} (repeatable)`)
+    .argParser((value: string, values: string[]) => [...values, value])
+    .default([]);
+}
+
+const dashed = (name: string): string => name.replaceAll("_", "-");
+const camelCase = (name: string): string =>
+  name.replaceAll(/_([a-z])/gu, (_all, letter: string) => letter.toUpperCase());

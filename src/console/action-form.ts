@@ -1,0 +1,169 @@
+import { runAction } from "../actions/action.ts";
+import type { Action, Done, FaceCaller } from "../actions/action.ts";
+import type { Field, Fields } from "../actions/field.ts";
+import { mayDo } from "../actions/right.ts";
+import { html } from "../lib/html.ts";
+import type { Html } from "../lib/html.ts";
+import type { ActionCall, Action as FormAction, Outcome } from "./action.ts";
+import type { Page, PageCall, Parameters } from "./page.ts";
+import { actionForm, areaField, filledIn, refusal, selectField, textField } from "./views/form.ts";
+
+/** Where the form of an action is sent to, and what follows on it. */
+type FormPlace<Result> = {
+  /** Below /w/<shop_domain>; a segment such as `:token_id` is the field of that name. */
+  path: string;
+  /** The page of the form, which is shown again with a refusal; null = a script sends it. */
+  page: Page | null;
+  /** The texts of a field that the form does not send under the field's own name. */
+  texts?: (name: string, form: URLSearchParams) => readonly string[] | undefined;
+  /** Unless stated otherwise the page is shown again, with the sentence of what was done. */
+  follow?: (done: Done<Result>, call: ActionCall) => Outcome | Promise<Outcome>;
+  /** What follows on a refusal that is no reason to show the form again; undefined = it is one. */
+  instead?: (error: unknown, call: ActionCall) => Outcome | undefined;
+};
+
+/** An action as the console takes it: from a form, or from a script. */
+export function formOf<Inputs extends Fields, Result>(
+  action: Action<Inputs, Result, FaceCaller>,
+  { path, page, texts, follow, instead }: FormPlace<Result>,
+): FormAction {
+  return {
+    name: action.name,
+    path,
+    right: action,
+    page,
+    ...(Object.values<Field<unknown>>(action.input).some(({ kind }) => kind === "bytes")
+      ? { takes: "bytes" as const }
+      : {}),
+    perform: async (call) => {
+      const textsOf = (name: string): readonly string[] => {
+        const held = call.path[name];
+        return texts?.(name, call.form) ?? (held === undefined ? call.form.getAll(name) : [held]);
+      };
+      const given = {
+        texts: textsOf,
+        subject: (_name: string, { label }: Field<unknown>) => label,
+        body: call.bytes,
+      };
+      try {
+        const caller = { ...(await call.acting()), consoleOrigin: () => call.origin };
+        const done = await runAction(action, caller, given);
+        return (await follow?.(done, call)) ?? { href: call.href(page?.path ?? ""), done: done.done };
+      } catch (error) {
+        const outcome = instead?.(error, call);
+        if (outcome === undefined) throw error;
+        return outcome;
+      }
+    },
+  };
+}
+
+/** What a form asks of an action: not what it does. */
+type AnyAction = Pick<Action, "name" | "title" | "least" | "input">;
+
+/** What a form holds beside the fields of its action. */
+type FormLook = {
+  path: string;
+  /** "quiet": one of many, such as a row's; "danger": it takes something away. */
+  look?: "quiet" | "danger";
+  /** What stands in a field until somebody changes it; a field that is `kept` is sent unseen. */
+  values?: Readonly<Record<string, string>>;
+  kept?: Parameters;
+  /** Fields that the page draws itself, by name. */
+  drawn?: Readonly<Record<string, Html | null>>;
+  /** false: nothing but why it was refused just now. */
+  isOffered?: boolean;
+  /** What the button says where the action's title does not name what it is about. */
+  button?: string;
+};
+
+/** The form of an action, with why it was refused; null for whoever may not do it, unless it was refused just now. */
+export function formFor(call: PageCall, action: AnyAction, form: FormLook): Html | null {
+  const why = refusal(call, action.name);
+  if (form.isOffered === false || !mayDo(call.role, action)) return why;
+  const { path, look, values = {}, kept = {}, drawn = {}, button = action.title } = form;
+  const shown = Object.entries(action.input).map(([name, field]) =>
+    name in drawn
+      ? drawn[name]
+      : name in kept || field.only === "command"
+        ? null
+        : control(call, action.name, name, field, values[name]),
+  );
+  return html`${why}${actionForm(
+    call,
+    { path, button, kept, ...(look === undefined ? {} : { look }) },
+    shown.filter((each) => each !== null && each !== undefined),
+  )}`;
+}
+
+function control(
+  call: PageCall,
+  action: string,
+  name: string,
+  field: Field<unknown>,
+  value: string | undefined,
+): Html | null {
+  const { label, hint, kind, choices = [], isOptional = false } = field;
+  const labelled = {
+    name,
+    label,
+    isRequired: !isOptional,
+    ...(value === undefined ? {} : { value }),
+    ...(hint === undefined ? {} : { hint }),
+  };
+  switch (kind) {
+    case "hidden":
+    case "bytes":
+      return null;
+    case "choice":
+      return selectField(call, action, { ...labelled, options: choices });
+    case "choices":
+      return html`<fieldset>
+        <legend>${label}</legend>
+        ${choices.map(([each, text]) => checkBox(call, action, name, { value: each, text, isChosen: value?.split(",").includes(each) === true }))}
+      </fieldset>`;
+    case "flag":
+      return checkBox(call, action, name, { value: "yes", text: label, isChosen: value === "yes" });
+    case "lines":
+      return areaField(call, action, labelled);
+    default:
+      return textField(call, action, { ...labelled, type: kind === "day" ? "date" : kind });
+  }
+}
+
+/** A box of a field that takes some of a few values; a refused form keeps what was ticked. */
+export function checkBox(
+  { refusedForm }: PageCall,
+  action: string,
+  name: string,
+  { value, text, isChosen = false }: { value: string; text: Html | string; isChosen?: boolean },
+): Html {
+  const isTicked =
+    refusedForm?.action === action ? refusedForm.values.getAll(name).includes(value) : isChosen;
+  return html`<label class="check"
+    ><input type="checkbox" name="${name}" value="${value}" ${isTicked && html` checked=""`} /> ${text}</label
+  >`;
+}
+
+/** One of a few values, each with its words in sight. */
+export function radios(
+  call: PageCall,
+  action: string,
+  name: string,
+  {
+    legend,
+    choices,
+    value,
+  }: { legend: string; choices: readonly (readonly [value: string, text: Html | string])[]; value: string },
+): Html {
+  const chosen = filledIn(call, action, name, value);
+  return html`<fieldset>
+    <legend>${legend}</legend>
+    ${choices.map(
+      ([each, text]) =>
+        html`<label class="check"
+          ><input type="radio" name="${name}" value="${each}" ${each === chosen && html` checked=""`} /> ${text}</label
+        >`,
+    )}
+  </fieldset>`;
+}

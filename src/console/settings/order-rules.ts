@@ -1,0 +1,204 @@
+import { createShopQueue, ShopBusy } from "../../admission/shop-queue.ts";
+import { ApiError, invalidRequest } from "../../contract/errors.ts";
+import {
+  previewRules,
+  readRules,
+  RULE_SETTINGS,
+  setRules,
+  showRules,
+  writtenRules,
+} from "../../control/order-rules.ts";
+import type { RulesFigures, RulesPreview } from "../../control/order-rules.ts";
+import { Refusal } from "../../control/refusal.ts";
+import { hasRight } from "../../control/rights.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import type { Action } from "../action.ts";
+import type { Format } from "../figure.ts";
+import { count, month, percent, units } from "../format.ts";
+import { definePage } from "../page.ts";
+import type { PageCall } from "../page.ts";
+import { refusal, selectField, textField } from "../views/form.ts";
+import { dataTable } from "../views/table.ts";
+
+type LeftOut = keyof RulesFigures["leftOutOrders"];
+
+const PATH = "/settings/orders";
+const TITLE = "Which orders count";
+const ACTION = "rules.set";
+const NAMES = RULE_SETTINGS.map(({ name }) => name);
+
+/** Each holds one of the console's connections for some seconds, and most of them are for everybody else. */
+const inTurn = createShopQueue({ places: 2, mostPerShop: 1, longestWaitMs: 3000 });
+const BUSY = new ApiError(
+  "rate_limited",
+  "What other rules would change is being counted already. Ask again when that has ended.",
+  { retryAfterSeconds: 5 },
+);
+
+type Data = {
+  /** By name: what is saved, and over it what the query asks for. */
+  values: Record<string, string>;
+  isApplied: boolean;
+  /** undefined = nothing was asked for; null = there is nothing to show of it. */
+  preview: RulesPreview | null | undefined;
+};
+
+/** The rules by which orders count, and what others would change. */
+export const orderRules = definePage<Data>({
+  name: "order-rules",
+  path: PATH,
+  right: "settings.read",
+  link: TITLE,
+  takes: NAMES,
+  about: async () =>
+    "Exchange orders of other apps, orders at price 0, unpaid ones, channels and tags that are left out.",
+  data: async (call) => {
+    const { database, workspace, actor } = await call.acting();
+    const { rules, isApplied } = await showRules(database, workspace);
+    const given = givenOf(call);
+    if (given.size === 0 || !hasRight(call.role, ACTION)) {
+      return { values: writtenRules(rules), isApplied, preview: undefined };
+    }
+    const wanted = readOrRefuse(() => readRules(given, rules));
+    const preview = await inTurn(workspace.shop_key, () =>
+      previewRules(database, actor, workspace, wanted),
+    ).catch((error: unknown) => {
+      throw error instanceof ShopBusy ? BUSY : error;
+    });
+    return { values: writtenRules(wanted), isApplied, preview };
+  },
+  view: (data, call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      ${LEAD} ${!data.isApplied && html`<p class="banner" role="status">The figures do not follow these rules yet: a worker recomputes the orders that they concern.</p>`}
+      ${data.preview !== undefined && shown(data.preview)}
+      ${hasRight(call.role, ACTION) ? form(call, data.values, data.preview !== undefined) : listed(data.values)}`,
+  }),
+  refused: (call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1>
+      <p class="banner refused" role="alert" tabindex="-1" autofocus>
+        ${call.problems.map(({ sentence }) => `${sentence} `)}
+      </p>
+      ${hasRight(call.role, ACTION) && form(call, Object.fromEntries(givenOf(call)), false)}`,
+  }),
+});
+
+const LEAD = html`<p class="lead">
+  An order that is left out sells nothing, and nothing of it comes back. Test orders and canceled ones never
+  count. Rules need the tags, channels and payments that Shopify sends with orders: of imported files they
+  concern refunds alone.
+</p>`;
+
+export const orderRulesActions: readonly Action[] = [
+  {
+    name: ACTION,
+    path: PATH,
+    right: ACTION,
+    page: orderRules,
+    perform: async ({ form: sent, href, acting }) => {
+      const { database, actor, workspace } = await acting();
+      const given = new Map(NAMES.map((name) => [name, sent.get(name) ?? ""]));
+      await setRules(database, actor, workspace, given);
+      return {
+        href: href(PATH),
+        done: "Saved. The figures follow as soon as a worker has recomputed the orders that the rules concern.",
+      };
+    },
+  },
+];
+
+function givenOf({ query }: PageCall): Map<string, string> {
+  return new Map(NAMES.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
+}
+
+function readOrRefuse<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw invalidRequest(error.message, NAMES.find((name) => error.message.startsWith(name)) ?? null);
+  }
+}
+
+/** Enter presses the first button, which only shows. */
+function form(call: PageCall, values: Record<string, string>, hasSave: boolean): Html {
+  const canBeSaved = hasSave || call.refusedForm !== null;
+  return html`<h2>Rules</h2>
+    ${refusal(call, ACTION)}
+    <form method="post" action="${call.href(PATH)}">
+      ${RULE_SETTINGS.map(({ choices, ...field }) => {
+        const filled = { ...field, value: values[field.name] ?? "" };
+        return choices === null
+          ? textField(call, ACTION, { ...filled, isRequired: false })
+          : selectField(call, ACTION, { ...filled, options: choices });
+      })}
+      <div class="actions">
+        <button class="${canBeSaved ? "quiet" : ""}" formmethod="get">Show what would change</button>
+        ${canBeSaved && html`<button>Save</button>`}
+      </div>
+    </form>`;
+}
+
+function listed(values: Record<string, string>): Html {
+  return dataTable(
+    "Rules",
+    [{ text: "Rule" }, { text: "Value" }],
+    RULE_SETTINGS.map(({ name, label, choices }) => {
+      const value = values[name] ?? "";
+      return [
+        html`${label}`,
+        html`${choices?.find(([each]) => each === value)?.[1] ?? (value === "" ? "none" : value)}`,
+      ];
+    }),
+  );
+}
+
+const LEFT_OUT_WORDS: Readonly<Record<LeftOut, string>> = {
+  exchange: "Exchange orders of other apps, left out",
+  free_drafts: "Draft orders at price 0, left out",
+  free_orders: "Other orders at price 0, left out",
+  unpaid: "Orders not paid in full, left out",
+  voided: "Orders whose payment was voided, left out",
+  channel: "Orders of channels, left out",
+  tag: "Orders with tags, left out",
+};
+
+function shown(preview: RulesPreview | null): Html {
+  if (preview === null) {
+    return html`<p class="banner">
+      Figures are withheld, or no month is complete yet, so there is nothing to show of what these rules would
+      change. They can be saved all the same.
+    </p>`;
+  }
+  const { now, saved, startMonth, endMonth, isWhole } = preview;
+  const row = <Value extends number>(
+    text: string,
+    name: string,
+    [valueOf, format]: readonly [of: (figures: RulesFigures) => Value, format: Format<Value>],
+  ): Html[] => [
+    html`${text}`,
+    previewed(`${name}_now`, valueOf(now), format),
+    previewed(name, valueOf(saved), format),
+  ];
+  const kinds = Object.entries(LEFT_OUT_WORDS) as [LeftOut, string][];
+  return html`${dataTable(
+    `What the rules give, ${month(startMonth) as string} to ${month(endMonth) as string}`,
+    [{ text: "Newest 12 complete months" }, { text: "Now" }, { text: "If saved" }],
+    [
+      row("Return rate", "return_rate", [(figures) => figures.returnRate, percent]),
+      row("Units sold", "sold_units", [(figures) => figures.soldUnits, units]),
+      row("Units returned", "returned_units", [(figures) => figures.returnedUnits, count]),
+      ...kinds.map(([by, text]) =>
+        row(text, `left_out_${by}`, [(figures) => figures.leftOutOrders[by], count]),
+      ),
+    ],
+  )}
+  ${!isWhole && html`<p class="banner">These rules concern more orders than are counted here: only the first 20,000 of them are in the column “If saved”. Saving applies the rules to all.</p>`}`;
+}
+
+/** A figure of the control layer, which the API gives only once the rules are saved and applied. */
+function previewed<Value extends number>(name: string, value: Value, format: Format<Value>): Html {
+  return html`<data value="${String(value)}" data-preview="${name}">${format(value)}</data>`;
+}
