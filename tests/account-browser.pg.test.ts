@@ -21,9 +21,9 @@ before(async () => {
 after(() => Promise.all([place.stop(), local.stop()]));
 
 async function addPasskey({ page }: Device, name: string): Promise<void> {
-  await page.getByLabel("What you call it").fill(name);
-  await page.getByRole("button", { name: "Add a passkey" }).click();
-  await page.getByText(`The passkey ${name} signs you in from now on.`).waitFor();
+  await page.getByLabel("Passkey name").fill(name);
+  await page.getByRole("button", { name: "Add passkey" }).click();
+  await page.getByText(`Passkey ${name} was added.`).waitFor();
 }
 
 async function forgetProofs(service: TestService): Promise<void> {
@@ -53,7 +53,7 @@ test("on this machine a passkey is added after a link, signs in, and then proves
     assert.notEqual(newer?.value, older?.value);
     await page.getByText("Remove Laptop").first().click();
     await page.getByRole("button", { name: "Remove Laptop" }).click();
-    await page.getByText("The passkey Laptop signs nobody in any more.").waitFor();
+    await page.getByText("Passkey Laptop was removed.").waitFor();
   });
 });
 
@@ -69,9 +69,9 @@ test("a passkey is removed together with the other sign-ins, and the last one af
         .evaluateAll((fields) => fields.map((field) => (field as unknown as { value: string }).value));
       const item = page.locator("li", { has: page.locator(`input[value="${first}"]`) });
       await item.locator("summary").click();
-      await item.getByLabel("Also end my sign-ins in other browsers").check();
+      await item.getByLabel("Also end my sessions in other browsers").check();
       await item.getByRole("button").click();
-      await page.getByText("signs nobody in any more. Your other sign-ins have ended: 1.").waitFor();
+      await page.getByText("was removed. Your other sessions have ended: 1.").waitFor();
       await other.page.goto(`${HOME}/me`);
       assert.equal(other.page.url(), `${HOME}/sign-in`);
     });
@@ -81,7 +81,7 @@ test("a passkey is removed together with the other sign-ins, and the last one af
     await page.locator("summary", { hasText: "Remove" }).click();
     await page.getByLabel("I know that I then need a link").check();
     await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByText("You have none yet.").waitFor();
+    await page.getByText("No passkeys yet.").waitFor();
   });
 });
 
@@ -93,8 +93,8 @@ test("somebody with two authenticators adds the second one on the page of their 
     await authenticator.clear();
     await addPasskey(device, "Security key");
     assert.equal((await page.locator("summary", { hasText: "Remove" }).all()).length, 2);
-    await page.getByLabel("What you call it").fill("Again");
-    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByLabel("Passkey name").fill("Again");
+    await page.getByRole("button", { name: "Add passkey" }).click();
     await page.getByRole("alert").filter({ hasText: "has a passkey for your account already" }).waitFor();
     await signInAgain(device);
     await page.waitForURL(`${HOME}/w`);
@@ -129,7 +129,7 @@ for (const { width, colorScheme } of LOOKS) {
         await page.locator("summary", { hasText: "Remove" }).click();
         await examine("/me");
         await forgetProofs(place.service);
-        await page.getByRole("button", { name: "Change the name" }).click();
+        await page.getByRole("button", { name: "Change name" }).click();
         await examine("/me, refused");
         await page.goto(`${HOME}/prove?next=%2Fme`);
         await examine("/prove");

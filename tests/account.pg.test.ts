@@ -104,15 +104,14 @@ test("a new link proves on this machine: under a new id, and the old one is dead
   const changed = await postForm(service, "/me/name", { name: "Proven" }, { cookie: renewed });
   assert.equal(changed.status, 303);
   assert.deepEqual(await auditOf("Proven", "session.prove"), [{ detail: { way: "link" }, before: null }]);
-  assert.deepEqual(await auditOf("Proven", "me.rename"), [
-    { detail: { name: "Proven" }, before: { name: "Proving" } },
-  ]);
+  assert.deepEqual(await auditOf("Proven", "me.rename"), [{ detail: {}, before: null }]);
 });
 
 test("of two people who take one name at the same moment one gets it, and the other is refused in one sentence", async () => {
+  const { shopDomain } = await createTenant(service.database);
   const cookies = [
-    await signInAs(service, { name: "First twin" }),
-    await signInAs(service, { name: "Second twin" }),
+    await signInAs(service, { name: "First twin", shopDomain }),
+    await signInAs(service, { name: "Second twin", shopDomain }),
   ];
   const answers = await Promise.all(
     cookies.map((cookie) => postForm(service, "/me/name", { name: "Twin" }, { cookie })),
@@ -122,7 +121,10 @@ test("of two people who take one name at the same moment one gets it, and the ot
     refused.map(({ status }) => status),
     [409],
   );
-  assert.match((await refused[0]?.text()) ?? "", /Somebody here is called &quot;Twin&quot; already\./u);
+  assert.match(
+    (await refused[0]?.text()) ?? "",
+    /Somebody in shop-\d+\.example is called &quot;Twin&quot; already\./u,
+  );
 });
 
 test("a session ends after seven days also when it was proved again", async () => {
@@ -208,19 +210,44 @@ test("running sign-ins are listed without a secret, and ended one by one or all 
   assert.deepEqual(recorded, [["began"], ["sessions"]]);
 });
 
-test("a name is changed, kept in the form when it is refused, and nobody has two", async () => {
-  const cookie = await signInAs(service, { name: "Plain" });
-  await makeUserLink(service, { name: "Taken" });
-  for (const name of ["Taken", " ", "x".repeat(101), "a\u0007b"]) {
+/** As one of them sees "Taken": other letters, widths and blanks. */
+const LIKE_TAKEN = ["Taken name", "TAKEN  name", "\u00a0Taken\u3000name", "Ｔａｋｅｎ name"];
+const NO_NAMES = [
+  " ",
+  "x".repeat(101),
+  "a\u0007b",
+  "Taken\u200b name",
+  "\u202eeman nekaT",
+  "a\ufeffb",
+  "\u2800",
+  "Taken name\u{1d159}",
+  "Taken name\u{16fe4}",
+  "Taken name\u0378",
+  "00000000-0000-4000-8000-000000000001",
+  "00000000\u20110000\u20114000\u20138000\u2010000000000001",
+];
+
+test("a name is changed, kept in the form when it is refused, and nobody in a workspace has two", async () => {
+  const { shopDomain } = await createTenant(service.database);
+  const cookie = await signInAs(service, { name: "Plain", shopDomain });
+  await makeUserLink(service, { name: "Taken name", shopDomain });
+  for (const name of [...LIKE_TAKEN, ...NO_NAMES]) {
     const refused = await postForm(service, "/me/name", { name }, { cookie });
-    assert.equal(refused.status, name === "Taken" ? 409 : 400, name);
+    assert.equal(refused.status, LIKE_TAKEN.includes(name) ? 409 : 400, name);
     assert.match(await refused.text(), /role="alert"/u);
   }
+  assert.doesNotMatch(service.logs.join(""), /taken {1,2}name|eman/iu, "the log holds no name");
+  const elsewhere = await signInAs(service, {
+    name: "Elsewhere",
+    shopDomain: (await createTenant(service.database)).shopDomain,
+  });
+  const told = await postForm(service, "/me/name", { name: "Taken name" }, { cookie: elsewhere });
+  assert.equal(told.status, 303, "a name says nothing of other workspaces");
   const hostile = `<b>"O'Brien" & sons</b>`;
   const changed = await postForm(service, "/me/name", { name: hostile }, { cookie });
   const next = await get("/me", `${cookie}; ${cookieOf(changed)}`);
   const page = await next.text();
-  assert.match(page, /role="status">You are called &lt;b&gt;/u);
+  assert.match(page, /role="status">Your name is now &lt;b&gt;/u);
   assert.ok(!page.includes("<b>"));
 });
 

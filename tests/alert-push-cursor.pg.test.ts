@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import { resumeNow, showEndpoints } from "../src/control/notify.ts";
+import { readList, runAction } from "../src/actions/action.ts";
+import { endpointList, resumeEndpoint } from "../src/actions/alert-endpoints/actions.ts";
+import { textInput } from "../src/actions/field.ts";
 import {
   addTestEndpoint,
   createClock,
@@ -38,7 +40,7 @@ beforeEach(async () => {
 afterEach(() => receiver.stop());
 
 const deliver = (): Promise<void> => deliverAll(deliveryEnvironment(service, clock.now));
-const endpoints = async () => showEndpoints(await notifyTools(service, tenant));
+const endpoints = async () => readList(endpointList, await notifyTools(service, tenant));
 const alertIdsOf = (received: readonly Received[]): unknown[] =>
   received.map(({ body }) => (JSON.parse(body) as { id: string }).id);
 
@@ -99,7 +101,7 @@ test("metrics count what is due and not delivered, how old it is, and what is pa
     );
   };
   const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
-  await addTestEndpoint(service, tenant, { address: receiver.url, digestHour: "0", severities: "critical" });
+  await addTestEndpoint(service, tenant, { address: receiver.url, digest_hour: "0", severities: "critical" });
   assert.deepEqual(await samples(), [0, 0, 0]);
   await writeAlerts(service, tenant, [{}, {}]);
   await dateAlerts(-3_600_000);
@@ -109,7 +111,7 @@ test("metrics count what is due and not delivered, how old it is, and what is pa
   receiver.answer(410);
   await deliver();
   assert.deepEqual(await samples(), [0, 0, 1]);
-  await resumeNow(await notifyTools(service, tenant), endpointId);
+  await runAction(resumeEndpoint, await notifyTools(service, tenant), textInput({ endpoint: endpointId }));
   await changeWorkspace(service.database, tenant, { billing_status: "inactive" });
   await deliver();
   assert.deepEqual(await samples(), [0, 0, 0], "what the feed refuses is not late");

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { SMTPServer } from "smtp-server";
 import type { SMTPServerOptions } from "smtp-server";
-import { showEndpoints } from "../src/control/notify.ts";
+import { readList } from "../src/actions/action.ts";
+import { endpointList } from "../src/actions/alert-endpoints/actions.ts";
 import type { SmtpOptions } from "../src/push/mail.ts";
 import type { PushOptions } from "../src/push/send.ts";
 import {
@@ -45,7 +46,7 @@ afterEach(async () => {
 
 const deliver = (push: PushOptions): Promise<void> =>
   deliverAll(deliveryEnvironment(service, clock.now, push));
-const endpoints = async () => showEndpoints(await notifyTools(service, tenant));
+const endpoints = async () => readList(endpointList, await notifyTools(service, tenant));
 
 type Mail = { to: string[]; text: string };
 
@@ -94,6 +95,10 @@ async function startMail(
   return { push: { ...LOCAL_PUSH, smtp: mailServer }, mails };
 }
 
+async function lastProblem(): Promise<string> {
+  return (await endpoints())[0]?.last_problem ?? "";
+}
+
 const MAIL = { kind: "email", address: "team@shop.example" };
 
 test("mail is handed to the SMTP server over TLS with a password, and not without either", async () => {
@@ -112,6 +117,10 @@ test("mail is handed to the SMTP server over TLS with a password, and not withou
     const untrusting = { ...push, smtp: { ...(push.smtp as SmtpOptions), ca: "" } };
     await deliver(untrusting);
     assert.equal(mails.length, 0);
+    assert.match(
+      await lastProblem(),
+      /^The mail server localhost:\d+ could not be used: .*certificate.*\.$/u,
+    );
     clock.forward(1);
     await deliver(push);
     assert.equal(mails.length, 1, (await endpoints())[0]?.last_problem ?? "");
@@ -127,6 +136,25 @@ test("mail is handed to the SMTP server over TLS with a password, and not withou
   await writeAlerts(service, tenant, [{}]);
   await deliver(plain.push);
   assert.equal(plain.mails.length, 0, "a server without TLS gets neither password nor message");
+  assert.match(await lastProblem(), /STARTTLS/u);
+});
+
+test("a mail error says what failed: the network, or the server in its own words", async () => {
+  const { push } = await startMail({
+    disabledCommands: ["STARTTLS"],
+    onMailFrom: (_from, _session, done) =>
+      done(Object.assign(new Error("5.7.1 Sender\r\nnot allowed"), { responseCode: 451 })),
+  });
+  await addTestEndpoint(service, tenant, MAIL, push);
+  await writeAlerts(service, tenant, [{}]);
+  await deliver(push);
+  assert.equal(await lastProblem(), "The mail server answered to MAIL: 451 5.7.1 Sender not allowed.");
+  clock.forward(1);
+  await deliver({ ...push, smtp: { ...(push.smtp as SmtpOptions), port: 1 } });
+  assert.match(
+    await lastProblem(),
+    /^The mail server 127\.0\.0\.1:1 could not be used: connect ECONNREFUSED 127\.0\.0\.1:1 \(ESOCKET\)\.$/u,
+  );
 });
 
 test("a 4xx of the mail server is retried, and a 5xx pauses at once", async () => {
@@ -141,7 +169,7 @@ test("a 4xx of the mail server is retried, and a 5xx pauses at once", async () =
   await deliver(push);
   const [waiting] = await endpoints();
   assert.deepEqual([waiting?.failures, waiting?.paused_at], [1, null]);
-  assert.match(waiting?.last_problem ?? "", /answered 450 to RCPT/u);
+  assert.match(waiting?.last_problem ?? "", /answered to RCPT: 450 not now/u);
   clock.forward(1);
   answer = 250;
   await deliver(push);
@@ -151,7 +179,7 @@ test("a 4xx of the mail server is retried, and a 5xx pauses at once", async () =
   await deliver(push);
   const [refused] = await endpoints();
   assert.equal(refused?.pause_reason, "refused");
-  assert.match(refused?.last_problem ?? "", /refused the recipient or the message \(550\)/u);
+  assert.match(refused?.last_problem ?? "", /refused the recipient or the message \(550 not now\)/u);
 });
 
 test("without a mail server no address is added, and what waits says why", async () => {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import { showEndpoints, testEndpoint } from "../src/control/notify.ts";
+import { readList, runAction } from "../src/actions/action.ts";
+import { endpointList, testEndpoint } from "../src/actions/alert-endpoints/actions.ts";
+import { textInput } from "../src/actions/field.ts";
 import { Refusal } from "../src/control/refusal.ts";
-import { networks } from "../src/push/networks.ts";
+import { blockListOf } from "../src/lib/networks.ts";
 import type { Resolve } from "../src/push/networks.ts";
 import type { PushOptions } from "../src/push/send.ts";
 import {
@@ -43,11 +45,11 @@ afterEach(() => receiver.stop());
 
 const deliver = (push: PushOptions): Promise<void> =>
   deliverAll(deliveryEnvironment(service, clock.now, push));
-const endpoints = async () => showEndpoints(await notifyTools(service, tenant));
+const endpoints = async () => readList(endpointList, await notifyTools(service, tenant));
 const isInvalid = (message: RegExp) => (error: unknown) =>
   error instanceof Refusal && error.kind === "invalid" && message.test(error.message);
 
-const STRICT: PushOptions = { ...LOCAL_PUSH, allowedNetworks: networks([]) };
+const STRICT: PushOptions = { ...LOCAL_PUSH, allowedNetworks: blockListOf([]) };
 const PUBLIC_ADDRESS = { address: "203.0.114.7", family: 4 };
 
 test("an address of this machine or of a private network cannot be added, nor one without https", async () => {
@@ -134,7 +136,7 @@ async function writeAlertAt(time: string, alert: TestAlert): Promise<void> {
 }
 
 test("a chat receives a text, and a digest at its hour is one message, the same in every try", async () => {
-  await addTestEndpoint(service, tenant, { kind: "slack", address: receiver.url, digestHour: "7" });
+  await addTestEndpoint(service, tenant, { kind: "slack", address: receiver.url, digest_hour: "7" });
   await writeAlertAt("2040-01-01T06:00:00Z", { title: "First <one>" });
   await writeAlertAt("2040-01-01T06:30:00Z", { title: "Second", severity: "critical" });
   await deliverAt("2040-01-01T06:59:00Z");
@@ -162,7 +164,7 @@ test("a chat receives a text, and a digest at its hour is one message, the same 
 });
 
 test("a webhook of a daily hour receives each alert by itself", async () => {
-  await addTestEndpoint(service, tenant, { address: receiver.url, digestHour: "0" });
+  await addTestEndpoint(service, tenant, { address: receiver.url, digest_hour: "0" });
   await writeAlertAt("2040-01-01T06:00:00Z", { title: "First" });
   await writeAlertAt("2040-01-01T07:00:00Z", { title: "Second" });
   await deliverAt("2040-01-01T23:59:59Z");
@@ -175,14 +177,19 @@ test("a webhook of a daily hour receives each alert by itself", async () => {
 test("a test message is sent at once and says what became of it, every ten seconds at most", async () => {
   const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
   const tools = await notifyTools(service, tenant);
-  assert.equal((await testEndpoint(tools, endpointId)).answer, "The receiver answered 204.");
+  const input = textInput({ endpoint: endpointId });
+  const { result } = await runAction(testEndpoint, tools, input);
+  assert.equal(result.answer, "The receiver answered 204.");
   const [message] = receiver.received;
   assert.match(message?.id ?? "", /^msg_test-/u);
   assert.equal((JSON.parse(message?.body ?? "") as { category: string }).category, "test");
-  await assert.rejects(testEndpoint(tools, endpointId), /wait 10 seconds/u);
+  await assert.rejects(runAction(testEndpoint, tools, input), /wait 10 seconds/u);
   receiver.answer(404);
   const later = { ...tools, now: new Date(tools.now.getTime() + 11_000) };
-  await assert.rejects(testEndpoint(later, endpointId), /was not delivered\. The receiver answered 404\./u);
+  await assert.rejects(
+    runAction(testEndpoint, later, input),
+    /was not delivered\. The receiver answered 404\./u,
+  );
   const [endpoint] = await endpoints();
   assert.deepEqual([endpoint?.failures, endpoint?.last_delivered_at], [0, null]);
 });

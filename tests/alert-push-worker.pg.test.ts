@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { showEndpoints } from "../src/control/notify.ts";
+import { readList } from "../src/actions/action.ts";
+import { endpointList } from "../src/actions/alert-endpoints/actions.ts";
 import { clearWorkspace } from "../src/store/queries/workspace-clear.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { createDeliveries } from "../src/worker/deliveries.ts";
 import { runTask } from "../src/worker/tasks.ts";
-import { startCommand } from "./support/command.ts";
-import type { RunningCommand } from "./support/command.ts";
+import { runCommand, startCommand } from "./support/command.ts";
+import type { Outcome, RunningCommand } from "./support/command.ts";
 import { loseShop } from "./support/lost-shops.ts";
 import { addTestEndpoint, deliveryEnvironment, notifyTools, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -61,13 +62,38 @@ test("a worker that is killed after a message was sent and before that is record
   const next = await startedWorker();
   await receiver.arrived(4);
   await eventually(async () => {
-    const [endpoint] = await showEndpoints(await notifyTools(service, tenant));
+    const [endpoint] = await readList(endpointList, await notifyTools(service, tenant));
     return endpoint?.due_at === null;
   }, "the last delivery is recorded");
   await stopped(next, "SIGTERM");
   assert.deepEqual(receiver.received.map(idOf), [ids[0], ...ids]);
   assert.equal(receiver.received[0]?.id, receiver.received[1]?.id);
   assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
+});
+
+test("a command's test message is sent by the worker, with the worker's options, to an endpoint by its name", async () => {
+  const tenant = await createTenant(service.database);
+  const receiver = await newReceiver();
+  await addTestEndpoint(service, tenant, { address: receiver.url, name: "tickets" });
+  await addTestEndpoint(service, tenant, { address: `${receiver.url}/2`, name: "twice" });
+  await addTestEndpoint(service, tenant, { address: `${receiver.url}/3`, name: "twice" });
+  const send = (name: string): Promise<Outcome> =>
+    runCommand(
+      ["notify", "test", name, "--workspace", tenant.shopDomain],
+      serviceEnvironment(service.databaseUrl),
+    );
+  // The command's own environment allows no network of this machine.
+  const alone = await send("tickets");
+  assert.deepEqual([alone.code, receiver.received.length], [1, 0], alone.stderr);
+  await service.database.query("update alert_endpoint set tested_at = null");
+  const worker = await startedWorker();
+  const sent = await send("tickets");
+  assert.deepEqual([sent.code, receiver.received.length], [0, 1], sent.stderr);
+  await service.database.query("update alert_endpoint set tested_at = null");
+  receiver.answer(503);
+  assert.match((await send("tickets")).stderr, /^The test message was not delivered\. .*503/u);
+  assert.match((await send("twice")).stderr, /^2 endpoints are named "twice": give the id of one/u);
+  await stopped(worker, "SIGTERM");
 });
 
 test("a receiver that hangs keeps no other one waiting, and two workers never deliver to one endpoint at once", async () => {
@@ -96,7 +122,7 @@ test("a receiver that hangs keeps no other one waiting, and two workers never de
   assert.deepEqual(quick.received.map(idOf), ids);
   assert.equal(slow.received.length, 1);
   assert.deepEqual(problems, []);
-  const states = await showEndpoints(await notifyTools(service, tenant));
+  const states = await readList(endpointList, await notifyTools(service, tenant));
   assert.deepEqual(
     states.map(({ name, failures }) => [name, failures]),
     [

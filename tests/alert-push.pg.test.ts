@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import { pauseNow, removeEndpoint, resumeNow, rotateEndpoint, showEndpoints } from "../src/control/notify.ts";
+import { readList, runAction } from "../src/actions/action.ts";
+import {
+  endpointList,
+  pauseEndpoint,
+  removeEndpoint,
+  resumeEndpoint,
+  rotateEndpoint,
+} from "../src/actions/alert-endpoints/actions.ts";
+import { textInput } from "../src/actions/field.ts";
 import { showNotices } from "../src/control/notice.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { RETRY_DELAYS_MS } from "../src/push/retry.ts";
@@ -44,7 +52,7 @@ beforeEach(async () => {
 afterEach(() => receiver.stop());
 
 const deliver = (): Promise<void> => deliverAll(deliveryEnvironment(service, clock.now));
-const endpoints = async () => showEndpoints(await notifyTools(service, tenant));
+const endpoints = async () => readList(endpointList, await notifyTools(service, tenant));
 const alertIdsOf = (received: readonly Received[]): unknown[] =>
   received.map(({ body }) => (JSON.parse(body) as { id: string }).id);
 
@@ -136,7 +144,13 @@ test("nothing is sent before its retry is due, and after a day of retries the en
   assert.equal(receiver.received.length, RETRY_DELAYS_MS.length + 1, "nothing is sent while it is paused");
   const told = async (userId: string) => {
     const workspace = await requireWorkspace(service.installation.database, tenant.shopDomain);
-    const actor = { name: `user:${userId}`, origin: null, standing: "viewer", isFresh: true } as const;
+    const actor = {
+      name: `user:${userId}`,
+      origin: null,
+      standing: "viewer",
+      isFresh: true,
+      session: null,
+    } as const;
     return showNotices(service.installation.database, actor, workspace);
   };
   const [notice] = await told(owner.userId);
@@ -150,7 +164,8 @@ test("nothing is sent before its retry is due, and after a day of retries the en
   receiver.answer(200);
   ids.push(...(await writeAlerts(service, tenant, [{}])));
   const countBefore = receiver.received.length;
-  await resumeNow({ ...(await notifyTools(service, tenant)), now: clock.now() }, endpoint?.endpoint_id ?? "");
+  const late = { ...(await notifyTools(service, tenant)), now: clock.now() };
+  await runAction(resumeEndpoint, late, textInput({ endpoint: endpoint?.endpoint_id }));
   await deliver();
   assert.deepEqual(alertIdsOf(receiver.received.slice(countBefore)), ids);
 });
@@ -170,7 +185,8 @@ test("410 pauses at once, and Retry-After delays the next try", async () => {
   assert.deepEqual([receiver.received.length, endpoint?.pause_reason], [2, "gone"]);
   assert.match(endpoint?.last_problem ?? "", /wants no more messages/u);
   receiver.answer(204);
-  await resumeNow({ ...(await notifyTools(service, tenant)), now: clock.now() }, endpointId);
+  const late = { ...(await notifyTools(service, tenant)), now: clock.now() };
+  await runAction(resumeEndpoint, late, textInput({ endpoint: endpointId }));
   await deliver();
   assert.equal(receiver.received.length, 3);
 });
@@ -178,15 +194,16 @@ test("410 pauses at once, and Retry-After delays the next try", async () => {
 test("a paused endpoint misses nothing, and a removed one receives nothing", async () => {
   const { endpoint_id: endpointId } = await addTestEndpoint(service, tenant, { address: receiver.url });
   const tools = await notifyTools(service, tenant);
-  await pauseNow(tools, endpointId);
+  const input = textInput({ endpoint: endpointId });
+  await runAction(pauseEndpoint, tools, input);
   const ids = await writeAlerts(service, tenant, [{}, {}]);
   clock.forward(1);
   await deliver();
   assert.equal(receiver.received.length, 0);
-  await resumeNow(tools, endpointId);
+  await runAction(resumeEndpoint, tools, input);
   await deliver();
   assert.deepEqual(alertIdsOf(receiver.received), ids);
-  await removeEndpoint(tools, endpointId);
+  await runAction(removeEndpoint, tools, input);
   await writeAlerts(service, tenant, [{}]);
   await deliver();
   assert.equal(receiver.received.length, 2);
@@ -196,17 +213,22 @@ test("after a rotation messages are signed with both secrets until the overlap e
   const { endpoint_id: endpointId, secret } = await addTestEndpoint(service, tenant, {
     address: receiver.url,
   });
-  const rotated = await rotateEndpoint(await notifyTools(service, tenant), { endpointId, overlap: "24h" });
+  const tools = await notifyTools(service, tenant);
+  const { secret: rotated } = await runAction(
+    rotateEndpoint,
+    tools,
+    textInput({ endpoint: endpointId, overlap: "24h" }),
+  );
   await writeAlerts(service, tenant, [{}]);
   await deliver();
   const [both] = receiver.received as [Received];
-  assertSigned(both, rotated.secret, 0);
+  assertSigned(both, rotated?.reveal() ?? "", 0);
   assertSigned(both, secret ?? "", 1);
   clock.forward(60 * 24 + 1);
   await writeAlerts(service, tenant, [{}]);
   await deliver();
   const last = receiver.received.at(-1) as Received;
-  assertSigned(last, rotated.secret);
+  assertSigned(last, rotated?.reveal() ?? "");
   assert.equal(String(last.headers["webhook-signature"]).split(" ").length, 1);
 });
 

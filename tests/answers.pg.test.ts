@@ -15,7 +15,7 @@ import { leastParameters } from "./support/requests.ts";
 import { startTestService } from "./support/service.ts";
 import type { CalledAnswer, TestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
-import { changePlan, changeWorkspace, countedRequests, createTenant } from "./support/tenants.ts";
+import { changePlan, changeWorkspace, countedRequests, createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
 import { openConnections } from "./support/database.ts";
@@ -56,6 +56,23 @@ async function textOf(
   assert.equal(answer.status, 200, answer.text);
   return answer.text;
 }
+
+test("M5: an hourly sync of labels cannot hide a store that stopped: every answer of figures names their as-of", async () => {
+  const tenant = await createTenant(service.database, { dataAsOf: "2026-06-20T05:00:00Z" });
+  const labelsAt = "2026-07-01T06:00:00.000Z";
+  await insertRows(service.database, "data_source", [
+    { shop_key: tenant.shopKey, source: "shipstation", kind: "label_cost", last_synced_at: labelsAt },
+  ]);
+  for (const endpoint of ENDPOINTS as readonly Endpoint[]) {
+    if (endpoint.response === null) continue;
+    const { meta } = (
+      await service.call(endpoint.path, { token: tenant.token, params: leastParameters(endpoint) })
+    ).json();
+    assert.equal((meta["freshness"] as { data_updated_at: string }).data_updated_at, labelsAt);
+    const asOf = endpoint.name === "entities" ? undefined : "2026-06-20T05:00:00.000Z";
+    assert.equal(meta["data_as_of"], asOf, endpoint.name);
+  }
+});
 
 /** Facts that change without a new data version, as nothing but a test changes them. */
 async function halveCohorts({ shopKey }: Tenant): Promise<void> {

@@ -260,7 +260,10 @@ test("connections shows every source, and disconnect deletes the credentials of 
 
   const words = ["disconnect", "shopify", "--workspace", "lamps.example", "--yes"];
   const outcome = await run(words);
-  assert.equal(outcome.stdout, "The credentials of shopify are deleted; nothing had been read.\n");
+  assert.equal(
+    outcome.stdout,
+    "shopify is disconnected: its credentials are deleted; nothing had been read.\n",
+  );
   assert.equal((await run(words)).stdout, "shopify is not connected; nothing had been read.\n");
   const [row] = await list();
   assert.deepEqual([row?.["source"], row?.["status"]], ["shopify", "disconnected"]);

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { Actor } from "../src/control/actor.ts";
+import { createPerson, removeMember, setRole } from "./support/people.ts";
 import { sentenceOf, startOAuthService } from "./support/oauth.ts";
 import type { OAuthService } from "./support/oauth.ts";
 
@@ -19,6 +21,40 @@ test("a link connects once: it begins nothing more, and neither does an approval
     assert.equal(response.status, 400);
     assert.match(await sentenceOf(response), /^This link has already been used/u);
   }
+});
+
+test("a member's link and the approvals that it has begun end with their right to make one", async () => {
+  const { simulator, domain, tenant } = await oauth.newShop();
+  const { database } = oauth.service;
+  const { userId } = await createPerson(database);
+  await setRole(database, tenant, { userId }, "admin");
+  const actor: Actor = {
+    name: `user:${userId}`,
+    origin: null,
+    standing: "admin",
+    isFresh: true,
+    session: null,
+  };
+  const link = await oauth.linkFor(tenant, domain, simulator.url, { actor });
+  const callback = await oauth.next(await oauth.next(link));
+  const ended = async (): Promise<void> => {
+    for (const late of [link, callback]) {
+      const response = await oauth.open(late);
+      assert.equal(response.status, 400);
+      assert.match(await sentenceOf(response), /^This link is no longer valid/u);
+    }
+  };
+  await setRole(database, tenant, { userId }, "viewer");
+  await ended();
+  await setRole(database, tenant, { userId }, "admin");
+  await database.query("update console_user set disabled_at = now() where user_id = $1", [userId]);
+  await ended();
+  await database.query("update console_user set disabled_at = null where user_id = $1", [userId]);
+  await removeMember(database, tenant, { userId });
+  await ended();
+  assert.equal(await oauth.connectionOf(tenant), null);
+  await setRole(database, tenant, { userId }, "admin");
+  assert.equal((await oauth.open(callback)).status, 200);
 });
 
 test("an approval counts in the browser alone that has begun it", async () => {

@@ -128,7 +128,7 @@ test("a link ends after seven days, and one that was changed was never one", asy
   const eightDaysAgo = new Date(Date.now() - 8 * 86_400_000);
   const link = await oauth.linkFor(tenant, domain, simulator.url);
   for (const address of [
-    await oauth.linkFor(tenant, domain, simulator.url, eightDaysAgo),
+    await oauth.linkFor(tenant, domain, simulator.url, { now: eightDaysAgo }),
     `${link.slice(0, -5)}AAAAA`,
     `${oauth.service.address}/connect/shopify?link=`,
   ]) {

@@ -55,7 +55,7 @@ test("an action leads back to its page, which says once what was done, and is au
   const response = await post(WATCHLIST, { type: "sku", key: sku });
   assert.equal(response.status, 303);
   const page = await pageAfter(response);
-  assert.match(page, /role="status">.* is watched from the next evaluation on\./u);
+  assert.match(page, /role="status">\s*Added .* to the watchlist\./u);
   assert.deepEqual(await audited(), [
     {
       action: "watch.add",

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { OPERATOR } from "../src/control/actor.ts";
-import { issueToken, rotateToken } from "../src/control/token.ts";
-import { addSaleEvent, removeSaleEvent } from "../src/control/sale-event.ts";
-import { setPlan } from "../src/control/plan.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { createToken, rotateToken } from "../src/actions/tokens/actions.ts";
+import { addSaleEvent, removeSaleEvent } from "../src/actions/sale-events/actions.ts";
+import { setPlan } from "../src/actions/plan/actions.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { STATEMENTS } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
@@ -144,21 +146,16 @@ test("what was changed says how it was before", async () => {
   const { database } = service.installation;
   const own = await createTenant(service.database);
   const workspace = await requireWorkspace(database, own.shopDomain);
-  const event = { slug: "sale", label: "Sale", startsOn: "2026-01-01", endsOn: "2026-01-02", skus: [] };
-  await addSaleEvent(database, OPERATOR, workspace, event);
-  await addSaleEvent(database, OPERATOR, workspace, { ...event, label: "Big sale" });
-  await removeSaleEvent(database, OPERATOR, workspace, "sale");
+  const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
+  const event = { slug: "sale", label: "Sale", starts_on: "2026-01-01", ends_on: "2026-01-02" };
+  await runAction(addSaleEvent, caller, textInput(event));
+  await runAction(addSaleEvent, caller, textInput({ ...event, label: "Big sale" }));
+  await runAction(removeSaleEvent, caller, textInput({ slug: "sale" }));
   const plan = `plan-${own.shopKey}`;
-  await setPlan(database, OPERATOR, plan, new Map([["daily_quota", "10"]]));
-  const made = await issueToken(database, OPERATOR, workspace, keys.tokenPepper, {
-    name: "Agent",
-    scopes: "read:alerts",
-    now: new Date(),
-  });
-  const rotated = await rotateToken(database, OPERATOR, workspace, keys.tokenPepper, {
-    tokenId: made.token_id,
-    now: new Date(),
-  });
+  await runAction(setPlan, caller, textInput({ plan, daily_quota: "10" }));
+  const wanted = textInput({ name: "Agent", scopes: "read:alerts" });
+  const { result: made } = await runAction(createToken, caller, wanted);
+  const { result: rotated } = await runAction(rotateToken, caller, textInput({ token_id: made.token_id }));
   const { rows } = await service.database.query<{ action: string; before: Record<string, unknown> | null }>(
     `select action, before from (
        select happened_at, action, before from audit_event where shop_key = $1
@@ -185,7 +182,7 @@ test("what was changed says how it was before", async () => {
       union all select detail::text || coalesce(before::text, '') from identity_event`,
   );
   const everything = stored.rows.map((row) => (row as { text: string }).text).join("\n");
-  for (const secret of [made.token, rotated.token].map((token) => token.split("_").at(-1) ?? token)) {
+  for (const secret of [made.token, rotated.token].map((token) => token.reveal().split("_").at(-1) ?? "")) {
     assert.ok(!everything.includes(secret));
   }
 });

@@ -57,7 +57,7 @@ async function askApi(shop: Shop, path: string): Promise<string> {
   return text;
 }
 
-const AS_OF = /\/(?:meta\/freshness\/.*|complete_through)$/u;
+const AS_OF = /\/(?:meta\/(?:data_as_of|freshness\/.*)|complete_through)$/u;
 
 /** A page that is served, with every figure checked; null = the API refuses its query, and so it has but its as-of line. */
 async function check(shop: Shop, path: string): Promise<AnsweredPage | null> {
@@ -206,6 +206,7 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
     /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector))$/u,
     "names, in words and in links",
   ],
+  [/^outcomes\/rows\/\d+\/outcome$|^bridge\/steps\/\d+\/step$/u, "names, in words"],
   [/^trend\/\d+\/outlook\/level$/u, "the legend says it once"],
   [/^return_curves\/\d+\/observed_days$/u, "open ages say so"],
   [

@@ -87,9 +87,9 @@ for (const { width, colorScheme } of LOOKS) {
       const look = async (name: string) => found.push(...(await wrongLooks(page, name)));
       const name = `Looked at ${width} ${colorScheme} ${"long".repeat(15)}`;
       await page.goto(`${place}/settings/members`);
-      await page.getByLabel("Their name").fill(name);
-      await page.getByRole("button", { name: "Make the invitation" }).click();
-      await page.getByRole("heading", { name: "Invitation of Looked at" }).waitFor();
+      await page.getByLabel("Name", { exact: true }).fill(name);
+      await page.getByRole("button", { name: "Invite member" }).click();
+      await page.getByRole("heading", { name: "Invitation for Looked at" }).waitFor();
       await look("an invitation");
       const paths = [
         "members",
@@ -111,28 +111,28 @@ test("an invitation is copied, used in another browser, and its member raised an
   const permissions = ["clipboard-read", "clipboard-write"];
   await signedIn(context, { permissions }, async (page, place) => {
     await page.goto(`${place}/settings/members`);
-    await page.getByLabel("Their name").fill("Clara");
-    await page.getByLabel("Their role").selectOption("admin");
-    await page.getByRole("button", { name: "Make the invitation" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Clara");
+    await page.getByLabel("Role").selectOption("admin");
+    await page.getByRole("button", { name: "Invite member" }).click();
     const link = (await page.locator("code[data-form=link]").textContent()) ?? "";
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), link);
     assert.match(
-      (await page.getByRole("link", { name: "Write a mail" }).getAttribute("href")) ?? "",
+      (await page.getByRole("link", { name: "Email this link" }).getAttribute("href")) ?? "",
       /^mailto:\?subject=/u,
     );
     const other = await chromium.browser.newContext();
     const invited = await other.newPage();
     await enter(invited, link);
     await invited.waitForURL(place);
-    await page.getByRole("link", { name: "Back to the members" }).click();
+    await page.getByRole("link", { name: "Back to members" }).click();
     await page.getByRole("link", { name: "Clara" }).click();
     await page.getByLabel("Role").selectOption("owner");
-    await page.getByRole("button", { name: "Change the role" }).click();
-    await page.getByText("Clara is an owner from their next page on.").waitFor();
-    await page.getByRole("button", { name: "Remove Clara" }).click();
-    await page.getByText(`Clara sees nothing of ${tenant.shopDomain} from their next page on.`).waitFor();
+    await page.getByRole("button", { name: "Change role" }).click();
+    await page.getByText(`Clara is now an owner of ${tenant.shopDomain}.`).waitFor();
+    await page.getByRole("button", { name: "Remove member" }).click();
+    await page.getByText(`Clara was removed from ${tenant.shopDomain}.`).waitFor();
     await invited.reload();
     await invited.waitForURL(`${home}/sign-in`);
     await other.close();
@@ -142,13 +142,13 @@ test("an invitation is copied, used in another browser, and its member raised an
 test("all of it works without JavaScript, filters and files of the audit included", async (context) => {
   await signedIn(context, { javaScriptEnabled: false, acceptDownloads: true }, async (page, place) => {
     await page.goto(`${place}/settings/members`);
-    await page.getByLabel("Their name").fill("Plain");
-    await page.getByRole("button", { name: "Make the invitation" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Plain");
+    await page.getByRole("button", { name: "Invite member" }).click();
     assert.match((await page.locator("code[data-form=link]").textContent()) ?? "", /\/enter#/u);
-    await page.getByRole("link", { name: "Back to the members" }).click();
+    await page.getByRole("link", { name: "Back to members" }).click();
     await page.getByRole("link", { name: "Plain" }).click();
-    await page.getByRole("button", { name: "Withdraw the invitation of Plain" }).click();
-    await page.getByText("The invitation of Plain is withdrawn: its link does not work any more.").waitFor();
+    await page.getByRole("button", { name: "Cancel invitation" }).click();
+    await page.getByText("The invitation for Plain was canceled. Its link no longer works.").waitFor();
     await page.goto(`${place}/alerts`);
     await page.getByRole("link", { name: "Yours" }).click();
     await page.getByRole("heading", { name: "A token expires in 14 days" }).waitFor();

@@ -87,7 +87,7 @@ test("by the approval of a Shopify shop", async (context) => {
       await makeWorkspace(newcomer, "Connect Shopify");
       await page.getByLabel("The shop’s name at Shopify").first().fill(domain);
       await page.getByLabel("Another address").first().fill(simulator.url);
-      await click(page.getByRole("button", { name: "Make the link" }));
+      await click(page.getByRole("button", { name: "Create link" }));
       await click(page.getByRole("link", { name: "Approve at Shopify" }));
       await click(page.getByRole("link", { name: "Watch them arrive" }));
       await watchUntilChart(newcomer);

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/control/actor.ts";
-import { diagnose } from "../src/control/doctor.ts";
-import { setWorkspace } from "../src/control/workspace-settings.ts";
+import { diagnose } from "../src/operations/doctor.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { setWorkspace } from "../src/actions/workspace/settings.ts";
 import { requireWorkspace, showWorkspaces } from "../src/control/workspace.ts";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import { runCommand } from "./support/command.ts";
@@ -38,7 +40,8 @@ async function onPlan(planKey: string, options: TenantOptions = {}): Promise<Ten
 async function setPlanOf(tenant: Tenant, plan: string): Promise<void> {
   const { database } = service.installation;
   const workspace = await requireWorkspace(database, tenant.shopDomain);
-  await setWorkspace(database, OPERATOR, workspace, new Map([["plan", plan]]));
+  const caller = { database, keys: service.keys, workspace, actor: OPERATOR, now: new Date() };
+  await runAction(setWorkspace, caller, textInput({ plan }));
 }
 
 test("the page says what the plan includes, and what each other one would add", async () => {
@@ -58,7 +61,7 @@ test("the page says what the plan includes, and what each other one would add", 
     /starter none nothing programs and AI agents may ask the API; 1,000 API requests a day/u,
   );
   assert.match(words, /enterprise without a limit .*; API requests without a limit nothing/u);
-  assert.match(words, /An owner of this workspace can ask for another plan\./u);
+  assert.match(words, /An owner of this workspace can request another plan\./u);
   assert.doesNotMatch(text, /action="[^"]*settings/u);
 });
 
@@ -67,17 +70,20 @@ test("an owner asks, asks again, and takes it back; each is in the audit with ho
   const owner = await actAs(service, tenant);
   const asked = await owner.post(PATH, { plan: "scale", reason: WHY });
   assert.deepEqual([asked.status, asked.location], [303, PATH]);
-  assert.match(asked.done ?? "", /^scale is asked for\./u);
+  assert.match(asked.done ?? "", /^Requested the plan scale\./u);
   const page = (await owner.get(PATH)).text;
   assert.match(page, /We want the CSV &lt;b&gt;every week&lt;\/b&gt;\./u);
-  assert.match((await owner.post(PATH, { plan: "scale", reason: WHY })).done ?? "", /asked for already/u);
+  assert.match((await owner.post(PATH, { plan: "scale", reason: WHY })).done ?? "", /already requested/u);
   await owner.post(PATH, { plan: "enterprise", reason: "Without a limit." });
   const viewer = await actAs(service, tenant, "viewer");
-  assert.match((await viewer.get(PATH)).text, /<strong>enterprise<\/strong> was asked for/u);
-  assert.match((await viewer.get("/settings")).text, /enterprise is asked for/u);
-  assert.match((await owner.post(`${PATH}/withdraw`, {})).done ?? "", /asked for any more/u);
-  assert.match((await owner.post(`${PATH}/withdraw`, {})).done ?? "", /was asked for\./u);
-  assert.doesNotMatch((await owner.get(PATH)).text, /was asked for/u);
+  assert.match((await viewer.get(PATH)).text, /<strong>enterprise<\/strong> was requested/u);
+  assert.match((await viewer.get("/settings")).text, /enterprise is requested/u);
+  assert.match(
+    (await owner.post(`${PATH}/withdraw`, {})).done ?? "",
+    /^Cancelled the request for the plan enterprise\.$/u,
+  );
+  assert.match((await owner.post(`${PATH}/withdraw`, {})).done ?? "", /^There was no plan request\.$/u);
+  assert.doesNotMatch((await owner.get(PATH)).text, /was requested/u);
   const [first, second] = [
     { plan: "scale", reason: WHY },
     { plan: "enterprise", reason: "Without a limit." },
@@ -100,7 +106,7 @@ test("the plan one has, an unknown plan and no reason are refused beside the for
   for (const reason of ["", " ", "x".repeat(301), "two\nlines"]) {
     const { status, text } = await owner.post(PATH, { plan: "scale", reason });
     assert.equal(status, 400, reason);
-    assert.match(text, /The reason must be text of 1 to 300 characters/u);
+    assert.match(text, /Reason must be text of 1 to 300 characters/u);
     assert.match(text, /<option value="scale"\s+selected=""/u);
   }
   assert.deepEqual(await auditOf(service, tenant), []);
@@ -155,7 +161,7 @@ test("operators see what is asked for, and the plan that they set ends it", asyn
   const command = ["workspace", "set", "--workspace", tenant.shopDomain, "plan=scale", "--json"];
   const set = JSON.parse((await runCommand(command, environment)).stdout) as Record<string, unknown>;
   assert.deepEqual([set["plan"], set["requested_plan"]], ["scale", null]);
-  assert.doesNotMatch((await owner.get(PATH)).text, /was asked for/u);
+  assert.doesNotMatch((await owner.get(PATH)).text, /was requested/u);
   const { rows } = await service.database.query(
     "select detail, before from audit_event where shop_key = $1 and action = 'workspace.set'",
     [tenant.shopKey],

@@ -10,12 +10,14 @@ import { ROLES } from "../src/contract/role.ts";
 import type { Role } from "../src/contract/role.ts";
 import type { Acting } from "../src/control/acting.ts";
 import { connectByForm, linkByForm } from "../src/control/connect-form.ts";
-import { disconnectSource } from "../src/control/disconnect.ts";
 import { Refusal } from "../src/control/refusal.ts";
-import { hasRight, RIGHTS } from "../src/control/rights.ts";
+import { hasRight, RIGHTS, rightOf } from "../src/control/rights.ts";
 import type { Right, RightName } from "../src/control/rights.ts";
+import { ALL_RIGHTS } from "../src/actions/registry.ts";
+import { mayDo } from "../src/actions/right.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { MONTHS } from "./support/console-pages.ts";
+import { matchSnapshot } from "./support/net.ts";
 import { createAskers } from "./support/rights-people.ts";
 import type { Asker } from "./support/rights-people.ts";
 import { startTestService } from "./support/service.ts";
@@ -42,14 +44,19 @@ before(async () => {
 });
 after(() => service.stop());
 
+/** What everybody was answered, by page and form: a snapshot, beside what follows from the table of rights. */
+const answered: Record<string, Record<string, Verdict | number>> = {};
+
 type Verdict = "signed_out" | "not_found" | "forbidden" | "unproved" | "allowed";
 
-function verdictOf({ standing, isFresh }: Pick<Asker, "standing" | "isFresh">, right: RightName): Verdict {
+function verdictOf(
+  { standing, isFresh }: Pick<Asker, "standing" | "isFresh">,
+  right: RightName | Right,
+): Verdict {
   if (standing === "nobody") return "signed_out";
   if (standing === "outsider") return "not_found";
   if (!hasRight(standing, right)) return "forbidden";
-  const { needsProof }: Right = RIGHTS[right];
-  return needsProof && !isFresh ? "unproved" : "allowed";
+  return rightOf(right).proof === true && !isFresh ? "unproved" : "allowed";
 }
 
 /** An address that a path with `:names` matches. */
@@ -75,6 +82,7 @@ function isMissing(verdict: Verdict | number, expected: Verdict, path: string): 
   return verdict === "not_found" && (expected === "allowed" || expected === "unproved") && path.includes(":");
 }
 
+const STANDINGS = ["person", ...ROLES, "operator"] as const;
 const EVERY_PAGE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SETTINGS];
 
 for (const [kind, pages, tenantOf] of [
@@ -86,7 +94,7 @@ for (const [kind, pages, tenantOf] of [
     const askers = await createAskers(service.database, asked);
     const wrong: string[] = [];
     for (const page of pages) {
-      assert.ok(page.right in RIGHTS, `${page.name} has no row in the table of rights`);
+      assert.ok(rightOf(page.right).name in ALL_RIGHTS, `${page.name} has no row in the table of rights`);
       for (const asker of askers) {
         const query = "view" in page ? "" : `?${MONTHS}`;
         const response = await fetch(addressOf(page.path, asked) + query, {
@@ -94,6 +102,7 @@ for (const [kind, pages, tenantOf] of [
           headers: { cookie: asker.cookie },
         });
         const verdict = await verdictOfAnswer(response);
+        (answered[`GET ${page.path.replaceAll(/:\w+/gu, ":id")}`] ??= {})[asker.name] = verdict;
         const expected = verdictOf(asker, page.right);
         if (verdict !== expected && !isMissing(verdict, expected, page.path)) {
           wrong.push(`${asker.name}, ${page.name}: ${verdict}, ${expected}`);
@@ -116,10 +125,11 @@ function post({ takes, path }: Action, cookie: string): Promise<Response> {
 
 for (const action of ACTIONS) {
   test(`the action ${action.name}, by everybody who may ask`, async () => {
-    assert.ok(action.right in RIGHTS, "it has no row in the table of rights");
+    assert.ok(rightOf(action.right).name in ALL_RIGHTS, "it has no row in the table of rights");
     const wrong: string[] = [];
     for (const asker of await createAskers(service.database, tenant)) {
       const verdict = await verdictOfAnswer(await post(action, asker.cookie));
+      (answered[`POST ${action.path.replaceAll(/:\w+/gu, ":id")}`] ??= {})[asker.name] = verdict;
       const expected = verdictOf(asker, action.right);
       if (verdict !== expected && !isMissing(verdict, expected, action.path))
         wrong.push(`${asker.name}: ${verdict}, ${expected}`);
@@ -146,8 +156,6 @@ for (const action of ACTIONS) {
 const BEHIND_FORMS: Readonly<Record<string, (acting: Acting) => Promise<unknown>>> = {
   "source.connect": (acting) => connectByForm(acting, NOTHING as never, NOTHING as never),
   "source.link": (acting) => linkByForm(acting, NOTHING as never, NOTHING as never),
-  "source.disconnect": ({ database, actor, workspace }) =>
-    disconnectSource(database, actor, workspace, "shopify"),
 };
 
 /** Performs an action without HTTP, past the check of the loop. */
@@ -166,7 +174,9 @@ async function callOf({ path }: Action, role: Role, isFresh: boolean): Promise<A
   const { keys } = service;
   const { database } = service.installation;
   const workspace = await requireWorkspace(database, tenant.shopDomain);
-  const actor = { name: "user:00000000-0000-4000-8000-000000000000", origin: null, standing: role, isFresh };
+  const id = "00000000-0000-4000-8000-000000000000";
+  const session = { userId: id, sessionHash: Buffer.alloc(32) };
+  const actor = { name: `user:${id}`, origin: null, standing: role, isFresh, session };
   const known: Record<string, unknown> = { database, keys, actor, workspace, now: new Date() };
   const acting = new Proxy(known, {
     get: (target, name) =>
@@ -240,18 +250,35 @@ test("whatever is in the table of rights is asked for somewhere", () => {
 });
 
 /** What the roles are for: the least role of each kind of action, and whether it takes a recent proof. */
-const DESIGNED: readonly [least: Role | "operator", needsProof: boolean, names: readonly RightName[]][] = [
+const DESIGNED: readonly [least: Role | "operator", proof: boolean, names: readonly string[]][] = [
   ["viewer", false, ["figures.read", "settings.read", "member.leave"]],
-  ["admin", false, ["windows.set", "watch.add", "sale_event.add", "sync.request", "import"]],
+  ["admin", false, ["windows.set", "rules.set", "watch.add", "sale_event.add", "sync.request", "import"]],
   ["admin", true, ["source.connect", "source.disconnect", "token.create", "token.rotate", "token.revoke"]],
   ["admin", false, ["usage.read", "audit.read", "members.read"]],
   ["admin", true, ["member.invite", "member.set", "member.remove", "member.recover"]],
   ["owner", true, ["member.set_owner", "plan.ask", "workspace.export", "workspace.erase"]],
-  ["operator", false, ["plan.set", "workspace.create", "workspace.set", "workspace.delete", "user.set"]],
+  ["operator", false, ["plan.set", "workspace.create", "workspace.set", "workspace.delete", "users.read"]],
 ];
 
 test("roles have the rights that they are meant to have", () => {
-  for (const [least, needsProof, names] of DESIGNED) {
-    for (const name of names) assert.deepEqual(RIGHTS[name], { least, needsProof }, name);
+  for (const [least, proof, names] of DESIGNED) {
+    for (const name of names) {
+      const right = ALL_RIGHTS[name];
+      assert.deepEqual([right?.least, right?.proof ?? false], [least, proof], name);
+    }
   }
+});
+
+test("who may do what is what it was", () => {
+  const rights = Object.entries(ALL_RIGHTS)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, right]) => {
+      const { least, proof = false } = right;
+      return [
+        name,
+        { least, needsProof: proof, may: STANDINGS.filter((standing) => mayDo(standing, right)) },
+      ];
+    });
+  const table = { rights: Object.fromEntries(rights), answered };
+  matchSnapshot("rights.json", `${JSON.stringify(table, null, 2)}\n`);
 });

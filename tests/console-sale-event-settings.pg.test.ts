@@ -45,7 +45,7 @@ test("an event is added, changed and removed; the audit has how it was before", 
   const owner = await actAs(service, tenant);
   const added = await owner.post(PATH, { ...SPRING, slug: "" });
   assert.deepEqual([added.status, added.location], [303, PATH], added.text);
-  assert.match(added.done ?? "", /is saved, and counts from the next page and the next API request on\./u);
+  assert.match(added.done ?? "", /^Added the sale event Spring <b>sale<\/b>\.$/u);
   const page = (await owner.get(PATH)).text;
   assert.match(page, /Spring &lt;b&gt;sale&lt;\/b&gt;/u);
   assert.match(wordsOf(page), /1 Apr 2026 to 10 Apr 2026 · 2 SKUs/u);
@@ -56,10 +56,10 @@ test("an event is added, changed and removed; the audit has how it was before", 
   assert.equal((await owner.post(`${PATH}/change`, changed)).status, 303);
   assert.match(wordsOf((await owner.get(PATH)).text), /1 Apr 2026 to 12 Apr 2026 · the whole store/u);
   const removed = await owner.post(`${PATH}/remove`, { slug: STORED.slug });
-  assert.match(removed.done ?? "", /is removed/u);
+  assert.match(removed.done ?? "", /^Removed the sale event /u);
   assert.match(
     (await owner.post(`${PATH}/remove`, { slug: STORED.slug })).done ?? "",
-    /was removed already/u,
+    /^There is no sale event spring-b-sale-b\.$/u,
   );
   const later = { ...STORED, ends_on: "2026-04-12", skus: null };
   assert.deepEqual(await auditOf(service, tenant), [
@@ -92,10 +92,10 @@ test("what is refused stands beside the form, which keeps everything that was fi
   const owner = await actAs(service, tenant);
   await owner.post(PATH, SPRING);
   for (const [change, status, sentence] of [
-    [{ label: " " }, 400, "The label must be text of 1 to 200 characters"],
-    [{ starts_on: "1 April" }, 400, "The first day must be a day written YYYY-MM-DD"],
+    [{ label: " " }, 400, "Name must be text of 1 to 200 characters"],
+    [{ starts_on: "1 April" }, 400, "First day must be a day written YYYY-MM-DD"],
     [{ ends_on: "2026-03-31" }, 400, "The last day must not be before the first day."],
-    [{ slug: "two words" }, 400, "The slug must be 1 to 100 letters"],
+    [{ slug: "two words" }, 400, "Slug must be 1 to 100 letters"],
     [{ slug: STORED.slug }, 409, `There is already a sale event ${STORED.slug}`],
     [{ skus: "SHIRT-M\nGONE\n<i>" }, 409, "has no sku &quot;GONE&quot;, &quot;&lt;i&gt;&quot;."],
   ] as const) {

@@ -104,34 +104,34 @@ test("without JavaScript an owner previews and saves a window, watches a SKU by 
     await page.goto(`${service.address}/w/${own.shopDomain}`);
     await page.getByRole("link", { name: "Settings", exact: true }).click();
     await main.getByRole("link", { name: "Return window" }).click();
-    await page.getByLabel("Return window, in days after the order").fill("60");
+    await page.getByLabel("Return window in days").fill("60");
     await page.keyboard.press("Enter");
     await page.getByRole("columnheader", { name: "If saved" }).waitFor();
     await page.getByRole("button", { name: "Save" }).click();
-    assert.match(await page.getByRole("status").first().innerText(), /a return counts within 60 days/u);
+    assert.match(await page.getByRole("status").first().innerText(), /The return window is now 60 days/u);
 
     await page.getByRole("link", { name: "Watchlist", exact: true }).click();
     await page.getByLabel("Search name, SKU or vendor").fill("shirt");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Watch SHIRT-M" }).click();
-    assert.match(await page.getByRole("status").first().innerText(), /SHIRT-M is watched/u);
+    assert.match(await page.getByRole("status").first().innerText(), /Added SHIRT-M to the watchlist/u);
 
     await page.getByRole("link", { name: "Sale days" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Spring");
     await page.getByLabel("First day").fill("2026-04-01");
     await page.getByLabel("Last day").fill("2026-03-01");
     await page.getByLabel("SKUs in the sale").fill("SHIRT-M\nJACKET-M");
-    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("button", { name: "Add sale event" }).click();
     assert.match(
       await page.getByRole("alert").innerText(),
       /The last day must not be before the first day\./u,
     );
     assert.equal(await page.getByLabel("SKUs in the sale").inputValue(), "SHIRT-M\nJACKET-M");
     await page.getByLabel("Last day").fill("2026-04-10");
-    await page.getByRole("button", { name: "Add", exact: true }).click();
-    assert.match(await page.getByRole("status").first().innerText(), /Spring is saved/u);
+    await page.getByRole("button", { name: "Add sale event" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /Added the sale event Spring/u);
     await page.getByRole("link", { name: "Change Spring" }).click();
-    await page.getByRole("button", { name: "Remove this sale event" }).click();
-    assert.match(await page.getByRole("status").first().innerText(), /spring is removed/u);
+    await page.getByRole("button", { name: "Remove sale event" }).click();
+    assert.match(await page.getByRole("status").first().innerText(), /Removed the sale event Spring/u);
   });
 });

@@ -132,7 +132,7 @@ for (const { width, colorScheme } of LOOKS) {
       found.push(...(await wrongsOf(page, "a refused key")));
       await page.goto(`${home}${at}/shopify/connect`);
       await page.getByLabel("Another address").first().fill(shop.url);
-      await page.getByRole("button", { name: "Make the link" }).click();
+      await page.getByRole("button", { name: "Create link" }).click();
       await page.getByRole("heading", { name: "Approve at Shopify" }).waitFor();
       found.push(...(await wrongsOf(page, "a link")));
       const expected = /status of (?:409|400)/u;
@@ -170,10 +170,10 @@ test("without JavaScript a source is connected, asked for runs and disconnected"
       [shopKey],
     );
     await page.getByRole("link", { name: "Shopify", exact: true }).click();
-    await press("Take back the backfill");
-    await page.getByText("The backfill is taken back").waitFor();
+    await press("Cancel backfill");
+    await page.getByText("The backfill is canceled").waitFor();
     await press("Sync now");
-    await page.getByText("A run was asked for").waitFor();
+    await page.getByText("Sync requested").waitFor();
     await page.getByRole("link", { name: "Shopify", exact: true }).click();
     await page.getByLabel("Type shopify to confirm").fill("shopify");
     await press("Disconnect Shopify");
@@ -191,10 +191,10 @@ test("a link of the console leads through the approval back to the progress of t
   const { own, page } = await open(cookie, { javaScriptEnabled: false });
   try {
     await page.goto(`${home}/w/${shopDomain}/settings/sources/shopify/connect`);
-    const form = page.locator("form", { hasText: "Make the link" });
+    const form = page.locator("form", { hasText: "Create link" });
     await form.getByLabel("The shop’s name at Shopify").fill(shop.options.domain);
     await form.getByLabel("Another address").fill(shop.url);
-    await form.getByRole("button", { name: "Make the link" }).click();
+    await form.getByRole("button", { name: "Create link" }).click();
     const link = await page.getByRole("link", { name: "Approve at Shopify" }).getAttribute("href");
     assert.match(link ?? "", /^http:\/\/localhost\/connect\/shopify\?link=/u);
     assert.ok(!service.logs.join("").includes(new URL(link ?? "").searchParams.get("link") ?? ""));

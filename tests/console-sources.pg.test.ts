@@ -64,20 +64,20 @@ test("the next run is by the clock, or what was asked for", async () => {
   assert.match(wordsOf((await page(SOURCES)).text), /Next run As soon as a worker runs/u);
 });
 
-test("runs are asked for, a backfill is taken back, and a disconnection is typed", async () => {
+test("runs are asked for, a backfill is canceled, and a disconnection is typed", async () => {
   const { tenant, post, follow, page } = await newShop(service);
   await putConnected(service, tenant, "status = 'ok', last_synced_at = '2026-07-01T06:00:00Z'");
   const requests = () => rowsOf<{ kind: string }>(service, "sync_request", tenant.shopKey, "kind, source");
   const at = `${SOURCES}/shopify`;
-  assert.match(await follow(await post(`${at}/sync`, { kind: "incremental" })), /A run was asked for/u);
-  await follow(await post(`${at}/sync`, { kind: "backfill" }));
+  assert.match(await follow(await post(`${at}/sync`, {})), /Sync requested/u);
+  await follow(await post(`${at}/sync`, { backfill: "yes" }));
   assert.deepEqual(
     (await requests()).map(({ kind }) => kind),
     ["backfill", "incremental"],
   );
-  assert.match(wordsOf((await page(at)).text), /Take back the backfill/u);
-  assert.match(await follow(await post(`${at}/cancel`, {})), /The backfill is taken back/u);
-  assert.match(wordsOf((await page(at)).text), /Read everything again/u);
+  assert.match(wordsOf((await page(at)).text), /Cancel backfill/u);
+  assert.match(await follow(await post(`${at}/cancel`, {})), /The backfill is canceled/u);
+  assert.match(wordsOf((await page(at)).text), /Resync all data/u);
 
   const wrong = await post(`${at}/disconnect`, { typed: "shop" });
   assert.equal(wrong.status, 400);
@@ -92,7 +92,7 @@ test("runs are asked for, a backfill is taken back, and a disconnection is typed
     ["sync.request", "sync.request", "sync.cancel", "source.disconnect"],
   );
   assert.equal(events[3]?.before?.["status"], "ok");
-  const refused = await post(`${at}/sync`, { kind: "incremental" });
+  const refused = await post(`${at}/sync`, {});
   assert.equal(refused.status, 409);
   assert.match(await refused.text(), /is not connected to &quot;shopify&quot;/u);
 });

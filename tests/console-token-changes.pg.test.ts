@@ -77,10 +77,10 @@ async function auditOf(tokenId: string) {
 
 test("revoking asks for the name, and moves the token behind the ended ones", async () => {
   const { tokenId } = await pages.make("to be ended");
-  const wrong = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["name", "To be ended"]]);
+  const wrong = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["typed_name", "To be ended"]]);
   assert.equal(wrong.status, 400);
   assert.match(await wrong.text(), /The name is not that of this token/u);
-  const ended = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["name", "to be ended"]]);
+  const ended = await pages.post(`${TOKENS}/${tokenId}/revoke`, [["typed_name", "to be ended"]]);
   assert.equal(ended.status, 303);
   const page = await pages.read(TOKENS);
   assert.ok(page.indexOf(">to be ended</a>") > page.indexOf("<summary>Tokens that have ended"));
@@ -107,8 +107,8 @@ test("a viewer sees neither page, and who signed in an hour ago confirms first",
     name: "Viewer",
     shopDomain: tenant.shopDomain,
   });
-  await service.database.query("update workspace_member set role = 'viewer' where user_id = $1", [userId]);
   const viewer = cookieOf(await postForm(service, "/enter", { secret }));
+  await service.database.query("update workspace_member set role = 'viewer' where user_id = $1", [userId]);
   for (const path of [TOKENS, `${TOKENS}/new`, "/settings/usage"]) {
     assert.equal((await openPage(service, path, { tenant, cookie: viewer })).status, 403, path);
   }

@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { parseToken } from "../src/admission/token.ts";
-import { SCOPES } from "../src/contract/endpoint.ts";
+import { ENTITLEMENTS, SCOPES } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.ts";
 import { cookieOf, signInAs } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { createTenant, insertRows } from "./support/tenants.ts";
+import { changePlan, createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { requestKey, TOKEN, TOKENS, tokenForm, tokenPages } from "./support/token-pages.ts";
 import type { TokenPages } from "./support/token-pages.ts";
@@ -90,6 +90,18 @@ test("a new token is shown once, uncompressed and kept nowhere, with a request a
   assert.ok(!traces.includes(secret), "the secret stands somewhere");
 });
 
+test("a plan without api_access makes no token, neither by the page nor by a form sent all the same", async () => {
+  await changePlan(service.database, tenant, { entitlements: ["data_export"] });
+  const page = await pages.read(TOKENS);
+  assert.match(page, /does not include the API: no token can be created/u);
+  assert.doesNotMatch(page, /Create token/u);
+  const refused = await pages.post(`${TOKENS}/new`, tokenForm("too late"));
+  assert.equal(refused.status, 409);
+  assert.match(await refused.text(), /does not include api_access: a token needs a plan that does\./u);
+  assert.deepEqual(await tokenRows("too late"), []);
+  await changePlan(service.database, tenant, { entitlements: ENTITLEMENTS });
+});
+
 test("what the page writes for an MCP client is what the guide writes", () => {
   const guide = readFileSync(join(import.meta.dirname, "../docs/mcp.md"), "utf8").replaceAll(/\s+/gu, " ");
   const [address, token] = ["https://returns.example", "$RETURNS_TOKEN"];
@@ -117,7 +129,7 @@ test("the same form sent again makes no second token, on another server process 
     headers: { cookie: `${cookie}; ${cookieOf(again)}` },
   });
   const page = await next.text();
-  assert.match(page, /role="status">\s*This form has already made this token, and no second one/u);
+  assert.match(page, /role="status">\s*This form has already created this token, and no second one/u);
   assert.match(page, /<h1>only one<\/h1>/u);
   assert.equal(page.match(TOKEN), null);
 });
@@ -126,21 +138,21 @@ test("a refused form keeps what was filled in and says what is allowed", async (
   const refused = await pages.post(`${TOKENS}/new`, [
     ["request_key", requestKey()],
     ["name", "kept"],
-    ["expiry", "date"],
+    ["expires", "date"],
     ["expires_on", "2020-01-01"],
   ]);
   assert.equal(refused.status, 400);
   const page = await refused.text();
-  assert.match(page, /role="alert"[^>]*>\s*The scopes must name at least one of read:dashboard/u);
+  assert.match(page, /role="alert"[^>]*>\s*Scopes must name at least one of read:dashboard/u);
   assert.match(page, /value="kept"/u);
   assert.match(page, /value="date"\s+checked=""/u);
   const late = await pages.post(
     `${TOKENS}/new`,
-    tokenForm("late", { expiry: "date", expires_on: "2020-01-01" }),
+    tokenForm("late", { expires: "date", expires_on: "2020-01-01" }),
   );
   const text = await late.text();
   assert.equal(late.status, 400);
-  assert.match(text, /The expiry must be .* a future date-time/u);
+  assert.match(text, /Expiry must be .* a future date-time/u);
   assert.match(text, /value="read:alerts"\s+checked=""/u);
   const incomplete = await pages.post(`${TOKENS}/new`, tokenForm("late", { request_key: "x" }));
   assert.match(await incomplete.text(), /The form is not complete: open it again\./u);
@@ -148,8 +160,8 @@ test("a refused form keeps what was filled in and says what is allowed", async (
 });
 
 test("a day ends a token as it begins, and never is allowed and marked", async () => {
-  await pages.post(`${TOKENS}/new`, tokenForm("dated", { expiry: "date", expires_on: "2099-12-31" }));
-  await pages.post(`${TOKENS}/new`, tokenForm("endless", { expiry: "never" }));
+  await pages.post(`${TOKENS}/new`, tokenForm("dated", { expires: "date", expires_on: "2099-12-31" }));
+  await pages.post(`${TOKENS}/new`, tokenForm("endless", { expires: "never" }));
   const page = await pages.read(TOKENS);
   assert.match(rowOf(page, "dated"), /31 Dec 2099/u);
   assert.match(rowOf(page, "endless"), />\s*never\s*</u);

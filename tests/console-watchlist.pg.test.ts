@@ -36,10 +36,7 @@ test("what is watched has its title, its kind in words, and a link to its report
     ["family", "Tops"],
     ["analytics_category", "Hats"],
   ] as const) {
-    assert.match(
-      (await owner.post(PATH, { type, key })).done ?? "",
-      /is watched from the next evaluation on\./u,
-    );
+    assert.match((await owner.post(PATH, { type, key })).done ?? "", /^Added .* to the watchlist\.$/u);
   }
   const { text } = await owner.get(PATH);
   const words = wordsOf(text);
@@ -111,7 +108,10 @@ test("what is watched is said on the very next page of another server process", 
   assert.match((await owner.get(report, other.address)).text, />Watch<\/a>/u);
   await owner.post(PATH, { type: "sku", key: "SHIRT-M" });
   assert.match((await owner.get(report, other.address)).text, /<span class="tag">watched<\/span>/u);
-  assert.match((await owner.post(PATH, { type: "sku", key: "SHIRT-M" })).done ?? "", /watched already/u);
+  assert.match(
+    (await owner.post(PATH, { type: "sku", key: "SHIRT-M" })).done ?? "",
+    /already on the watchlist/u,
+  );
   await owner.post(`${PATH}/remove`, { type: "sku", key: "SHIRT-M" });
   assert.match((await owner.get(report, other.address)).text, />Watch<\/a>/u);
   const detail = { type: "sku", key: "SHIRT-M" };

@@ -121,10 +121,7 @@ test("what is saved counts on the very next request and page of another server p
   assert.match((await member.get(PATH, other.address)).text, />30 days</u);
   const wanted = { primary_window_days: 90, min_sold_units: 1 };
   const { done } = await member.post(PATH, fieldsOf(wanted));
-  assert.match(
-    done ?? "",
-    /^Saved\. From the next page and the next API request on, a return counts within 90 days/u,
-  );
+  assert.match(done ?? "", /^Saved\. The return window is now 90 days, and a SKU is ranked from 1 /u);
   const since = await answered(tenant, { call: other.call });
   assert.notDeepEqual(since, earlier);
   assert.deepEqual(since, await answered(tenant));
@@ -146,15 +143,15 @@ test("a preview changes nothing, and values that are not allowed are shown with 
   assert.deepEqual(await answered(tenant), earlier);
   const refused = await member.get(`${PATH}?primary_window_days=400&min_sold_units=%3Cb%3E`);
   assert.equal(refused.status, 400);
-  assert.match(refused.text, /primary_window_days must be a whole number from 1 to 365\./u);
-  assert.match(refused.text, /min_sold_units must be a whole number of at least 0\./u);
+  assert.match(refused.text, /Return window in days must be a whole number from 1 to 365\./u);
+  assert.match(refused.text, /Minimum units sold must be a whole number of at least 0\./u);
   assert.match(refused.text, /value="400"[^>]*aria-invalid="true"/u);
   assert.match(refused.text, /value="&lt;b&gt;"/u);
   const posted = await member.post(PATH, { primary_window_days: "0", min_sold_units: "7" });
   assert.equal(posted.status, 400);
   assert.match(
     posted.text,
-    /role="alert"[^>]*>\s*primary_window_days must be a whole number from 1 to 365\./u,
+    /role="alert"[^>]*>\s*Return window in days must be a whole number from 1 to 365\./u,
   );
   assert.match(posted.text, /value="7"/u);
   assert.deepEqual(await auditOf(demo.service, tenant), []);

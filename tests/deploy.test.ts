@@ -4,11 +4,10 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { parse } from "yaml";
 import { OPTION_HELP, readConfig } from "../src/config.ts";
 import { ROLES } from "../src/store/role-rights.ts";
 import { loginUrl } from "../src/store/roles.ts";
-import { parseCompose } from "./support/compose.ts";
-import type { Yaml } from "./support/compose.ts";
 
 /** What can be said of the image and its units without building or starting them; npm run image:test does that. */
 
@@ -74,23 +73,28 @@ test("the image runs as a user without rights, on bases with a tag, with the opt
   assert.match(instructions("HEALTHCHECK")[0] ?? "", /OPERATIONS_PORT\}\/healthz/u);
 });
 
-const compose = parseCompose(read("compose.yml"));
-const at = (value: Yaml | undefined, ...path: string[]): Yaml | undefined =>
-  path.reduce<Yaml | undefined>(
-    (inner, name) => (typeof inner === "object" && !Array.isArray(inner) ? inner[name] : undefined),
-    value,
-  );
-const services = Object.entries(compose["services"] as Record<string, Yaml>);
-
-test("the reader of compose.yml refuses what it does not know", () => {
-  for (const wrong of ["a: b: c", "a:\n  - x\n  y: z", "a: 1\na: 2", "a\n", "a: b\n    c: d", "a: {b: c}"])
-    assert.throws(() => parseCompose(wrong), wrong);
-  assert.deepEqual(parseCompose('a:\n  b:\n    - "x: y"\n  c: [" "]\n'), { a: { b: ["x: y"], c: [" "] } });
-});
+type Service = {
+  build: { args: Record<string, string> };
+  image: string;
+  user: string;
+  profiles?: string[];
+  read_only: boolean;
+  cap_drop: string[];
+  security_opt: string[];
+  ports: string[];
+  volumes: string[];
+  env_file: object[];
+  environment: Record<string, string>;
+};
+const compose = parse(read("compose.yml")) as {
+  services: Record<"returns" | "postgres" | "caddy", Service>;
+  volumes: object;
+};
+const services = Object.entries(compose.services);
 
 test("compose.yml: every service gives up its rights, and has a tag that is not latest", () => {
   assert.deepEqual(
-    services.map(([name, service]) => [name, at(service, "profiles")]),
+    services.map(([name, { profiles }]) => [name, profiles]),
     [
       ["returns", undefined],
       ["postgres", ["postgres"]],
@@ -98,32 +102,89 @@ test("compose.yml: every service gives up its rights, and has a tag that is not 
     ],
   );
   for (const [name, service] of services) {
-    assert.equal(at(service, "read_only"), "true", name);
-    assert.deepEqual(at(service, "cap_drop"), ["ALL"], name);
-    assert.deepEqual(at(service, "security_opt"), ["no-new-privileges:true"], name);
-    assert.match(at(service, "image") as string, /^[\w-]+:(?!latest$)[\w.-]+$/u, name);
+    assert.equal(service.read_only, true, name);
+    assert.deepEqual(service.cap_drop, ["ALL"], name);
+    assert.deepEqual(service.security_opt, ["no-new-privileges:true"], name);
+    assert.match(
+      service.image.replace(/^\$\{[A-Z]+_IMAGE:-(.+)\}$/u, "$1"),
+      /^[\w-]+:(?!latest$)[\w.-]+$/u,
+      name,
+    );
   }
 });
 
 test("compose.yml names the port, user and volume of the image, and options that exist", () => {
-  const service = at(compose, "services", "returns");
-  assert.equal(at(service, "user"), instructions("USER")[0]);
-  assert.deepEqual(at(service, "ports"), [`127.0.0.1:\${RETURNS_PORT:-8080}:${instructions("EXPOSE")[0]}`]);
-  assert.ok((at(service, "volumes") as string[]).includes(`data:${instructions("VOLUME")[0]}`));
-  const environment = at(service, "environment") as Record<string, string>;
-  for (const [name, value] of Object.entries(environment)) {
-    assert.ok(optionNames.has(name), name);
-    assert.equal(value, `\${${name}:-}`);
-    assert.ok(!/(?:SECRET|URL)$/u.test(name) || name === "PUBLIC_URL", `${name} comes from a file`);
-  }
-  const unset = Object.fromEntries(Object.keys(environment).map((name) => [name, ""]));
-  assert.equal(readConfig({ ...unset, HOST: "0.0.0.0" }).databaseUrl, null);
-  const mounts = services.flatMap(([, own]) => at(own, "volumes") as string[]);
-  for (const volume of Object.keys(compose["volumes"] as object))
+  const service = compose.services.returns;
+  assert.equal(service.user, instructions("USER")[0]);
+  assert.deepEqual(service.ports, [`127.0.0.1:\${RETURNS_PORT:-8080}:${instructions("EXPOSE")[0]}`]);
+  assert.ok(service.volumes.includes(`data:${instructions("VOLUME")[0]}`));
+  // All options come from .env, but not those by which the image is reached.
+  assert.deepEqual(service.env_file, [{ path: ".env", required: false }]);
+  const { TRUSTED_PROXIES: proxies, ...environment } = service.environment;
+  assert.equal(proxies, "${TRUSTED_PROXIES:-172.16.0.0/12}");
+  const ofImage = instructions("ENV").flatMap((line) => line.split(/\s+/u));
+  assert.deepEqual(
+    Object.entries({ ...environment, TMPDIR: "/data" })
+      .map(([name, value]) => `${name}=${value}`)
+      .filter((pair) => !pair.startsWith("PORT="))
+      .toSorted(),
+    ofImage.toSorted(),
+  );
+  assert.equal(environment["PORT"], instructions("EXPOSE")[0]);
+  const mounts = services.flatMap(([, own]) => own.volumes);
+  for (const volume of Object.keys(compose.volumes))
     assert.ok(
       mounts.some((mount) => mount.startsWith(`${volume}:`)),
       volume,
     );
+});
+
+test("pin-images.sh names every base image by its digest, for the build and the containers of compose.yml", () => {
+  const folder = mkdtempSync(join(tmpdir(), "returns-pin-"));
+  try {
+    // The registry's answer, without a registry.
+    const docker =
+      '#!/bin/sh\n[ "$1" = pull ] || for last; do :; done && echo "${last%%:*}@sha256:$DIGEST"\n';
+    writeFileSync(join(folder, "docker"), docker, { mode: 0o755 });
+    const pin = (digest: string) =>
+      spawnSync("sh", [join(root, "deploy/pin-images.sh")], {
+        encoding: "utf8",
+        env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DIGEST: digest },
+      });
+    const { status, stdout, stderr } = pin("0".repeat(64));
+    assert.equal(status, 0, stderr);
+    const args = compose.services.returns.build.args;
+    const used = [
+      args["BUILDER"],
+      args["RUNTIME"],
+      compose.services.postgres.image,
+      compose.services.caddy.image,
+    ];
+    assert.deepEqual(
+      stdout.trim().split("\n"),
+      used.map((text) => {
+        const [, name, image] = /^\$\{(\w+):-(\w+):[\w.-]+\}$/u.exec(text as string) ?? assert.fail();
+        return `${name}=${image}@sha256:${"0".repeat(64)}`;
+      }),
+    );
+    assert.deepEqual(
+      instructions("ARG"),
+      Object.entries(args).map(([name, text]) => `${name}=${/:-(.+)\}$/u.exec(text)?.[1]}`),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("every proxy that is shipped replaces what clients say of where they come from", () => {
+  assert.match(read("deploy/nginx.conf"), /proxy_set_header X-Forwarded-For \$remote_addr;/u);
+  assert.match(read("deploy/nginx.conf"), /proxy_set_header Forwarded "";/u);
+  // Caddy and Traefik replace X-Forwarded-For unless they are told to trust somebody.
+  assert.match(read("deploy/Caddyfile"), /header_up -Forwarded\n/u);
+  assert.doesNotMatch(read("deploy/Caddyfile"), /trusted_proxies /u);
+  assert.match(read("deploy/traefik.yml"), /customRequestHeaders:\n(?: *#.*\n)? *Forwarded: ""/u);
+  for (const proxy of ["nginx.conf", "Caddyfile", "traefik.yml"])
+    assert.match(read(`deploy/${proxy}`), /TRUSTED_PROXIES/u);
 });
 
 test("make-secrets.sh writes what the profile postgres needs, and never twice", () => {
@@ -169,7 +230,7 @@ test("make-secrets.sh writes what the profile postgres needs, and never twice", 
         (each) => ["postgres", `./secrets/files/${each}-password:/run/secrets/${each}-password:ro`] as const,
       ),
     ] as const)
-      assert.ok((at(compose, "services", name, "volumes") as string[]).includes(mount), mount);
+      assert.ok(compose.services[name].volumes.includes(mount), mount);
     const again = make();
     assert.deepEqual([again.status, again.stdout], [1, ""]);
     assert.equal(readFileSync(join(mounted, "postgres-password"), "utf8"), password);
@@ -181,7 +242,7 @@ test("make-secrets.sh writes what the profile postgres needs, and never twice", 
 test("PostgreSQL's container makes the logins of the roles from the files that compose.yml mounts", () => {
   const script = read("deploy/postgres-roles.sh");
   assert.equal(spawnSync("sh", ["-n"], { input: script }).status, 0);
-  const mounts = at(compose, "services", "postgres", "volumes") as string[];
+  const mounts = compose.services.postgres.volumes;
   assert.ok(mounts.includes("./deploy/postgres-roles.sh:/docker-entrypoint-initdb.d/roles.sh:ro"));
   assert.ok(mounts.includes(`./deploy/roles.sql:${/-f (\S+)/u.exec(script)?.[1]}:ro`));
   const variables = new Set(read("deploy/roles.sql").match(/(?<=[ (]:')\w+(?=')/gu));
@@ -193,6 +254,7 @@ test("PostgreSQL's container makes the logins of the roles from the files that c
 });
 
 const unit = read("deploy/returns-analytics.service");
+const backupUnit = read("deploy/returns-analytics-backup.service");
 
 test("the systemd unit names options that exist and closes what the service does not need", () => {
   const both = unit + read("deploy/external-database.conf");
@@ -211,7 +273,20 @@ test("the systemd unit names options that exist and closes what the service does
     assert.doesNotMatch(unit, new RegExp(`^${refused}=`, "mu"), refused);
 });
 
-test("systemd accepts the unit, with the drop-in too, and finds it well closed", (context) => {
+test("the unit of backups gives up what the service does, and works on its data", () => {
+  const hardening = (text: string): string[] =>
+    text
+      .split("\n")
+      .filter((line) =>
+        /^(?:NoNew|Capab|Ambient|Protect|Private|Remove|Restrict|Lock|SystemCall|UMask|User|Group|Env|Working)/u.test(
+          line,
+        ),
+      );
+  assert.deepEqual(hardening(backupUnit).toSorted(), hardening(unit).toSorted());
+  assert.match(backupUnit, /^ExecStart=\/opt\/returns-analytics\/returns backup \S+ --keep \d+$/mu);
+});
+
+test("systemd accepts the units, with the drop-in too, and finds it well closed", (context) => {
   if (spawnSync("systemd-analyze", ["--version"]).status !== 0)
     return context.skip("There is no systemd-analyze on this machine: the unit is not verified.");
   const folder = mkdtempSync(join(tmpdir(), "returns-unit-"));
@@ -222,7 +297,13 @@ test("systemd accepts the unit, with the drop-in too, and finds it well closed",
         file,
         unit.replaceAll("/opt/returns-analytics", root).replace("[Install]", `${dropIn}\n[Install]`),
       );
-      const { status, stderr } = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
+      const backup = join(folder, "returns-analytics-backup.service");
+      writeFileSync(backup, `${backupUnit.replaceAll("/opt/returns-analytics", root)}\n${dropIn}`);
+      const timer = join(folder, "returns-analytics-backup.timer");
+      writeFileSync(timer, read("deploy/returns-analytics-backup.timer"));
+      const { status, stderr } = spawnSync("systemd-analyze", ["verify", file, backup, timer], {
+        encoding: "utf8",
+      });
       assert.deepEqual([status, stderr], [0, ""]);
       const security = execFileSync("systemd-analyze", ["security", "--offline=true", "--no-pager", file], {
         encoding: "utf8",
@@ -247,7 +328,10 @@ test("the proxies pass the Host on, set X-Forwarded-For, and take parts of 4 MB"
   ])
     assert.ok(nginx.includes(`    ${line}\n`), line);
   // Caddy does all of that without being told.
-  assert.match(read("deploy/Caddyfile"), /^\treverse_proxy \{\$RETURNS_UPSTREAM\}$/mu);
+  assert.match(
+    read("deploy/Caddyfile"),
+    /^\treverse_proxy \{\$RETURNS_UPSTREAM\} \{\n\t\theader_up -Forwarded\n\t\}$/mu,
+  );
   const traefik = read("deploy/traefik.yml");
   assert.match(traefik, /passHostHeader: true/u);
   assert.doesNotMatch(traefik, /maxRequestBodyBytes/u);

@@ -8,8 +8,8 @@ import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { ROLES } from "../src/contract/role.ts";
 import { AUDIT_WORDS } from "../src/control/audit-words.ts";
-import { hasRight, RIGHTS } from "../src/control/rights.ts";
-import type { Right, RightName } from "../src/control/rights.ts";
+import { ALL_RIGHTS } from "../src/actions/registry.ts";
+import { mayDo } from "../src/actions/right.ts";
 
 const root = join(import.meta.dirname, "..");
 const endpoints: readonly Endpoint[] = ENDPOINTS;
@@ -17,7 +17,7 @@ const endpoints: readonly Endpoint[] = ENDPOINTS;
 /** The tables of the documents that follow from the source, by their first line. */
 const TABLES: readonly { file: string; heading: string; rows: readonly (readonly string[])[] }[] = [
   {
-    file: "docs/operating.md",
+    file: "docs/operating/configure.md",
     heading: "| Name | Default | Meaning |",
     rows: OPTION_HELP.map(({ name, defaultText, help }) => [`\`${name}\``, defaultText, help]),
   },
@@ -51,12 +51,12 @@ const TABLES: readonly { file: string; heading: string; rows: readonly (readonly
 
 /** One row for each right that a member can have: which roles have it, "✓ confirmed" = with a proof of the last ten minutes. */
 function rightRows(): string[][] {
-  return Object.entries<Right>(RIGHTS)
+  return Object.entries(ALL_RIGHTS)
     .filter(([, { least }]) => least !== "operator" && least !== "person")
-    .map(([name, { needsProof }]) => [
+    .map(([name, right]) => [
       AUDIT_WORDS[name] ?? name,
       `\`${name}\``,
-      ...ROLES.map((role) => (hasRight(role, name as RightName) ? (needsProof ? "✓ confirmed" : "✓") : "–")),
+      ...ROLES.map((role) => (mayDo(role, right) ? (right.proof === true ? "✓ confirmed" : "✓") : "–")),
     ]);
 }
 

@@ -114,6 +114,10 @@ test("the archive has all files under fixed names, and holds no secret", async (
   assert.match(response.headers.get("cache-control") ?? "", /no-store/u);
   const files = readZip(Buffer.from(await response.arrayBuffer()));
   assert.deepEqual(Object.keys(files), FILES);
+  assert.match(
+    String(files["README.txt"]),
+    /A spreadsheet runs a cell that begins with\n=, \+, - or @ as a formula/u,
+  );
   const texts = Object.values(files).map(String).join("\n");
   const { rows } = await service.database.query<{ secret: string }>(
     `select encode(secret_hash, 'hex') as secret from api_token union all select encode(secret_hash, 'base64') from api_token

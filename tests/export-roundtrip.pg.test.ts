@@ -105,13 +105,22 @@ const SETTINGS = {
 const AS_OF = "2026-06-01T00:00:00Z";
 const HOSTILE = '=2+2, "odd" 🧦 <b>';
 
+const OPTIONS = {
+  option1_name: " Size",
+  option1_value: "M",
+  // Not one of this variant.
+  option2_name: "Length",
+  option3_name: "Colour",
+  option3_value: 'Red, "odd"',
+};
+
 const EVERYTHING: StoreFiles = {
   products: [
     { product_id: "p1", title: HOSTILE, vendor: "Acme, Ltd", family: "Tops" },
     { product_id: "gid://shop/Product/2", title: "Shoe", analytics_category: "Feet" },
   ],
   variants: [
-    { variant_id: "v1", product_id: "p1", sku: "HAT;1", unit_cost: "4.05" },
+    { variant_id: "v1", product_id: "p1", sku: "HAT;1", unit_cost: "4.05", ...OPTIONS },
     { variant_id: "v2", product_id: "p1", sku: "HAT-U", condition: "used", counterpart_sku: "HAT;1" },
     { variant_id: "v3", product_id: "gid://shop/Product/2", sku: " SHOE " },
   ],
@@ -208,6 +217,18 @@ test("deleted rows, used variants, labels of all sorts, partial refunds, SKUs wi
      values ($1, 'listed', 'Listed', '2026-02-01', '2026-02-10', '{"HAT;1"," SHOE ","LOOSE"}')`,
     [shopKey],
   );
+  const { rows: options } = await service.database.query(
+    "select options from variant where shop_key = $1 and options <> '[]'",
+    [shopKey],
+  );
+  assert.deepEqual(options, [
+    {
+      options: [
+        { name: "Size", value: "M" },
+        { name: "Colour", value: 'Red, "odd"' },
+      ],
+    },
+  ]);
   const asked = await requestsOf(service, tenant);
   const ofEvents = ["winter", "listed"].map((saleEvent) => ({
     path: "/api/v1/report",
@@ -216,6 +237,7 @@ test("deleted rows, used variants, labels of all sorts, partial refunds, SKUs wi
   await assertMoves(tenant, [...asked, ...ofEvents]);
   await withExport(service.installation.database, tenant.shopDomain, async (folder) => {
     const files = await filesOf(join(folder, "store"));
+    assert.match(files["variants.csv"] ?? "", /^v1,.*,Size,M,Colour,"Red, ""odd""",,\r$/mu);
     assert.match(files["refunds.csv"] ?? "", /^f3,o3,.*,true\r$/mu);
     assert.match(files["sale_events.csv"] ?? "", /"\[""HAT;1"","" SHOE "",""LOOSE""\]"/u);
     assert.doesNotMatch(files["order_lines.csv"] ?? "", /^o4,/mu);

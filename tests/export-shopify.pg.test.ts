@@ -118,6 +118,7 @@ for (const { seed, currencyCode } of [
           connection,
           shopKey,
           redacted.map((row) => row.order_id),
+          [],
         );
         await rebuildWorkspace(connection, shopKey);
       });

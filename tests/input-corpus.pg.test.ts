@@ -18,6 +18,8 @@ import type { Tenant } from "./support/tenants.ts";
 
 const RUNS = 40;
 const AT_ONCE = 16;
+/** With the headers it stays below the server's limit, of which a test of its own tells. */
+const LONGEST_QUERY = 30_000;
 
 let service: TestService;
 let tenant: Tenant;
@@ -132,7 +134,8 @@ function anyRequest(endpoint: Endpoint): fc.Arbitrary<string> {
   const noise = fc.constantFrom(...NOISE);
   return fc
     .array(fc.oneof({ weight: 4, arbitrary: pair }, { weight: 1, arbitrary: noise }), { maxLength: 8 })
-    .map((pairs) => pairs.join("&"));
+    .map((pairs) => pairs.join("&"))
+    .filter((query) => query.length < LONGEST_QUERY);
 }
 
 for (const endpoint of ENDPOINTS) {
@@ -201,7 +204,11 @@ for (const endpoint of ENDPOINTS) {
             "&saleEvent=summer&saleEventBaseline=prior_year",
             "&saleEvent=hats&saleEventBaseline=selected_non_sale",
           ];
-          const states = ["", ...("saleEvent" in endpoint.parameters.properties ? saleEvents : [])];
+          const states = [
+            "",
+            ...("saleEvent" in endpoint.parameters.properties ? saleEvents : []),
+            ...("reportSection" in endpoint.parameters.properties ? ["&reportSection=bridge"] : []),
+          ];
           for (const state of states) {
             assert.equal((await ask(path, pairsText(params) + state)).status, 200);
           }

@@ -28,7 +28,7 @@ before(async () => {
 after(() => service.stop());
 
 const HEADING = "| Table | Grows with | Kept | Setting |";
-const lines = readFileSync(join(import.meta.dirname, "../docs/operating.md"), "utf8").split("\n");
+const lines = readFileSync(join(import.meta.dirname, "../docs/operating/configure.md"), "utf8").split("\n");
 const start = lines.indexOf(HEADING) + 2;
 const rows = lines.slice(
   start,

@@ -3,10 +3,11 @@ import { after, before, test } from "node:test";
 import type pg from "pg";
 import { createShopNodes } from "../src/admission/shop-nodes.ts";
 import { startUsageWriter } from "../src/admission/usage-writer.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { createUser, renameUser } from "../src/actions/people/actions.ts";
 import { OPERATOR } from "../src/control/actor.ts";
 import { showNewestActions } from "../src/control/audit-trail.ts";
-import { renameUser } from "../src/control/people.ts";
-import { createUser } from "../src/control/user-create.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
@@ -84,8 +85,9 @@ test("actions on the installation need no node, whichever is lost", async () => 
   const { lost, others, find } = await loseShop(pool, [NO_SHOP, ...(await createShops())]);
   assert.ok(lost.includes(NO_SHOP) && others.length > 0);
   try {
-    await createUser(database, OPERATOR, { name: "Meanwhile", now: new Date() });
-    await renameUser(database, OPERATOR, "Meanwhile", "Afterwards");
+    const caller = { database, actor: OPERATOR, now: new Date() };
+    const { result } = await runAction(createUser, caller, textInput({ name: "Meanwhile" }));
+    await runAction(renameUser, caller, textInput({ person: result.user_id, new_name: "Afterwards" }));
   } finally {
     await find();
   }

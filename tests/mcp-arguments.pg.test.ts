@@ -125,11 +125,18 @@ describe("the selector object", () => {
   });
 
   for (const tool of ["get_report", "get_timeseries"]) {
-    test(`${tool} takes each row's selector of list_entities, and answers as for flat arguments`, async () => {
+    test(`${tool} takes each row's selector of list_entities and of breakdowns, and answers as for flat arguments`, async () => {
       const { text } = toolText(await call("list_entities", { limit: 100 }));
       const rows = (JSON.parse(text) as { data: { selector: Record<string, string> }[] }).data;
       assert.equal(rows.length, 14);
-      for (const { selector } of rows) {
+      const divided = [];
+      for (const breakdownBy of ["vendor", "product"]) {
+        const report = await call("get_report", { ...MONTHS, reportSection: "breakdown", breakdownBy });
+        const { data } = JSON.parse(toolText(report).text) as { data: { breakdown: { rows: typeof rows } } };
+        divided.push(...data.breakdown.rows.slice(0, -1));
+      }
+      assert.ok(divided.length > 3);
+      for (const { selector } of [...rows, ...divided]) {
         const flat = await call(tool, { ...MONTHS, ...selector });
         assert.equal(toolText(flat).isError, false);
         assert.equal((await call(tool, { ...MONTHS, selector })).text, flat.text);
@@ -169,7 +176,8 @@ describe("the selector object", () => {
         {},
         echo,
         { SKU: "HAT-1" },
-        { sku: "HAT-1", vendor: "Nordwind" },
+        { include_used_variants: true },
+        { sku: "HAT-1", brand: "Nordwind" },
         '{"SKU":"HAT-1"}',
         '["HAT-1"]',
         '"HAT-1"',

@@ -26,7 +26,7 @@ before(async () => {
     database,
     dataFolder: folder,
     tokenFile: join(folder, "token"),
-    pepper: keys.tokenPepper,
+    keys,
     keepFolder: null,
     now: NOW,
     today: NOW.toISOString().slice(0, 10),

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import pg from "pg";
-import { knownMigrations, migrate } from "../src/store/migrate.ts";
+import { migrate } from "../src/store/migrate.ts";
 import { distributeInstallation } from "../src/store/distribute.ts";
-import { migrateBeforeRelease } from "./support/before-release.ts";
 import { isCitus } from "./support/citus.ts";
 import { createClusterDatabase, distributeAsBefore } from "./support/cluster-database.ts";
 import type { ClusterDatabase } from "./support/cluster-database.ts";
@@ -132,18 +131,6 @@ for (const last of [FIRST_LEVEL, "0014_erasure"]) {
       ]);
     }));
 }
-
-test("a distributed database of before the first release migrates", (context) =>
-  onCluster(context, async (cluster, client) => {
-    await migrateBeforeRelease(cluster.url, "0012_listing");
-    await distributeAsBefore(cluster.url);
-    await migrate({ url: cluster.url });
-    const { rows } = await client.query<{ name: string }>("select name from schema_migration order by id");
-    assert.deepEqual(
-      rows.map(({ name }) => name),
-      await knownMigrations(),
-    );
-  }));
 
 test("a node is told to leave migrations to the coordinator, and has none to run later", (context) =>
   onCluster(context, async (cluster) => {

@@ -2,18 +2,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DASHBOARD_FILE, dashboardText } from "../scripts/on-call/grafana-dashboard.ts";
-import { GUIDE_FILE, withTable } from "../scripts/on-call/guide-table.ts";
-import { RULES_FILE, rulesText } from "../scripts/on-call/prometheus-rules.ts";
-import { RULES } from "../src/on-call/rules.ts";
-import { createMetrics } from "../src/operations.ts";
+import { createMetrics } from "../src/operations/metrics.ts";
 import { openDatabase } from "../src/store/database.ts";
 import { groupOf, ROLES } from "../src/store/role-rights.ts";
 import { findPromtool, runPromtool } from "./support/promtool.ts";
+import { RULES, RULES_TEXT } from "./support/scrape.ts";
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, "..", path), "utf8");
-const guide = read(GUIDE_FILE);
-const operating = read("docs/operating.md");
+const guide = read("docs/on-call.md");
+const dashboard = read("deploy/grafana/returns-analytics.json");
+const monitor = read("docs/operating/monitor.md");
 
 /** Every metric of a process, by name with its type; histograms by the names of their series, too. */
 let metrics: ReadonlyMap<string, string>;
@@ -37,17 +35,25 @@ before(async () => {
 });
 after(() => database.close());
 
-test("the rules, the dashboard and the table of alerts are what npm run on-call writes", () => {
-  assert.equal(read(RULES_FILE), rulesText());
-  assert.equal(read(DASHBOARD_FILE), dashboardText());
-  assert.equal(guide, withTable(guide));
+test("each alert has a row of the guide with its severity and duration, and links to its section by a URL", () => {
+  for (const { alert, for: duration, labels, annotations } of RULES) {
+    const anchor = alert.toLowerCase();
+    assert.match(annotations.runbook_url, new RegExp(`^file:///\\S+/docs/on-call.md#${anchor}$`, "u"));
+    assert.match(
+      guide,
+      new RegExp(
+        `^\\| \\[${alert}\\]\\(#${anchor}\\) \\| ${labels.severity} \\| .+ \\| ${duration} \\|`,
+        "mu",
+      ),
+    );
+  }
 });
 
 test(
   "Prometheus accepts the rules",
   { skip: findPromtool() === undefined && "There is no promtool on this machine." },
   () => {
-    const output = runPromtool(["check", "rules", "rules.yml"], { "rules.yml": read(RULES_FILE) });
+    const output = runPromtool(["check", "rules", "rules.yml"], { "rules.yml": RULES_TEXT });
     assert.match(output, new RegExp(`SUCCESS: ${RULES.length} rules found`, "u"));
   },
 );
@@ -56,15 +62,14 @@ test("every rule has a section of the guide, in the order of the table, and no s
   const sections = [...guide.matchAll(/^### (.+)$/gmu)].map(([, name]) => name);
   assert.deepEqual(
     sections,
-    RULES.map(({ name }) => name),
+    RULES.map(({ alert }) => alert),
   );
 });
 
 test("rules and dashboard ask for metrics that a process has", () => {
   const own = /\b(?:returns|http_server|nodejs|process)_\w+/gu;
-  const dashboard = read(DASHBOARD_FILE);
   const asked = new Set(
-    [...RULES.map(({ value }) => value), dashboard].flatMap((text) => text.match(own) ?? []),
+    [...RULES.map(({ expr }) => expr), dashboard].flatMap((text) => text.match(own) ?? []),
   );
   assert.ok(asked.size > 25);
   assert.deepEqual(
@@ -73,12 +78,12 @@ test("rules and dashboard ask for metrics that a process has", () => {
   );
 });
 
-test("operating.md lists every metric of ours, and none that is not there", () => {
+test("monitor.md lists every metric of ours, and none that is not there", () => {
   const own = [...metrics.keys()].filter(
     (name) => name.startsWith("returns_") && !/_(?:bucket|count|sum)$/u.test(name),
   );
   const roles = new Set<string>(ROLES.map(groupOf));
-  const listed = (operating.match(/(?<=`)returns_\w+/gu) ?? []).filter((name) => !roles.has(name));
+  const listed = (monitor.match(/(?<=`)returns_\w+/gu) ?? []).filter((name) => !roles.has(name));
   assert.deepEqual([...new Set(listed)].toSorted(), own.toSorted());
   const named = new Set(guide.match(/(?<=`)returns_\w+/gu));
   assert.deepEqual(
@@ -98,22 +103,21 @@ type Panel = {
 };
 
 test("the dashboard is one that Grafana imports: panels with ids, places, units and a data source of choice", () => {
-  const dashboard = JSON.parse(read(DASHBOARD_FILE)) as {
+  const { uid, schemaVersion, templating, panels } = JSON.parse(dashboard) as {
     uid: string;
     schemaVersion: number;
     templating: { list: { name: string; type: string }[] };
     panels: Panel[];
   };
-  assert.ok(dashboard.uid.length <= 40 && dashboard.schemaVersion >= 39);
+  assert.ok(uid.length <= 40 && schemaVersion >= 39);
   assert.deepEqual(
-    dashboard.templating.list.map(({ name, type }) => [name, type]),
+    templating.list.map(({ name, type }) => [name, type]),
     [
       ["datasource", "datasource"],
       ["job", "query"],
       ["instance", "query"],
     ],
   );
-  const { panels } = dashboard;
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
   const drawn = panels.filter(({ type }) => type !== "row");
   assert.ok(drawn.length >= 20);
@@ -132,7 +136,7 @@ test(
   "the dashboard's queries are PromQL",
   { skip: findPromtool() === undefined && "There is no promtool on this machine." },
   () => {
-    const { panels } = JSON.parse(read(DASHBOARD_FILE)) as { panels: Panel[] };
+    const { panels } = JSON.parse(dashboard) as { panels: Panel[] };
     const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     const rules = queries.map((expr, index) => ({
       record: `dashboard:query:${index}`,

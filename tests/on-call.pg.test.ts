@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { RULES } from "../src/on-call/rules.ts";
-import type { RuleName } from "../src/on-call/rules.ts";
+import { createMetrics } from "../src/operations/metrics.ts";
 import { queueUploads } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
+import { PINNED_APIS } from "../src/sync/connectors/sources.ts";
 import { openOnCallScene } from "./support/on-call-scene.ts";
 import type { OnCallScene } from "./support/on-call-scene.ts";
 import { findPromtool, runPromtool } from "./support/promtool.ts";
 import { addTestEndpoint, deliverAll, deliveryEnvironment, writeAlerts } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
-import { checkRules, NOTHING, scrape } from "./support/scrape.ts";
-import type { Observed } from "./support/scrape.ts";
+import { checkRules, NOTHING, readScrape, RULES, scrape } from "./support/scrape.ts";
+import type { Observed, Scrape } from "./support/scrape.ts";
 import { eventually } from "./support/worker.ts";
 
 /**
- * Each rule of src/on-call/rules.ts is tested by its fault: a real service is scraped while it is well and while it is not, and
+ * Each rule of deploy/prometheus/rules.yml is tested by its fault: a real service is scraped while it is well and while it is not, and
  * promtool says which alerts these samples give when the state goes on.
  */
 const skip = findPromtool() === undefined && "There is no promtool on this machine: no alert is tested.";
@@ -27,31 +27,51 @@ let unsaved: Observed;
 let alertsUnsaved: string[];
 let healthy: Observed;
 /** Rules whose fault has been caused. */
-const tested = new Set<RuleName>();
+const tested = new Set<string>();
 
 before(async () => {
   scene = await openOnCallScene();
   unsaved = await scene.observe();
-  alertsUnsaved = await scene.doctorAlerts();
+  alertsUnsaved = await doctorAlerts();
   await scene.backUp();
   await scene.startSyncing();
   await scene.syncAll("ok");
-  healthy = await scene.observeHealth();
+  // Whatever the day of the test.
+  healthy = await withDaysLeft(61, await scene.observeHealth());
 });
 after(() => scene.close());
 
-function expectAlerts(state: Observed, minutes: number, ...firing: RuleName[]): void {
+/** The same so many days before the support of an API ends. */
+async function withDaysLeft(days: number, [first, last]: Observed): Promise<Observed> {
+  const now = (): number => Number(PINNED_APIS[0]?.endsAt) - days * 86_400_000;
+  const { body } = await createMetrics(scene.service.installation.database, PINNED_APIS, now).render();
+  const left = [...readScrape(body).values].filter(([name]) => name.startsWith("returns_source_api"));
+  assert.equal(left.length, PINNED_APIS.length);
+  const pin = ({ values, counters }: Scrape): Scrape => ({ values: new Map([...values, ...left]), counters });
+  return [pin(first), pin(last)];
+}
+
+/** The alerts that doctor speaks of, each of which Prometheus knows by that name. */
+async function doctorAlerts(): Promise<string[]> {
+  const alerts = await scene.doctorAlerts();
+  for (const name of alerts)
+    assert.ok(
+      RULES.some(({ alert }) => alert === name),
+      name,
+    );
+  return alerts;
+}
+
+function expectAlerts(state: Observed, minutes: number, ...firing: string[]): void {
   for (const name of firing) tested.add(name);
   checkRules(healthy, state, { minutes, firing });
 }
 
 test("a backup that was never made", { skip }, async () => {
   assert.ok(alertsUnsaved.includes("ReturnsBackupMissing"));
-  const fromDatabase = new Set(RULES.filter(({ doctor }) => doctor === "database").map(({ name }) => name));
-  assert.deepEqual(
-    (await scene.doctorAlerts()).filter((name) => fromDatabase.has(name)),
-    [],
-  );
+  // The day of the test decides on it alone.
+  const alerts = (await doctorAlerts()).filter((name) => name !== "ReturnsSourceApiEnds");
+  assert.deepEqual(alerts, []);
   expectAlerts(unsaved, 25 * HOUR, "ReturnsBackupMissing");
 });
 
@@ -112,7 +132,6 @@ test(
           );
         }, "both connections are in use");
         during = await scene.observe();
-        assert.ok((await scene.doctorAlerts()).includes("ReturnsPoolFull"));
         await Promise.race(answers);
         await holder.query("rollback");
         const statuses = (await Promise.all(answers)).map(({ status }) => status);
@@ -150,7 +169,7 @@ test("a migration that the database has not run", { skip }, async () => {
     works_with: string | null;
   }>("delete from schema_migration where id = (select max(id) from schema_migration) returning *");
   const state = await scene.observe();
-  assert.ok((await scene.doctorAlerts()).includes("ReturnsSchemaBehind"));
+  assert.ok((await doctorAlerts()).includes("ReturnsSchemaBehind"));
   const [{ id, name, run_on: runOn, works_with: worksWith } = assert.fail()] = rows;
   await scene.service.database.query(
     "insert into schema_migration (id, name, run_on, works_with) values ($1, $2, $3, $4)",
@@ -184,8 +203,12 @@ test("sources that fail", { skip }, async () => {
   scene.pages.statusOf.set(String(scene.tenants[0].shopKey), 503);
   await scene.syncAll("failed");
   const state = await scene.observe();
-  assert.ok((await scene.doctorAlerts()).includes("ReturnsSourcesFailing"));
+  assert.ok((await doctorAlerts()).includes("ReturnsSourcesFailing"));
   expectAlerts(state, 4 * HOUR, "ReturnsSourcesFailing", "ReturnsStoresLate", "ReturnsLabelsLate");
+});
+
+test("the version of a source's API that ends", { skip }, async () => {
+  expectAlerts(await withDaysLeft(59, healthy), 2 * HOUR, "ReturnsSourceApiEnds");
 });
 
 test("no worker: runs and uploads wait, and the schedule stands still", { skip }, async () => {
@@ -199,7 +222,7 @@ test("no worker: runs and uploads wait, and the schedule stands still", { skip }
     "update schedule set done_until = now() - interval '20 minutes' where task = 'stores'",
   );
   const state = await scene.observe();
-  const alerts = await scene.doctorAlerts();
+  const alerts = await doctorAlerts();
   for (const name of ["ReturnsNoWorker", "ReturnsUploadsWaiting"])
     assert.ok(alerts.includes(name), alerts.join());
   expectAlerts(state, 80, "ReturnsNoWorker", "ReturnsRunsDue", "ReturnsUploadsWaiting", "ReturnsTasksLate");
@@ -212,7 +235,32 @@ test("a database that is away", { skip }, async () => {
     assert.equal((await scene.hook()).status, 500);
   });
   await scene.proxy.set("forward");
-  expectAlerts(state, 20, "ReturnsDatabaseDown", "ReturnsErrors", "ReturnsRouteErrors");
+  expectAlerts(state, 20, "ReturnsDatabaseDown");
+  checkRules(healthy, state, { minutes: 20, firing: [], silent: ["ReturnsErrors", "ReturnsRouteErrors"] });
+});
+
+test("requests that fail while the database answers", { skip }, async () => {
+  const { database } = scene.service;
+  const state = await scene.observe(async () => {
+    await database.query("revoke select on cohort from returns_reader");
+    await database.query("revoke select on shop_account from returns_worker");
+    assert.equal((await scene.ask(scene.tenants[0])).status, 500);
+    assert.equal((await scene.hook()).status, 500);
+    await database.query("grant select on shop_account to returns_worker");
+    await database.query("grant select on cohort to returns_reader");
+  });
+  expectAlerts(state, 20, "ReturnsErrors", "ReturnsRouteErrors");
+});
+
+test("no worker, and nothing connected that it could sync", { skip }, async () => {
+  const withoutSources = ([...scrapes]: Observed): Observed =>
+    scrapes.map(({ values, counters }) => ({
+      values: new Map(
+        [...values].map(([name, value]) => [name, name.startsWith("returns_connections") ? 0 : value]),
+      ),
+      counters,
+    })) as unknown as Observed;
+  checkRules(withoutSources(healthy), withoutSources(unsaved), { minutes: 20, firing: ["ReturnsNoWorker"] });
 });
 
 test("a server that is away, and one that Prometheus does not know", { skip }, async () => {
@@ -226,7 +274,7 @@ test(
   { skip },
   async () => {
     assert.deepEqual(
-      RULES.map(({ name }) => name).filter((name) => !tested.has(name as RuleName)),
+      RULES.map(({ alert }) => alert).filter((name) => !tested.has(name)),
       [],
     );
     const text = await (await fetch(`${scene.service.address}/metrics`)).text();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { openRaw } from "./support/raw-http.ts";
 import { startTestService } from "./support/service.ts";
 
 const PROBES = ["/healthz", "/readyz"];
@@ -44,6 +45,42 @@ test("the port for operators is this machine's alone, also when the API's is not
       assert.equal(await statusOf(`http://127.0.0.1:${api}${path}`), 404);
     }
     await assert.rejects(fetch(`http://127.0.0.2:${port}/healthz`));
+  } finally {
+    await service.stop();
+  }
+});
+
+test("no path of any port starts more than sixteen requests of a connection that waits for none", async () => {
+  const port = await freePort();
+  const service = await startTestService({ OPERATIONS_PORT: String(port) });
+  try {
+    const operators = `http://127.0.0.1:${port}`;
+    const api = [
+      "/api/v1/summary",
+      "/api/v1/mcp",
+      "/sign-in",
+      "/docs",
+      "/webhooks/shopify",
+      "/nothing",
+      "/%zz",
+    ];
+    for (const [address, path] of [
+      ...api.map((ofApi) => [service.address, ofApi] as const),
+      [operators, "/healthz"] as const,
+    ]) {
+      const { host } = new URL(address);
+      for (const headers of [`Host: ${host}\r\n`, `Host: ${host}\r\nExpect: more\r\n`, ""]) {
+        const { socket, send } = await openRaw(address);
+        let text = "";
+        socket.on("data", (data: Buffer) => (text += data.toString("latin1")));
+        send(`GET ${path} HTTP/1.1\r\n${headers}\r\n`.repeat(2000));
+        await new Promise((done) => {
+          socket.once("close", done);
+        });
+        assert.ok(text.split("HTTP/1.1 ").length - 1 <= 16, `${path} ${headers}`);
+      }
+    }
+    assert.equal(await statusOf(`${operators}/healthz`), 200);
   } finally {
     await service.stop();
   }

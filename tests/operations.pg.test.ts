@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startRun } from "../src/store/queries/sync-run.ts";
 import { VERSION } from "../src/lib/version.ts";
-import { createMetrics } from "../src/operations.ts";
+import { createMetrics } from "../src/operations/metrics.ts";
 import { openWorkerSession } from "../src/store/worker-session.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { eventually } from "./support/worker.ts";
@@ -154,8 +154,13 @@ test("the metrics tell by kind of source how old the newest sync is, and which r
   const runId = randomUUID();
   const run = { shopKey, source: "loop", kind: "backfill", requestedBy: "operator" } as const;
   await startRun(database, { ...run, runId, attempt: 1 });
-  await service.database.query("update sync_run set status = 'failed' where run_id = $1", [runId]);
+  const counts = { orders: 5, unbalanced_lines: 3 };
+  await service.database.query("update sync_run set status = 'failed', counts = $2 where run_id = $1", [
+    runId,
+    JSON.stringify(counts),
+  ]);
   const samples = await look();
+  assert.equal(samples.get("returns_sync_unbalanced_lines"), 3);
   const of = (name: string, labels: string) => samples.get(`${name}{source_kind="${labels}"}`);
   isAbout(of("returns_sync_age_seconds", "label_cost"), 60);
   isAbout(of("returns_sync_age_seconds", "store"), 400);

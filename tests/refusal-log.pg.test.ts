@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, test } from "node:test";
-import { startTestService } from "./support/service.ts";
+import { startFaultProxy } from "./support/fault-proxy.ts";
+import { post, toolCall } from "./support/mcp.ts";
+import { startOn, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, sendWebhook } from "./support/webhooks.ts";
@@ -114,4 +116,36 @@ test("an upload that breaks off is no error of ours", async () => {
   assert.ok(
     !service.logs.some((logged) => logged.includes("aborted") && logged.includes("unexpected error")),
   );
+});
+
+test("a database that is away is one line a second in the log, not a stack for each request", async (context) => {
+  const limited = await createTenant(service.database);
+  const url = new URL(service.databaseUrl);
+  const proxy = await startFaultProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const cut = await startOn({ url: url.href, drop: async () => {} }, {});
+  context.after(async () => {
+    await cut.stop();
+    await proxy.close();
+  });
+  await proxy.set("refuse");
+  const logged = cut.logs.length;
+  const endAtMs = performance.now() + 2500;
+  let asked = 0;
+  while (performance.now() < endAtMs) {
+    const tool = post(cut.address, toolCall("list_alerts", { limit: 50 }), { token: limited.token });
+    const { status, headers } = await cut.call("/api/v1/alerts", { token: limited.token });
+    assert.deepEqual([status, headers.get("retry-after")], [500, "1"]);
+    await tool;
+    asked += 2;
+  }
+  const lines = cut.logs.slice(logged).filter((line) => line.includes('"level":50'));
+  const told = lines.map(
+    (line) => JSON.parse(line) as { msg: string; failed_requests: number; reason: string },
+  );
+  assert.ok(asked > 20 && lines.length <= 4, `${lines.length} lines of ${asked} requests`);
+  for (const line of told) assert.equal(line.msg, "the database does not answer", JSON.stringify(line));
+  assert.doesNotMatch(lines.join(""), /"stack"/u);
+  assert.ok(told.reduce((sum, line) => sum + line.failed_requests, 0) > 1);
+  await proxy.set("forward");
 });

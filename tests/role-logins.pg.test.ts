@@ -19,7 +19,7 @@ import { TEST_SECRET } from "./support/secret.ts";
 import { createCaller, openTestPool, serviceEnvironment } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 
-/** With which logins a process starts, and with which it does not (docs/operating.md, "Database roles"). */
+/** With which logins a process starts, and with which it does not (docs/operating/secure.md). */
 
 let testDatabase: TestDatabase;
 let owner: pg.Pool;

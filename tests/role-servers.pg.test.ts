@@ -40,6 +40,10 @@ test("deploy/roles.sql and a migration give the roles their rights on a server o
   const ownerUrl = Object.assign(new URL(url), { username: "keeper", password: "secret" }).href;
   await execute(server.url, "create role keeper login password 'secret'");
   await execute(server.url, 'create database "shop data"');
+  await execute(server.url, "grant connect on database postgres, template1 to public");
+  await runRolesFile(url, { owner: "keeper", ...passwords, shared: "1" });
+  const ofSystem = urlOfDatabase(loginUrl(url, "reader", "r"), "postgres");
+  await (await connectAs(ofSystem)).end();
   for (const times of [1, 2]) {
     await runRolesFile(url, { owner: "keeper", ...passwords });
     await migrate({ url: ownerUrl });
@@ -55,9 +59,15 @@ test("deploy/roles.sql and a migration give the roles their rights on a server o
   }
 });
 
-/** Only the worker may make temporary tables, and nobody large objects or tables. */
+/** Only the worker may make temporary tables, and nobody large objects or tables, nor enter the databases of the system. */
 async function assertClosed(urlOf: (role: Role) => string): Promise<void> {
   for (const role of ROLES) {
+    for (const name of ["postgres", "template1"])
+      await assert.rejects(
+        connectAs(urlOfDatabase(urlOf(role), name)),
+        { code: REFUSED },
+        `${role}: ${name}`,
+      );
     const client = await connectAs(urlOf(role));
     try {
       const temporary = await attempt(client, "create temporary table mine (id integer)");

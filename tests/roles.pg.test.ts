@@ -12,7 +12,7 @@ import { execute } from "./support/server.ts";
 import { openTestPool } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 
-/** Who may do what in the database itself, whatever the service asks for (docs/operating.md, "Database roles"). */
+/** Who may do what in the database itself, whatever the service asks for (docs/operating/secure.md). */
 
 let testDatabase: TestDatabase;
 let owner: pg.Pool;

@@ -4,15 +4,12 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { OPERATOR } from "../src/control/actor.ts";
 import { readBackup, writeManifest } from "../src/control/backup-manifest.ts";
 import type { Manifest } from "../src/control/backup-manifest.ts";
 import { openKeys } from "../src/control/installation-secret.ts";
 import { secretForRestore } from "../src/control/restore.ts";
-import { addSecretOfFile, retireSecret } from "../src/control/root-secrets.ts";
 import { rootFingerprint } from "../src/lib/keys.ts";
 import type { Keys } from "../src/lib/keys.ts";
-import { readOrCreateSecretFile } from "../src/lib/secret-file.ts";
 import type { Database } from "../src/store/database.ts";
 import { backUp, createEmptyDatabase, createPlainDatabase, restoreInto } from "./support/backups.ts";
 import { FORGET_KEYS, KEEP_TEST_KEYS, openConnections } from "./support/database.ts";
@@ -22,12 +19,13 @@ import { execute } from "./support/server.ts";
 
 /** A backup is restored with any root secret that was valid in it, and with no other. */
 
+const SECOND_SECRET = "the second secret of tests of 32 characters or more";
+const BOTH = `${SECOND_SECRET},${TEST_SECRET}`;
 const OTHER_SECRET = "the secret of some other database than these";
 
 let source: TestDatabase;
 let database: Database;
 let parent: string;
-let second: string;
 let keys: Keys;
 before(async () => {
   source = await createPlainDatabase();
@@ -35,9 +33,7 @@ before(async () => {
   database = openConnections(source.url, { maxConnections: 2 });
   parent = await mkdtemp(join(tmpdir(), "returns-secret-backup-"));
   keys = await openKeys(placeOf(TEST_SECRET));
-  const file = join(parent, "second");
-  await addSecretOfFile(placeOf(TEST_SECRET), OPERATOR, file);
-  second = readOrCreateSecretFile(file).secret;
+  await openKeys(placeOf(BOTH));
 });
 after(async () => {
   await database.close();
@@ -55,20 +51,24 @@ const REFUSED = {
 
 test("a backup made under two secrets is restored with either, and its database opens with either", async () => {
   const folder = join(parent, "both");
-  await backUp(database, folder, { secret: second });
+  await backUp(database, folder, { secret: SECOND_SECRET });
   const backup = await readBackup(folder);
   assert.deepEqual(
     backup.manifest.secret_fingerprints,
-    [TEST_SECRET, second].map((secret) => rootFingerprint(secret).toString("hex")),
+    [TEST_SECRET, SECOND_SECRET].map((secret) => rootFingerprint(secret).toString("hex")),
   );
-  for (const secret of [TEST_SECRET, second]) assert.equal(await secretForRestore(backup, secret), secret);
-  assert.equal(await secretForRestore(backup, null), second, "the one that it holds");
+  for (const secret of [TEST_SECRET, SECOND_SECRET])
+    assert.equal(await secretForRestore(backup, secret), secret);
+  const list = `${OTHER_SECRET},${TEST_SECRET}`;
+  assert.equal(await secretForRestore(backup, list), list);
+  assert.equal(await secretForRestore(backup, null), SECOND_SECRET, "the one that it holds");
   await assert.rejects(secretForRestore(backup, OTHER_SECRET), REFUSED);
+  await assert.rejects(secretForRestore(backup, `${OTHER_SECRET},,`), REFUSED);
   const target = await createEmptyDatabase();
   const restored = openConnections(target.url);
   try {
     await restoreInto(target.url, folder);
-    for (const secret of [TEST_SECRET, second])
+    for (const secret of [TEST_SECRET, SECOND_SECRET])
       assert.deepEqual(await openKeys(placeOf(secret, restored)), keys);
     await assert.rejects(
       openKeys(placeOf(OTHER_SECRET, restored)),
@@ -100,7 +100,7 @@ test("a backup of an earlier version is restored with its one secret", async () 
     await asEarlier(folder);
     const backup = await readBackup(folder);
     assert.equal(await secretForRestore(backup, TEST_SECRET), TEST_SECRET);
-    await assert.rejects(secretForRestore(backup, second), REFUSED);
+    await assert.rejects(secretForRestore(backup, SECOND_SECRET), REFUSED);
     await execute(earlier.url, FORGET_KEYS);
     const unused = join(parent, "unused");
     await backUp(connections, unused);
@@ -112,16 +112,31 @@ test("a backup of an earlier version is restored with its one secret", async () 
   }
 });
 
-test("a retired secret is neither written into a backup nor accepted for one made since", async () => {
-  await retireSecret(placeOf(second), OPERATOR, 1);
+test("an older backup is restored with the secret of then, behind that of now", async () => {
+  const folder = join(parent, "older");
+  await backUp(database, folder);
+  const target = await createEmptyDatabase();
+  const restored = openConnections(target.url);
+  try {
+    await restoreInto(target.url, folder);
+    assert.deepEqual(await openKeys(placeOf(`${OTHER_SECRET},${TEST_SECRET}`, restored)), keys);
+    assert.deepEqual(await openKeys(placeOf(OTHER_SECRET, restored)), keys);
+  } finally {
+    await restored.close();
+    await target.drop();
+  }
+});
+
+test("a dropped secret is neither written into a backup nor accepted for one made since", async () => {
+  await openKeys(placeOf(SECOND_SECRET));
   const message = "The secret is not one of this database's valid ones: no backup was made.";
-  const folder = join(parent, "retired");
+  const folder = join(parent, "dropped");
   await assert.rejects(backUp(database, folder, { secret: TEST_SECRET }), { name: "Refusal", message });
   assert.equal(existsSync(folder), false);
-  await backUp(database, folder);
+  await backUp(database, folder, { secret: `${TEST_SECRET},${SECOND_SECRET}` });
   const backup = await readBackup(folder);
   await assert.rejects(secretForRestore(backup, TEST_SECRET), REFUSED);
-  assert.equal(await secretForRestore(backup, second), second);
+  assert.equal(await secretForRestore(backup, null), SECOND_SECRET, "the one that opens it");
 });
 
 test("deleting the row of the installation forgets every secret, and the next start makes new keys", async () => {
@@ -130,5 +145,8 @@ test("deleting the row of the installation forgets every secret, and the next st
   for (const name of ["tokenPepper", "cursorKey", "sealingKey"] as const) {
     assert.notDeepEqual(renewed[name], keys[name]);
   }
-  await assert.rejects(openKeys(placeOf(second)), /^Refusal: The secret is not one of this database's/u);
+  await assert.rejects(
+    openKeys(placeOf(SECOND_SECRET)),
+    /^Refusal: The secret is not one of this database's/u,
+  );
 });

@@ -1,29 +1,28 @@
 import assert from "node:assert/strict";
 import { createHmac, hkdfSync } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { openKeys } from "../src/control/installation-secret.ts";
-import { deriveKeys } from "../src/lib/keys.ts";
+import { deriveKeys, rootFingerprint } from "../src/lib/keys.ts";
 import type { Keys } from "../src/lib/keys.ts";
 import type { Database, Statement } from "../src/store/database.ts";
 import { rowsIn } from "./support/backups.ts";
 import { createTestDatabase, FORGET_KEYS, openConnections } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { TEST_SECRET } from "./support/secret.ts";
-import { createSecretCommands } from "./support/secret-commands.ts";
 import { execute } from "./support/server.ts";
-import { serviceEnvironment } from "./support/service.ts";
 
 /** Root secrets: whose keys a database has, also where several processes start at once. */
 
-const SECOND_SECRET = "the second secret of tests, of 32 characters or more";
+const SECOND_SECRET = "the second secret of tests of 32 characters or more";
+const THIRD_SECRET = "the third secret of tests of 32 characters or more";
+/** Commas were allowed before there was a list. */
+const COMMAS = "a secret, of before, that holds commas";
 const OTHER_SECRET = "the secret of some other database than these";
 
 const folder = mkdtempSync(join(tmpdir(), "returns-root-secrets-"));
-const secondFile = join(folder, "second");
-writeFileSync(secondFile, `${SECOND_SECRET}\n`, { mode: 0o600 });
 const opened: Database[] = [];
 const made: TestDatabase[] = [];
 after(async () => {
@@ -46,15 +45,19 @@ async function keysOf(url: string, secret: string | null, dataFolder = "/nowhere
   return openKeys({ database, dataFolder, secret });
 }
 
-const { documentOf } = createSecretCommands();
-const command = (url: string, words: readonly string[], secret = TEST_SECRET) =>
-  documentOf(words, { ...serviceEnvironment(url), RETURNS_SECRET: secret });
-
-const versionsIn = (url: string) =>
-  rowsIn<{ version: number; isValid: boolean }>(
+/** Which of the secrets of these tests open the keys, oldest first. */
+async function openersIn(url: string): Promise<string[]> {
+  const rows = await rowsIn<{ fingerprint: Buffer }>(
     url,
-    'select version, sealed_keys is not null as "isValid" from installation_secret order by version',
+    "select fingerprint from installation_secret where sealed_keys is not null order by version",
   );
+  const secrets = [TEST_SECRET, SECOND_SECRET, THIRD_SECRET, OTHER_SECRET, COMMAS];
+  return rows.map(
+    ({ fingerprint }) => secrets.find((each) => fingerprint.equals(rootFingerprint(each))) ?? "?",
+  );
+}
+
+const listOf = (...secrets: string[]): string => secrets.join(",");
 
 /** What a version before root secrets looks at when it starts with a secret. */
 async function earlierVersionAccepts(url: string, secret: string): Promise<boolean> {
@@ -82,15 +85,12 @@ test("a database of an earlier version keeps the keys of tokens, cursors and cre
     cursorKey: derive("cursor"),
     sealingKey: derive("sealing"),
   });
-  assert.deepEqual(await versionsIn(url), [{ version: 1, isValid: true }]);
+  assert.deepEqual(await openersIn(url), [TEST_SECRET]);
   assert.ok(await earlierVersionAccepts(url, TEST_SECRET), "its servers go on during a rolling upgrade");
 
-  await command(url, ["secret", "add", secondFile]);
+  assert.deepEqual(await keysOf(url, listOf(SECOND_SECRET, TEST_SECRET)), keys);
   assert.deepEqual(await keysOf(url, SECOND_SECRET), keys);
   assert.ok(!(await earlierVersionAccepts(url, SECOND_SECRET)), "it would derive other keys");
-  await command(url, ["secret", "retire", "1", "--yes"], SECOND_SECRET);
-  assert.ok(!(await earlierVersionAccepts(url, TEST_SECRET)), "retired for every version");
-  assert.deepEqual(await keysOf(url, SECOND_SECRET), keys);
 });
 
 test("a database of an earlier version refuses another secret, and stays as it is", async () => {
@@ -99,7 +99,7 @@ test("a database of an earlier version refuses another secret, and stays as it i
     name: "Refusal",
     message: /^The secret is not one of this database's/u,
   });
-  assert.deepEqual(await versionsIn(url), []);
+  assert.deepEqual(await openersIn(url), []);
   assert.ok(await earlierVersionAccepts(url, TEST_SECRET));
 });
 
@@ -128,7 +128,9 @@ for (const isFresh of [true, false]) {
       if (outcome.status === "rejected")
         assert.match(outcome.reason.message, /^The secret is not one of this/u);
     }
-    assert.deepEqual(await versionsIn(url), [{ version: 1, isValid: true }]);
+    const openers = await openersIn(url);
+    assert.equal(openers.length, 1);
+    assert.ok(isFresh || openers[0] === TEST_SECRET);
   });
 }
 
@@ -155,7 +157,7 @@ test("processes that start at once with one new data folder agree on its secret"
   const dataFolder = join(folder, "shared");
   const keys = await Promise.all([1, 2, 3, 4].map(() => keysOf(url, null, dataFolder)));
   for (const each of keys) assert.deepEqual(each, keys[0]);
-  assert.deepEqual(await versionsIn(url), [{ version: 1, isValid: true }]);
+  assert.equal((await openersIn(url)).length, 1);
 });
 
 test("keys that were changed in the database, or moved to another version, are not opened", async () => {
@@ -168,4 +170,122 @@ test("keys that were changed in the database, or moved to another version, are n
   await keysOf(url, TEST_SECRET);
   await execute(url, "update installation_secret set sealed_keys = sealed_keys || '\\x00'");
   await assert.rejects(keysOf(url, TEST_SECRET), /are damaged in the database: restore a backup/u);
+});
+
+const WRONG = /^Refusal: The secret is not one of this database's/u;
+
+test("servers start in any order: a list from before removes nothing, and one that has dropped a secret removes it", async () => {
+  const url = await newDatabase(true);
+  const keys = await keysOf(url, TEST_SECRET);
+  const startWith = async (secrets: string[], openers: string[]): Promise<void> => {
+    assert.deepEqual(await keysOf(url, listOf(...secrets)), keys);
+    assert.deepEqual(await openersIn(url), openers);
+  };
+  await startWith([SECOND_SECRET, TEST_SECRET], [TEST_SECRET, SECOND_SECRET]);
+  await startWith([TEST_SECRET], [TEST_SECRET, SECOND_SECRET]);
+  await startWith([SECOND_SECRET, TEST_SECRET], [TEST_SECRET, SECOND_SECRET]);
+  await startWith([SECOND_SECRET], [SECOND_SECRET]);
+  await assert.rejects(keysOf(url, TEST_SECRET), WRONG);
+  await startWith([SECOND_SECRET, TEST_SECRET], [SECOND_SECRET]);
+  await startWith([THIRD_SECRET, SECOND_SECRET], [SECOND_SECRET, THIRD_SECRET]);
+  await startWith([SECOND_SECRET, TEST_SECRET], [SECOND_SECRET, THIRD_SECRET]);
+  await startWith([SECOND_SECRET, THIRD_SECRET], [THIRD_SECRET, SECOND_SECRET]);
+  await startWith([SECOND_SECRET], [SECOND_SECRET]);
+});
+
+test("a secret that is dropped before any start had it beside the new one is refused, and all goes on with it", async () => {
+  const url = await newDatabase(true);
+  const keys = await keysOf(url, TEST_SECRET);
+  await assert.rejects(keysOf(url, SECOND_SECRET), WRONG);
+  assert.deepEqual(await keysOf(url, TEST_SECRET), keys);
+  assert.deepEqual(await keysOf(url, listOf(SECOND_SECRET, TEST_SECRET)), keys);
+});
+
+test("two rotations at once, and lists of before: each start opens the same keys, and so does the next", async () => {
+  const url = await newDatabase(true);
+  const keys = await keysOf(url, TEST_SECRET);
+  const lists = [[SECOND_SECRET, TEST_SECRET], [TEST_SECRET], [THIRD_SECRET, TEST_SECRET]];
+  for (const round of [1, 2]) {
+    const starts = [...lists, ...lists, ...lists].map((secrets) => keysOf(url, listOf(...secrets)));
+    for (const started of await Promise.all(starts)) assert.deepEqual(started, keys, `round ${round}`);
+    assert.ok((await openersIn(url)).includes(TEST_SECRET));
+  }
+});
+
+test("servers that seal the keys again at once do it once", async () => {
+  const url = await newDatabase(true);
+  await keysOf(url, TEST_SECRET);
+  await Promise.all([1, 2, 3, 4].map(() => keysOf(url, listOf(SECOND_SECRET, TEST_SECRET))));
+  await Promise.all([1, 2, 3, 4].map(() => keysOf(url, SECOND_SECRET)));
+  const events = await rowsIn<{ action: string; detail: unknown }>(
+    url,
+    "select action, detail from identity_event where action like 'secret.%' order by happened_at",
+  );
+  assert.deepEqual(events, [
+    { action: "secret.add", detail: { version: 2 } },
+    { action: "secret.retire", detail: { versions: [1] } },
+  ]);
+});
+
+test("a wrong list is refused in one sentence, and changes nothing", async () => {
+  const url = await newDatabase(true);
+  await keysOf(url, TEST_SECRET);
+  const refused: [string, RegExp][] = [
+    [listOf(OTHER_SECRET, THIRD_SECRET), WRONG],
+    [listOf("", TEST_SECRET), /^Refusal: The list of secrets has an empty entry: put one comma between two/u],
+    [listOf(SECOND_SECRET, "", TEST_SECRET), /^Refusal: The list of secrets has an empty entry/u],
+    [listOf(TEST_SECRET, " "), /^Refusal: The list of secrets has an empty entry/u],
+    [listOf("short", TEST_SECRET), /^Refusal: The new secret must have at least 32 characters\.$/u],
+    [
+      listOf("changeme".repeat(8), TEST_SECRET),
+      /^Refusal: The new secret must be random, such as what openssl/u,
+    ],
+  ];
+  for (const [list, sentence] of refused) {
+    await assert.rejects(keysOf(url, list), sentence);
+    assert.deepEqual(await openersIn(url), [TEST_SECRET]);
+  }
+  const fresh = await newDatabase(true);
+  await assert.rejects(keysOf(fresh, listOf("short", OTHER_SECRET)), /must have at least 32 characters/u);
+  await assert.rejects(keysOf(fresh, ""), /has an empty entry/u);
+  assert.deepEqual(await openersIn(fresh), []);
+});
+
+test("a secret that is listed twice counts once", async () => {
+  const url = await newDatabase(true);
+  const keys = await keysOf(url, listOf(TEST_SECRET, TEST_SECRET));
+  assert.deepEqual(await keysOf(url, listOf(SECOND_SECRET, TEST_SECRET, SECOND_SECRET)), keys);
+  assert.deepEqual(await openersIn(url), [TEST_SECRET, SECOND_SECRET]);
+});
+
+test("a secret with commas that is in use goes on as it is, and can be rotated", async () => {
+  const url = await newDatabase(true);
+  await execute(
+    url,
+    `insert into installation values (true, '\\x${rootFingerprint(COMMAS).toString("hex")}')`,
+  );
+  const keys = await keysOf(url, COMMAS);
+  assert.deepEqual(keys, deriveKeys(COMMAS));
+  assert.deepEqual(await openersIn(url), [COMMAS]);
+  assert.deepEqual(await keysOf(url, listOf(SECOND_SECRET, COMMAS)), keys);
+  assert.deepEqual(await keysOf(url, SECOND_SECRET), keys);
+});
+
+test("an installation that earlier commands rotated goes on with its secret, and a retired one stays refused", async () => {
+  const retire = (version: number): string =>
+    `update installation_secret set sealed_keys = null, retired_at = now() where version = ${version}`;
+  for (const [retired, kept] of [
+    [1, SECOND_SECRET],
+    [2, TEST_SECRET],
+  ] as const) {
+    const url = await newDatabase(true);
+    const keys = await keysOf(url, TEST_SECRET);
+    await keysOf(url, listOf(SECOND_SECRET, TEST_SECRET));
+    await execute(url, retire(retired));
+    assert.deepEqual(await keysOf(url, kept), keys);
+    await assert.rejects(keysOf(url, kept === TEST_SECRET ? SECOND_SECRET : TEST_SECRET), WRONG);
+    assert.deepEqual(await keysOf(url, listOf(THIRD_SECRET, kept)), keys);
+    assert.deepEqual(await keysOf(url, THIRD_SECRET), keys);
+    assert.deepEqual(await openersIn(url), [THIRD_SECRET]);
+  }
 });

@@ -5,7 +5,9 @@ import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { OPERATOR } from "../src/control/actor.ts";
-import { setWorkspace } from "../src/control/workspace-settings.ts";
+import { runAction } from "../src/actions/action.ts";
+import { textInput } from "../src/actions/field.ts";
+import { setWorkspace } from "../src/actions/workspace/settings.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -61,8 +63,9 @@ test("a plan that is set takes effect with the next request on a second server",
   const ask = () => second.call(ALERTS, { token: tenant.token });
   assert.equal((await ask()).status, 200);
   const workspace = await requireWorkspace(service.installation.database, tenant.shopDomain);
-  const setPlan = (plan: string) =>
-    setWorkspace(service.installation.database, OPERATOR, workspace, new Map([["plan", plan]]));
+  const { database } = service.installation;
+  const caller = { database, keys: service.keys, workspace, actor: OPERATOR, now: new Date() };
+  const setPlan = (plan: string) => runAction(setWorkspace, caller, textInput({ plan }));
   await setPlan("starter");
   const refused = await ask();
   assert.deepEqual(

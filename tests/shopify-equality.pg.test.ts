@@ -31,7 +31,7 @@ async function changeShop({ simulator }: ShopifySync): Promise<void> {
   const refundable = await simulator.control("find-order", { with: "refundable" });
   assert.ok(refundable !== null);
   await simulator.control("change", [
-    { do: "refund", order: refundable.order, line: 0, units: 1, restockType: "CANCEL", inLedger: false },
+    { do: "refund", order: refundable.order, line: 0, units: 1, restockType: "CANCEL" },
   ]);
   const open = await simulator.control("find-order", { with: "returnOpen" });
   if (open !== null) await simulator.control("change", { do: "closeReturn", order: open.order, return: 0 });

@@ -148,7 +148,9 @@ test("an answer that cannot be read is reported with the order that it is about"
   const between = await startBetween(sync.simulator.url, {
     answered: async (body, asked) => ({
       status: 200,
-      body: asked.includes("query Orders(") ? body.replace(/"quantity":\d+/u, '"quantity":null') : body,
+      body: asked.includes("query Orders(")
+        ? body.replace(/"currentQuantity":\d+/u, '"currentQuantity":null')
+        : body,
     }),
   });
   try {
@@ -157,7 +159,7 @@ test("an answer that cannot be read is reported with the order that it is about"
     await sync.simulator.control("change", { do: "touchOrders", count: 3 });
     await assert.rejects(
       workspace.sync("incremental", { settings: { url: between.url } }),
-      /^SourceFailed: Shopify's answer about gid:\/\/shopify\/Order\/\d+ cannot be read: LineItem\.quantity should be a whole number, and is null\.$/u,
+      /^SourceFailed: Shopify's answer about gid:\/\/shopify\/Order\/\d+ cannot be read: LineItem\.currentQuantity should be a whole number, and is null\.$/u,
     );
   } finally {
     await between.stop();

@@ -149,6 +149,38 @@ test("with TRUST_TRACEPARENT a caller's trace is continued, and sampled as the c
   assert.deepEqual(out.spans, []);
 });
 
+test("a collector that hangs or is away fails and delays no request", async () => {
+  const params = freshParams();
+  const askMany = async (): Promise<number> => {
+    const startedAt = performance.now();
+    for (let round = 0; round < 30; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => service.call(PATH, { token: tenant.token, params })),
+      );
+      assert.ok(answers.every(({ status }) => status === 200));
+    }
+    return performance.now() - startedAt;
+  };
+  await askMany();
+  const untracedMs = await askMany();
+  collector.answer("hang");
+  try {
+    for (const options of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" }] as Record<
+      string,
+      string
+    >[]) {
+      const { logs } = await traceWhile(
+        collector,
+        async () => assert.ok((await askMany()) < 5 * untracedMs + 1000),
+        options,
+      );
+      assert.equal(logs.length, 1);
+    }
+  } finally {
+    collector.answer(200);
+  }
+});
+
 test("the log line of a sampled request has its trace_id, and no other line has one", async () => {
   const linesBefore = service.logs.length;
   const { spans } = await traceWhile(collector, () => ask());

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { migrate } from "../src/store/migrate.ts";
+import { knownMigrations, makeSchema, migrate, schemaLevel, UNUSABLE } from "../src/store/migrate.ts";
 import { rebuildMarkedShops } from "../src/sync/rebuild.ts";
-import { createDatabaseBeforeRelease } from "./support/before-release.ts";
+import { createEmptyDatabase } from "./support/backups.ts";
+import { execute } from "./support/server.ts";
 import { openConnections } from "./support/database.ts";
 import type { Database } from "../src/store/database.ts";
 import { csv, startImportShop } from "./support/import-shop.ts";
 import type { ImportShop } from "./support/import-shop.ts";
 
-/** Databases of before and after SKUs were rolled up by listing come to the same rows as a new import. */
-const LAST_MIGRATIONS = ["0011_cohort_space", "0012_listing"];
+/** Databases of these levels come to the same rows as a new import. */
+const LAST_MIGRATIONS = ["0004_sync", "0014_erasure"];
 const KEPT = [
   "product",
   "variant",
@@ -26,6 +27,7 @@ const KEPT = [
 const COMPARED = [
   "order_line",
   "return_event",
+  "booking_difference",
   "return_label",
   "cohort",
   "listing",
@@ -33,6 +35,9 @@ const COMPARED = [
   "group_day",
   "unmatched_label",
 ];
+
+const MARK_ALL_MONTHS = `insert into dirty_cohort (shop_key, cohort_month)
+  select distinct shop_key, cohort_month from order_line where shop_key = $1 on conflict do nothing`;
 
 const STORE = {
   "products.csv": csv("product_id,title,vendor,family", "p1,Hat,Acme,Tops", "p2,Shoe,Best,"),
@@ -78,11 +83,17 @@ for (const last of LAST_MIGRATIONS) {
     await shop.import(shopKey, STORE);
     const expected = await shop.dump(shopKey);
 
-    const old = await createDatabaseBeforeRelease(last);
+    const old = await createEmptyDatabase();
     const database = openConnections(old.url);
+    const names = await knownMigrations();
     try {
+      await database.transaction((connection) =>
+        makeSchema(connection, names.slice(0, names.indexOf(last) + 1)),
+      );
       await fillOldSchema(database, shopKey, expected);
       await migrate({ url: old.url });
+      // As a migration does that changes a rollup.
+      await query(database, MARK_ALL_MONTHS, [shopKey]);
       await rebuildMarkedShops(database, () => {});
       for (const table of COMPARED) {
         assert.deepEqual(await dumpOld(database, shopKey, table), expected[table], table);
@@ -117,8 +128,8 @@ async function fillOldSchema(
       "select column_name from information_schema.columns where table_schema = 'public' and table_name = $1",
       [table],
     );
-    for (const value of values as Record<string, unknown>[]) {
-      const row: Record<string, unknown> = { ...asBefore(value), shop_key: key };
+    for (const value of values) {
+      const row: Record<string, unknown> = { ...(value as object), shop_key: key };
       const names = columns.map(({ column_name: name }) => name).filter((name) => name in row);
       await query(
         database,
@@ -144,12 +155,31 @@ function query<Row>(database: Database, text: string, values: unknown[]): Promis
   return database.rows<Row>({ name: "", text }, values);
 }
 
-/** An absent reason was kept as its word, and what a label's source states had other names. */
-function asBefore(row: Record<string, unknown>): Record<string, unknown> {
-  const { reason } = row;
-  const named = Object.entries(row).map(([name, value]) => [
-    name.replace(/^source_(?=\w+_id$|order_name$)/u, "said_"),
-    value,
-  ]);
-  return { ...Object.fromEntries(named), ...(typeof reason === "string" ? { reason: reason.trim() } : {}) };
-}
+test("a database of before 0.1.0 is refused, and nothing in it changes", async () => {
+  const old = await createEmptyDatabase();
+  const database = openConnections(old.url);
+  try {
+    await execute(
+      old.url,
+      `create table schema_migration (id serial primary key, name varchar(255) not null, run_on timestamp not null);
+       insert into schema_migration (name, run_on) values ('0001_control', now())`,
+    );
+    await assert.rejects(migrate({ url: old.url }), { message: UNUSABLE.older });
+    const tables = await query(database, "select 1 from pg_tables where schemaname = 'public'", []);
+    assert.equal(tables.length, 1);
+  } finally {
+    await database.close();
+    await old.drop();
+  }
+});
+
+test("a level is told by the migrations that a database has run", async () => {
+  const levelOf = (names: readonly string[]): Promise<string> =>
+    schemaLevel(names.map((name) => ({ name, works_with: null })));
+  const known = await knownMigrations();
+  assert.equal(await levelOf([]), "behind");
+  assert.equal(await levelOf(known.slice(0, 4)), "behind");
+  assert.equal(await levelOf(known), "current");
+  assert.equal(await levelOf([...known, "9999_later"]), "newer");
+  assert.equal(await levelOf(["0001_control", "0002_catalogue"]), "older");
+});

@@ -60,7 +60,7 @@ test("refused rows are reported by file, line, column and what is allowed; nothi
     ],
   );
   assert.match(page, /Import without these 2 rows/u);
-  assert.equal((await shop.client.request(id, { without: "invalid" })).status, 303);
+  assert.equal((await shop.client.request(id, { skip_invalid: "yes" })).status, 303);
   assert.equal(await importedBy(service, shop, id), "imported");
   assert.match(await pageText(shop, id), /Left out: 2 rows/u);
   assert.equal((await refusedRows(shop, id)).length, 2);

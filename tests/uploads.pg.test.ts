@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { after, before, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { csv } from "./support/import-shop.ts";
+import { openRaw } from "./support/raw-http.ts";
+import type { RawConnection } from "./support/raw-http.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { idOf, expectOk, PART_BYTES, partsOf, refusalOf, uploadClient } from "./support/upload.ts";
+import type { Sender } from "./support/upload.ts";
 import {
   checksums,
   importByCommand,
@@ -167,7 +171,7 @@ test("no file, an empty one, one twice, too much, a day to come and an invalid s
   await refused(client.replace(id, "returns.csv", 1), 400, /an upload takes at most 2 GB/u);
 });
 
-test("of many who begin at once one does; a second one begins when the first is given up", async () => {
+test("of many who begin at once one does; a second one begins when the first is canceled", async () => {
   const { client, tenant } = await fresh();
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.start([["returns.csv", 5]])));
   const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
@@ -181,7 +185,7 @@ test("of many who begin at once one does; a second one begins when the first is 
     tenant.shopKey,
   ]);
   assert.equal(parts.rowCount, 0);
-  await refused(client.part(id, "returns.csv", 0, Buffer.from("abcde")), 409, /was given up/u);
+  await refused(client.part(id, "returns.csv", 0, Buffer.from("abcde")), 409, /was canceled/u);
   await idOf(await client.start([["returns.csv", 5]]));
 });
 
@@ -270,7 +274,7 @@ test("a workspace with a connected store is refused before anything is sent", as
   await refused(client.replace(id, "returns.csv", 5), 409, /gets its orders and products from shopify/u);
 });
 
-test("a server takes in six parts at once, and asks for the others again", async () => {
+test("a server takes in two parts of a workspace at once, and asks for the others again", async () => {
   const { client } = await fresh();
   const body = randomBytes(12 * PART_BYTES);
   const id = await idOf(await client.start([["order_lines.csv", body.length]]));
@@ -281,6 +285,68 @@ test("a server takes in six parts at once, and asks for the others again", async
   assert.ok(busy.length > 0, "some are asked for again");
   assert.equal(busy[0]?.headers.get("retry-after"), "1");
   assert.equal(answers.filter(({ status }) => status === 200).length, 12 - busy.length);
+});
+
+/** The head of a part of an upload. */
+function headOf({ address, cookie, shopDomain }: Sender, path: string): string {
+  const head = [
+    `POST /w/${shopDomain}/settings/${path} HTTP/1.1`,
+    `Host: ${new URL(address).host}`,
+    `Origin: ${address}`,
+    "Sec-Fetch-Site: same-origin",
+    `Cookie: ${cookie}`,
+    "Content-Type: application/octet-stream",
+    `Content-Length: ${PART_BYTES}`,
+  ];
+  return `${head.join("\r\n")}\r\n\r\n`;
+}
+
+/** Begins parts whose bytes never come; returns how each was refused, null for one that is waited for. */
+async function hold(sender: Sender, path: string): Promise<(number | null)[]> {
+  const held = await Promise.all(Array.from({ length: 12 }, () => openRaw(sender.address)));
+  opened.push(...held);
+  return Promise.all(
+    held.map(({ send, answer }) => {
+      send(headOf(sender, path));
+      return Promise.race([answer().then(({ status }) => status), sleep(2000, null)]);
+    }),
+  );
+}
+
+const opened: RawConnection[] = [];
+afterEach(() => {
+  for (const { close } of opened.splice(0)) close();
+});
+
+test("nobody who may send no parts keeps others from it, and no workspace another", async () => {
+  const { client } = await fresh();
+  const id = await idOf(await client.start([["returns.csv", 5]]));
+  const other = await fresh();
+  const place = `imports/${randomUUID()}/parts/returns.csv/0`;
+  assert.deepEqual(await hold(other.sender, "plan/withdraw"), Array<number>(12).fill(400));
+  assert.deepEqual(await hold(other.sender, "nothing"), Array<number>(12).fill(400));
+  const asOwner = await hold(other.sender, place);
+  assert.equal(asOwner.filter((status) => status === null).length, 2);
+  assert.equal(asOwner.filter((status) => status === 429).length, 10);
+  await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
+  const { shopKey } = other.tenant;
+  await service.database.query("update workspace_member set role = 'viewer' where shop_key = $1", [shopKey]);
+  assert.deepEqual(await hold(other.sender, place), Array<number>(12).fill(403));
+  await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
+});
+
+test("a part whose connection ends before its sender is known takes no place", async () => {
+  const { client, sender } = await fresh();
+  const id = await idOf(await client.start([["returns.csv", 5]]));
+  for (let count = 0; count < 24; count += 1) {
+    const { socket } = await openRaw(sender.address);
+    await new Promise<void>((done) => {
+      socket.once("close", () => done());
+      socket.write(headOf(sender, `imports/${id}/parts/returns.csv/0`), () => socket.destroy());
+    });
+  }
+  await sleep(500);
+  await expectOk(client.part(id, "returns.csv", 0, Buffer.from("abcde")));
 });
 
 test("files that hold no rows are refused", async () => {

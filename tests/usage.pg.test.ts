@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { OPERATOR } from "../src/control/actor.ts";
-import { showUsage } from "../src/control/usage.ts";
-import type { Usage } from "../src/control/usage.ts";
+import { showUsage } from "../src/actions/usage/usage.ts";
+import type { Usage } from "../src/actions/usage/usage.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { startCommand } from "./support/command.ts";
 import { post, toolCall } from "./support/mcp.ts";

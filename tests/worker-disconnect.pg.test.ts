@@ -2,8 +2,10 @@ import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
-import { disconnectSource } from "../src/control/disconnect.ts";
-import { requestSync } from "../src/control/sync.ts";
+import { runAction } from "../src/actions/action.ts";
+import { openTestKeys } from "./support/secret.ts";
+import { textInput } from "../src/actions/field.ts";
+import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts";
 import { requireWorkspace } from "../src/control/workspace.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
@@ -85,8 +87,16 @@ const stateOf = async (shopKey: number, source = "shopify") => {
   return rows[0];
 };
 
+const callerOf = async (domain: string) => ({
+  database: control.database,
+  keys: await openTestKeys(control.database),
+  actor: OPERATOR,
+  workspace: await requireWorkspace(control.database, domain),
+  now: new Date(),
+});
+
 const disconnect = async (domain: string, source = "shopify") =>
-  disconnectSource(control.database, OPERATOR, await requireWorkspace(control.database, domain), source);
+  (await runAction(disconnectSource, await callerOf(domain), textInput({ source }))).result;
 
 /** The shop uninstalls the app. */
 async function uninstall(shopKey: number): Promise<void> {
@@ -142,10 +152,7 @@ test("an operator's disconnecting ends no serving, whatever run fails because of
   const state = { readiness: "ready", status: "disconnected", is_read: true, requests: 0 };
   assert.deepEqual(await stateOf(shopKey), state);
   await assert.rejects(
-    requestSync(control.database, OPERATOR, await requireWorkspace(control.database, domain), {
-      source: "shopify",
-      isBackfill: false,
-    }),
+    runAction(requestSync, await callerOf(domain), textInput({ source: "shopify" })),
     /is not connected to "shopify"; it is connected to no source\./u,
   );
   await ask(shopKey, "incremental");

@@ -4,7 +4,7 @@ import { generateLoopReturns } from "../../simulators/loop/returns.ts";
 import { startLoopSimulator } from "../../simulators/loop/server.ts";
 import { generateShipStationLabels, shipStationLabel } from "../../simulators/shipstation/labels.ts";
 import { startShipStationSimulator } from "../../simulators/shipstation/server.ts";
-import { diagnoseConnections } from "../../src/control/doctor-connections.ts";
+import { diagnoseConnections } from "../../src/operations/doctor.ts";
 import { setSourceStatus } from "../../src/store/queries/data-source.ts";
 import { connectionHealth } from "../../src/store/queries/worker-health.ts";
 import { SourceRefused } from "../../src/sync/connector.ts";

@@ -1,13 +1,15 @@
+import { effectOf } from "./clusters.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { amountOf, byCodePoint, rateOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
-import { countedMonths, windowDaysOf } from "./selection.ts";
+import type { Parameters } from "./store.ts";
+import { countedMonths, selectionOf, windowDaysOf } from "./selection.ts";
 
 const ROWS = 20;
 
-type Group = { key: string; figures: Figures };
+type Group = { key: string; figures: Figures; lines: LedgerLine[] };
 
 /** The section breakdown: the costliest keys, and a row for all other lines. Labels are not told: no rule is about them. */
 export function breakdownPart(question: Question) {
@@ -20,13 +22,10 @@ export function breakdownPart(question: Question) {
   const costOf = ({ figures }: Group): number => costMinor(question, figures);
   const groups = [...new Set(lines.filter((line) => line.sold > 0).map(keyOf))]
     .filter((key) => key !== null)
-    .map((key) => ({
-      key,
-      figures: figuresOf(
-        lines.filter((line) => keyOf(line) === key),
-        windowDays,
-      ),
-    }))
+    .map((key) => {
+      const own = lines.filter((line) => keyOf(line) === key);
+      return { key, lines: own, figures: figuresOf(own, windowDays) };
+    })
     .toSorted(
       (left, right) =>
         costOf(right) - costOf(left) ||
@@ -39,15 +38,16 @@ export function breakdownPart(question: Question) {
     lines.filter((line) => !listed.has(keyOf(line))),
     windowDays,
   );
+  const ownEffect = effectOf(question, lines, [params]);
   return {
     breakdown_by: by,
     rows: [
-      ...groups.map(({ key, figures }) => ({
-        key,
-        selector: selectorOf(by, key),
-        ...shown(question, figures),
-      })),
-      { key: "other", selector: null, ...shown(question, rest) },
+      ...groups.map(({ key, figures, lines: own }) => {
+        const selector = selectorOf(question, by, key);
+        const effect = selector === null ? ownEffect : effectOf(question, own, [selector]);
+        return { key, selector, ...shown(question, figures, effect) };
+      }),
+      { key: "other", selector: null, ...shown(question, rest, ownEffect) },
     ],
   };
 }
@@ -63,24 +63,43 @@ function keysOf({ ledger }: Question, line: LedgerLine): Record<string, string |
   };
 }
 
-function selectorOf(by: string, key: string): Record<string, string> {
-  if (by === "product") return { product_gid: key };
-  if (by === "vendor" || by === "sku") return { [by]: key };
-  return { product_group_type: by, product_group_key: key };
+/** M14: the first of the selectors that could that takes the lines of the row and no others, whenever they were sold. */
+function selectorOf(question: Question, by: string, key: string): Parameters | null {
+  const { ledger, selected, params } = question;
+  const sold = ledger.lines.filter((line) => line.sold > 0);
+  const isOfRow = (line: LedgerLine) => selected.holds(line) && keysOf(question, line)[by] === key;
+  const ownNames = ["sku", "product_gid", "product_group_type", "product_group_key"];
+  const own = Object.fromEntries(ownNames.flatMap((name) => (name in params ? [[name, params[name]]] : [])));
+  const hasUsed = params["include_used_variants"] === true && ("sku" in own || "product_gid" in own);
+  const asked = { ...own, ...(hasUsed ? { include_used_variants: true } : {}) } as Parameters;
+  const ofVendor = params["vendor"] === undefined ? {} : { vendor: params["vendor"] };
+  const keyed: Record<string, Parameters> = {
+    vendor: { ...asked, vendor: key },
+    product: { product_gid: key, include_used_variants: true, ...ofVendor },
+    sku: { sku: key, ...ofVendor },
+    family: { product_group_type: "family", product_group_key: key, ...ofVendor },
+    analytics_category: { product_group_type: "analytics_category", product_group_key: key, ...ofVendor },
+  };
+  const possible = [keyed[by] as Parameters, { ...asked, ...ofVendor }];
+  const found = possible.find((selector) => {
+    const taken = selectionOf(ledger, selector, true);
+    return taken !== null && sold.every((line) => taken.holds(line) === isOfRow(line));
+  });
+  return found ?? null;
 }
 
 function costMinor({ ledger }: Question, figures: Figures): number {
   return figures.refundMinor + (ledger.labelCostsIncluded ? figures.labelMinor : 0);
 }
 
-function shown(question: Question, figures: Figures) {
+function shown(question: Question, figures: Figures, effect: number) {
   const { currency_code: currency } = question.store.settings;
   const { sold, returned } = figures;
   return {
     sold_units: sold,
     returned_units: returned,
     return_rate: rateOf(returned, sold),
-    return_rate_interval: wilsonOf(returned, sold),
+    return_rate_interval: wilsonOf(returned, sold, effect),
     refunded_amount: amountOf(figures.refundMinor, currency),
     return_label_cost: amountOf(question.ledger.labelCostsIncluded ? figures.labelMinor : 0, currency),
     returns_cost: amountOf(costMinor(question, figures), currency),

@@ -1,5 +1,6 @@
+import { intervalOf } from "./clusters.ts";
 import { dayOf, lastDayOf, monthsFrom } from "./calendar.ts";
-import { rateOf, wilsonOf } from "./numbers.ts";
+import { rateOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
 import { isDayComplete } from "./selection.ts";
 
@@ -53,16 +54,17 @@ function observedDays({ store }: Question, month: string): number {
 function unitsBy({ ledger, selected }: Question, months: readonly string[], age: number) {
   const lines = ledger.lines.filter((line) => selected.holds(line) && months.includes(line.month));
   return {
+    lines,
     sold: lines.reduce((sum, line) => sum + line.sold, 0),
     returned: lines.flatMap((line) => line.returned).filter(({ lagDays }) => lagDays <= age).length,
   };
 }
 
 function figuresBy(question: Question, months: readonly string[], age: number) {
-  const { sold, returned } = unitsBy(question, months, age);
+  const { sold, returned, lines } = unitsBy(question, months, age);
   return {
     returned_units: returned,
     return_rate: rateOf(returned, sold),
-    return_rate_interval: wilsonOf(returned, sold),
+    return_rate_interval: intervalOf(question, { sold, returned, lines }),
   };
 }

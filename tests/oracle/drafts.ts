@@ -65,8 +65,21 @@ export const lineDraft = fc.record({
   /** Half of the lines meet in two months. */
   day: fc.oneof(fc.nat({ max: DAYS }), fc.integer({ min: 210, max: 260 })),
   clock,
-  units: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 30 })),
+  units: fc.oneof(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 1, max: 30 })),
   removed: often(0, 1, 2),
+  /** Units that are added and removed later. */
+  changes: fc.array(
+    fc.record({ lag, clock, units: oneOf(1, 1, 2, 3, -1, -1, -2), cause: oneOf("edit", "exchange") }),
+    { maxLength: 4 },
+  ),
+  /** Days after the order and units, where the source says what it took back. */
+  reversals: fc.option(
+    fc.array(fc.tuple(fc.nat({ max: 100 }), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 2 }),
+    {
+      nil: undefined,
+      freq: 1,
+    },
+  ),
   drawback: often("none", "test", "canceled", "gift_card"),
 });
 
@@ -78,6 +91,8 @@ export const returnDraft = fc.record({
   processed: maybe(fc.nat({ max: 4 })),
   lag,
   clock,
+  exchanged: often(0, 1, 2),
+  keptCents: fc.nat({ max: 4_000 }),
   reason: oneOf("too_small", "too_small", "defect", "", "refund_only", "unspecified", " refund_only "),
 });
 

@@ -18,14 +18,19 @@ export function changeOf(
   return difference < 0 && size !== 0 ? -size : size;
 }
 
-/** The textbook form of the 95 % Wilson interval, to 6 decimals. */
-export function wilsonOf(returned: number, sold: number): { low: number; high: number } | null {
+/** The textbook form of the 95 % Wilson interval, to 6 decimals, of so many times fewer units. */
+export function wilsonOf(
+  returned: number,
+  sold: number,
+  effect: number,
+): { low: number; high: number } | null {
   if (sold === 0) return null;
+  const units = sold / effect;
   const z = 1.959963984540054;
   const rate = returned / sold;
-  const center = rate + (z * z) / (2 * sold);
-  const spread = z * Math.sqrt((rate * (1 - rate)) / sold + (z * z) / (4 * sold * sold));
-  const scale = 1 + (z * z) / sold;
+  const center = rate + (z * z) / (2 * units);
+  const spread = z * Math.sqrt((rate * (1 - rate)) / units + (z * z) / (4 * units * units));
+  const scale = 1 + (z * z) / units;
   const shown = (bound: number): number =>
     Math.round(Math.min(1, Math.max(0, bound)) * 1_000_000) / 1_000_000;
   return { low: shown((center - spread) / scale), high: shown((center + spread) / scale) };

@@ -1,11 +1,15 @@
+import { bridgePart } from "./bridge.ts";
 import { breakdownPart } from "./breakdown.ts";
+import { intervalOf } from "./clusters.ts";
 import { comparedMonths, coveragePart } from "./coverage.ts";
 import { curvesPart } from "./curves.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
+import type { LedgerLine } from "./ledger.ts";
 import { cogsCoverageOf } from "./leaderboards.ts";
-import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf, wilsonOf } from "./numbers.ts";
+import { amountOf, byCodePoint, changeOf, nearest, rateOf, shareOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
+import { outcomesPart } from "./outcomes.ts";
 import { saleEventParts } from "./sale-event.ts";
 import { countedMonths, isMonthComplete, windowDaysOf } from "./selection.ts";
 
@@ -17,12 +21,19 @@ export function report(question: Question): Answered {
   if (params["reportSection"] === "breakdown") {
     return { data: { breakdown: breakdownPart(question) }, meta: { section: "breakdown" } };
   }
+  if (params["reportSection"] === "outcomes") {
+    return { data: { outcomes: outcomesPart(question) }, meta: { section: "outcomes" } };
+  }
+  if (params["reportSection"] === "bridge") {
+    return { data: { bridge: bridgePart(question) }, meta: { section: "bridge" } };
+  }
   if (params["reportSection"] === "curves") {
     return { data: curvesPart(question), meta: { section: "curves" } };
   }
   const first = String(params["start_month"]);
   const months = countedMonths(store, params, first, String(params["end_month"]));
   const figures = figuresIn(question, months);
+  const lines = linesIn(question, months);
   return {
     data: {
       currency_code: store.settings.currency_code,
@@ -30,7 +41,7 @@ export function report(question: Question): Answered {
       label_costs_included: question.ledger.labelCostsIncluded,
       summary: {
         ...unitFigures(figures),
-        return_rate_interval: wilsonOf(figures.returned, figures.sold),
+        return_rate_interval: intervalOf(question, { ...figures, lines }),
         refunded_units: figures.refundedUnits,
         ...costFigures(question, figures),
         cost_per_returned_unit: costPerUnit(question, figures),
@@ -55,9 +66,12 @@ export function report(question: Question): Answered {
   };
 }
 
-function figuresIn({ store, ledger, selected, params }: Question, months: readonly string[]): Figures {
-  const lines = ledger.lines.filter((line) => selected.holds(line) && months.includes(line.month));
-  return figuresOf(lines, windowDaysOf(store, params));
+function linesIn({ ledger, selected }: Question, months: readonly string[]): LedgerLine[] {
+  return ledger.lines.filter((line) => selected.holds(line) && months.includes(line.month));
+}
+
+function figuresIn(question: Question, months: readonly string[]): Figures {
+  return figuresOf(linesIn(question, months), windowDaysOf(question.store, question.params));
 }
 
 function unitFigures({ sold, returned }: Figures) {
@@ -108,7 +122,7 @@ function trendRow(question: Question, month: string) {
   return {
     cohort_month: `${month}-01`,
     ...unitFigures(figures),
-    return_rate_interval: wilsonOf(figures.returned, figures.sold),
+    return_rate_interval: intervalOf(question, { ...figures, lines: linesIn(question, [month]) }),
     is_complete: windowDays === null ? null : isMonthComplete(question.store, month, windowDays),
     refunded_units: figures.refundedUnits,
     ...costFigures(question, figures),

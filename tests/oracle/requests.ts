@@ -8,6 +8,8 @@ const BREAKDOWNS = ["vendor", "product", "sku", "family", "analytics_category"];
 const SKUS = ["S1", "S2", "S3", "U1", "U2", "GHOST", "LOOSE", "ODD", "other", "NEVER"];
 const PRODUCTS = ["p1", "p2", "p3", "p4", "ghost", "never"].map((id) => `gid://import/Product/${id}`);
 const GROUPS = ["Tops", "Shoes", "Outdoor", "Never"];
+/** Months of which some are open, with others before to compare with. */
+const RECENT = { start_month: "2025-05", end_month: "2025-09" };
 const EVERYTHING = { start_month: "2024-10", end_month: "2026-02" };
 
 /** Every selection in every window, and for each selection all else that can be asked; the rest varies by seed. */
@@ -37,6 +39,11 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
       const params = { ...selection, ...range, window, include_incomplete, reportSection: "curves" };
       requests.push({ path: "/api/v1/report", params });
     }
+    for (const [step, reportSection] of ["outcomes", "bridge"].entries()) {
+      const asked = { ...selection, ...chosen([RECENT, range, RECENT], index + step), reportSection };
+      if ((index + seed) % 2 === step)
+        requests.push({ path: "/api/v1/report", params: { ...asked, window, include_incomplete } });
+    }
     requests.push(
       { path: "/api/v1/report", params: { ...selection, ...range, window, include_incomplete, ...event } },
       {
@@ -61,6 +68,10 @@ export function requestsFor(store: Store, seed: number): OracleRequest[] {
         params: { ...asked, reportSection: "breakdown", breakdownBy: chosen(BREAKDOWNS, index) },
       },
       { path: "/api/v1/report", params: { ...asked, reportSection: "curves" } },
+      {
+        path: "/api/v1/report",
+        params: { ...asked, ...RECENT, reportSection: chosen(["outcomes", "bridge"], index) },
+      },
       { path: "/api/v1/leaderboards/return-cost", params: asked },
       { path: "/api/v1/leaderboards/return-rate", params: selection },
     );

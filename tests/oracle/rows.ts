@@ -73,13 +73,23 @@ export function variantRows({ costs }: Draft<typeof catalogueDraft>): VariantRow
 
 export function lineRow(draft: Draft<typeof lineDraft>, index: number): OrderLineRow {
   const ordered_at = textOf(draft.day, draft.clock);
+  const changes = draft.changes.map(
+    ({ lag, clock, units, cause }) =>
+      `${textOf(draft.day + Math.max(0, lag), clock)} ${units > 0 ? "+" : ""}${units} ${cause}`,
+  );
+  const added = draft.changes.some(({ units }) => units > 1);
   return {
     order_id: `o${draft.order}`,
     line_id: `o${draft.order}-${index}`,
     ordered_at,
     ...draft.words,
-    units: draft.units,
+    units: Math.max(draft.units, added ? 0 : 1),
     ...given("removed_units", draft.removed === 0 ? undefined : draft.removed),
+    ...given("changes", changes.length === 0 ? undefined : changes.join("; ")),
+    ...given(
+      "reversals",
+      draft.reversals?.map(([days, units]) => `${textOf(draft.day + days, draft.clock)} ${units}`).join("; "),
+    ),
     ...given("test", draft.drawback === "test" ? true : undefined),
     ...given("gift_card", draft.drawback === "gift_card" ? true : undefined),
     ...given("canceled_at", draft.drawback === "canceled" ? ordered_at : undefined),
@@ -95,6 +105,8 @@ export function returnRow(draft: Draft<typeof returnDraft>, line: OrderLineRow):
     units: draft.units,
     ...given("processed_units", draft.processed),
     ...given("closed_at", draft.status === "CLOSED" ? after(line, draft.lag, draft.clock) : undefined),
+    ...given("exchanged_units", draft.exchanged === 0 ? undefined : draft.exchanged),
+    ...given("kept_amount", draft.exchanged === 0 ? undefined : amountText(draft.keptCents)),
     ...given("reason", draft.reason === "" ? undefined : draft.reason),
   };
 }
@@ -112,7 +124,7 @@ export function refundRow(draft: Draft<typeof refundDraft>, line: OrderLineRow):
     order_id: line.order_id,
     line_id: line.line_id,
     refunded_at: after(line, draft.lag, draft.clock),
-    units: Math.min(draft.units, line.units),
+    units: Math.min(draft.units, Math.max(1, line.units)),
     subtotal: amountText(draft.cents),
     ...given("restock_type", draft.restock),
     ...given("return_id", returnIds[draft.linked as keyof typeof returnIds]),

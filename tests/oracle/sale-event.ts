@@ -1,4 +1,5 @@
-import { dayOf, dayText, lastDayOf } from "./calendar.ts";
+import { dayOf, dayText, lastDayOf, monthOf } from "./calendar.ts";
+import { effectOf } from "./clusters.ts";
 import { figuresOf } from "./figures.ts";
 import { byCodePoint, changeOf, rateOf, wilsonOf } from "./numbers.ts";
 import type { Question } from "./oracle.ts";
@@ -104,6 +105,10 @@ function figuresOn(question: Question, event: SaleEventRow, days: readonly numbe
   };
   const lines = ledger.lines.filter((line) => isInScope(line) && counted.includes(line.orderedDay));
   const { sold, returned } = figuresOf(lines, windowDaysOf(store, params));
+  const ofEvent = ownSkus === undefined ? [{}] : ownSkus.map((sku) => ({ sku }));
+  const named = params["saleEventScope"] === "event_scope" ? ofEvent : [params];
+  const isWhole = (month: string): boolean =>
+    counted.filter((day) => monthOf(day) === month).length === Number(dayText(lastDayOf(month)).slice(8));
   return {
     sold,
     returned,
@@ -111,7 +116,7 @@ function figuresOn(question: Question, event: SaleEventRow, days: readonly numbe
       sold_units: sold,
       returned_units: returned,
       return_rate: rateOf(returned, sold),
-      return_rate_interval: wilsonOf(returned, sold),
+      return_rate_interval: wilsonOf(returned, sold, effectOf(question, lines, named, isWhole)),
     },
   };
 }

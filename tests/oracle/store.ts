@@ -40,6 +40,8 @@ export type OrderLineRow = {
   canceled_at?: string;
   removed_units?: number;
   gift_card?: boolean;
+  changes?: string;
+  reversals?: string;
 };
 
 export type ReturnStatus = "REQUESTED" | "OPEN" | "CLOSED" | "DECLINED" | "CANCELED";
@@ -53,6 +55,8 @@ export type ReturnRow = {
   processed_units?: number;
   closed_at?: string;
   reason?: string;
+  exchanged_units?: number;
+  kept_amount?: string;
 };
 
 export type RestockType = "RETURN" | "NO_RESTOCK" | "LEGACY_RESTOCK" | "CANCEL";

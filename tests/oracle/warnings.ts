@@ -1,3 +1,5 @@
+import { dayText } from "./calendar.ts";
+import { byCodePoint } from "./numbers.ts";
 import type { MadeLine, WarningStore } from "./warning-store.ts";
 
 /** A warning as rule M17 reads, from a loop over the lines. */
@@ -13,7 +15,11 @@ export type OracleWarning = {
   returnedUnits: number;
   returnedLines: number;
   refundMinor: number;
+  /** The largest first. */
+  parts: { kind: string; key: string; excess: number }[];
 };
+
+const KINDS = ["sku", "product", "family", "analytics_category"];
 
 type Known = MadeLine & { family: string | null; category: string | null };
 
@@ -54,29 +60,52 @@ export function oracleWarnings(
       return [name, { shares, rate: lags.length / lines.length }];
     }),
   );
+  /** The lines of an entity in a window, against what is usual for them. */
+  const judge = (own: readonly Known[], past: readonly Known[], windowDays: number) => {
+    const all = [...own, ...past];
+    const usual = total(all, (line) => shareOf.get(line.category)?.rate ?? NaN) / all.length;
+    const shape = past.filter(isEvidence).length + 5;
+    const weight = past.length + 5 / usual;
+    const window = own.filter(({ orderedDay }) => orderedDay > asOfDay - windowDays);
+    const exposure = total(
+      window,
+      (line) => shareOf.get(line.category)?.shares[asOfDay - line.orderedDay] ?? NaN,
+    );
+    const back = window.filter((line) => isBackBy(line, asOfDay));
+    const returnedOrders = new Set(back.map(({ orderId }) => orderId)).size;
+    return { shape, weight, exposure, window, back, returnedOrders, expected: (exposure * shape) / weight };
+  };
+  const partsOf = (kind: string, key: string, windowDays: number, excess: number): OracleWarning["parts"] =>
+    KINDS.slice(0, KINDS.indexOf(kind))
+      .flatMap((narrower) => {
+        const own = recent.filter((line) => keyOf(line, kind) === key);
+        return [...new Set(own.map((line) => keyOf(line, narrower)))].flatMap((name) => {
+          if (name === null) return [];
+          const isShared = (line: Known) => keyOf(line, kind) === key && keyOf(line, narrower) === name;
+          const found = judge(recent.filter(isShared), base.filter(isShared), windowDays);
+          return [{ kind: narrower, key: name, excess: found.returnedOrders - found.expected }];
+        });
+      })
+      .filter((part) => part.excess >= 0.2 * excess)
+      .toSorted(
+        (left, right) =>
+          right.excess - left.excess ||
+          KINDS.indexOf(left.kind) - KINDS.indexOf(right.kind) ||
+          byCodePoint(left.key, right.key),
+      );
   const warnings: OracleWarning[] = [];
-  for (const kind of ["sku", "product", "family", "analytics_category"]) {
+  for (const kind of KINDS) {
     const keys = new Set(recent.map((line) => keyOf(line, kind)).filter((key) => key !== null));
     for (const key of keys) {
       const own = recent.filter((line) => keyOf(line, kind) === key);
       const past = base.filter((line) => keyOf(line, kind) === key);
-      const all = [...own, ...past];
-      const usual =
-        all.reduce((sum, line) => sum + (shareOf.get(line.category)?.rate ?? NaN), 0) / all.length;
-      const shape = past.filter(isEvidence).length + 5;
-      const weight = past.length + 5 / usual;
       let best: OracleWarning | null = null;
       for (const windowDays of [7, 14, 28, 56]) {
-        const window = own.filter(({ orderedDay }) => orderedDay > asOfDay - windowDays);
-        const exposure = window.reduce(
-          (sum, line) => sum + (shareOf.get(line.category)?.shares[asOfDay - line.orderedDay] ?? NaN),
-          0,
-        );
-        const back = window.filter((line) => isBackBy(line, asOfDay));
-        const returnedOrders = new Set(back.map(({ orderId }) => orderId)).size;
-        const expected = (exposure * shape) / weight;
+        const found = judge(own, past, windowDays);
+        const { returnedOrders, expected, window, back } = found;
         if (returnedOrders < 5 || returnedOrders < 1.5 * expected) continue;
-        const p = 4 * keys.size * gammaPoissonTail(returnedOrders, shape, weight, exposure);
+        const tail = gammaPoissonTail(returnedOrders, found.shape, found.weight, found.exposure);
+        const p = 4 * keys.size * tail;
         if (p > 0.001 || (best !== null && p >= best.p)) continue;
         best = {
           kind,
@@ -90,12 +119,70 @@ export function oracleWarnings(
           returnedUnits: total(back, (line) => Math.min(line.soldUnits, line.back?.units ?? 0)),
           returnedLines: back.length,
           refundMinor: total(back, (line) => line.back?.refundMinor ?? 0),
+          parts: [],
         };
       }
-      if (best !== null) warnings.push(best);
+      if (best === null) continue;
+      best.parts = partsOf(kind, key, best.windowDays, best.returnedOrders - best.expected);
+      warnings.push(best);
     }
   }
   return warnings;
+}
+
+export type OracleAnnouncement = OracleWarning & { episodeId: string };
+
+/** M17: tells of each day, the oldest first, what is announced of its warnings. */
+export function createAnnouncer(): (
+  warnings: readonly OracleWarning[],
+  asOfDay: number,
+) => OracleAnnouncement[] {
+  const named = ({ kind, key }: { kind: string; key: string }): string => `${kind}:${key}`;
+  const warnedOn = new Map<string, number>();
+  const announcedEpisodes = new Set<string>();
+  const ids = new Map<string, string>();
+  return (warnings, asOfDay) => {
+    const isInEpisode = (name: string): boolean => asOfDay - (warnedOn.get(name) ?? -Infinity) <= 45;
+    for (const name of announcedEpisodes) if (!isInEpisode(name)) announcedEpisodes.delete(name);
+    const going = new Set([...ids].filter(([name]) => isInEpisode(name)).map(([, id]) => id));
+    for (const [name, id] of ids) if (!going.has(id)) ids.delete(name);
+
+    const today = new Set(warnings.map(named));
+    const toldBefore = new Set(announcedEpisodes);
+    const partsOfToday = new Set<string>();
+    const announced: OracleAnnouncement[] = [];
+    const explained: { name: string; by: string[] }[] = [];
+    const broadestFirst = warnings.toSorted(
+      (left, right) => KINDS.indexOf(right.kind) - KINDS.indexOf(left.kind) || left.p - right.p,
+    );
+    for (const warning of broadestFirst) {
+      const name = named(warning);
+      if (isInEpisode(name) || partsOfToday.has(name)) continue;
+      const enough = 0.8 * (warning.returnedOrders - warning.expected);
+      const one = warning.parts.find((part) => today.has(named(part)) && part.excess >= enough);
+      const told = warning.parts.filter((part) => toldBefore.has(named(part)));
+      if (one !== undefined || total(told, ({ excess }) => excess) >= enough) {
+        explained.push({ name, by: one === undefined ? told.map(named) : [named(one)] });
+        continue;
+      }
+      const wholes = broadestFirst.filter(({ parts }) => parts.some((part) => named(part) === name));
+      const related = [name, ...warning.parts.map(named), ...wholes.map(named).toReversed()];
+      const first = related.find((other) => ids.has(other));
+      const episodeId = ids.get(first ?? "") ?? `${name}:${dayText(asOfDay)}`;
+      announced.push({ ...warning, episodeId });
+      announcedEpisodes.add(name);
+      for (const other of [name, ...warning.parts.map(named)]) {
+        if (!ids.has(other)) ids.set(other, episodeId);
+        if (other !== name) partsOfToday.add(other);
+      }
+    }
+    for (const { name, by } of explained.toReversed()) {
+      const id = by.map((other) => ids.get(other)).find((other) => other !== undefined);
+      if (!ids.has(name)) ids.set(name, id ?? `${name}:${dayText(asOfDay)}`);
+    }
+    for (const name of today) warnedOn.set(name, asOfDay);
+    return announced;
+  };
 }
 
 function keyOf(line: Known, kind: string): string | null {

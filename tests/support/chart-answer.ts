@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { INDEPENDENT_UNITS } from "../../src/metrics/design-effect.ts";
 import { pooledAges, curveAges, observedDays } from "../../src/metrics/return-curve.ts";
 import { rate, share, signedChange, wilsonInterval } from "../../src/metrics/rate.ts";
 import { lastDayOfMonth, monthToDate } from "../../src/lib/month.ts";
@@ -82,7 +83,7 @@ function figures({ soldUnits, returnedUnits }: Units) {
     sold_units: soldUnits,
     returned_units: returnedUnits,
     return_rate: rate(returnedUnits, soldUnits),
-    return_rate_interval: wilsonInterval(returnedUnits, soldUnits),
+    return_rate_interval: wilsonInterval(returnedUnits, soldUnits, 1),
   };
 }
 
@@ -148,12 +149,12 @@ function curves({ months, startMonth }: ChartStory) {
       cohort_month: monthToDate(curve.month),
       sold_units: curve.soldUnits,
       observed_days: observedDays(curve.month, asOfDay),
-      ages: curveAges(curve, { asOfDay, includeIncomplete: true }).map((age) => ({
+      ages: curveAges(curve, { asOfDay, includeIncomplete: true, orders: INDEPENDENT_UNITS }).map((age) => ({
         ...shown(age),
         is_complete: age.isComplete,
       })),
     })),
-    pooled_return_curve: pooledAges(cohorts, asOfDay).map((age) => ({
+    pooled_return_curve: pooledAges(cohorts, { asOfDay, orders: INDEPENDENT_UNITS }).map((age) => ({
       ...shown(age),
       months_included: age.monthsIncluded,
       sold_units: age.soldUnits,

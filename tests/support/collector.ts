@@ -23,7 +23,7 @@ export type CollectedSpan = {
 /** A collector of OTLP over HTTP on this machine, which answers as it is told. */
 export type Collector = {
   url: string;
-  /** Of bodies in JSON, in the order of their arrival. */
+  /** In the order of their arrival. */
   spans: CollectedSpan[];
   bodies: { path: string; headers: IncomingHttpHeaders; body: Buffer }[];
   answer(behaviour: number | "hang"): void;
@@ -38,9 +38,8 @@ export async function startCollector(): Promise<Collector> {
     const body = Buffer.concat((await request.toArray()) as Buffer[]);
     collected.bodies.push({ path, headers, body });
     if (behaviour === "hang") return;
-    if (behaviour === 200 && headers["content-type"] === "application/json")
-      collected.spans.push(...readSpans(JSON.parse(body.toString())));
-    response.writeHead(behaviour, { "content-type": "application/json" }).end("{}");
+    if (behaviour === 200) collected.spans.push(...readSpans(body));
+    response.writeHead(behaviour, { "content-type": "application/x-protobuf" }).end();
   };
   const server = createServer((request, response) => void receive(request, response));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -57,42 +56,73 @@ export async function startCollector(): Promise<Collector> {
   };
 }
 
-type Attribute = { key: string; value: Record<string, unknown> };
-type WireSpan = Pick<CollectedSpan, "traceId" | "spanId" | "name" | "kind"> & {
-  parentSpanId?: string;
-  links?: CollectedSpan["links"];
-  attributes: Attribute[];
-  status: { code?: number };
-};
-type Wire = {
-  resourceSpans: { resource: { attributes: Attribute[] }; scopeSpans: { spans: WireSpan[] }[] }[];
-};
+/** A message in protobuf: the values of each field by its number. */
+type Message = Map<number, (number | Buffer)[]>;
 
-function readSpans({ resourceSpans }: Wire): CollectedSpan[] {
-  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
-    scopeSpans.flatMap(({ spans }) =>
-      spans.map(({ traceId, spanId, parentSpanId = "", name, kind, attributes, links = [], status }) => ({
-        traceId,
-        spanId,
-        parentSpanId,
-        name,
-        kind,
-        attributes: readAttributes(attributes),
-        links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
-        isError: status.code === 2,
-        resource: readAttributes(resource.attributes),
+/** The fields of opentelemetry/proto/trace/v1/trace.proto, by number. */
+function readSpans(body: Buffer): CollectedSpan[] {
+  return messages(readMessage(body), 1).flatMap((resourceSpans) => {
+    const resource = readAttributes(messages(resourceSpans, 1).flatMap((found) => messages(found, 1)));
+    const spans = messages(resourceSpans, 2).flatMap((scope) => messages(scope, 2));
+    return spans.map((span) => ({
+      traceId: bytes(span, 1).toString("hex"),
+      spanId: bytes(span, 2).toString("hex"),
+      parentSpanId: bytes(span, 4).toString("hex"),
+      name: bytes(span, 5).toString(),
+      kind: Number(span.get(6)?.[0]),
+      attributes: readAttributes(messages(span, 9)),
+      links: messages(span, 13).map((link) => ({
+        traceId: bytes(link, 1).toString("hex"),
+        spanId: bytes(link, 2).toString("hex"),
       })),
-    ),
-  );
+      isError: messages(span, 15)[0]?.get(3)?.[0] === 2,
+      resource,
+    }));
+  });
 }
 
-function readAttributes(attributes: readonly Attribute[]): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+function readAttributes(pairs: readonly Message[]): Record<string, unknown> {
+  return Object.fromEntries(pairs.map((pair) => [bytes(pair, 1).toString(), readValue(bytes(pair, 2))]));
+}
+
+/** A string, a boolean, or a number as an integer or a double. */
+function readValue(body: Buffer): unknown {
+  const [[field, [value]] = [0, []]] = readMessage(body);
+  if (field === 2) return value === 1;
+  if (field === 4) return (value as Buffer).readDoubleLE();
+  return field === 1 ? String(value) : value;
+}
+
+function bytes(message: Message, field: number): Buffer {
+  return (message.get(field)?.[0] ?? Buffer.alloc(0)) as Buffer;
+}
+
+function messages(message: Message, field: number): Message[] {
+  return (message.get(field) ?? []).map((body) => readMessage(body as Buffer));
+}
+
+function readMessage(body: Buffer): Message {
+  const fields: Message = new Map();
+  let at = 0;
+  const varint = (): number => {
+    for (let value = 0, scale = 1; ; scale *= 128) {
+      const byte = body.readUInt8(at++);
+      value += (byte % 128) * scale;
+      if (byte < 128) return value;
+    }
+  };
+  while (at < body.length) {
+    const tag = varint();
+    const length = { 0: 0, 1: 8, 2: null, 5: 4 }[tag % 8] ?? varint();
+    const value = tag % 8 === 0 ? varint() : body.subarray(at, (at += length));
+    fields.set(tag >> 3, [...(fields.get(tag >> 3) ?? []), value]);
+  }
+  return fields;
 }
 
 /** Options of a process that sends its traces there. */
 export function tracingEnvironment({ url }: Pick<Collector, "url">): Record<string, string> {
-  return { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
+  return { OTEL_EXPORTER_OTLP_ENDPOINT: url };
 }
 
 /** Does something while this process is traced; returns the spans of it, and the lines that tracing itself logged. */
@@ -104,7 +134,10 @@ export async function traceWhile(
   const logs: Record<string, unknown>[] = [];
   const logger = pino({ level: "trace" }, { write: (line: string) => void logs.push(JSON.parse(line)) });
   const before = collector.spans.length;
-  const tracing = await openTracing(readConfig({ ...tracingEnvironment(collector), ...options }), logger);
+  const environment = { ...tracingEnvironment(collector), ...options };
+  Object.assign(process.env, environment);
+  const tracing = await openTracing(readConfig(environment), logger);
+  for (const name of Object.keys(environment)) delete process.env[name];
   try {
     await work();
   } finally {

@@ -28,7 +28,7 @@ async function writeDemo(url: string): Promise<Demo> {
       database,
       dataFolder,
       tokenFile: join(dataFolder, "token"),
-      pepper: deriveKeys(TEST_SECRET).tokenPepper,
+      keys: deriveKeys(TEST_SECRET),
       keepFolder: null,
       now: new Date(`${DEMO_DAY}T06:00:00Z`),
       today: DEMO_DAY,

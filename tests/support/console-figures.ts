@@ -60,7 +60,7 @@ const NUMBER =
   /^(?<sign>[−+±-]?)(?:[A-Z]{2,3} ?|[€£$¥])?(?<digits>[\d,]+(?:\.(?<decimals>\d+))?) ?(?<unit>%|points|days?|months?|units?)?$/u;
 /** These are percentages in the API as well. */
 const WHOLE_PERCENT = /\/cogs_coverage$/u;
-const RATE = /(?:rate|low|high|share|share_\w+|level|_change|\/p)$/u;
+const RATE = /(?:rate|low|high|share|share_\w+|level|_change|rate_change\/\w+|\/p)$/u;
 
 /** What is shown is the number, to the decimals that are shown; words in place of it are for zeros and tiny chances, and bounds for almost none and almost all. */
 function assertShown(shown: string, value: number, from: string): void {
@@ -78,7 +78,8 @@ function assertShown(shown: string, value: number, from: string): void {
   const isHundredfold = RATE.test(from) && !WHOLE_PERCENT.test(from);
   const expected = isHundredfold ? value * 100 : value;
   const number = Number(digits.replaceAll(",", "")) * (/[−-]/u.test(sign) ? -1 : 1);
-  const half = 0.5 * 10 ** -decimals.length + 1e-9;
+  // A rate is rounded from its units, which its six decimals are nearly.
+  const half = 0.5 * 10 ** -decimals.length + (isHundredfold ? 0.5001e-4 : 1e-9);
   assert.ok(Math.abs(number - expected) <= half, `${from}: ${value} is shown as ${shown}`);
 }
 

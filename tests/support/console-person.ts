@@ -1,22 +1,27 @@
+import { runAction } from "../../src/actions/action.ts";
+import { textInput } from "../../src/actions/field.ts";
+import { findByIdOrName, linkUser } from "../../src/actions/people/actions.ts";
+import type { UserLink } from "../../src/actions/people/actions.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
-import type { TestService } from "./service.ts";
 import { consoleAddress } from "../../src/control/console-address.ts";
-import { linkUser } from "../../src/control/user.ts";
-import type { UserLink } from "../../src/control/user.ts";
-import { requireWorkspace } from "../../src/control/workspace.ts";
+import type { TestService } from "./service.ts";
 
 type LinkWish = { name?: string; shopDomain?: string; isRecovery?: boolean; now?: Date };
 
-/** A new link of a person, made as the command makes it. */
+/** A new link of a person, made as the command makes it; a name that nobody has makes a new person. */
 export async function makeUserLink(
   service: TestService,
-  { name, shopDomain, isRecovery = false, now = new Date() }: LinkWish = {},
-): Promise<UserLink & { secret: string }> {
+  { name, shopDomain: workspace, isRecovery = false, now = new Date() }: LinkWish = {},
+): Promise<Omit<UserLink, "link"> & { link: string; secret: string }> {
   const { database } = service.installation;
-  const workspace = shopDomain === undefined ? null : await requireWorkspace(database, shopDomain);
-  const address = consoleAddress(null, new URL(service.address).port);
-  const link = await linkUser(database, OPERATOR, { name, workspace, isRecovery, address, now });
-  return { ...link, secret: link.link.slice(link.link.indexOf("#") + 1) };
+  const { origin } = consoleAddress(null, new URL(service.address).port);
+  const caller = { database, actor: OPERATOR, now, consoleOrigin: () => origin };
+  const [known] = name === undefined ? [] : await findByIdOrName(caller, name);
+  const person = known === undefined ? { name } : { person: known.user_id };
+  const given = textInput({ ...person, workspace, recover: isRecovery ? "yes" : undefined });
+  const { result } = await runAction(linkUser, caller, given);
+  const link = result.link.reveal();
+  return { ...result, link, secret: link.slice(link.indexOf("#") + 1) };
 }
 
 /** Posts a form of the console as its own page would, unless headers say otherwise; follows no redirect. */

@@ -66,6 +66,8 @@ export const FOCUS_ORDER: Readonly<Record<string, readonly string[]>> = {
     "link Requests",
     "link Costs",
     "link Breakdown",
+    "link Outcomes",
+    "link Why it differs",
     "input Month",
     "summary The figures as a table",
     "link Download these figures as CSV",

@@ -36,6 +36,7 @@ const ADDED_ELEMENT: Readonly<Record<string, string>> = {
   _text: `'${CANARY}'`,
   _int4: "1000",
   _int8: "1000",
+  _float8: "1000",
   _date: "date '2025-06-09'",
 };
 
@@ -58,7 +59,8 @@ function copiedValue(column: Column, plan: CopyPlan): string {
     return column.is_checked || plan.keeps(name) ? name : `'${CANARY}' || coalesce(${name}, '')`;
   if (type === "jsonb") return `coalesce(${name}, '{}') || '{"canary": "${CANARY}"}'`;
   if (type === "uuid") return "gen_random_uuid()";
-  if (["integer", "bigint", "smallint"].includes(type) && !column.is_key) return `${name} + 1000`;
+  if (["integer", "bigint", "smallint", "double precision"].includes(type) && !column.is_key)
+    return `${name} + 1000`;
   return name;
 }
 

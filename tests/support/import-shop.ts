@@ -36,6 +36,8 @@ const TABLES = [
   "return_label",
   "order_line",
   "return_event",
+  "booking_difference",
+  "amount_refund",
   "return_request",
   "label_share",
   "dirty_cohort",

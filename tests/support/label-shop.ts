@@ -149,6 +149,8 @@ export function orderWithReturn(
         requestedAt: orderedAt,
         closedAt: "2026-01-20T10:00:00.000Z",
         reason: null,
+        exchangedUnits: 0,
+        keptMinor: 0,
       },
     ],
     refunds: [],

@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
+import type { Actor } from "../../src/control/actor.ts";
 import { createInstallationLink } from "../../src/control/connect-oauth.ts";
 import { requireWorkspace } from "../../src/control/workspace.ts";
 import { COMMON_HEADERS } from "../../src/http/headers.ts";
@@ -41,14 +42,19 @@ export async function startOAuthService() {
       return { simulator, domain, tenant: await createTenant(service.database) };
     },
     /** The operator's link, as the merchant's browser opens it here. */
-    linkFor: async (tenant: Tenant, shop: string, url: string, now = new Date()): Promise<string> => {
+    linkFor: async (
+      tenant: Tenant,
+      shop: string,
+      url: string,
+      { now = new Date(), actor = OPERATOR }: { now?: Date; actor?: Actor } = {},
+    ): Promise<string> => {
       const { keys } = service;
       const { database } = service.installation;
       const workspace = await requireWorkspace(database, tenant.shopDomain);
       const { sealingKey } = keys;
       const environment = { database, sealingKey, publicUrl: PUBLIC_URL, app: APP, now: () => now };
       const settings = { familyTagPrefix: "family:" };
-      return here(await createInstallationLink(environment, OPERATOR, workspace, { shop, url, settings }));
+      return here(await createInstallationLink(environment, actor, workspace, { shop, url, settings }));
     },
     /** Where a page sends the browser. */
     next: async (address: string): Promise<string> => {

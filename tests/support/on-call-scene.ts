@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readConfig } from "../../src/config.ts";
-import { diagnose } from "../../src/control/doctor.ts";
+import { diagnose } from "../../src/operations/doctor.ts";
 import { putAccount } from "../../src/store/queries/shop-account.ts";
 import { requestRun } from "../../src/store/queries/sync-request.ts";
 import type { Worker } from "../../src/worker/worker.ts";

@@ -8,7 +8,7 @@ import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { REST_WORDS } from "../../src/contract/vocabulary.ts";
 import { parseQueryString } from "../../src/http/query-string.ts";
 import { openServingDatabases } from "../../src/installation.ts";
-import { createMetrics } from "../../src/operations.ts";
+import { createMetrics } from "../../src/operations/metrics.ts";
 import { createGate, createOperations } from "../../src/request-path.ts";
 import { serviceEnvironment } from "./service.ts";
 import type { TestService } from "./service.ts";

@@ -1,7 +1,8 @@
 import { OPERATOR } from "../../src/control/actor.ts";
-import { addEndpoint } from "../../src/control/notify.ts";
-import type { AddedEndpoint, NotifyTools } from "../../src/control/notify.ts";
-import type { EndpointRequest } from "../../src/control/notify-input.ts";
+import type { WorkspaceCaller } from "../../src/actions/action.ts";
+import { runAction } from "../../src/actions/action.ts";
+import { addEndpoint } from "../../src/actions/alert-endpoints/actions.ts";
+import { textInput } from "../../src/actions/field.ts";
 import { pushOptions } from "../../src/control/push-options.ts";
 import { requireWorkspace } from "../../src/control/workspace.ts";
 import type { DeliveryEnvironment } from "../../src/push/deliver.ts";
@@ -39,23 +40,24 @@ export async function notifyTools(
   { installation, keys }: TestService,
   { shopDomain }: Pick<Tenant, "shopDomain">,
   push = LOCAL_PUSH,
-): Promise<NotifyTools> {
+): Promise<WorkspaceCaller & { push: PushOptions }> {
   const { database } = installation;
   const workspace = await requireWorkspace(database, shopDomain);
   return { database, keys, push, actor: OPERATOR, workspace, now: new Date() };
 }
 
+/** Fields of the form, by their names. */
+type EndpointRequest = Partial<Record<keyof typeof addEndpoint.input, string>> & { address: string };
+
 export async function addTestEndpoint(
   service: TestService,
   tenant: Tenant,
-  request: Partial<EndpointRequest> & { address: string },
+  request: EndpointRequest,
   push = LOCAL_PUSH,
-): Promise<AddedEndpoint> {
-  return addEndpoint(await notifyTools(service, tenant, push), {
-    kind: "webhook",
-    name: "receiver",
-    ...request,
-  });
+): Promise<{ endpoint_id: string; name: string; secret: string | null }> {
+  const input = textInput({ kind: "webhook", name: "receiver", ...request });
+  const { result } = await runAction(addEndpoint, await notifyTools(service, tenant, push), input);
+  return { ...result, secret: result.secret?.reveal() ?? null };
 }
 
 let alertNumber = 0;

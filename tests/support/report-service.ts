@@ -44,7 +44,10 @@ export async function startReportService(store: ReportStore): Promise<ReportServ
       const input = reportInput(parameters);
       const answer = await report({ database, workspace, input });
       const { data, meta } = answer.kind === "json" ? answer.body : assert.fail();
-      const body = { data, meta: { ...baseMeta(workspace, new Date("2025-06-16T00:00:00Z")), ...meta } };
+      const body = {
+        data,
+        meta: { ...baseMeta(workspace, new Date("2025-06-16T00:00:00Z"), contract), ...meta },
+      };
       assert.ok(validate(body), JSON.stringify(validate.errors));
       return body as ReportBody;
     },

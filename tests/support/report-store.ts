@@ -75,6 +75,7 @@ export function reportWorkspace(shopKey: number, asOf: string, change: Partial<W
     minSoldUnits: 20,
     visibleCardSize: 10,
     dataVersion: 1,
+    dataAsOf: lastSyncedAt,
     asOfDay: Math.floor(lastSyncedAt.getTime() / 86_400_000),
     sources: [
       { source: "csv", kind: "store", status: "ok", currencyCode: null, lastSyncedAt },
@@ -116,7 +117,7 @@ export async function insertReportStore(
     sku: store.skus.map(({ sku, product_gid, used }) => ({ sku, product_gid, used, from_lines: false })),
     entity: entities,
     order_line: store.lines,
-    return_event: inMonth(store, store.events),
+    return_event: inMonth(store, store.events).map((row) => ({ ...row, ...ALL_REFUNDED })),
     return_request: inMonth(store, store.requests),
     label_share: inMonth(store, store.shares),
     return_label: store.labels,
@@ -131,6 +132,9 @@ export async function insertReportStore(
     rebuildCohorts(connection, shopKey, await listCohortMonths(connection, shopKey)),
   );
 }
+
+/** Outcomes of events (M23), which such a store has none of but refunds. */
+const ALL_REFUNDED = { exchanged_units: 0, other_units: 0, exchange_refund_minor: 0, kept_minor: 0 };
 
 /** Facts with the cohort month of their line. */
 function inMonth<Fact extends LineKey>({ lines }: ReportStore, facts: readonly Fact[]) {

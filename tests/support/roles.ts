@@ -13,6 +13,7 @@ export async function runRolesFile(url: string, variables: Readonly<Record<strin
   try {
     const text = readFileSync(ROLES_FILE, "utf8")
       .replaceAll(/^(?:--.*|\\set .*)$/gmu, "")
+      .replace(/\\if :\{\?shared\}\s\\else([^]*?)\\endif/u, variables["shared"] === undefined ? "$1" : "")
       .replaceAll(/:'(\w+)'/gu, (_, name: string) => client.escapeLiteral(variables[name] ?? ""));
     for (const part of text.split(/;\s*$|(?<=\\gexec)\s*$/mu)) {
       const statement = part.trim();

@@ -8,6 +8,8 @@ const TABLES = [
   "order_document",
   "order_line",
   "return_event",
+  "booking_difference",
+  "amount_refund",
   "return_request",
   "order_reference",
   "return_tracking",

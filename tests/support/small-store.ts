@@ -189,6 +189,18 @@ function factRows() {
       restocked_units: returned,
       refund_minor: returned * REFUND_MINOR,
     })),
+    booking_difference: lines.map(({ month, key }) => ({
+      ...key,
+      booked_on: `${month}-17`,
+      step: "order_edits",
+      units: 1,
+    })),
+    amount_refund: lines.map(({ month, key }) => ({
+      order_id: key.order_id,
+      refund_id: `refund of ${key.order_id}`,
+      refunded_on: `${month}-17`,
+      amount_minor: 1234,
+    })),
     return_request: lines.map(({ month, key, returned }) => ({
       ...key,
       cohort_month: `${month}-01`,
@@ -274,6 +286,8 @@ function controlRows() {
         started_on: "2020-01-01",
         latest_on: "2020-01-01",
         is_announced: true,
+        has_warned: true,
+        episode_id: "sku:JACKET-M:2020-01-01",
       },
     ],
     ...uploadRows(),

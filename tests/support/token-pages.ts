@@ -21,9 +21,9 @@ export function requestKey(): string {
 /** The form of a token that may read reports and alerts for 90 days, unless told otherwise. */
 export function tokenForm(name: string, change: Record<string, string> = {}): Fields {
   return [
-    ["scope", "read:alerts"],
-    ["scope", "read:reports"],
-    ...Object.entries({ request_key: requestKey(), name, expiry: "90d", ...change }),
+    ["scopes", "read:alerts"],
+    ["scopes", "read:reports"],
+    ...Object.entries({ request_key: requestKey(), name, expires: "90d", ...change }),
   ];
 }
 

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmod, cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createHash } from "node:crypto";
+import { zstdCompressSync } from "node:zlib";
+import { OPERATOR } from "../src/control/actor.ts";
+import { readBackup, writeManifest } from "../src/control/backup-manifest.ts";
+import type { BackupTable, Manifest } from "../src/control/backup-manifest.ts";
+import { restoreBackup } from "../src/control/restore.ts";
+import { backUp, createEmptyDatabase, createPlainDatabase, restoreInto, rowsIn } from "./support/backups.ts";
+import { runCommand } from "./support/command.ts";
+import { openConnections } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { openTestKeys, TEST_SECRET } from "./support/secret.ts";
+
+/** Backups made by somebody who means harm: each is refused in one sentence, runs nothing, and leaves the database empty. */
+
+let parent: string;
+let whole: string;
+let manifest: Manifest;
+let marker: string;
+let target: TestDatabase;
+before(async () => {
+  parent = await mkdtemp(join(tmpdir(), "returns-hostile-"));
+  // As root the embedded database runs as another user, who passes through, and could write the marker.
+  await chmod(parent, 0o777);
+  marker = join(parent, "marker");
+  whole = join(parent, "whole");
+  const source = await createPlainDatabase();
+  const database = openConnections(source.url, { maxConnections: 2 });
+  await openTestKeys(database);
+  await backUp(database, whole, { secret: TEST_SECRET });
+  await database.close();
+  await source.drop();
+  const text = await readFile(join(whole, "manifest.json"), "utf8");
+  manifest = JSON.parse(text) as Manifest;
+  Reflect.deleteProperty(manifest, "sha256");
+  target = await createEmptyDatabase();
+});
+
+after(async () => {
+  await target.drop();
+  await rm(parent, { recursive: true, force: true });
+});
+
+type Harm = { manifest?: object; text?: string; files?: (folder: string) => Promise<unknown> };
+
+let copies = 0;
+/** A copy with the manifest's checksum right for what it says, or with any text in its place. */
+async function hostile({ manifest: changed, text, files }: Harm): Promise<string> {
+  const folder = join(parent, `hostile-${(copies += 1)}`);
+  await cp(whole, folder, { recursive: true });
+  if (changed !== undefined) await writeManifest(folder, { ...manifest, ...changed }, null);
+  if (text !== undefined) await writeFile(join(folder, "manifest.json"), text);
+  await files?.(folder);
+  return folder;
+}
+
+/** The manifest with its table `plan` changed. */
+const plan = (change: object): Harm => ({
+  manifest: {
+    tables: manifest.tables.map((table) => (table.name === "plan" ? { ...table, ...change } : table)),
+  },
+});
+const planTable = (): BackupTable => manifest.tables.find(({ name }) => name === "plan") ?? assert.fail();
+const columnsWith = (column: string): Harm => plan({ columns: [column, ...planTable().columns.slice(1)] });
+const sequence = (row: object): Harm => ({ manifest: { sequences: [row] } });
+const program = () => `copy t from program 'touch ${marker}'`;
+
+/** Of a table with these rows in COPY's text format, honestly described. */
+function planRows(bytes: Buffer, rows: number): Harm {
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return {
+    ...plan({ bytes: bytes.length, sha256, rows }),
+    files: (folder) => writeFile(join(folder, planTable().file), bytes),
+  };
+}
+
+const replaced = (name: string, by: (path: string) => Promise<unknown> | Buffer) => ({
+  files: async (folder: string) => {
+    await rm(join(folder, name));
+    await by(join(folder, name));
+  },
+});
+const pipe = (path: string) => Promise.resolve(execFileSync("mkfifo", [path]));
+
+const SHAPE = /manifest\.json is not one that a backup writes \(see \/[\w/]*\)\. Nothing was restored\.$/u;
+const COLUMNS =
+  /^The columns of plan in the backup are not those of its version \(.+\)\. Nothing was restored\.$/u;
+const DAMAGED = /manifest\.json is damaged: it is not what the backup has written\. Nothing was restored\.$/u;
+const NO_MANIFEST = /is not a backup that can be restored: it has no manifest\.json\.$/u;
+const REFUSED = /^The backup cannot be restored \(".+"\)\. Nothing was restored\.$/u;
+
+const CORPUS: Readonly<Record<string, [harm: () => Harm, sentence: RegExp]>> = {
+  "a column that ends the statement and runs a program": [
+    () => columnsWith(`${planTable().columns[0]}) from program 'touch ${marker}' --`),
+    SHAPE,
+  ],
+  "a column that begins another statement": [
+    () => columnsWith(`${planTable().columns[0]}) from stdin; ${program()}; --`),
+    SHAPE,
+  ],
+  "a quoted column that runs a program": [
+    () => columnsWith(`"a) from program 'touch ${marker}' --"`),
+    COLUMNS,
+  ],
+  "a column of another table": [() => columnsWith("shop_domain"), COLUMNS],
+  "a column of the system": [() => columnsWith("ctid"), COLUMNS],
+  "a column left out": [() => plan({ columns: planTable().columns.slice(1) }), COLUMNS],
+  "a column twice": [() => plan({ columns: [...planTable().columns, planTable().columns[0]] }), SHAPE],
+  "no columns": [() => plan({ columns: [] }), SHAPE],
+  "columns that are no list": [() => plan({ columns: "key) from program 'x' --" }), SHAPE],
+  "a column that is an object": [() => plan({ columns: [{ toString: "key" }] }), SHAPE],
+  "a table whose name is a statement": [
+    () => ({
+      manifest: {
+        tables: [...manifest.tables, { ...planTable(), name: `plan; ${program()}`, file: "x.copy.zst" }],
+      },
+    }),
+    SHAPE,
+  ],
+  "a table of the system": [() => plan({ name: "pg_catalog.pg_authid" }), SHAPE],
+  "a table that paints the terminal": [() => plan({ name: '"\u001b[2J"' }), SHAPE],
+  "a table twice": [
+    () => ({ manifest: { tables: [...manifest.tables, { ...planTable(), file: "x.copy.zst" }] } }),
+    SHAPE,
+  ],
+  "a file twice": [
+    () => ({ manifest: { tables: [...manifest.tables, { ...planTable(), name: "x" }] } }),
+    SHAPE,
+  ],
+  "tables that are no list": [() => ({ manifest: { tables: { length: 1 } } }), SHAPE],
+  "no tables": [
+    () => ({ manifest: { tables: [] } }),
+    /^The backup has no table \w+, which its version has\./u,
+  ],
+  "a file in another folder": [() => plan({ file: "../whole/plan.copy.zst" }), SHAPE],
+  "a file by its full path": [() => plan({ file: "/etc/passwd" }), SHAPE],
+  "the folder above as a file": [() => plan({ file: ".." }), SHAPE],
+  "a file with a zero byte": [() => plan({ file: "plan\u0000.copy.zst" }), SHAPE],
+  "a file of Windows": [() => plan({ file: "..\\plan.copy.zst" }), SHAPE],
+  "a negative size": [() => plan({ bytes: -1 }), SHAPE],
+  "a size that is text": [() => plan({ bytes: "12" }), SHAPE],
+  "rows beyond all numbers": [() => plan({ rows: 1e300 }), SHAPE],
+  "a checksum that is none": [() => plan({ sha256: "" }), SHAPE],
+  "a sequence whose name is a statement": [
+    () => sequence({ name: "x'); drop table plan; --", last_value: 1 }),
+    SHAPE,
+  ],
+  "a sequence of another schema": [() => sequence({ name: "pg_catalog.x", last_value: 1 }), SHAPE],
+  "a sequence out of its bounds": [
+    () => sequence({ name: "shop_directory_shop_key_seq", last_value: 0 }),
+    REFUSED,
+  ],
+  "a sequence at a text": [() => sequence({ name: "x", last_value: "1); drop table plan" }), SHAPE],
+  "migrations that are paths": [() => ({ manifest: { migrations: ["../../etc/passwd"] } }), SHAPE],
+  "migrations out of order": [
+    () => ({ manifest: { migrations: manifest.migrations.toReversed() } }),
+    REFUSED,
+  ],
+  "migrations twice": [
+    () => ({ manifest: { migrations: [manifest.migrations[0], ...manifest.migrations] } }),
+    REFUSED,
+  ],
+  "migrations named as what every object has": [
+    () => ({ manifest: { migrations: [...manifest.migrations, "__proto__", "constructor"] } }),
+    /^The backup (?:was made by a newer version|cannot be restored)/u,
+  ],
+  "no migrations": [() => ({ manifest: { migrations: [] } }), SHAPE],
+  "a version that paints the terminal": [() => ({ manifest: { version: "\u001b]0;x\u0007" } }), SHAPE],
+  "a newer format whose version paints the terminal": [
+    () => ({ manifest: { format: 99, version: "\u001b]0;x\u0007" } }),
+    /^The backup was made by a newer version of the service: install that version, and restore with it\. Nothing/u,
+  ],
+  "a time that is none": [() => ({ manifest: { made_at: "yesterday\u001b[2J" } }), SHAPE],
+  "a format that is text": [() => ({ manifest: { format: "1" } }), SHAPE],
+  "fingerprints that are no list": [() => ({ manifest: { secret_fingerprints: { length: 0 } } }), SHAPE],
+  "a manifest that is a list": [() => ({ text: "[]" }), DAMAGED],
+  "a manifest that is null": [() => ({ text: "null" }), DAMAGED],
+  "a manifest nested without end": [
+    () => ({ text: `{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}` }),
+    DAMAGED,
+  ],
+  "a manifest without end": [
+    () => replaced("manifest.json", (path) => symlink("/dev/zero", path)),
+    NO_MANIFEST,
+  ],
+  "a manifest that is a pipe": [() => replaced("manifest.json", pipe), NO_MANIFEST],
+  "a table's file that is a link": [
+    () => replaced("plan.copy.zst", (path) => symlink(join(whole, "plan.copy.zst"), path)),
+    /plan\.copy\.zst is missing: the backup is incomplete\./u,
+  ],
+  "an empty table whose file is a pipe": [
+    () => ({ ...plan({ bytes: 0 }), ...replaced("plan.copy.zst", pipe) }),
+    /plan\.copy\.zst is missing: the backup is incomplete\./u,
+  ],
+  "rows that are not compressed": [() => planRows(Buffer.from("\\.\n"), 0), REFUSED],
+  "rows that the table refuses": [
+    () => planRows(zstdCompressSync(Buffer.from("1\t2\u001b[2J\n")), 1),
+    REFUSED,
+  ],
+  "rows that end COPY and go on with a statement": [
+    () => planRows(zstdCompressSync(Buffer.from(`\\.\n${program()};\n`)), 1),
+    /^The backup of plan has 0 rows instead of 1\. Nothing was restored\.$/u,
+  ],
+};
+
+for (const [title, [harm, sentence]] of Object.entries(CORPUS)) {
+  test(`${title}: refused, nothing runs, and the database stays empty`, { timeout: 60_000 }, async () => {
+    const folder = await hostile(harm());
+    await assert.rejects(restoreInto(target.url, folder), (error: Error) => {
+      assert.deepEqual(
+        [error.name, sentence.exec(error.message)?.index !== undefined],
+        ["Refusal", true],
+        error.message,
+      );
+      assert.doesNotMatch(error.message, /\p{Cc}/u);
+      return true;
+    });
+    const tables = "select relname from pg_class where relnamespace = 'public'::regnamespace";
+    assert.deepEqual(await rowsIn(target.url, tables), []);
+    assert.equal(existsSync(marker), false);
+  });
+}
+
+test("a file that is another one when it is read again is refused, and so is a link in its place", async () => {
+  const file = planTable().file;
+  const bytes = await readFile(join(whole, file));
+  // What is between two frames is skipped: the rows are the same.
+  const withNote = (note: string) =>
+    Buffer.concat([bytes, Buffer.from("502a4d1804000000", "hex"), Buffer.from(note)]);
+  const honest = planRows(withNote("same"), planTable().rows);
+  const swaps: [swap: (path: string) => void, sentence: RegExp][] = [
+    [(path) => writeFileSync(path, withNote("else")), /plan\.copy\.zst is damaged/u],
+    [(path) => symlinkSync(join(whole, file), path), /plan\.copy\.zst is missing/u],
+  ];
+  for (const [swap, sentence] of swaps) {
+    const folder = await hostile(honest);
+    const database = openConnections(target.url, { maxConnections: 2 });
+    let isSwapped = false;
+    const onProgress = (label: string): void => {
+      if (isSwapped || !label.startsWith("Restoring")) return;
+      isSwapped = true;
+      rmSync(join(folder, file));
+      swap(join(folder, file));
+    };
+    const { signal } = new AbortController();
+    const request = { database, actor: OPERATOR, backup: await readBackup(folder), signal, onProgress };
+    await assert.rejects(restoreBackup(request), sentence);
+    await database.close();
+    assert.equal(isSwapped, true);
+  }
+});
+
+test("a restore that fails stops the PostgreSQL that it started, and keeps no secret of the backup", async () => {
+  const dataFolder = join(parent, "data");
+  const stopped = (): boolean => !existsSync(join(dataFolder, "postgresql/data/postmaster.pid"));
+  const restore = async (folder: string, sentence: RegExp): Promise<void> => {
+    const { code, stderr } = await runCommand(["restore", folder], { RETURNS_DATA_DIR: dataFolder });
+    assert.deepEqual([code, sentence.test(stderr.trimEnd()), stopped()], [1, true, true], stderr);
+    assert.deepEqual([existsSync(marker), existsSync(join(dataFolder, "secret"))], [false, false]);
+  };
+  await restore(await hostile(columnsWith(`"a) from program 'touch ${marker}' --"`)), COLUMNS);
+  await restore(await hostile(planRows(zstdCompressSync(Buffer.from("1\t2\n")), 1)), REFUSED);
+  const { code, stderr } = await runCommand(["restore", whole], { RETURNS_DATA_DIR: dataFolder });
+  assert.deepEqual([code, stopped()], [0, true], stderr);
+  assert.equal((await readFile(join(dataFolder, "secret"), "utf8")).trim(), TEST_SECRET);
+});

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { createHash, generateKeyPairSync, sign } from "node:crypto";
+import { after, before, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { isoCBOR } from "@simplewebauthn/server/helpers";
+import { makeUserLink, postForm } from "./support/console-person.ts";
+import { insertRows } from "./support/tenants.ts";
+import { startTestService } from "./support/service.ts";
+import type { TestService } from "./support/service.ts";
+
+/** Nobody is kept out by what others at the same address, such as a proxy's, have done wrong. */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ TRUSTED_PROXIES: "127.0.0.1" });
+});
+after(() => service.stop());
+
+const MINUTE_MS = 60_000;
+const by = (client: string) => ({ "x-forwarded-for": client });
+
+async function statusesOf(
+  count: number,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string>,
+): Promise<number[]> {
+  const answers = await Promise.all(
+    Array.from({ length: count }, () => postForm(service, path, fields, headers)),
+  );
+  return [...new Set(answers.map(({ status }) => status))].toSorted((left, right) => left - right);
+}
+
+/** Sign-ins by link and passkey count together. Of 61 some minute has more than thirty, also when the minute ends between them. */
+async function exhaust(client: string): Promise<void> {
+  // Limits count minutes of the clock: what follows has to end within this one.
+  const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
+  if (leftMs < MINUTE_MS / 3) await setTimeout(leftMs);
+  assert.ok((await statusesOf(61, "/enter", { secret: "A".repeat(43) }, by(client))).includes(429));
+}
+
+/** A passkey of a person on localhost, as its device holds it. */
+async function createPasskey(userId: string): Promise<(challenge: string) => string> {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const { x = "", y = "" } = publicKey.export({ format: "jwk" });
+  const cose = new Map<number, unknown>([
+    [1, 2],
+    [3, -7],
+    [-1, 1],
+    [-2, new Uint8Array(Buffer.from(x, "base64url"))],
+    [-3, new Uint8Array(Buffer.from(y, "base64url"))],
+  ]);
+  const id = createHash("sha256").update(userId).digest();
+  await insertRows(service.database, "console_passkey", [
+    {
+      credential_id: `\\x${id.toString("hex")}`,
+      user_id: userId,
+      rp_id: "localhost",
+      public_key: `\\x${Buffer.from(isoCBOR.encode(cose as never)).toString("hex")}`,
+      counter: 0,
+      transports: [],
+      name: "Test",
+      created_at: new Date(),
+    },
+  ]);
+  return (challenge) => {
+    const origin = service.address.replace("127.0.0.1", "localhost");
+    const clientData = Buffer.from(JSON.stringify({ type: "webauthn.get", challenge, origin }));
+    const rpHash = createHash("sha256").update("localhost").digest();
+    const authenticatorData = Buffer.concat([rpHash, Buffer.from([5, 0, 0, 0, 0])]);
+    const signed = Buffer.concat([authenticatorData, createHash("sha256").update(clientData).digest()]);
+    const text = id.toString("base64url");
+    return JSON.stringify({
+      id: text,
+      rawId: text,
+      type: "public-key",
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: clientData.toString("base64url"),
+        authenticatorData: authenticatorData.toString("base64url"),
+        signature: sign("sha256", signed, privateKey).toString("base64url"),
+      },
+    });
+  };
+}
+
+const local = (client: string) => ({
+  ...by(client),
+  host: new URL(service.address).host.replace("127.0.0.1", "localhost"),
+  origin: service.address.replace("127.0.0.1", "localhost"),
+});
+
+/** fetch does not let a Host be chosen. */
+const onLocalhost = (): TestService => ({
+  ...service,
+  address: service.address.replace("127.0.0.1", "localhost"),
+});
+
+async function challengeFor(client: string): Promise<string> {
+  const answer = await postForm(onLocalhost(), "/sign-in/options", {}, local(client));
+  assert.equal(answer.status, 200);
+  return ((await answer.json()) as { challenge: string }).challenge;
+}
+
+test("a valid link signs in from an address where too many have failed, and one that is used says no more", async () => {
+  const client = "203.0.113.1";
+  await exhaust(client);
+  const { secret, user_id: userId } = await makeUserLink(service, { name: "Late" });
+  const answers = await statusesOf(50, "/enter", { secret }, by(client));
+  assert.deepEqual(answers, [303, 429], "of fifty at once one signs in");
+  const { rows } = await service.database.query(
+    "select from identity_event where actor = 'unknown' and detail ->> 'user_id' = $1",
+    [userId],
+  );
+  assert.ok(rows.length <= 50);
+  const recorded = rows.length;
+  assert.deepEqual(await statusesOf(20, "/enter", { secret }, by(client)), [429]);
+  const again = await service.database.query(
+    "select from identity_event where actor = 'unknown' and detail ->> 'user_id' = $1",
+    [userId],
+  );
+  assert.equal(again.rows.length, recorded, "beyond the limit no refusal is written down");
+});
+
+test("a known passkey signs in from an address where too many have failed, once for each challenge", async () => {
+  const client = "203.0.113.2";
+  const { user_id: userId } = await makeUserLink(service, { name: "Key" });
+  const answerOf = await createPasskey(userId);
+  await exhaust(client);
+  const credential = answerOf(await challengeFor(client));
+  const once = await Promise.all(
+    Array.from({ length: 50 }, () => postForm(onLocalhost(), "/sign-in", { credential }, local(client))),
+  );
+  assert.equal(once.filter(({ status }) => status === 303).length, 1);
+  assert.ok(once.every(({ status }) => status === 303 || status === 429));
+});
+
+test("fifty known passkeys at once are all checked: they wait in line", async () => {
+  const { user_id: userId } = await makeUserLink(service, { name: "Many" });
+  const answerOf = await createPasskey(userId);
+  const credentials = await Promise.all(
+    Array.from({ length: 50 }, async () => answerOf(await challengeFor("203.0.113.3"))),
+  );
+  const answers = await Promise.all(
+    credentials.map((credential) =>
+      postForm(onLocalhost(), "/sign-in", { credential }, local("203.0.113.3")),
+    ),
+  );
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([303]));
+});
+
+test("asking for what a passkey signs writes nothing and has no limit", async () => {
+  const rows = async () => (await service.database.query("select from console_challenge")).rows.length;
+  const earlier = await rows();
+  assert.deepEqual(await statusesOf(100, "/sign-in/options", {}, local("203.0.113.4")), [403]);
+  for (let asked = 0; asked < 100; asked++) await challengeFor("203.0.113.4");
+  assert.equal(await rows(), earlier);
+});
+
+test("behind a trusted proxy clients are told apart: in limits, audit and log", async () => {
+  const bad = { secret: "B".repeat(43) };
+  assert.ok((await statusesOf(61, "/enter", bad, by("203.0.113.5"))).includes(429));
+  assert.deepEqual(await statusesOf(5, "/enter", bad, by("203.0.113.6")), [403]);
+  assert.deepEqual(await statusesOf(5, "/enter", bad, by("203.0.113.5, 203.0.113.7")), [403]);
+  assert.ok(service.logs.some((line) => line.includes('"remote_address":"203.0.113.6"')));
+  const { secret, user_id: userId } = await makeUserLink(service, { name: "Far" });
+  assert.equal((await postForm(service, "/enter", { secret }, by("9.9.9.9, 2001:db8::7"))).status, 303);
+  const { rows } = await service.database.query<{ origin: string }>(
+    "select origin from identity_event where actor = $1 and action = 'session.begin'",
+    [`user:${userId}`],
+  );
+  assert.deepEqual(rows, [{ origin: "2001:db8::7" }]);
+});
+
+test("a client without a proxy is counted by its own address, whatever it says of itself", async () => {
+  const direct = await startTestService();
+  try {
+    const posts = Array.from({ length: 61 }, (_, index) =>
+      postForm(direct, "/enter", { secret: "C".repeat(43) }, by(`198.51.100.${index}`)),
+    );
+    assert.ok((await Promise.all(posts)).some(({ status }) => status === 429));
+  } finally {
+    await direct.stop();
+  }
+});

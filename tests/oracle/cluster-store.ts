@@ -1,0 +1,99 @@
+import { mulberry32 } from "../../src/demo/random.ts";
+import { dayOf, dayText } from "./calendar.ts";
+import type { OrderLineRow, Parameters, RefundRow, Store } from "./store.ts";
+
+const ORDERS = 2000;
+const DAYS = 500;
+const FIRST_DAY = dayOf("2025-01-01");
+
+/**
+ * Orders of several units that mostly come back whole: 200 returned ones of Tops and of the store, fewer of Shoes; one product
+ * has no category, one SKU is sold as two products.
+ */
+export function clusterStore(seed: number): Store {
+  const random = mulberry32(seed);
+  const upTo = (most: number): number => 1 + Math.floor(random() * most);
+  const order_lines: OrderLineRow[] = [];
+  const refunds: RefundRow[] = [];
+  for (let place = 0; place < ORDERS; place += 1) {
+    const order_id = `o${place}`;
+    const day = FIRST_DAY + Math.floor(random() * DAYS);
+    const isWhole = random() < 0.3;
+    const lines = upTo(3);
+    for (let line = 1; line <= lines; line += 1) {
+      const [product_id, sku] = PLACES[Math.floor(random() * PLACES.length)] as (typeof PLACES)[number];
+      const units = upTo(4);
+      const line_id = `${order_id}-${line}`;
+      order_lines.push({ order_id, line_id, ordered_at: noonOf(day), product_id, sku, units });
+      if (!isWhole && random() >= 0.05) continue;
+      const back = random() < 0.8 ? units : upTo(units);
+      const refunded_at = noonOf(day + upTo(40));
+      refunds.push({ refund_id: line_id, order_id, line_id, refunded_at, units: back, subtotal: "1.00" });
+    }
+  }
+  return {
+    settings: {
+      currency_code: "EUR",
+      primary_window_days: 30,
+      min_sold_units: 1,
+      visible_card_size: 10,
+      full_leaderboards: true,
+    },
+    as_of: noonOf(FIRST_DAY + DAYS + 20),
+    files: {
+      products: [
+        { product_id: "t1", title: "T1", vendor: "Acme", family: "Warm", analytics_category: "Tops" },
+        { product_id: "t2", title: "T2", vendor: "Acme", family: "Cold", analytics_category: "Tops" },
+        { product_id: "s1", title: "S1", vendor: "Best", family: "Warm", analytics_category: "Shoes" },
+        { product_id: "n1", title: "N1", vendor: "Best" },
+      ],
+      order_lines,
+      refunds,
+      sale_events: [
+        { slug: "tops", label: "Tops", starts_on: "2025-09-01", ends_on: "2025-09-20", skus: "A;B" },
+        { slug: "mixed", label: "Mixed", starts_on: "2025-09-01", ends_on: "2025-09-20", skus: "A;S" },
+        { slug: "all", label: "All", starts_on: "2025-09-01", ends_on: "2025-09-20" },
+      ],
+    },
+  };
+}
+
+function noonOf(day: number): string {
+  return `${dayText(day)}T12:00:00Z`;
+}
+
+/** Products and SKUs, more often of Tops than of others. */
+const PLACES = [
+  ["t1", "A"],
+  ["t1", "A"],
+  ["t2", "B"],
+  ["t2", "B"],
+  ["t2", "SHARED"],
+  ["s1", "S"],
+  ["n1", "N"],
+  ["n1", "SHARED"],
+] as const;
+
+const SELECTIONS: Parameters[] = [
+  {},
+  ...["A", "S", "N", "SHARED"].map((sku) => ({ sku })),
+  ...["t1", "s1", "n1"].map((id) => ({ product_gid: `gid://import/Product/${id}` })),
+  ...["Warm", "Cold"].map((key) => ({ product_group_type: "family", product_group_key: key })),
+  ...["Tops", "Shoes"].map((key) => ({ product_group_type: "analytics_category", product_group_key: key })),
+  ...["Acme", "Best"].map((vendor) => ({ vendor })),
+  { vendor: "Acme", product_group_type: "family", product_group_key: "Warm" },
+];
+
+const RANGE = { start_month: "2025-01", end_month: "2026-05" };
+
+export const requestsOfClusters: Parameters[] = [
+  ...SELECTIONS.map((selection) => ({ ...selection, ...RANGE, window: "90d" })),
+  { ...RANGE, sku: "A", reportSection: "curves" },
+  ...["vendor", "product", "sku", "family", "analytics_category"].map((breakdownBy) => ({
+    ...RANGE,
+    reportSection: "breakdown",
+    breakdownBy,
+  })),
+  ...["tops", "mixed", "all"].map((saleEvent) => ({ ...RANGE, saleEvent, saleEventScope: "event_scope" })),
+  { ...RANGE, sku: "S", saleEvent: "all" },
+];

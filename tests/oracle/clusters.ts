@@ -1,0 +1,132 @@
+import { monthBefore } from "./calendar.ts";
+import { latestCompleteMonth } from "./coverage.ts";
+import type { LedgerLine } from "./ledger.ts";
+import { wilsonOf } from "./numbers.ts";
+import type { Question } from "./oracle.ts";
+import { selectionOf } from "./selection.ts";
+import type { Parameters } from "./store.ts";
+
+const FEWEST = 200;
+
+/** M6: the interval of a rate of these lines of the request. */
+export function intervalOf(
+  question: Question,
+  { sold, returned, lines }: { sold: number; returned: number; lines: readonly LedgerLine[] },
+): { low: number; high: number } | null {
+  return wilsonOf(returned, sold, effectOf(question, lines, [question.params]));
+}
+
+/** M6: of these lines of what `named` selects; of several, of them together. Parts are known of whole months alone. */
+export function effectOf(
+  question: Question,
+  lines: readonly LedgerLine[],
+  named: readonly Parameters[],
+  isWhole: (month: string) => boolean = () => true,
+): number {
+  const sold = lines.reduce((sum, line) => sum + line.sold, 0);
+  if (sold === 0) return 1;
+  const categories = new Set(named.flatMap((params) => categoriesOf(question, params)));
+  const [category] = categories;
+  const own =
+    categories.size === 1 && typeof category === "string" ? correlationOf(question, category) : null;
+  let squares = 0;
+  for (const [month, ofMonth] of Map.groupBy(lines, (line) => line.month)) {
+    squares += isWhole(month) ? squaresOfMonth(question, ofMonth, named) : squaresOf(ofMonth);
+  }
+  return 1 + (own ?? correlationOf(question, null) ?? 0) * (squares / sold - 1);
+}
+
+/** Of one part exactly, of several no less than that. */
+function squaresOfMonth(
+  { ledger }: Question,
+  lines: readonly LedgerLine[],
+  named: readonly Parameters[],
+): number {
+  const parts = [...Map.groupBy(lines, (line) => partOf(line, named)).values()].filter((part) =>
+    part.some(({ sold }) => sold > 0),
+  );
+  if (parts.length < 2) return squaresOf(lines);
+  const together = parts.reduce((sum, part) => sum + Math.sqrt(squaresOf(part)), 0) ** 2;
+  const [{ vendor, product_group_type: type, product_group_key: key } = {}] = named;
+  if (vendor === undefined || type === undefined || key === undefined) return together;
+  const around = [{ vendor }, { product_group_type: type, product_group_key: key }].map((params) => {
+    const selected = selectionOf(ledger, params, true);
+    return squaresOf(ledger.lines.filter((line) => line.month === lines[0]?.month && selected?.holds(line)));
+  });
+  return Math.min(together, ...around);
+}
+
+/** A SKU by what it is sold as, a product and a vendor's products of a group by product and condition; else all in one. */
+function partOf(line: LedgerLine, [first = {}]: readonly Parameters[]): string {
+  const { productGid, used, sku, counterpartSku, vendor } = line;
+  if (first["sku"] !== undefined) {
+    return JSON.stringify([sku, productGid, used, counterpartSku, productGid === null ? vendor : null]);
+  }
+  const isOfProducts = first["product_group_key"] !== undefined && first["vendor"] !== undefined;
+  return first["product_gid"] !== undefined || isOfProducts ? JSON.stringify([productGid, used]) : "";
+}
+
+/** An order's units of another day are an order of their own. */
+function orderOf({ orderedDay, orderId }: LedgerLine): string {
+  return `${orderedDay} ${orderId}`;
+}
+
+function squaresOf(lines: readonly LedgerLine[]): number {
+  const orders = [...Map.groupBy(lines, orderOf).values()];
+  return orders.reduce((sum, order) => sum + order.reduce((units, { sold }) => units + sold, 0) ** 2, 0);
+}
+
+/** The categories of its products; null for none. */
+function categoriesOf({ ledger }: Question, params: Parameters): (string | null)[] {
+  const { products } = ledger.catalogue;
+  const categoryOf = (gid: string | null): string | null =>
+    products.find((product) => product.gid === gid)?.analyticsCategory ?? null;
+  const sold = ledger.lines.filter((line) => line.sold > 0);
+  const { sku, product_gid: gid, product_group_type: type, product_group_key: key, vendor } = params;
+  if (sku !== undefined) {
+    return sold.filter((line) => line.sku === sku).map((line) => categoryOf(line.productGid));
+  }
+  if (gid !== undefined) return [categoryOf(String(gid))];
+  if (type === "analytics_category") return [String(key)];
+  if (type === "family") {
+    return products.filter(({ family }) => family === key).map((product) => product.analyticsCategory);
+  }
+  if (vendor === undefined) return [null];
+  const loose = sold.filter((line) => line.productGid === null && line.vendor === vendor);
+  return [
+    ...products.filter((product) => product.vendor === vendor).map((product) => product.analyticsCategory),
+    ...loose.map(() => null),
+  ];
+}
+
+/** Order by order, from 0 to 1, of a category or (null) the store; null where too few orders had a return. */
+function correlationOf({ store, ledger }: Question, category: string | null): number | null {
+  const windowDays = store.settings.primary_window_days;
+  const last = latestCompleteMonth(store, windowDays);
+  let first = last;
+  for (let month = 1; month < 12; month += 1) first = monthBefore(first);
+  const inCategory = new Set(
+    ledger.catalogue.products.filter((one) => one.analyticsCategory === category).map(({ gid }) => gid),
+  );
+  const orders = new Map<string, { x: number; y: number }>();
+  for (const line of ledger.lines) {
+    if (line.sold === 0 || line.month < first || line.month > last) continue;
+    if (category !== null && !(line.productGid !== null && inCategory.has(line.productGid))) continue;
+    const key = orderOf(line);
+    const order = orders.get(key) ?? { x: 0, y: 0 };
+    order.x += line.sold;
+    order.y += line.returned.filter(({ lagDays }) => lagDays <= windowDays).length;
+    orders.set(key, order);
+  }
+  const all = [...orders.values()];
+  if (all.filter(({ y }) => y > 0).length < FEWEST) return null;
+  const sold = all.reduce((sum, { x }) => sum + x, 0);
+  const rate = all.reduce((sum, { y }) => sum + y, 0) / sold;
+  const size = all.reduce((sum, { x }) => sum + x ** 2, 0) / sold;
+  if (rate === 1 || size === 1) return 0;
+  let squares = 0;
+  for (const { x, y } of all) squares += (y - rate * x) ** 2;
+  const variance = ((all.length / (all.length - 1)) * squares) / sold ** 2;
+  const effect = variance / ((rate * (1 - rate)) / sold);
+  return Math.min(1, Math.max(0, (effect - 1) / (size - 1)));
+}
