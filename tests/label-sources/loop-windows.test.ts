@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { loopReturn } from "../../simulators/loop/returns.ts";
-import { startLoopSimulator } from "../../simulators/loop/server.ts";
+import { loopReturn, startLoopSimulator } from "../../simulators/loop/server.ts";
 import type { LoopSimulator } from "../../simulators/loop/server.ts";
 import { SourceFailed } from "../../src/sync/connector.ts";
 import { openLoop } from "../../src/sync/connectors/loop/client.ts";

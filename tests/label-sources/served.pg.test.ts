@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { generateLoopReturns } from "../../simulators/loop/returns.ts";
-import { startLoopSimulator } from "../../simulators/loop/server.ts";
-import { generateShipStationLabels, shipStationLabel } from "../../simulators/shipstation/labels.ts";
-import { startShipStationSimulator } from "../../simulators/shipstation/server.ts";
+import { generateLoopReturns, startLoopSimulator } from "../../simulators/loop/server.ts";
+import {
+  generateShipStationLabels,
+  shipStationLabel,
+  startShipStationSimulator,
+} from "../../simulators/shipstation/server.ts";
 import { diagnoseConnections } from "../../src/operations/doctor.ts";
 import { setSourceStatus } from "../../src/store/queries/data-source.ts";
 import { connectionHealth } from "../../src/store/queries/worker-health.ts";

@@ -1,5 +1,5 @@
 import { makeCatalogue } from "./catalogue.ts";
-import { exponentOf } from "./money.ts";
+import { exponentOf } from "./units.ts";
 import { makeOrder } from "./orders.ts";
 import type { World } from "./types.ts";
 
@@ -29,7 +29,6 @@ export function makeWorld(options: WorldOptions): World {
     histories,
     products,
     orders,
-    deletions: [],
     version: 0,
   };
 }
