@@ -4,8 +4,9 @@
  * folder for temporary files, and is removed afterwards.
  */
 import { inspect, parseArgs } from "node:util";
+import { formatTable } from "../src/lib/table.ts";
 import { measureBackfill } from "./backfill.ts";
-import { measureConsole } from "./console/console.ts";
+import { measureConsole } from "./console.ts";
 import { withContext } from "./context.ts";
 import type { BenchContext } from "./context.ts";
 import { measureImport } from "./import.ts";
@@ -19,8 +20,7 @@ import { measureMemory } from "./request/memory.ts";
 import { measureSoak } from "./request/soak.ts";
 import { measureThroughput } from "./request/throughput.ts";
 import { measureToolCalls } from "./request/tool-call.ts";
-import { formatTable } from "./table.ts";
-import type { BenchRow } from "./table.ts";
+import type { BenchRow } from "./measure.ts";
 
 /** `typicalCrowd`: workspaces; null = small ones. */
 type Sizes = { minutes: number; typicalCrowd: number | null };
@@ -69,8 +69,10 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  const settings = readSettings(args);
-  if (settings === null) {
+  let settings: Settings;
+  try {
+    settings = readSettings(args);
+  } catch {
     process.stderr.write(USAGE);
     return 2;
   }
@@ -84,7 +86,7 @@ async function main(args: string[]): Promise<number> {
   };
   const rows: BenchRow[] = [];
   // What was measured before an interruption is not lost.
-  process.once("exit", () => process.stdout.write(formatTable(rows)));
+  process.once("exit", () => process.stdout.write(shownRows(rows)));
   let failures = 0;
   for (const group of GROUPS) {
     const chosen = Object.entries(group).filter(([name]) => isChosen(name));
@@ -104,34 +106,34 @@ async function main(args: string[]): Promise<number> {
   return failures > 0 ? 1 : 0;
 }
 
-/** Null for what is not understood. */
-function readSettings(args: string[]): Settings | null {
-  const parsed = tryParse(args);
-  if (parsed === null) return null;
-  const { values, positionals } = parsed;
-  const named = [...positionals, ...values.only];
+/** Throws for what is not understood. */
+function readSettings(args: string[]): Settings {
+  const { values, positionals: named } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      "whale-lines": { type: "string", default: String(WHALE_LINES) },
+      "typical-crowd": { type: "string" },
+      minutes: { type: "string", default: String(SOAK_MINUTES) },
+    },
+  });
   const whaleLines = Number(values["whale-lines"]);
   const minutes = Number(values.minutes);
   const typicalCrowd = values["typical-crowd"] === undefined ? null : Number(values["typical-crowd"]);
   const isKnown = named.every((name) => NAMES.includes(name));
   const isCrowd = typicalCrowd === null || (Number.isInteger(typicalCrowd) && typicalCrowd >= 2);
-  const isSound = isKnown && isCrowd && whaleLines >= 100_000 && minutes >= FEWEST_MINUTES;
-  return isSound ? { named, whaleLines, minutes, typicalCrowd } : null;
+  if (!isKnown || !isCrowd || !(whaleLines >= 100_000) || !(minutes >= FEWEST_MINUTES))
+    throw new Error(USAGE);
+  return { named, whaleLines, minutes, typicalCrowd };
 }
 
-function tryParse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        only: { type: "string", multiple: true, default: [] },
-        "whale-lines": { type: "string", default: String(WHALE_LINES) },
-        "typical-crowd": { type: "string" },
-        minutes: { type: "string", default: String(SOAK_MINUTES) },
-      },
-    });
-  } catch {
-    return null;
-  }
+function shownRows(rows: readonly BenchRow[]): string {
+  const cells = rows.map(({ name, value, floor = "", ratio = "", target = "" }) => [
+    name,
+    value,
+    floor,
+    ratio,
+    target,
+  ]);
+  return formatTable(["measured", "value", "floor", "ratio", "target"], cells);
 }
