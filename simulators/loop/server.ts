@@ -1,37 +1,14 @@
 import { mulberry32 } from "../../src/demo/random.ts";
-import { BadRequest, startLabelServer } from "../label-source/server.ts";
-import type { LabelServerControl, Platform } from "../label-source/server.ts";
+import { accountOptions, BadRequest, startLabelServer } from "../label-source/server.ts";
+import type { AccountOptions, Platform } from "../label-source/server.ts";
 
-/** Every field has a default. `returns` takes the place of generated ones. */
-interface LoopOptions {
-  port: number;
-  apiKey: string;
-  returns: readonly LoopReturn[];
-  seed: number;
-  count: number;
-  currencyCode: string;
-  now: string;
-  /** Requests in `windowSeconds` seconds before 429. */
-  requests: number;
-  windowSeconds: number;
-}
-
-export interface LoopSimulator {
-  url: string;
-  apiKey: string;
-  control: LabelServerControl & {
-    /** Adds a return, or replaces the one with its id. */
-    put(returned: LoopReturn): void;
-    /** Voids all labels of a return. */
-    void(returnId: string, at: string): void;
-    returns(): readonly LoopReturn[];
-  };
-  stop(): Promise<void>;
-}
+export type LoopSimulator = Awaited<ReturnType<typeof startLoopSimulator>>;
 
 /** Loop's list of returns on loopback, over given returns or those of a seed. */
-export async function startLoopSimulator(given: Partial<LoopOptions> = {}): Promise<LoopSimulator> {
-  const options = withDefaults(given);
+export async function startLoopSimulator(
+  given: Partial<AccountOptions & { returns: readonly LoopReturn[] }> = {},
+) {
+  const options = accountOptions(DEFAULTS, given);
   const returns = new Map(
     (given.returns ?? generateLoopReturns(options)).map((returned) => [returned.id, returned]),
   );
@@ -45,34 +22,23 @@ export async function startLoopSimulator(given: Partial<LoopOptions> = {}): Prom
     url,
     apiKey: options.apiKey,
     control: {
-      put: (returned) => void returns.set(returned.id, returned),
-      void: (returnId, at) => {
+      /** Adds a return, or replaces the one with its id. */
+      put: (returned: LoopReturn) => void returns.set(returned.id, returned),
+      /** Voids all labels of a return. */
+      void: (returnId: string, at: string): void => {
         const returned = returns.get(returnId);
         if (returned === undefined) throw new Error(`There is no return ${returnId}.`);
         const labels = returned.labels.map((label) => ({ ...label, status: "cancelled" }));
         returns.set(returnId, { ...returned, labels, labelStatus: "cancelled", updatedAt: at });
       },
-      returns: () => [...returns.values()],
+      returns: (): readonly LoopReturn[] => [...returns.values()],
       ...server.control,
     },
     stop: () => server.stop(),
   };
 }
 
-function withDefaults(given: Partial<LoopOptions>): Omit<LoopOptions, "returns"> {
-  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return {
-    port: 0,
-    apiKey: "simulated-loop-key",
-    seed: 1,
-    count: 100,
-    currencyCode: "EUR",
-    now: new Date().toISOString(),
-    requests: 300,
-    windowSeconds: 60,
-    ...defined,
-  };
-}
+const DEFAULTS = { apiKey: "simulated-loop-key", count: 100, requests: 300 };
 
 const LIST_PATH = "/api/2026-07/warehouse/return/list";
 const MAX_RANGE_MS = 120 * 86_400_000;

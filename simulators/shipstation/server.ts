@@ -1,44 +1,16 @@
 import { mulberry32 } from "../../src/demo/random.ts";
-import { BadRequest, startLabelServer } from "../label-source/server.ts";
-import type { LabelServerControl, Platform } from "../label-source/server.ts";
+import { accountOptions, BadRequest, startLabelServer } from "../label-source/server.ts";
+import type { AccountOptions, Platform } from "../label-source/server.ts";
 
-/** Every field has a default. `labels` takes the place of generated ones. */
-interface ShipStationOptions {
-  port: number;
-  apiKey: string;
-  labels: readonly ShipStationLabel[];
-  seed: number;
-  count: number;
-  currencyCode: string;
-  now: string;
-  /** Requests in `windowSeconds` seconds before 429. */
-  requests: number;
-  windowSeconds: number;
-}
-
-export interface ShipStationSimulator {
-  url: string;
-  apiKey: string;
-  control: LabelServerControl & {
-    /** Adds a label, or replaces the one with its id. */
-    put(label: ShipStationLabel): void;
-    void(labelId: string, at: string): void;
-    /** The carrier's first scan. */
-    scan(labelId: string, at: string): void;
-    labels(): readonly ShipStationLabel[];
-  };
-  stop(): Promise<void>;
-}
+export type ShipStationSimulator = Awaited<ReturnType<typeof startShipStationSimulator>>;
 
 /** ShipStation's label API V2 on loopback, over given labels or those of a seed. */
 export async function startShipStationSimulator(
-  given: Partial<ShipStationOptions> = {},
-): Promise<ShipStationSimulator> {
-  const options = withDefaults(given);
+  given: Partial<AccountOptions & { labels: readonly ShipStationLabel[] }> = {},
+) {
+  const options = accountOptions(DEFAULTS, given);
   const byId = new Map(
-    (given.labels ?? generateShipStationLabels({ ...options, currency: options.currencyCode })).map(
-      (label) => [label.labelId, label],
-    ),
+    (given.labels ?? generateShipStationLabels(options)).map((label) => [label.labelId, label]),
   );
   const labels: LabelStore = { byId, version: 0 };
   const server = await startLabelServer(platformOf(labels), options);
@@ -55,10 +27,14 @@ export async function startShipStationSimulator(
     url: server.url,
     apiKey: options.apiKey,
     control: {
+      /** Adds a label, or replaces the one with its id. */
       put,
-      void: (labelId, at) => change(labelId, { status: "voided", voidedAt: at, modifiedAt: at }),
-      scan: (labelId, at) => change(labelId, { trackingStatus: "in_transit", scannedAt: at, modifiedAt: at }),
-      labels: () => [...byId.values()],
+      void: (labelId: string, at: string) =>
+        change(labelId, { status: "voided", voidedAt: at, modifiedAt: at }),
+      /** The carrier's first scan. */
+      scan: (labelId: string, at: string) =>
+        change(labelId, { trackingStatus: "in_transit", scannedAt: at, modifiedAt: at }),
+      labels: (): readonly ShipStationLabel[] => [...byId.values()],
       ...server.control,
     },
     stop: () => server.stop(),
@@ -71,20 +47,7 @@ interface LabelStore {
   version: number;
 }
 
-function withDefaults(given: Partial<ShipStationOptions>): Omit<ShipStationOptions, "labels"> {
-  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return {
-    port: 0,
-    apiKey: "simulated-shipstation-key",
-    seed: 1,
-    count: 300,
-    currencyCode: "EUR",
-    now: new Date().toISOString(),
-    requests: 200,
-    windowSeconds: 60,
-    ...defined,
-  };
-}
+const DEFAULTS = { apiKey: "simulated-shipstation-key", count: 300, requests: 200 };
 
 const TRACK_PATH = /^\/v2\/labels\/([^/]+)\/track$/u;
 
@@ -246,18 +209,12 @@ export function shipStationLabel(
   };
 }
 
-interface GeneratedLabels {
-  seed: number;
-  count: number;
-  currency: string;
-  /** The newest label's day; the others lie in the year before. */
-  now: string;
-}
-
 const DAY_MS = 86_400_000;
 
 /** Labels of a year, two thirds of them outbound; the same for the same seed. */
-export function generateShipStationLabels(options: GeneratedLabels): ShipStationLabel[] {
+export function generateShipStationLabels(
+  options: Pick<AccountOptions, "seed" | "count" | "currencyCode" | "now">,
+): ShipStationLabel[] {
   const random = mulberry32(options.seed);
   const end = Date.parse(options.now);
   return Array.from({ length: options.count }, (_, index) => {
@@ -269,7 +226,7 @@ export function generateShipStationLabels(options: GeneratedLabels): ShipStation
       isReturnLabel: index % 3 === 0,
       createdAt,
       amount: (300 + Math.floor(random() * 1500)) / 100,
-      currency: options.currency.toLowerCase(),
+      currency: options.currencyCode.toLowerCase(),
       trackingNumber: `1Z${String(options.seed).padStart(4, "0")}${String(index).padStart(10, "0")}`,
       chargeEvent: random() < 0.3 ? "on_carrier_acceptance" : "on_creation",
       scannedAt: isScanned ? new Date(created + 2 * DAY_MS).toISOString() : null,

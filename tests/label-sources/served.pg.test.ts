@@ -49,7 +49,7 @@ after(async () => {
 });
 
 test("M10: a year of ShipStation labels gives the same cohort rows as the same labels imported as CSV", async () => {
-  const labels = generateShipStationLabels({ seed: 3, count: ORDERS * 3, currency: "EUR", now: END });
+  const labels = generateShipStationLabels({ seed: 3, count: ORDERS * 3, currencyCode: "EUR", now: END });
   const trackings = labels.map((label) => label.trackingNumber ?? "");
   // Two of three labels are outbound; every fifth return label belongs to no return.
   const orders = labels

@@ -1,9 +1,9 @@
 import { makeCatalogue } from "./catalogue.ts";
-import { exponentOf } from "./units.ts";
 import { makeOrder } from "./orders.ts";
 import type { World } from "./types.ts";
+import { exponentOf } from "./units.ts";
 
-export interface WorldOptions {
+interface WorldOptions {
   seed: number;
   orders: number;
   products: number;
