@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, createReadStream, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, createReadStream, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, gzipSync } from "node:zlib";
@@ -18,6 +18,7 @@ import type { Database } from "../src/store/database.ts";
 import type { BenchContext } from "./context.ts";
 import { shownMegabytes, shownNumber, shownTiming, spreadOf, timed } from "./measure.ts";
 import type { BenchRow } from "./measure.ts";
+import { usageOf } from "./servers.ts";
 
 const PROJECT = resolve(import.meta.dirname, "..");
 const REAL_YEAR = resolve(PROJECT, "../shared/data/online-retail");
@@ -114,7 +115,8 @@ async function runImport(
       { env: { ...process.env, ...context.environment }, stdio: ["ignore", "ignore", "inherit"] },
     );
     const watch = setInterval(() => {
-      peakMb = peakMemoryMb(child.pid) ?? peakMb;
+      const { peakMb: highest } = usageOf(child.pid ?? 0);
+      if (!Number.isNaN(highest)) peakMb = highest;
     }, 50);
     const code = await new Promise((done) => {
       child.on("exit", done);
@@ -145,17 +147,6 @@ async function tokenOf(context: BenchContext, domain: string): Promise<string> {
     textInput({ name: "bench", scopes: "read:dashboard" }),
   );
   return secret?.reveal() ?? "";
-}
-
-/** The kernel's high-water mark of a process's resident memory; null where /proc is not there, or the process. */
-function peakMemoryMb(pid: number | undefined): number | null {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    const kilobytes = /VmHWM:\s+(\d+)/u.exec(status)?.[1];
-    return kilobytes === undefined ? null : Math.round(Number(kilobytes) / 1024);
-  } catch {
-    return null;
-  }
 }
 
 /** The floor: the bytes of every file through COPY, each into a plain table of text. */

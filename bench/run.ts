@@ -22,10 +22,8 @@ import { measureThroughput } from "./request/throughput.ts";
 import { measureToolCalls } from "./request/tool-call.ts";
 import type { BenchRow } from "./measure.ts";
 
-/** `typicalCrowd`: workspaces; null = small ones. */
-type Sizes = { minutes: number; typicalCrowd: number | null };
-type Settings = Sizes & { named: string[]; whaleLines: number };
-type Measure = (context: BenchContext, sizes: Sizes) => Promise<BenchRow[]>;
+type Settings = { named: string[]; whaleLines: number; minutes: number };
+type Measure = (context: BenchContext, minutes: number) => Promise<BenchRow[]>;
 
 /** Rows of one group share a database; other groups get one that holds nothing else. */
 const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
@@ -36,13 +34,13 @@ const GROUPS: readonly Readonly<Record<string, Measure>>[] = [
     console: measureConsole,
     memory: measureMemory,
   },
-  { crowd: (context, { typicalCrowd }) => measureCrowd(context, typicalCrowd) },
+  { crowd: measureCrowd },
   { cluster: measureCluster },
   { fairness: measureFairness },
   { questions: measureQuestions, rebuild: measureRebuild },
   { import: measureImport },
   { backfill: measureBackfill },
-  { soak: (context, { minutes }) => measureSoak(context, minutes) },
+  { soak: measureSoak },
 ];
 
 const NAMES = GROUPS.flatMap((group) => Object.keys(group));
@@ -53,11 +51,10 @@ const WHALE_LINES = 1_500_000;
 const SOAK_MINUTES = 10;
 /** Three of them have settled, through which a line can be drawn that may miss them. */
 const FEWEST_MINUTES = 4;
-const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--typical-crowd <number>] [--minutes <number>]
+const USAGE = `npm run bench -- [row…] [--whale-lines <number>] [--minutes <number>]
 
   Rows: ${NAMES.join(", ")}; all but ${LONG.join(", ")} unless some are named, about half an hour.
   --whale-lines  order lines of the large store, at least 100000 (default ${WHALE_LINES}; 6000000 is the whole)
-  --typical-crowd  workspaces of typical stores for crowd, instead of 1000 small ones; each takes about 30 MB of disk
   --minutes      of the soak, at least ${FEWEST_MINUTES} (default ${SOAK_MINUTES})
   cluster needs BENCH_CITUS_URL, the coordinator of a Citus on this machine; BENCH_SERVER_URL is compared instead of the embedded server
 `;
@@ -76,7 +73,7 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(USAGE);
     return 2;
   }
-  const { named, whaleLines, ...sizes } = settings;
+  const { named, whaleLines, minutes } = settings;
   const isChosen = (name: string): boolean =>
     named.length > 0 ? named.includes(name) : !LONG.includes(name);
   const started = performance.now();
@@ -95,7 +92,7 @@ async function main(args: string[]): Promise<number> {
       for (const [name, measure] of chosen) {
         try {
           tell(`Measuring ${name}.`);
-          rows.push(...(await measure(context, sizes)));
+          rows.push(...(await measure(context, minutes)));
         } catch (error) {
           failures += 1;
           tell(`${name} failed: ${inspect(error)}`);
@@ -113,18 +110,14 @@ function readSettings(args: string[]): Settings {
     allowPositionals: true,
     options: {
       "whale-lines": { type: "string", default: String(WHALE_LINES) },
-      "typical-crowd": { type: "string" },
       minutes: { type: "string", default: String(SOAK_MINUTES) },
     },
   });
   const whaleLines = Number(values["whale-lines"]);
   const minutes = Number(values.minutes);
-  const typicalCrowd = values["typical-crowd"] === undefined ? null : Number(values["typical-crowd"]);
   const isKnown = named.every((name) => NAMES.includes(name));
-  const isCrowd = typicalCrowd === null || (Number.isInteger(typicalCrowd) && typicalCrowd >= 2);
-  if (!isKnown || !isCrowd || !(whaleLines >= 100_000) || !(minutes >= FEWEST_MINUTES))
-    throw new Error(USAGE);
-  return { named, whaleLines, minutes, typicalCrowd };
+  if (!isKnown || !(whaleLines >= 100_000) || !(minutes >= FEWEST_MINUTES)) throw new Error(USAGE);
+  return { named, whaleLines, minutes };
 }
 
 function shownRows(rows: readonly BenchRow[]): string {

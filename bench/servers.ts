@@ -2,7 +2,7 @@ import { spreadOf } from "./measure.ts";
 import type { Spread } from "./measure.ts";
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 
@@ -14,7 +14,7 @@ export type MeasuredServer = {
   stop(): Promise<void>;
 };
 
-const LAUNCHER = join(resolve(import.meta.dirname, "../.."), "scripts/launch.js");
+const LAUNCHER = join(import.meta.dirname, "../scripts/launch.js");
 const SERVER_CORE = "0";
 const LOAD_CORE = "1";
 const CLOCK_TICKS_PER_SECOND = 100;
@@ -83,7 +83,7 @@ export function cpuSecondsOf(pid: number, withEnded = false): number {
   return used.reduce((sum, ticks) => sum + Number(ticks), 0) / CLOCK_TICKS_PER_SECOND;
 }
 
-function usageOf(pid: number): ReturnType<MeasuredServer["usage"]> {
+export function usageOf(pid: number): ReturnType<MeasuredServer["usage"]> {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const megabytes = (name: string): number =>
@@ -117,7 +117,7 @@ export type Load = {
 
 export type Outcome = { perSecond: number; requests: number; failures: number; p50Ms: number; p99Ms: number };
 
-const LOAD_PROCESS = join(import.meta.dirname, "load-process.ts");
+const LOAD_PROCESS = join(import.meta.dirname, "request/load-process.ts");
 
 /** Puts a load on a server from a process of its own; throws when a request is not answered with a 200. */
 export async function putLoad(load: Load): Promise<Outcome> {

@@ -18,16 +18,10 @@ type Measured = Outcome & { databaseMicroseconds: number };
 type Round = { one: Measured; many: Measured };
 
 /**
- * The same load over one workspace and over many of its kind, in turn: a thousand small stores, or as many typical ones
- * as asked for.
+ * The same load over one workspace and over a thousand of its kind, in turn.
  */
-export async function measureCrowd(
-  context: BenchContext,
-  typicalWorkspaces: number | null,
-): Promise<BenchRow[]> {
-  const crowd = await context.crowd(
-    typicalWorkspaces === null ? { change: SMALL_STORE } : { workspaces: typicalWorkspaces },
-  );
+export async function measureCrowd(context: BenchContext): Promise<BenchRow[]> {
+  const crowd = await context.crowd({ change: SMALL_STORE });
   context.tell("Asking one workspace, and all.");
   const service = await startService(context.environment);
   try {
