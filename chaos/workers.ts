@@ -1,26 +1,22 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import type { Database } from "../src/store/database.ts";
-import { joinEmbedded } from "../src/embedded/embedded.ts";
-import { migrate } from "../src/store/migrate.ts";
-import { findRunSince, listRuns } from "../src/store/queries/sync-run.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
+import { findRunSince, listRuns } from "../src/store/queries/sync-run.ts";
 import { startCommand } from "../tests/support/command.ts";
 import type { RunningCommand } from "../tests/support/command.ts";
-import { countRows, rowProblems, servedRows } from "../tests/support/served-rows.ts";
-import type { ServedRows } from "../tests/support/served-rows.ts";
-import { openTestKeys } from "../tests/support/secret.ts";
-import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
-import { connectedShop, eventually, putShopifyConnection } from "../tests/support/worker.ts";
-import type { Finding } from "./finding.ts";
 import { startFaultProxy } from "../tests/support/fault-proxy.ts";
 import type { FaultProxy, ProxyMode } from "../tests/support/fault-proxy.ts";
-import { openConnections, createTestLogins } from "../tests/support/database.ts";
+import { openTestKeys } from "../tests/support/secret.ts";
+import { countRows, rowProblems, servedRows } from "../tests/support/served-rows.ts";
+import type { ServedRows } from "../tests/support/served-rows.ts";
+import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
+import { killProblems, killWorkers } from "../tests/support/worker-kill.ts";
+import { connectedShop, eventually, putShopifyConnection } from "../tests/support/worker.ts";
+import { findingOf, withDatabase } from "./database.ts";
+import type { Finding } from "./database.ts";
 
 const ORDERS = 5000;
 const LONGEST_RUN_SECONDS = 90;
@@ -43,50 +39,41 @@ type Scene = {
  * Takes the database from a worker in the middle of a backfill, and gives it back: each time of another workspace, whose
  * rows must be those of one that was read undisturbed.
  */
-export async function run(log: (line: string) => void): Promise<Finding[]> {
-  const dataFolder = mkdtempSync(join(tmpdir(), "returns-chaos-"));
-  const embedded = await joinEmbedded({ dataFolder, log });
-  await createTestLogins(embedded.url);
-  await migrate({ url: embedded.url });
-  const database = openConnections(embedded.url, { maxConnections: 4, applicationName: "returns-control" });
-  const pool = openTestPool(embedded.url);
-  const url = new URL(embedded.url);
-  const proxy = await startFaultProxy(Number(url.port));
-  url.port = String(proxy.port);
-  const simulator = await startShopifySimulator({
-    orders: ORDERS,
-    bulkMillis: 2000,
-    bucketPoints: 20_000,
-    restorePerSecond: 20_000,
-  });
-  const worker = startCommand(["worker"], { ...serviceEnvironment(url.href), LOG_LEVEL: "warn" });
-  try {
-    await worker.printed(/keeps connected sources/u);
-    const scene = { database, pool, simulator, proxy, worker };
-    log("worker: undisturbed");
-    const calm = await startBackfill(scene);
-    await eventually(
-      async () => (await calm.newest())?.status === "succeeded",
-      "the undisturbed run",
-      LONGEST_RUN_SECONDS,
-    );
-    const undisturbed = await servedRows(pool, calm.shopKey);
-    const findings: Finding[] = [];
-    for (const fault of FAULTS) {
-      log(`worker: ${fault.mode} for ${fault.seconds} s`);
-      findings.push(await cause(scene, fault, undisturbed));
+export function takeDatabaseFromWorker(log: (line: string) => void): Promise<Finding[]> {
+  return withDatabase(log, async ({ url: ownUrl, database }) => {
+    const pool = openTestPool(ownUrl);
+    const url = new URL(ownUrl);
+    const proxy = await startFaultProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const simulator = await startShopifySimulator({
+      orders: ORDERS,
+      bulkMillis: 2000,
+      bucketPoints: 20_000,
+      restorePerSecond: 20_000,
+    });
+    const worker = startCommand(["worker"], { ...serviceEnvironment(url.href), LOG_LEVEL: "warn" });
+    try {
+      await worker.printed(/keeps connected sources/u);
+      const scene = { database, pool, simulator, proxy, worker };
+      log("worker: undisturbed");
+      const calm = await startBackfill(scene);
+      const hasEnded = async (): Promise<boolean> => (await calm.newest())?.status === "succeeded";
+      await eventually(hasEnded, "the undisturbed run", LONGEST_RUN_SECONDS);
+      const undisturbed = await servedRows(pool, calm.shopKey);
+      const findings: Finding[] = [];
+      for (const fault of FAULTS) {
+        log(`worker: ${fault.mode} for ${fault.seconds} s`);
+        findings.push(await cause(scene, fault, undisturbed));
+      }
+      return findings;
+    } finally {
+      worker.child.kill("SIGKILL");
+      await worker.outcome;
+      await simulator.stop();
+      await proxy.close();
+      await pool.end();
     }
-    return findings;
-  } finally {
-    worker.child.kill("SIGKILL");
-    await worker.outcome;
-    await simulator.stop();
-    await proxy.close();
-    await pool.end();
-    await database.close();
-    await embedded.release();
-    rmSync(dataFolder, { recursive: true, force: true });
-  }
+  });
 }
 
 type Backfill = { shopKey: number; newest: () => ReturnType<typeof findRunSince> };
@@ -144,5 +131,19 @@ async function cause(
   const observed =
     `broken in stage ${before?.stage}, ${isDone ? `its run ended ${seconds.toFixed(1)} s after` : "no end"}; ` +
     `${countRows(undisturbed).toLocaleString("en")} rows compared`;
-  return { name, held: problems.length === 0, observed: [observed, ...problems].join("; ") };
+  return findingOf(name, [observed], problems);
+}
+
+const KILLS = 50;
+const KILLED_ORDERS = 3000;
+
+/** SIGKILL of a worker at random points of backfills and incremental runs; its rows beside those of a quiet one. */
+export function killWorkersAtRandom(log: (line: string) => void): Promise<Finding[]> {
+  return withDatabase(log, async (control) => {
+    const report = await killWorkers({ control, orders: KILLED_ORDERS, kills: KILLS, log });
+    const rows = countRows(report.undisturbed).toLocaleString("en");
+    const observed = `${report.killsInRun} of ${KILLS} kills within a run; ${rows} rows compared`;
+    const name = `worker killed ${KILLS} times: the same rows, each effect once, one run at a time`;
+    return [findingOf(name, [observed], killProblems(report))];
+  });
 }
