@@ -7,7 +7,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { createTestLogins } from "../tests/support/database.ts";
+import { KEEP_TEST_KEYS, createTestLogins } from "../tests/support/database.ts";
+import { execute } from "../tests/support/server.ts";
 import { startFaultProxy } from "../tests/support/fault-proxy.ts";
 import { openTestPool, serviceEnvironment } from "../tests/support/service.ts";
 import { seedSmallStore } from "../tests/support/small-store.ts";
@@ -199,6 +200,7 @@ async function startSubject(): Promise<Subject> {
   let embedded = await joinEmbedded({ dataFolder, log: console.error });
   await createTestLogins(embedded.url);
   await migrate({ url: embedded.url });
+  await execute(embedded.url, KEEP_TEST_KEYS);
   const pool = openTestPool(embedded.url);
   const tenant = await createTenant(pool);
   await seedSmallStore(pool, tenant.shopKey);
