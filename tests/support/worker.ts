@@ -1,9 +1,7 @@
-import { OPERATOR } from "../../src/control/actor.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { putConnection } from "../../src/store/queries/data-source.ts";
 import type { SourceKind } from "../../src/store/queries/data-source.ts";
-import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
 import type { Retention } from "../../src/store/retention.ts";
 import type { Connector } from "../../src/sync/connector.ts";
 import { openCredentials, sealSecrets } from "../../src/sync/credentials.ts";
@@ -19,6 +17,7 @@ import { startWorker } from "../../src/worker/worker.ts";
 import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
 import type { ControlDatabase } from "./control.ts";
 import { execute } from "./server.ts";
+import { makeWorkspace } from "./workspace.ts";
 
 export const DEFAULT_RETENTION: Retention = readConfig({});
 export const TEST_SEALING_KEY = Buffer.alloc(32, 7);
@@ -88,8 +87,7 @@ export async function connectedShop(
   sources: readonly (readonly [string, SourceKind])[],
 ): Promise<{ shopKey: number; domain: string }> {
   const domain = `worker-${++shopNumber}.example`;
-  await createWorkspace(database, OPERATOR, { domain, currency: "EUR" });
-  const { shop_key: shopKey } = await requireWorkspace(database, domain);
+  const { shop_key: shopKey } = await makeWorkspace(database, domain);
   for (const [source, kind] of sources) await connect({ database }, shopKey, source, kind);
   return { shopKey, domain };
 }

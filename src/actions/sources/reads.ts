@@ -3,7 +3,7 @@ import { listSources } from "../../control/connect.ts";
 import { readInteger } from "../../control/input.ts";
 import { invalid } from "../../control/refusal.ts";
 import { requireRight } from "../../control/rights.ts";
-import { requireWorkspace } from "../../control/workspace.ts";
+import { requireWorkspace } from "../workspace/workspace.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { listConnections } from "../../store/queries/data-source.ts";
 import type { ConnectionRow } from "../../store/queries/data-source.ts";
