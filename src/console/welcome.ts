@@ -65,7 +65,7 @@ async function create(desk: Desk, asked: Asked & { sessionHash: Buffer }): Promi
     const way = WAYS[form.get("way") ?? ""] ?? "";
     reply.header(
       "Set-Cookie",
-      desk.done.write(`The workspace ${result.shop_domain} is made, and you are its owner.`),
+      desk.done.write(`Created the workspace ${result.shop_domain}. You are its owner.`),
     );
     return await reply.redirect(addressOf(result.shop_domain, way), 303);
   } catch (error) {

@@ -33,7 +33,7 @@ export const createWorkspace = defineAction({
   name: "workspace.create",
   title: "Create workspace",
   about: "Create a workspace; it serves answers after its first import.",
-  past: "Made the workspace",
+  past: "Created the workspace",
   least: "operator",
   hasNoWorkspace: true,
   input: {
@@ -97,7 +97,7 @@ export const eraseWorkspace = defineAction({
   name: "workspace.erase",
   title: "Erase this workspace",
   about: `Stop serving a workspace and erase it in ${ERASE_DAYS} days, unless \`workspace keep\` cancels that.`,
-  past: "Asked to erase the workspace",
+  past: "Requested the erasure of the workspace",
   least: "owner",
   proof: true,
   input: { domain: typedName },
@@ -125,7 +125,7 @@ export const keepWorkspace = defineAction({
   name: "workspace.keep",
   title: "Keep this workspace",
   about: "Cancel the erasure of a workspace: it is served as before.",
-  past: "Took back the erasure of the workspace",
+  past: "Canceled the erasure of the workspace",
   least: "owner",
   input: {},
   run: async (context: ActionContext<OfWorkspace>) => {

@@ -57,7 +57,7 @@ export const exportWorkspace = defineAction({
   name: "workspace.export",
   title: "Export everything",
   about: "Export everything of a workspace into a folder; another installation imports its store.",
-  past: "Exported everything",
+  past: "Exported the workspace",
   least: "owner",
   proof: true,
   input: {},

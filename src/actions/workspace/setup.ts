@@ -13,19 +13,19 @@ export type Setup = {
   token: boolean;
 };
 
-/** Hides the list for every member. */
+/** Hides the checklist for every member. */
 export const closeSetup = defineAction({
   name: "setup.close",
-  title: "Hide this list",
-  about: "Hide the list of what is left to set up.",
-  past: "Put the setup list away",
+  title: "Dismiss setup checklist",
+  about: "Dismiss the setup checklist of a workspace.",
+  past: "Dismissed the setup checklist",
   least: "admin",
   input: {},
   run: async ({ connection, workspace }) => {
     await closeSetupList(connection, workspace.shop_key);
     return {
       result: { shop_domain: workspace.shop_domain },
-      done: "The list is hidden. Each of its steps is in the settings.",
+      done: "The setup checklist is dismissed. Each of its steps is in the settings.",
       audit: { detail: {} },
     };
   },

@@ -45,7 +45,7 @@ const STEPS: Readonly<Record<keyof Setup, { text: string; path: string; why: str
   },
   others: { text: "Invite somebody", path: "/settings/members", why: "Each person signs in on their own." },
   token: {
-    text: "Make an access token",
+    text: "Create an access token",
     path: "/settings/tokens",
     why: "For programs and agents that ask for figures.",
   },
