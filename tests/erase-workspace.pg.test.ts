@@ -143,6 +143,7 @@ test("the domain has to be typed, and an owner has to have proved who they are",
   const page = await wrong.text();
   assert.match(page, /Type the domain of this workspace, \S+, to have it erased\./u);
   assert.match(page, /value="other\.&lt;b&gt;example"/u);
+  assert.equal((await post(cookie, tenant, "/settings/data/erase")).status, 400, "nothing was typed");
   await service.database.query("update console_session set proved_at = now() - interval '11 minutes'");
   for (const path of ["/settings/data/erase", "/settings/data/export"]) {
     const stale = await post(cookie, tenant, path, { domain: tenant.shopDomain });
