@@ -1,15 +1,14 @@
-import { exchangeName } from "../metrics/order-rules.ts";
 import type { OrderRules } from "../metrics/order-rules.ts";
+import { exchangeName } from "../metrics/order-rules.ts";
 import type { OrderDocument } from "../metrics/order.ts";
 import type { Connection } from "../store/database.ts";
-import { removeDocuments } from "../store/queries/order-document.ts";
-import { listRedactedOrders } from "../store/queries/redacted-order.ts";
+import { removeDocuments, listRedactedOrders } from "../store/queries/order-document.ts";
 import { openCopyBuffer } from "./copy.ts";
 import type { DocumentMerge, DocumentPart } from "./document-merge.ts";
 import { loadRules } from "./order-rules.ts";
 import { inPortions } from "./portions.ts";
-import { openFactWriter } from "./project.ts";
 import type { ChangedDocument, WarningCounts } from "./project.ts";
+import { openFactWriter } from "./project.ts";
 import { storedText } from "./stored-document.ts";
 import type { Touched } from "./touched.ts";
 

@@ -1,6 +1,7 @@
 import { allocateLabel } from "../metrics/label.ts";
 import type { Connection } from "../store/database.ts";
 import { planAsUsual, planForManyRows } from "../store/many-rows.ts";
+import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
 import {
   listLabels,
   matchLabels,
@@ -9,16 +10,15 @@ import {
   removeLabels,
   removeShares,
 } from "../store/queries/label-write.ts";
-import type { LabelCandidate, LabelRow, LabelToSplit } from "../store/queries/label-write.ts";
-import { listRedactedLabels } from "../store/queries/redacted-order.ts";
-import type { RedactedLabel } from "../store/queries/redacted-order.ts";
+import type { RedactedLabel } from "../store/queries/order-document.ts";
+import { listRedactedLabels } from "../store/queries/order-document.ts";
 import { refreshUnmatched } from "../store/queries/unmatched-label.ts";
 import type { NextRows } from "../store/query.ts";
-import { openCopyBuffer } from "./copy.ts";
 import type { CopyBuffer } from "./copy.ts";
+import { openCopyBuffer } from "./copy.ts";
 import { putChanged } from "./stage.ts";
-import { touchLabels } from "./touched.ts";
 import type { Touched } from "./touched.ts";
+import { touchLabels } from "./touched.ts";
 
 /** The labels of a run, of one source. */
 export type SourceLabels = {

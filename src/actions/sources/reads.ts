@@ -13,7 +13,7 @@ import type { ShopSourceRow } from "../../store/queries/shop-source.ts";
 import { findRequest } from "../../store/queries/sync-request.ts";
 import { findRunSince, listRuns, listSourceRuns } from "../../store/queries/sync-run.ts";
 import type { RunRow } from "../../store/queries/sync-run.ts";
-import { hasWorker } from "../../store/queries/worker-upkeep.ts";
+import { hasWorker } from "../../store/queries/worker-health.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
 import type { Source } from "../../sync/connector.ts";
 import type { WorkspaceCaller } from "../action.ts";
