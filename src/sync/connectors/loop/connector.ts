@@ -1,7 +1,7 @@
 import { findLabels } from "../../../store/queries/label-record.ts";
 import type { SyncContext } from "../../connector.ts";
 import { SourceFailed } from "../../connector.ts";
-import type { LabelPage, LabelSource } from "../kit/label-run.ts";
+import type { LabelPage, LabelSource } from "../shared/label-run.ts";
 import type { LoopClient, LoopReturn, LoopWindow } from "./client.ts";
 import { openLoop, TITLE } from "./client.ts";
 import { labelIdsOf, mapReturn, returnIdOf } from "./map-return.ts";

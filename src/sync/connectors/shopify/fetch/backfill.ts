@@ -1,7 +1,7 @@
 import { askAboutGoneOrders } from "../../../../store/queries/shopify-record.ts";
 import { clearPending, clearRecords } from "../../../../store/queries/sync-record.ts";
 import { SourceFailed } from "../../../connector.ts";
-import { pause } from "../../kit/http.ts";
+import { pause } from "../../shared/http.ts";
 import type { ShopifyClient } from "../api/client.ts";
 import { DownloadGone } from "../api/client.ts";
 import type { MetafieldName, Document } from "../api/documents.ts";

@@ -1,6 +1,6 @@
 import { addPending } from "../../../../store/queries/sync-record.ts";
 import { askForOpenReturns } from "../../../../store/queries/shopify-record.ts";
-import { timeOf } from "../../kit/text.ts";
+import { timeOf } from "../../shared/text.ts";
 import { DOCUMENTS, productsDocument } from "../api/documents.ts";
 import { nextOf, allNodes, openNodeReader } from "../api/nodes.ts";
 import { toProduct, toVariant } from "../map/records.ts";
