@@ -11,7 +11,7 @@ import { importFolder } from "../src/sync/connectors/csv/import-folder.ts";
 import { startDueRun } from "../src/sync/run-record.ts";
 import { listQueued, queueConnection } from "../src/store/queries/run-queue.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
-import { lookAt } from "../src/worker/look.ts";
+import { pollPlace } from "../src/worker/poll.ts";
 import { eraseDue } from "../src/worker/upkeep.ts";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
 import { postForm, signInAs } from "./support/console-person.ts";
@@ -211,7 +211,7 @@ test("no run begins and no folder is imported until it is taken back", async () 
     const queued = (await listQueued(database, 1000)).find((row) => row.shop_key === shopKey);
     if (queued === undefined) return false;
     const options = workerOptions({ database, url: service.installation.databaseUrl }, []);
-    await lookAt(options, { place, stop: new AbortController().signal, show: () => {} });
+    await pollPlace(options, { place, stop: new AbortController().signal, show: () => {} });
     return true;
   };
   await erase(tenant);

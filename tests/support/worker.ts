@@ -11,7 +11,7 @@ import { readConfig } from "../../src/config.ts";
 import { startDueRun } from "../../src/sync/run-record.ts";
 import { executeRun } from "../../src/sync/runs.ts";
 import type { RunEnvironment, RunResult } from "../../src/sync/runs.ts";
-import { lookAt } from "../../src/worker/look.ts";
+import { pollPlace } from "../../src/worker/poll.ts";
 import { runTask } from "../../src/worker/tasks.ts";
 import { startWorker } from "../../src/worker/worker.ts";
 import type { Worker, WorkerOptions } from "../../src/worker/worker.ts";
@@ -31,7 +31,7 @@ export function workerOptions(
   return {
     databaseUrl: control.url,
     database: control.database,
-    lookDatabase: control.database,
+    queueDatabase: control.database,
     connectors,
     openCredentials: (shopKey, source) =>
       openCredentials({ database: control.database, sealingKey: TEST_SEALING_KEY, shopKey, source }),
@@ -42,7 +42,7 @@ export function workerOptions(
     retention: DEFAULT_RETENTION,
     concurrency: 3,
     hasSchedule: false,
-    lookMs: 100,
+    pollMs: 100,
     graceMs: 200,
     longestStopMs: 5000,
   };
@@ -75,7 +75,11 @@ export async function runScheduled(
   await runTask(options, task);
   await execute(url, "update run_queue set due_at = now()");
   for (const { shop_key: shopKey, source } of await listQueued(options.database, 1000)) {
-    await lookAt(options, { place: { shopKey, source }, stop: new AbortController().signal, show: () => {} });
+    await pollPlace(options, {
+      place: { shopKey, source },
+      stop: new AbortController().signal,
+      show: () => {},
+    });
   }
 }
 
