@@ -3,10 +3,10 @@ import { after, before, beforeEach, test } from "node:test";
 import type { FaultKind, LabelServer } from "../../simulators/label-source/server.ts";
 import { startLabelServer } from "../../simulators/label-source/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
-import type { RetryPolicy } from "../../src/sync/connectors/kit/http.ts";
-import { getJson, readApiKey, readBaseUrl } from "../../src/sync/connectors/kit/json-source.ts";
-import type { JsonSource } from "../../src/sync/connectors/kit/json-source.ts";
+import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
+import type { RetryPolicy } from "../../src/sync/connectors/shared/http.ts";
+import { getJson, readApiKey, readBaseUrl } from "../../src/sync/connectors/shared/json-source.ts";
+import type { JsonSource } from "../../src/sync/connectors/shared/json-source.ts";
 
 const KEY = "a-key";
 const PAGE = { page: "x".repeat(5000) };
