@@ -5,7 +5,7 @@ import type pg from "pg";
 import pino from "pino";
 import { readConfig } from "../src/config.ts";
 import { OPERATOR } from "../src/control/actor.ts";
-import { requireWorkerPlace } from "../src/control/distribute.ts";
+import { requireWorkerPlace } from "../src/actions/installation/schema.ts";
 import { createWorkspace } from "../src/control/workspace.ts";
 import { createIdentity } from "../src/identity/identity.ts";
 import { makeLink } from "../src/identity/link.ts";

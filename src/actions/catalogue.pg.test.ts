@@ -5,7 +5,7 @@ import type { ControlDatabase } from "../../tests/support/control.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 import { OPERATOR } from "../control/actor.ts";
-import { importIntoWorkspace } from "../control/import.ts";
+import { importIntoWorkspace } from "./uploads/import-folder.ts";
 import { createWorkspace, requireWorkspace } from "../control/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";

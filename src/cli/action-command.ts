@@ -2,18 +2,25 @@ import { Option } from "commander";
 import { readList, runAction } from "../actions/action.ts";
 import type { Action, FaceCaller, List } from "../actions/action.ts";
 import { readInput } from "../actions/field.ts";
-import type { Field, Fields, Given } from "../actions/field.ts";
+import type { Field, FieldKind, Fields, Given } from "../actions/field.ts";
+import type { InstallationCaller } from "../actions/installation/actions.ts";
 import { OPERATOR } from "../control/actor.ts";
+import { consoleAddress } from "../control/console-address.ts";
 import { quoted } from "../control/input.ts";
-import { pushOptions } from "../control/push-options.ts";
-import { invalid } from "../control/refusal.ts";
+import { impossible, invalid } from "../control/refusal.ts";
+import { migrateInstallation } from "../installation.ts";
+import { pushOptions } from "../push/options.ts";
 import { readAssignments } from "./assignments.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
-import { placeOfConsole } from "./console-place.ts";
 import { readSecretFile } from "./secret-input.ts";
+import { runningAddress } from "./service-claim.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What a command gives to its action. */
+type CommandCaller = FaceCaller & InstallationCaller;
 
 /** How a command says what its action takes. */
-type CommandLook = {
+type CommandLook<Result> = {
   /** The last word of the action's name unless stated otherwise. */
   name?: string;
   /** Fields that stand without a name, in this order. */
@@ -23,14 +30,24 @@ type CommandLook = {
   /** Fields that a file may hold, since they can be secret, each with the help of that option. */
   files?: Readonly<Record<string, string>>;
   examples?: readonly string[];
+  /** What it says after the sentence of what was done. */
+  also?: (terminal: Terminal, result: Result) => void;
   /** Whom the field `person` means, by id. It asks for that and for what the action asks (null = nothing) at once. */
   person?: (session: CommandSession, named: string, question: string | null) => Promise<string>;
 };
 
 /** The command of an action: `./returns token revoke <token-id>`. */
 export function commandOf<Inputs extends Fields, Result>(
-  action: Action<Inputs, Result, FaceCaller>,
-  { name: ownName, words = [], settings = [], files = {}, examples = [], person }: CommandLook = {},
+  action: Action<Inputs, Result, CommandCaller>,
+  {
+    name: ownName,
+    words = [],
+    settings = [],
+    files = {},
+    examples = [],
+    also,
+    person,
+  }: CommandLook<Result> = {},
 ): CommandSpec {
   const fields = Object.entries<Field<unknown>>(action.input).filter(([, { only }]) => only !== "form");
   const named = fields.filter(([name]) => ![...words, ...settings].includes(name));
@@ -72,13 +89,11 @@ export function commandOf<Inputs extends Fields, Result>(
       const assigned = readSettings(action.name, settings, typed[words.length]);
       const given = await givenBy(action.input, { words, assigned, files: Object.keys(files) }, typed);
       const question = action.confirm?.(readInput(action.input, given, new Date())) ?? null;
-      if (person === undefined) {
-        if (question !== null) await session.confirm(question);
-        return perform(session, action, given);
-      }
-      const id = await person(session, given.texts("person")[0] ?? "", question);
-      const texts = (name: string) => (name === "person" ? [id] : given.texts(name));
-      await perform(session, action, { ...given, texts });
+      if (person === undefined && question !== null) await session.confirm(question);
+      const id = await person?.(session, given.texts("person")[0] ?? "", question);
+      const texts = (name: string) => (name === "person" && id !== undefined ? [id] : given.texts(name));
+      const result = await perform(session, action, { ...given, texts });
+      also?.(session.terminal, result);
     },
   };
 }
@@ -86,18 +101,49 @@ export function commandOf<Inputs extends Fields, Result>(
 /** Runs an action as the operator, and prints what it has done. */
 export async function perform<Inputs extends Fields, Result>(
   session: CommandSession,
-  action: Action<Inputs, Result, FaceCaller>,
+  action: Action<Inputs, Result, CommandCaller>,
   given: Given,
-): Promise<void> {
+): Promise<Result> {
   const { terminal } = session;
-  const caller = { ...callerOf(session), consoleOrigin: () => placeOfConsole(session).origin };
+  const caller = { ...callerOf(session), consoleOrigin: () => consoleOrigin(session) };
   const { result, done, secret } = await runAction(action, caller, given);
   terminal.print(result, `${secret?.reveal() ?? done}\n`);
   if (secret !== undefined) terminal.hint(done);
+  return result;
 }
 
-export function callerOf({ config, database, keys, workspace }: CommandSession) {
-  return { database, keys, push: pushOptions(config), workspace, actor: OPERATOR, now: new Date() };
+export function callerOf({
+  config,
+  database,
+  installation,
+  interruption,
+  keys,
+  terminal,
+  workspace,
+}: CommandSession) {
+  return {
+    database,
+    keys,
+    push: pushOptions(config),
+    workspace,
+    actor: OPERATOR,
+    now: new Date(),
+    secrets: installation,
+    signal: interruption.signal,
+    onProgress: terminal.showProgress,
+    migrate: async () => {
+      terminal.showStatus("");
+      await migrateInstallation(installation, terminal.tell);
+    },
+  };
+}
+
+/** Where the console is for whoever gets a link from a command. Throws a `Refusal` when it is off. */
+function consoleOrigin({ config, installation }: CommandSession): string {
+  if (!config.hasConsole) throw impossible("The console is off: CONSOLE is set to off.");
+  // The running service may have picked a free port.
+  const address = installation.embedded === null ? null : runningAddress(installation.dataFolder);
+  return consoleAddress(config.publicUrl, address === null ? config.port : new URL(address).port).origin;
 }
 
 /** The command of a list: `./returns token list`. */
@@ -172,10 +218,12 @@ async function givenBy(
   };
 }
 
+/** What help calls the value of an option. */
+const VALUE_WORDS: Partial<Record<FieldKind, string>> = { choices: "list", day: "day", number: "number" };
+
 function optionFlags(name: string, { kind, choices, option = name }: Field<unknown>): string {
   if (kind === "flag") return `--${dashed(option)}`;
-  const value =
-    kind === "choices" ? "list" : kind === "day" ? "day" : choices === undefined ? "value" : dashed(name);
+  const value = VALUE_WORDS[kind] ?? (choices === undefined ? "value" : dashed(name));
   return `--${dashed(option)} <${value}>`;
 }
 

@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
 import { COMMAND_OPTIONS } from "../config.ts";
-import { openKeys } from "../control/installation-secret.ts";
+import { openKeys } from "../actions/installation/secrets.ts";
 import { requireWorkspace } from "../control/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import { inSession, inUnmigratedSession } from "./session.ts";

@@ -1,3 +1,4 @@
+import { readFigures } from "../../actions/right.ts";
 import { closeSetup } from "../../control/setup.ts";
 import type { Setup } from "../../control/setup.ts";
 import type { Action } from "../action.ts";
@@ -41,7 +42,7 @@ type PageData = { shown: OverviewData | null; setup: Setup | null };
 export const overview = definePage<PageData>({
   name: "overview",
   path: "",
-  right: "figures.read",
+  right: readFigures,
   link: "Overview",
   takes: [],
   data: async (call) => {

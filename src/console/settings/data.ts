@@ -1,3 +1,4 @@
+import { readSettings } from "../../actions/right.ts";
 import { askToErase, ERASE_DAYS, takeBackErasure } from "../../control/erase.ts";
 import { exportFromConsole } from "../../control/export-archive.ts";
 import { hasRight } from "../../control/rights.ts";
@@ -17,7 +18,7 @@ export const DATA_PATH = "/settings/data";
 export const data = definePage<Data>({
   name: "data",
   path: DATA_PATH,
-  right: "settings.read",
+  right: readSettings,
   link: "Data",
   takes: [],
   about: async (call) => {

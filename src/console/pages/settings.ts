@@ -1,3 +1,4 @@
+import { readSettings } from "../../actions/right.ts";
 import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import { definePage } from "../page.ts";
@@ -11,7 +12,7 @@ export function settingsOverview(pages: readonly Page[]): Page {
   return definePage<Line[]>({
     name: "settings",
     path: "/settings",
-    right: "settings.read",
+    right: readSettings,
     link: "Settings",
     takes: [],
     data: async (call) => {

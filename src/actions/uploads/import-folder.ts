@@ -1,13 +1,17 @@
-import { evaluateAlerts, replayEarlyWarnings } from "../alerts/evaluate-alerts.ts";
-import type { Database } from "../store/database.ts";
-import { WorkspaceErasing } from "../store/queries/import-stage.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { importFolder } from "../sync/connectors/csv/import-folder.ts";
-import type { ImportResult } from "../sync/connectors/csv/import-folder.ts";
-import { ImportError } from "../sync/connectors/csv/problems.ts";
-import type { Actor } from "./actor.ts";
-import { impossible, invalid } from "./refusal.ts";
-import { requireRight } from "./rights.ts";
+import { evaluateAlerts, replayEarlyWarnings } from "../../alerts/evaluate-alerts.ts";
+import type { Actor } from "../../control/actor.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+import type { Database } from "../../store/database.ts";
+import { WorkspaceErasing } from "../../store/queries/import-stage.ts";
+import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { importFolder } from "../../sync/connectors/csv/import-folder.ts";
+import type { ImportResult } from "../../sync/connectors/csv/import-folder.ts";
+import { ImportError } from "../../sync/connectors/csv/problems.ts";
+import { requireRight } from "../right.ts";
+import type { NamedRight } from "../right.ts";
+
+/** Asked for by every page and file of an import, and by the command. */
+export const importData: NamedRight = { name: "import", past: "Imported data", least: "admin" };
 
 export type ImportRequest = {
   folder: string;
@@ -29,9 +33,6 @@ export type ImportRequest = {
 
 /** `label` names the step; `total` is in whatever the step counts. */
 export type ProgressListener = (label: string, done: number, total: number) => void;
-
-/** What an import has done. */
-export type ImportSummary = ImportResult;
 
 const STEP_LABELS: Readonly<Record<string, string>> = {
   parts: "Joining the parts",
@@ -55,8 +56,8 @@ export async function importIntoWorkspace(
   actor: Actor,
   workspace: WorkspaceRow,
   request: ImportRequest,
-): Promise<ImportSummary> {
-  requireRight(actor, "import");
+): Promise<ImportResult> {
+  requireRight(actor, importData);
   const { folder, asOf, now, skipInvalid, signal, onProgress, onWait, replayedDays = [] } = request;
   if (asOf > now) {
     throw invalid(
