@@ -6,7 +6,7 @@ import pg from "pg";
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
 import { backup, restoreBackup } from "../../src/actions/installation/actions.ts";
-import type { MadeBackup, Restored } from "../../src/actions/installation/actions.ts";
+import type { Restored } from "../../src/actions/installation/actions.ts";
 import { readBackup } from "../../src/actions/installation/backup-folder.ts";
 import { OPERATOR } from "../../src/control/actor.ts";
 import type { Database } from "../../src/store/database.ts";
@@ -47,11 +47,7 @@ export async function withTemporaryFolder<Result>(use: (folder: string) => Promi
 }
 
 /** Backs a database up as the command does, by default without the secret. */
-export async function backUp(
-  database: Database,
-  folder: string,
-  secret: string | null = null,
-): Promise<MadeBackup> {
+export async function backUp(database: Database, folder: string, secret: string | null = null) {
   const caller = {
     database,
     actor: OPERATOR,

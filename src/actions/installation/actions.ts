@@ -194,27 +194,15 @@ export const distribute = defineAction({
 
 export const INSTALLATION_ACTIONS = [backup, restore, distribute] as const;
 
-/** What a backup has written; `bytes` of its tables on disk. */
-export type MadeBackup = {
-  folder: string;
-  made_at: Date;
-  version: string;
-  schema_level: string;
-  tables: number;
-  rows: number;
-  bytes: number;
-  has_secret: boolean;
-};
-
 type Table = Awaited<ReturnType<typeof listStoredTables>>[number];
 type BackupRequest = Pick<InstallationCaller, "now" | "onProgress"> & { secret: string | null };
 
-/** `hasPlace`: whether the database can note the backup, for which a schema that is behind may have no place. */
+/** `bytes`: of the tables on disk. `hasPlace`: whether the database can note the backup, for which a schema that is behind may have no place. */
 async function writeBackup(
   { database, now, signal, onProgress }: InstallationCaller,
   folder: string,
   secret: string | null,
-): Promise<{ made: MadeBackup; hasPlace: boolean }> {
+) {
   const level = await readSchemaLevel(database);
   if (level === "newer" || level === "older") throw impossible(UNUSABLE[level]);
   await requireOneServer(database);

@@ -5,7 +5,7 @@ import type { Database } from "../../store/database.ts";
 import { WorkspaceErasing } from "../../store/queries/import-stage.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
 import { importFolder } from "../../sync/connectors/csv/import-folder.ts";
-import type { ImportResult } from "../../sync/connectors/csv/import-folder.ts";
+import type { ImportOptions, ImportResult } from "../../sync/connectors/csv/import-folder.ts";
 import { ImportError } from "../../sync/connectors/csv/problems.ts";
 import { requireRight } from "../right.ts";
 import type { NamedRight } from "../right.ts";
@@ -13,22 +13,14 @@ import type { NamedRight } from "../right.ts";
 /** Asked for by every page and file of an import, and by the command. */
 export const importData: NamedRight = { name: "import", past: "Imported data", least: "admin" };
 
-export type ImportRequest = {
-  folder: string;
-  /** M5: the moment up to which the files are complete. */
-  asOf: Date;
-  /** The present moment: the as-of must not be later, an order at most a day later. */
-  now: Date;
+export type ImportRequest = Pick<
+  ImportOptions,
+  "folder" | "asOf" | "now" | "skipInvalid" | "signal" | "onWait"
+> & {
   /** M17: days before the as-of, as of which early warnings are looked for too; counted from 1970-01-01, oldest first. */
   replayedDays?: readonly number[] | undefined;
-  /** Leave out rows that cannot be used, instead of refusing everything. */
-  skipInvalid: boolean;
-  /** Stops the import, which then leaves the data as it was. */
-  signal?: AbortSignal | undefined;
   /** Throwing stops the import too. */
   onProgress: ProgressListener;
-  /** Another run is writing this workspace's data; the import begins when it has ended. */
-  onWait?: (() => void) | undefined;
 };
 
 /** `label` names the step; `total` is in whatever the step counts. */
@@ -58,7 +50,8 @@ export async function importIntoWorkspace(
   request: ImportRequest,
 ): Promise<ImportResult> {
   requireRight(actor, importData);
-  const { folder, asOf, now, skipInvalid, signal, onProgress, onWait, replayedDays = [] } = request;
+  const { onProgress, replayedDays = [], ...options } = request;
+  const { asOf, now } = options;
   if (asOf > now) {
     throw invalid(
       `The as-of ${asOf.toISOString()} is in the future: it may be at most ${now.toISOString()}, which is now.`,
@@ -70,12 +63,7 @@ export async function importIntoWorkspace(
       actor,
       shopKey: workspace.shop_key,
       currencyCode: workspace.currency_code,
-      folder,
-      asOf,
-      now,
-      skipInvalid,
-      signal,
-      onWait,
+      ...options,
       onProgress: ({ stage, doneBytes, totalBytes }) => onProgress(stepLabel(stage), doneBytes, totalBytes),
     });
     if (result.imported) {
