@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { readList, runAction } from "../actions/action.ts";
 import type { Action, FaceCaller, List } from "../actions/action.ts";
 import { readInput } from "../actions/field.ts";
-import type { Field, FieldKind, Fields, Given } from "../actions/field.ts";
+import type { Field, Fields, Given } from "../actions/field.ts";
 import type { InstallationCaller } from "../actions/installation/actions.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { consoleAddress } from "../control/console-address.ts";
@@ -218,13 +218,12 @@ async function givenBy(
   };
 }
 
-/** What help calls the value of an option. */
-const VALUE_WORDS: Partial<Record<FieldKind, string>> = { choices: "list", day: "day", number: "number" };
-
-function optionFlags(name: string, { kind, choices, option = name }: Field<unknown>): string {
+function optionFlags(name: string, field: Field<unknown>): string {
+  const { kind, choices, option = name } = field;
   if (kind === "flag") return `--${dashed(option)}`;
-  const value = VALUE_WORDS[kind] ?? (choices === undefined ? "value" : dashed(name));
-  return `--${dashed(option)} <${value}>`;
+  const value =
+    kind === "choices" ? "list" : kind === "day" ? "day" : choices === undefined ? "value" : dashed(name);
+  return `--${dashed(option)} <${field.placeholder ?? value}>`;
 }
 
 function helpOf({ hint, label, choices }: Field<unknown>): string {

@@ -98,6 +98,7 @@ export const backup = defineAction({
     keep: optional(
       integer("Keep", 1, MOST_KEPT, {
         hint: "the folder is one of backups: add one named by the time, then remove all but this many",
+        placeholder: "number",
       }),
     ),
   },
