@@ -8,8 +8,8 @@ import { textInput } from "../src/actions/field.ts";
 import { rebuild } from "../src/actions/sources/actions.ts";
 import { importIntoWorkspace } from "../src/actions/uploads/import-folder.ts";
 import { addWatched } from "../src/actions/watchlist/actions.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { OPERATOR } from "../src/control/actor.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { makeDemo } from "../src/demo/demo-workspace.ts";
 import type { Keys } from "../src/lib/keys.ts";
 import type { WorkspaceRow } from "../src/store/queries/workspace-directory.ts";
@@ -17,6 +17,7 @@ import { openControlDatabase } from "./support/control.ts";
 import type { ControlDatabase } from "./support/control.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { withStoreFolder } from "./support/store-folder.ts";
+import { makeWorkspace } from "./support/workspace.ts";
 
 let control: ControlDatabase;
 let keys: Keys;
@@ -45,8 +46,7 @@ const MONTHS = ["2025-11", "2025-12", "2026-01", "2026-02", "2026-03", "2026-04"
 
 test("M16: an import, a new entry of the watchlist and a rebuild raise what is due, once", async () => {
   const { database } = control;
-  await createWorkspace(database, OPERATOR, { domain: "lamps.example", currency: "EUR" });
-  const workspace = await requireWorkspace(database, "lamps.example");
+  const workspace = await makeWorkspace(database, "lamps.example");
   await withStoreFolder(storeWithSpike(), (folder) =>
     importIntoWorkspace(database, OPERATOR, workspace, {
       folder,

@@ -14,7 +14,8 @@ import { UPLOAD_ACTIONS } from "./uploads/actions.ts";
 import { importData } from "./uploads/import-folder.ts";
 import { usageRead } from "./usage/usage.ts";
 import { WATCHLIST_ACTIONS, watchedList } from "./watchlist/actions.ts";
-import { WORKSPACE_ACTIONS } from "./workspace/settings.ts";
+import { WORKSPACE_ACTIONS } from "./workspace/actions.ts";
+import { workspaceList } from "./workspace/workspace.ts";
 
 /** Every list that people and programs read, and what is asked for besides an action's own right. */
 export const LISTS: readonly NamedRight[] = [
@@ -32,6 +33,7 @@ export const LISTS: readonly NamedRight[] = [
   planList,
   watchedList,
   saleEventList,
+  workspaceList,
 ];
 
 /** Everything that changes something. */

@@ -32,6 +32,8 @@ type CommandLook<Result> = {
   examples?: readonly string[];
   /** What it says after the sentence of what was done. */
   also?: (terminal: Terminal, result: Result) => void;
+  /** How it names the workspace; by --workspace unless stated otherwise. */
+  forWorkspace?: "word";
   /** Whom the field `person` means, by id. It asks for that and for what the action asks (null = nothing) at once. */
   person?: (session: CommandSession, named: string, question: string | null) => Promise<string>;
 };
@@ -39,16 +41,9 @@ type CommandLook<Result> = {
 /** The command of an action: `./returns token revoke <token-id>`. */
 export function commandOf<Inputs extends Fields, Result>(
   action: Action<Inputs, Result, CommandCaller>,
-  {
-    name: ownName,
-    words = [],
-    settings = [],
-    files = {},
-    examples = [],
-    also,
-    person,
-  }: CommandLook<Result> = {},
+  look: CommandLook<Result> = {},
 ): CommandSpec {
+  const { words = [], settings = [], files = {}, examples = [], forWorkspace = true, also, person } = look;
   const fields = Object.entries<Field<unknown>>(action.input).filter(([, { only }]) => only !== "form");
   const named = fields.filter(([name]) => ![...words, ...settings].includes(name));
   const flagsOf = (isOptional: boolean) =>
@@ -61,10 +56,10 @@ export function commandOf<Inputs extends Fields, Result>(
         .map(([name, field]) => [optionFlags(name, field), helpOf(field)]),
     );
   return {
-    name: ownName ?? commandName(action.name),
+    name: look.name ?? commandName(action.name),
     summary: action.about,
     examples,
-    ...(action.hasNoWorkspace === true ? {} : { forWorkspace: true }),
+    ...(action.hasNoWorkspace === true ? {} : { forWorkspace }),
     arguments: {
       ...Object.fromEntries(
         fields
@@ -88,7 +83,7 @@ export function commandOf<Inputs extends Fields, Result>(
     run: async (session: CommandSession, ...typed: unknown[]) => {
       const assigned = readSettings(action.name, settings, typed[words.length]);
       const given = await givenBy(action.input, { words, assigned, files: Object.keys(files) }, typed);
-      const question = action.confirm?.(readInput(action.input, given, new Date())) ?? null;
+      const question = action.confirm?.(readInput(action.input, given, new Date()), faceOf(session)) ?? null;
       if (person === undefined && question !== null) await session.confirm(question);
       const id = await person?.(session, given.texts("person")[0] ?? "", question);
       const texts = (name: string) => (name === "person" && id !== undefined ? [id] : given.texts(name));
@@ -105,11 +100,14 @@ export async function perform<Inputs extends Fields, Result>(
   given: Given,
 ): Promise<Result> {
   const { terminal } = session;
-  const caller = { ...callerOf(session), consoleOrigin: () => consoleOrigin(session) };
-  const { result, done, secret } = await runAction(action, caller, given);
+  const { result, done, secret } = await runAction(action, faceOf(session), given);
   terminal.print(result, `${secret?.reveal() ?? done}\n`);
   if (secret !== undefined) terminal.hint(done);
   return result;
+}
+
+function faceOf(session: CommandSession): CommandCaller {
+  return { ...callerOf(session), consoleOrigin: () => consoleOrigin(session) };
 }
 
 export function callerOf({

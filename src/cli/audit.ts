@@ -1,10 +1,10 @@
 import { Option } from "commander";
 import { readList } from "../actions/action.ts";
 import { auditList, auditListOfAll } from "../actions/audit/audit.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { readInstant, readInteger } from "../control/input.ts";
 import { keptAuditText } from "../control/retention.ts";
-import { requireWorkspace } from "../control/workspace.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 type AuditOptions = { workspace?: string; since?: string; limit: string };

@@ -11,13 +11,6 @@ export const RIGHTS = {
   "source.connect": { least: "admin", proof: true },
   // The address where whoever may install apps in a shop connects it.
   "source.link": { least: "admin", proof: true },
-  "setup.close": { least: "admin", proof: false },
-  "workspace.export": { least: "owner", proof: true },
-  "workspace.erase": { least: "owner", proof: true },
-  // Takes an erasure back, which destroys nothing.
-  "workspace.keep": { least: "owner", proof: false },
-  "workspace.create": { least: "operator", proof: false },
-  "workspace.delete": { least: "operator", proof: false },
 } as const satisfies Record<string, Omit<Right, "name">>;
 
 export type RightName = keyof typeof RIGHTS;

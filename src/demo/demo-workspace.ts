@@ -17,11 +17,12 @@ import { statusOf } from "../actions/tokens/attention.ts";
 import { importIntoWorkspace } from "../actions/uploads/import-folder.ts";
 import type { ProgressListener } from "../actions/uploads/import-folder.ts";
 import { addWatched } from "../actions/watchlist/actions.ts";
+import { createWorkspace } from "../actions/workspace/actions.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { parseToken } from "../admission/token.ts";
 import { SCOPES } from "../contract/endpoint.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { recordAction } from "../control/audit.ts";
-import { createWorkspace, requireWorkspace } from "../control/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import { dayOfInstant } from "../lib/month.ts";
 import type { Database } from "../store/database.ts";
@@ -132,7 +133,8 @@ async function emptyDemoWorkspace(database: Database): Promise<WorkspaceRow> {
   const { domain, currency } = DEMO_STORE;
   const found = await findWorkspace(database, domain);
   if (found === null) {
-    await createWorkspace(database, OPERATOR, { domain, currency, plan: DEMO_PLAN, hasSetupList: false });
+    const caller = { database, actor: OPERATOR, now: new Date() };
+    await runAction(createWorkspace, caller, textInput({ domain, currency, plan: DEMO_PLAN }));
   } else if (found.data_version > 0) {
     await database.transaction(async (connection) => {
       await lockShop(connection, found.shop_key);

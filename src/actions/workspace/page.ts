@@ -1,0 +1,129 @@
+import { formFor, formOf } from "../../console/action-form.ts";
+import type { Action } from "../../console/action.ts";
+import { definePage } from "../../console/page.ts";
+import type { Page, PageCall } from "../../console/page.ts";
+import { rows } from "../../console/views/facts.ts";
+import { textField } from "../../console/views/form.ts";
+import { hasRight } from "../../control/rights.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
+import { mayDo, readSettings } from "../right.ts";
+import { ERASE_DAYS, eraseWorkspace, keepWorkspace, timeText } from "./actions.ts";
+import { exportFromConsole, exportWorkspace } from "./export.ts";
+
+type Data = { eraseAfter: Date | null };
+type Line = { page: Page; about: string };
+
+export const DATA_PATH = "/settings/data";
+
+/** Takes everything of the workspace out, and away. */
+const dataPage = definePage<Data>({
+  name: "data",
+  path: DATA_PATH,
+  right: readSettings,
+  link: "Data",
+  takes: [],
+  about: async (call) => {
+    const { workspace } = await call.acting();
+    const { erase_after: eraseAfter } = workspace;
+    return eraseAfter === null
+      ? "Export everything, or have the workspace erased."
+      : `The workspace is erased after ${timeText(eraseAfter)}.`;
+  },
+  data: async (call) => {
+    const { workspace } = await call.acting();
+    return { eraseAfter: workspace.erase_after };
+  },
+  view: ({ eraseAfter }, call) => ({
+    title: "Data",
+    body: html`<h1>Data</h1>
+      <p class="lead">Take all data of this workspace with you, or have it erased.</p>
+      ${mayDo(call.role, exportWorkspace) ? forOwners(call, eraseAfter) : FOR_OTHERS}`,
+  }),
+});
+
+export const DATA_PAGES = [dataPage] as const;
+
+export const DATA_FORMS: readonly Action[] = [
+  {
+    name: exportWorkspace.name,
+    path: `${DATA_PATH}/export`,
+    right: exportWorkspace,
+    page: dataPage,
+    perform: async ({ acting }) => ({ file: await exportFromConsole(await acting()) }),
+  },
+  formOf(eraseWorkspace, { path: `${DATA_PATH}/erase`, page: dataPage }),
+  formOf(keepWorkspace, { path: `${DATA_PATH}/keep`, page: dataPage }),
+];
+
+/** Where the pages of settings are found: each with a sentence of how things stand. */
+export function settingsOverview(pages: readonly Page[]): Page {
+  return definePage<Line[]>({
+    name: "settings",
+    path: "/settings",
+    right: readSettings,
+    link: "Settings",
+    takes: [],
+    data: async (call) => {
+      const listed = pages.filter(({ link, right }) => link !== null && hasRight(call.role, right));
+      return Promise.all(listed.map(async (page) => ({ page, about: (await page.about?.(call)) ?? "" })));
+    },
+    view: (lines, call) => ({
+      title: "Settings",
+      body: html`<h1>Settings</h1>
+        <p class="lead">What is changed here counts from the next page and the next request on.</p>
+        ${rows(lines.map(({ page, about }) => ({ name: html`<a href="${call.href(page.path)}">${page.link}</a>`, value: about })))}`,
+    }),
+  });
+}
+
+/** Above every page of settings while the workspace is going to be erased. */
+export function erasureBanner(eraseAfter: Date | null, dataHref: string): Html | null {
+  if (eraseAfter === null) return null;
+  return html`<p class="banner warn">
+    This workspace is erased after ${timeText(eraseAfter)}. Until then nothing of it is served, and
+    <a href="${dataHref}">an owner can take it back</a>.
+  </p>`;
+}
+
+const FOR_OTHERS = html`<p>Only an owner of this workspace may do that.</p>`;
+
+function forOwners(call: PageCall, eraseAfter: Date | null): Html {
+  return html`${exportPart(call)} ${eraseAfter === null ? erasePart(call) : keepPart(call, eraseAfter)}`;
+}
+
+function exportPart(call: PageCall): Html {
+  return html`<h2>${exportWorkspace.title}</h2>
+    <p>
+      One zip file: orders, returns, refunds, labels, products and sale events as CSV files that another
+      installation imports to the same answers; settings, members, audit and alerts as JSON. It holds no secrets:
+      no tokens and no credentials of sources.
+    </p>
+    <p class="note">
+      The file names your orders and costs. Keep it where only you can read it. A download that breaks off is not whole:
+      start it again.
+    </p>
+    ${formFor(call, exportWorkspace, { path: `${DATA_PATH}/export` })}
+    <p><a href="/docs/moving">How to bring it to another installation</a></p>`;
+}
+
+function erasePart(call: PageCall): Html {
+  const label = `Type ${call.shopDomain} to confirm`;
+  return html`<h2>${eraseWorkspace.title}</h2>
+    <p>
+      Serving stops at once: the API, agents, these pages and all syncs. For ${ERASE_DAYS} days an owner can take that
+      back, and everything is as it was. After that all data, tokens, connections, members and the audit are erased for
+      good.
+    </p>
+    ${formFor(call, eraseWorkspace, {
+      path: `${DATA_PATH}/erase`,
+      look: "danger",
+      drawn: { domain: textField(call, eraseWorkspace.name, { name: "domain", label }) },
+    })}`;
+}
+
+function keepPart(call: PageCall, eraseAfter: Date): Html {
+  return html`<h2>This workspace is going to be erased</h2>
+    <p>It is erased after ${timeText(eraseAfter)}. Until then nothing of it is served, and no sync runs.</p>
+    ${formFor(call, keepWorkspace, { path: `${DATA_PATH}/keep` })}`;
+}
