@@ -10,30 +10,30 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { runAction } from "../actions/action.ts";
+import { textInput } from "../actions/field.ts";
+import { createToken } from "../actions/tokens/actions.ts";
+import { statusOf } from "../actions/tokens/attention.ts";
+import { importIntoWorkspace } from "../actions/uploads/import-folder.ts";
+import type { ProgressListener } from "../actions/uploads/import-folder.ts";
+import { addWatched } from "../actions/watchlist/actions.ts";
+import { createWorkspace } from "../actions/workspace/actions.ts";
+import { requireWorkspace } from "../actions/workspace/workspace.ts";
 import { parseToken } from "../admission/token.ts";
 import { SCOPES } from "../contract/endpoint.ts";
-import { DEMO_STORE } from "../demo/demo-store-facts.ts";
-import { writeDemoStore } from "../demo/demo-store.ts";
-import type { DemoStoreSummary } from "../demo/demo-store.ts";
+import { OPERATOR } from "../control/actor.ts";
+import { recordAction } from "../control/audit.ts";
+import type { Keys } from "../lib/keys.ts";
 import { dayOfInstant } from "../lib/month.ts";
 import type { Database } from "../store/database.ts";
 import { lockShop } from "../store/queries/import-stage.ts";
+import { listTokens } from "../store/queries/token.ts";
 import { clearWorkspace } from "../store/queries/workspace-clear.ts";
 import { findWorkspace, listWorkspaces } from "../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { runAction } from "../actions/action.ts";
-import { textInput } from "../actions/field.ts";
-import { addWatched } from "../actions/watchlist/actions.ts";
-import { createToken } from "../actions/tokens/actions.ts";
-import { statusOf } from "../actions/tokens/attention.ts";
-import { createWorkspace } from "../actions/workspace/actions.ts";
-import { requireWorkspace } from "../actions/workspace/workspace.ts";
-import type { Keys } from "../lib/keys.ts";
-import { listTokens } from "../store/queries/token.ts";
-import { OPERATOR } from "./actor.ts";
-import { recordAction } from "./audit.ts";
-import { importIntoWorkspace } from "./import.ts";
-import type { ProgressListener } from "./import.ts";
+import { DEMO_STORE } from "./demo-store-facts.ts";
+import { writeDemoStore } from "./demo-store.ts";
+import type { DemoStoreSummary } from "./demo-store.ts";
 
 /** The options of the generated store, and a listener for its progress. */
 export type DemoStoreRequest = {

@@ -1,24 +1,25 @@
 import { Readable } from "node:stream";
-import { readList } from "../../actions/action.ts";
-import { memberList } from "../../actions/members/actions.ts";
+import type { Action as FormAction } from "../../console/action.ts";
+import { instant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall, View } from "../../console/page.ts";
+import { pick } from "../../console/selection.ts";
+import { filterForm, selectField, textField } from "../../console/views/filters.ts";
+import { actionForm, refusal } from "../../console/views/form.ts";
+import { pageLinks } from "../../console/views/page-links.ts";
+import { dataTable } from "../../console/views/table.ts";
 import { invalidParameters } from "../../contract/errors.ts";
-import { auditCsv, readAuditDay, showAudit } from "../../control/audit-trail.ts";
-import type { AuditChange, AuditPage, AuditQuery, ShownAction } from "../../control/audit-trail.ts";
 import { AUDIT_WORDS } from "../../control/audit-words.ts";
-import { keptAuditText } from "../../control/retention.ts";
 import { Refusal } from "../../control/refusal.ts";
+import { keptAuditText } from "../../control/retention.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import type { Action } from "../action.ts";
-import { instant } from "../format.ts";
-import { definePage } from "../page.ts";
-import type { PageCall, View } from "../page.ts";
-import { pick } from "../selection.ts";
-import { filterForm, selectField, textField } from "../views/filters.ts";
-import { actionForm, refusal } from "../views/form.ts";
-import { pageLinks } from "../views/page-links.ts";
-import { dataTable } from "../views/table.ts";
 import { userName } from "../../lib/user-name.ts";
+import { readList } from "../action.ts";
+import { memberList } from "../members/actions.ts";
+import { readAudit } from "../right.ts";
+import { auditCsv, readAuditDay, showAudit } from "./audit.ts";
+import type { AuditChange, AuditPage, AuditQuery, ShownAction } from "./audit.ts";
 
 const PATH = "/settings/audit";
 const TITLE = "Audit";
@@ -34,26 +35,21 @@ type Data = AuditPage & {
 };
 
 /** Who did what, newest first. */
-export const audit = definePage<Data>({
+export const auditPage = definePage<Data>({
   name: "audit",
   path: PATH,
-  right: "audit.read",
+  right: readAudit,
   link: TITLE,
   takes: [...FILTERS, "cursor"],
   about: async () => "Who changed what, and when.",
   data: async (call) => {
     requireDays(call.query);
     const acting = await call.acting();
-    const { database, actor, workspace, retention } = acting;
     const cursor = call.query["cursor"] ?? null;
-    const page = await showAudit(database, actor, workspace, {
-      query: queryOf(call.query),
-      cursor,
-      limit: LIMIT,
-    });
+    const page = await showAudit(acting, { query: queryOf(call.query), cursor, limit: LIMIT });
     const list = await readList(memberList, acting);
     const people = list.map(({ user_id: id, name }) => ({ actor: userName(id), name }));
-    return { ...page, people, kept: keptAuditText(retention) };
+    return { ...page, people, kept: keptAuditText(acting.retention) };
   },
   view: (data, call) => ({
     title: TITLE,
@@ -71,15 +67,14 @@ export const audit = definePage<Data>({
   }),
 });
 
-export const auditActions: readonly Action[] = [
+export const auditFiles: readonly FormAction[] = [
   {
     name: CSV,
     path: `${PATH}/csv`,
-    right: "audit.read",
-    page: audit,
+    right: readAudit,
+    page: auditPage,
     perform: async ({ form: sent, acting, shopDomain }) => {
-      const { database, actor, workspace } = await acting();
-      const pieces = auditCsv(database, actor, workspace, queryOf(Object.fromEntries(sent)));
+      const pieces = auditCsv(await acting(), queryOf(Object.fromEntries(sent)));
       const file = { name: `audit_${shopDomain}.csv`, type: "text/csv; charset=utf-8" };
       return { file: { ...file, body: Readable.from(pieces) } };
     },
@@ -119,7 +114,8 @@ function form(call: PageCall, people: Data["people"]): Html {
     ...people.map(({ actor, name }) => [actor, name] as const),
     ...NO_PERSON,
   ] as const;
-  const actions = [["", "everything"], ...Object.entries(AUDIT_WORDS)] as const;
+  const words = Object.entries(AUDIT_WORDS).toSorted(([, one], [, other]) => (one < other ? -1 : 1));
+  const actions = [["", "everything"], ...words] as const;
   return filterForm(call, PATH, {}, [
     selectField("who", "Who", query["who"] ?? "", who),
     selectField("action", "What", query["action"] ?? "", actions),

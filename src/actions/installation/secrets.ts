@@ -1,20 +1,27 @@
-import type { Connection, Database, Queryable } from "../store/database.ts";
-import { findSecretFingerprint, keepSecretFingerprint } from "../store/queries/installation.ts";
+import { OPERATOR } from "../../control/actor.ts";
+import { recordAction } from "../../control/audit.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+import {
+  deriveKeys,
+  fingerprintOf,
+  makeKeys,
+  rootFingerprint,
+  sealKeys,
+  unsealKeys,
+} from "../../lib/keys.ts";
+import type { Keys } from "../../lib/keys.ts";
+import { readOrCreateSecret, readSecret } from "../../lib/secret-file.ts";
+import { secretsOf } from "../../lib/secret-list.ts";
+import { isWeakSecret } from "../../lib/weak-secret.ts";
+import type { Connection, Database, Queryable } from "../../store/database.ts";
 import {
   insertRootSecret,
   listRootSecrets,
   lockRootSecrets,
   removeRootSecrets,
-} from "../store/queries/installation-secret.ts";
-import type { RootSecretRow } from "../store/queries/installation-secret.ts";
-import { deriveKeys, fingerprintOf, makeKeys, rootFingerprint, sealKeys, unsealKeys } from "../lib/keys.ts";
-import type { Keys } from "../lib/keys.ts";
-import { readOrCreateSecret, readSecret } from "../lib/secret-file.ts";
-import { secretsOf } from "../lib/secret-list.ts";
-import { isWeakSecret } from "../lib/weak-secret.ts";
-import { OPERATOR } from "./actor.ts";
-import { recordAction } from "./audit.ts";
-import { impossible, invalid } from "./refusal.ts";
+} from "../../store/queries/installation-secret.ts";
+import type { RootSecretRow } from "../../store/queries/installation-secret.ts";
+import { findSecretFingerprint, keepSecretFingerprint } from "../../store/queries/installation.ts";
 
 /** A database, and where this process has its root secrets from: a list, newest first. */
 export type SecretPlace = {

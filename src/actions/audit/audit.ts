@@ -1,16 +1,18 @@
-import type { Database } from "../store/database.ts";
-import { listAudit, listAuditOfAll, listInstallationEvents } from "../store/queries/audit.ts";
-import type { AuditFilter, AuditPosition, AuditRow } from "../store/queries/audit.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { csvText, guardedText } from "../lib/csv-text.ts";
-import type { Actor } from "./actor.ts";
-import { auditWords } from "./audit-words.ts";
-import { readDay } from "./input.ts";
-import { invalid } from "./refusal.ts";
-import { requireRight } from "./rights.ts";
+import { auditWords } from "../../control/audit-words.ts";
+import { readDay } from "../../control/input.ts";
+import { invalid } from "../../control/refusal.ts";
+import { csvText, guardedText } from "../../lib/csv-text.ts";
+import type { Database } from "../../store/database.ts";
+import { listAudit, listAuditOfAll, listInstallationEvents } from "../../store/queries/audit.ts";
+import type { AuditFilter, AuditPosition, AuditRow } from "../../store/queries/audit.ts";
+import { defineList } from "../action.ts";
+import type { Caller, List, WorkspaceCaller } from "../action.ts";
+import { readAudit, readAuditOfAll, requireRight } from "../right.ts";
 
 /** One part of what an action concerned: as it was before and as it is since; null = it was not there, or is not any more. */
 export type AuditChange = { name: string; before: string | null; after: string | null };
+
+type AuditCaller = Caller & Pick<WorkspaceCaller, "workspace">;
 
 /** An action as people read it. */
 export type ShownAction = {
@@ -48,14 +50,54 @@ const NAMES: Readonly<Record<string, string>> = {
   shopify: "Shopify",
 };
 
-/** What was done in a workspace, newest first. Throws a `Refusal` for an invalid day or cursor. */
+/** What the lists of commands ask for: the newest `limit` actions, `since` null = from the beginning. */
+type Newest = { since: Date | null; limit: number };
+
+/** `workspace` null = it concerned the installation. */
+type ListedAction = ShownAction & { workspace: string | null };
+
+const columns: List<ListedAction>["columns"] = {
+  when: ({ happened_at: at }) => at,
+  workspace: ({ workspace }) => workspace,
+  who: ({ who }) => who,
+  what: ({ what }) => what,
+  changes: ({ changes }) => changes.map(changeText).join("; ") || null,
+  from: ({ origin }) => origin,
+};
+
+/** The newest actions on a workspace. */
+export const auditList = defineList<ListedAction, AuditCaller & Newest>({
+  ...readAudit,
+  about: "Show who did what, newest first.",
+  columns,
+  rows: async ({ database, workspace, since, limit }) => {
+    const filter = { actor: null, action: null, from: since, to: null };
+    const rows = await listAudit(database, workspace.shop_key, filter, null, limit);
+    return rows.map((row) => ({ workspace: workspace.shop_domain, ...shownAction(row) }));
+  },
+});
+
+/** The newest actions on every workspace and on the installation. */
+export const auditListOfAll = defineList<ListedAction, Caller & Newest>({
+  ...readAuditOfAll,
+  about: auditList.about,
+  columns,
+  rows: async ({ database, since, limit }) => {
+    const rows = [
+      ...(await listAuditOfAll(database, since, limit)),
+      ...(await listInstallationEvents(database, since, limit)),
+    ];
+    const newest = rows.toSorted((left, right) => (left.position < right.position ? 1 : -1)).slice(0, limit);
+    return newest.map((row) => ({ workspace: row.shop_domain, ...shownAction(row) }));
+  },
+});
+
+/** One page of what was done in a workspace, newest first. Throws a `Refusal` for an invalid day or cursor. */
 export async function showAudit(
-  database: Database,
-  actor: Actor,
-  workspace: WorkspaceRow,
+  { database, actor, workspace }: AuditCaller,
   request: { query: AuditQuery; cursor: string | null; limit: number },
 ): Promise<AuditPage> {
-  requireRight(actor, "audit.read");
+  requireRight(actor, readAudit);
   const position = request.cursor === null ? null : readCursor(request.cursor);
   const filter = readFilter(request.query);
   const rows = await listAudit(database, workspace.shop_key, filter, position, request.limit + 1);
@@ -69,39 +111,15 @@ export async function showAudit(
 
 /** The same, all of it, as CSV in pieces. */
 export function auditCsv(
-  database: Database,
-  actor: Actor,
-  workspace: WorkspaceRow,
+  { database, actor, workspace }: AuditCaller,
   query: AuditQuery,
 ): AsyncGenerator<string> {
-  requireRight(actor, "audit.read");
+  requireRight(actor, readAudit);
   return csvPieces(database, workspace.shop_key, readFilter(query));
 }
 
-/** The newest actions on a workspace, or on every one and the installation, for the command line. */
-export async function showNewestActions(
-  database: Database,
-  actor: Actor,
-  workspace: WorkspaceRow | null,
-  request: { since: Date | null; limit: number },
-): Promise<(ShownAction & { workspace: string | null })[]> {
-  requireRight(actor, workspace === null ? "audit.read_all" : "audit.read");
-  const { since, limit } = request;
-  if (workspace === null) {
-    const rows = [
-      ...(await listAuditOfAll(database, since, limit)),
-      ...(await listInstallationEvents(database, since, limit)),
-    ];
-    const newest = rows.toSorted((left, right) => (left.position < right.position ? 1 : -1)).slice(0, limit);
-    return newest.map((row) => ({ workspace: row.shop_domain, ...shownAction(row) }));
-  }
-  const filter = { actor: null, action: null, from: since, to: null };
-  const rows = await listAudit(database, workspace.shop_key, filter, null, limit);
-  return rows.map((row) => ({ workspace: workspace.shop_domain, ...shownAction(row) }));
-}
-
 /** "role: viewer → admin", for where there is no table. */
-export function changeText({ name, before, after }: AuditChange): string {
+function changeText({ name, before, after }: AuditChange): string {
   if (before === null) return `${name}: ${after ?? ""}`;
   return `${name}: ${before} → ${after ?? "none"}`;
 }

@@ -1,37 +1,30 @@
-import { evaluateAlerts, replayEarlyWarnings } from "../alerts/evaluate-alerts.ts";
-import type { Database } from "../store/database.ts";
-import { WorkspaceErasing } from "../store/queries/import-stage.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import { importFolder } from "../sync/connectors/csv/import-folder.ts";
-import type { ImportResult } from "../sync/connectors/csv/import-folder.ts";
-import { ImportError } from "../sync/connectors/csv/problems.ts";
-import type { Actor } from "./actor.ts";
-import { impossible, invalid } from "./refusal.ts";
-import { requireRight } from "./rights.ts";
+import { evaluateAlerts, replayEarlyWarnings } from "../../alerts/evaluate-alerts.ts";
+import type { Actor } from "../../control/actor.ts";
+import { impossible, invalid } from "../../control/refusal.ts";
+import type { Database } from "../../store/database.ts";
+import { WorkspaceErasing } from "../../store/queries/import-stage.ts";
+import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { importFolder } from "../../sync/connectors/csv/import-folder.ts";
+import type { ImportOptions, ImportResult } from "../../sync/connectors/csv/import-folder.ts";
+import { ImportError } from "../../sync/connectors/csv/problems.ts";
+import { requireRight } from "../right.ts";
+import type { NamedRight } from "../right.ts";
 
-export type ImportRequest = {
-  folder: string;
-  /** M5: the moment up to which the files are complete. */
-  asOf: Date;
-  /** The present moment: the as-of must not be later, an order at most a day later. */
-  now: Date;
+/** Asked for by every page and file of an import, and by the command. */
+export const importData: NamedRight = { name: "import", past: "Imported data", least: "admin" };
+
+export type ImportRequest = Pick<
+  ImportOptions,
+  "folder" | "asOf" | "now" | "skipInvalid" | "signal" | "onWait"
+> & {
   /** M17: days before the as-of, as of which early warnings are looked for too; counted from 1970-01-01, oldest first. */
   replayedDays?: readonly number[] | undefined;
-  /** Leave out rows that cannot be used, instead of refusing everything. */
-  skipInvalid: boolean;
-  /** Stops the import, which then leaves the data as it was. */
-  signal?: AbortSignal | undefined;
   /** Throwing stops the import too. */
   onProgress: ProgressListener;
-  /** Another run is writing this workspace's data; the import begins when it has ended. */
-  onWait?: (() => void) | undefined;
 };
 
 /** `label` names the step; `total` is in whatever the step counts. */
 export type ProgressListener = (label: string, done: number, total: number) => void;
-
-/** What an import has done. */
-export type ImportSummary = ImportResult;
 
 const STEP_LABELS: Readonly<Record<string, string>> = {
   parts: "Joining the parts",
@@ -55,9 +48,10 @@ export async function importIntoWorkspace(
   actor: Actor,
   workspace: WorkspaceRow,
   request: ImportRequest,
-): Promise<ImportSummary> {
-  requireRight(actor, "import");
-  const { folder, asOf, now, skipInvalid, signal, onProgress, onWait, replayedDays = [] } = request;
+): Promise<ImportResult> {
+  requireRight(actor, importData);
+  const { onProgress, replayedDays = [], ...options } = request;
+  const { asOf, now } = options;
   if (asOf > now) {
     throw invalid(
       `The as-of ${asOf.toISOString()} is in the future: it may be at most ${now.toISOString()}, which is now.`,
@@ -69,12 +63,7 @@ export async function importIntoWorkspace(
       actor,
       shopKey: workspace.shop_key,
       currencyCode: workspace.currency_code,
-      folder,
-      asOf,
-      now,
-      skipInvalid,
-      signal,
-      onWait,
+      ...options,
       onProgress: ({ stage, doneBytes, totalBytes }) => onProgress(stepLabel(stage), doneBytes, totalBytes),
     });
     if (result.imported) {

@@ -1,9 +1,9 @@
 import { isLoopbackHost } from "../lib/loopback.ts";
 import { blockListOf } from "../lib/networks.ts";
 import type { Network } from "../lib/networks.ts";
-import type { SmtpOptions } from "../push/mail.ts";
-import { resolveByDns } from "../push/networks.ts";
-import type { PushOptions } from "../push/send.ts";
+import type { SmtpOptions } from "./mail.ts";
+import { resolveByDns } from "./networks.ts";
+import type { PushOptions } from "./send.ts";
 
 /** The options of the environment that pushing takes. */
 export type PushSettings = {

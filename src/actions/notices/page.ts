@@ -1,23 +1,24 @@
-import { leaveWorkspace, ROLE_TEXTS } from "../../actions/members/actions.ts";
-import { showNotices } from "../../control/notice.ts";
-import type { ShownNotice } from "../../control/notice.ts";
+import { formFor, formOf } from "../../console/action-form.ts";
+import { instant } from "../../console/format.ts";
+import { definePage } from "../../console/page.ts";
+import type { PageCall } from "../../console/page.ts";
+import { alertTabs, severityMark } from "../../console/views/alert.ts";
+import { rows } from "../../console/views/facts.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
-import { formFor, formOf } from "../action-form.ts";
-import { instant } from "../format.ts";
-import { definePage } from "../page.ts";
-import type { PageCall } from "../page.ts";
-import { alertTabs, severityMark } from "../views/alert.ts";
-import { rows } from "../views/facts.ts";
+import { leaveWorkspace, ROLE_TEXTS } from "../members/actions.ts";
+import { readSettings } from "../right.ts";
+import { showNotices } from "./notices.ts";
+import type { ShownNotice } from "./notices.ts";
 
 const PATH = "/settings/notices";
 const TITLE = "Your notices";
 
 /** The member's own notices, their role, and the way out. */
-export const notices = definePage<ShownNotice[]>({
+const noticesPage = definePage<ShownNotice[]>({
   name: "notices",
   path: PATH,
-  right: "settings.read",
+  right: readSettings,
   link: TITLE,
   takes: [],
   about: async (call) => {
@@ -40,17 +41,18 @@ export const notices = definePage<ShownNotice[]>({
   }),
 });
 
-export const noticesActions = [
+export const NOTICE_PAGES = [noticesPage] as const;
+
+export const NOTICE_FORMS = [
   formOf(leaveWorkspace, {
     path: `${PATH}/leave`,
-    page: notices,
+    page: noticesPage,
     follow: ({ done }) => ({ href: "/w", done }),
   }),
 ];
 
 async function noticesOf({ acting }: PageCall): Promise<ShownNotice[]> {
-  const { database, actor, workspace } = await acting();
-  return showNotices(database, actor, workspace);
+  return showNotices(await acting());
 }
 
 function item({ severity, title, body, link, created_at: at }: ShownNotice, { href }: PageCall): Html {

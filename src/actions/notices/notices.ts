@@ -1,13 +1,11 @@
-import { ROLES } from "../contract/role.ts";
-import type { Role } from "../contract/role.ts";
-import type { Connection, Queryable } from "../store/database.ts";
-import { listMembersByRole } from "../store/queries/workspace-member.ts";
-import { listOperators } from "../store/queries/console-user.ts";
-import { listNotices, notifyPeople } from "../store/queries/notice.ts";
-import type { NoticeRow } from "../store/queries/notice.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
-import type { Actor } from "./actor.ts";
-import { requireRight } from "./rights.ts";
+import { ROLES } from "../../contract/role.ts";
+import type { Role } from "../../contract/role.ts";
+import type { Connection, Queryable } from "../../store/database.ts";
+import { listNotices, notifyPeople } from "../../store/queries/notice.ts";
+import type { NoticeRow } from "../../store/queries/notice.ts";
+import { listMembersByRole } from "../../store/queries/workspace-member.ts";
+import type { WorkspaceCaller } from "../action.ts";
+import { readSettings, requireRight } from "../right.ts";
 
 /** A notice to some members of a workspace, not to all who read its alerts. */
 export type Notice = {
@@ -44,12 +42,12 @@ export type ShownNotice = Omit<NoticeRow, "link_path" | "link_label"> & {
 const SHOWN_NOTICES = 100;
 
 /** The newest notices of whoever asks. */
-export async function showNotices(
-  database: Queryable,
-  actor: Actor,
-  workspace: WorkspaceRow,
-): Promise<ShownNotice[]> {
-  requireRight(actor, "settings.read");
+export async function showNotices({
+  database,
+  actor,
+  workspace,
+}: Pick<WorkspaceCaller, "database" | "actor" | "workspace">): Promise<ShownNotice[]> {
+  requireRight(actor, readSettings);
   const rows = await listNotices(database, workspace.shop_key, actor.name, SHOWN_NOTICES);
   return rows.map(({ link_path: path, link_label: text, ...notice }) => ({
     ...notice,
@@ -60,9 +58,4 @@ export async function showNotices(
 /** The members of a workspace who have a role or more and may sign in, as recipients of a notice. */
 export async function membersOfRole(database: Queryable, shopKey: number, least: Role): Promise<string[]> {
   return listMembersByRole(database, shopKey, ROLES.slice(ROLES.indexOf(least)));
-}
-
-/** The operators of the installation who may sign in; one who is a member of the workspace finds the notice there. */
-export async function operatorsOfInstallation(database: Queryable): Promise<string[]> {
-  return listOperators(database);
 }

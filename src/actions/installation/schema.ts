@@ -1,8 +1,9 @@
-import type { Queryable } from "../store/database.ts";
-import { isMigrationDue, schemaLevel, UNUSABLE } from "../store/migrate.ts";
-import type { SchemaLevel } from "../store/migrate.ts";
-import { appliedMigrations } from "../store/queries/schema.ts";
-import { impossible } from "./refusal.ts";
+import { impossible } from "../../control/refusal.ts";
+import type { Queryable } from "../../store/database.ts";
+import { isMigrationDue, schemaLevel, UNUSABLE } from "../../store/migrate.ts";
+import type { SchemaLevel } from "../../store/migrate.ts";
+import { appliedMigrations } from "../../store/queries/schema.ts";
+import { seesWorkers } from "../../store/worker-session.ts";
 
 export type { SchemaLevel };
 
@@ -41,4 +42,12 @@ export function schemaProblem(level: SchemaLevel): string | null {
     case "older":
       return UNUSABLE[level];
   }
+}
+
+/** Throws a `Refusal` on a node of a Citus cluster: workers claim runs by locks of their own connection, which one server knows. */
+export async function requireWorkerPlace(database: Queryable): Promise<void> {
+  if (await seesWorkers(database)) return;
+  throw impossible(
+    "Workers need the coordinator of a Citus cluster: set DATABASE_URL to its address, or serve with --no-worker.",
+  );
 }
