@@ -6,6 +6,8 @@ import { USER_ACTIONS, userList } from "./people/actions.ts";
 import { PLAN_ACTIONS, planList } from "./plan/actions.ts";
 import type { Right } from "./right.ts";
 import { SALE_EVENT_ACTIONS, saleEventList } from "./sale-events/actions.ts";
+import { connectSource } from "./sources/connect.ts";
+import { linkSource } from "./sources/install.ts";
 import { SOURCE_ACTIONS } from "./sources/actions.ts";
 import { TOKEN_ACTIONS, tokenList } from "./tokens/actions.ts";
 import { UPLOAD_ACTIONS } from "./uploads/actions.ts";
@@ -35,6 +37,8 @@ export const ACTIONS: readonly Named[] = [
   ...USER_ACTIONS,
   ...ENDPOINT_ACTIONS,
   ...UPLOAD_ACTIONS,
+  connectSource,
+  linkSource,
   ...SOURCE_ACTIONS,
   ...ACCOUNT_ACTIONS,
   ...PLAN_ACTIONS,

@@ -2,6 +2,7 @@ import { ENDPOINT_FORMS, ENDPOINT_PAGES } from "../actions/alert-endpoints/page.
 import { MEMBER_FORMS, MEMBER_PAGES } from "../actions/members/page.ts";
 import { PLAN_FORMS, PLAN_PAGES } from "../actions/plan/page.ts";
 import { SALE_EVENT_FORMS, SALE_EVENT_PAGES } from "../actions/sale-events/page.ts";
+import { CONNECT_FORMS, CONNECT_PAGES } from "../actions/sources/connect-page.ts";
 import { SOURCE_FORMS, SOURCE_PAGES } from "../actions/sources/page.ts";
 import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
 import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
@@ -22,7 +23,6 @@ import { audit, auditActions } from "./settings/audit.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
 import { settingsOverview } from "./settings/overview.ts";
 import { orderRules, orderRulesActions } from "./settings/order-rules.ts";
-import { connectActions, sourceConnect } from "./settings/source-connect.ts";
 import { data, dataActions } from "./settings/data.ts";
 
 /** Every page of figures, in the order of the navigation. */
@@ -51,7 +51,7 @@ export const SETTINGS_PAGES: readonly Page[] = [
   ...PLAN_PAGES,
   ...MEMBER_PAGES,
   ...SOURCE_PAGES,
-  sourceConnect,
+  ...CONNECT_PAGES,
   ...UPLOAD_PAGES,
   ...WATCHLIST_PAGES,
   ...SALE_EVENT_PAGES,
@@ -79,7 +79,7 @@ export const ACTIONS: readonly Action[] = [
   ...UPLOAD_FORMS,
   ...MEMBER_FORMS,
   ...SOURCE_FORMS,
-  ...connectActions,
+  ...CONNECT_FORMS,
   ...WATCHLIST_FORMS,
   ...SALE_EVENT_FORMS,
   ...dataActions,

@@ -10,9 +10,6 @@ export const RIGHTS = {
   "settings.read": { least: "viewer", proof: false },
   "rules.set": { least: "admin", proof: false },
   "sources.read": { least: "admin", proof: false },
-  "source.connect": { least: "admin", proof: true },
-  // The address where whoever may install apps in a shop connects it.
-  "source.link": { least: "admin", proof: true },
   "setup.close": { least: "admin", proof: false },
   import: { least: "admin", proof: false },
   "audit.read": { least: "admin", proof: false },

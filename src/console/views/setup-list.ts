@@ -2,7 +2,7 @@ import type { Setup } from "../../control/setup.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { PageCall } from "../page.ts";
-import { SOURCES_PATH } from "../settings/source-paths.ts";
+import { SOURCES_PATH } from "../../actions/sources/paths.ts";
 import { actionForm } from "./form.ts";
 
 /** Where each step is done, and what it is for. */
