@@ -13,6 +13,7 @@ import { TOKEN_ACTIONS, tokenList } from "./tokens/actions.ts";
 import { UPLOAD_ACTIONS } from "./uploads/actions.ts";
 import { usageRead } from "./usage/usage.ts";
 import { WATCHLIST_ACTIONS, watchedList } from "./watchlist/actions.ts";
+import { setRules } from "./workspace/order-rules.ts";
 import { WORKSPACE_ACTIONS } from "./workspace/settings.ts";
 
 type Named = Right & { past: string };
@@ -45,6 +46,7 @@ export const ACTIONS: readonly Named[] = [
   ...WATCHLIST_ACTIONS,
   ...SALE_EVENT_ACTIONS,
   ...WORKSPACE_ACTIONS,
+  setRules,
 ];
 
 /** Who may do what, of every page and action of the console and every command, by name. */

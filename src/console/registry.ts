@@ -8,6 +8,7 @@ import { TOKEN_FORMS, TOKEN_PAGES } from "../actions/tokens/page.ts";
 import { UPLOAD_FORMS, UPLOAD_PAGES } from "../actions/uploads/page.ts";
 import { usage } from "../actions/usage/page.ts";
 import { WATCHLIST_FORMS, WATCHLIST_PAGES } from "../actions/watchlist/page.ts";
+import { RULE_FORMS, RULE_PAGES } from "../actions/workspace/order-rules-page.ts";
 import { WINDOW_FORMS, WINDOW_PAGES } from "../actions/workspace/windows-page.ts";
 import type { Action } from "./action.ts";
 import type { Page, PageFile } from "./page.ts";
@@ -22,7 +23,6 @@ import { saleEvents } from "./pages/sale-events.ts";
 import { audit, auditActions } from "./settings/audit.ts";
 import { notices, noticesActions } from "./settings/notices.ts";
 import { settingsOverview } from "./settings/overview.ts";
-import { orderRules, orderRulesActions } from "./settings/order-rules.ts";
 import { data, dataActions } from "./settings/data.ts";
 
 /** Every page of figures, in the order of the navigation. */
@@ -45,7 +45,7 @@ export const FILES: readonly PageFile[] = [
 /** The pages below the overview of settings, in the order of the navigation. */
 export const SETTINGS_PAGES: readonly Page[] = [
   ...WINDOW_PAGES,
-  orderRules,
+  ...RULE_PAGES,
   ...TOKEN_PAGES,
   usage,
   ...PLAN_PAGES,
@@ -73,7 +73,7 @@ export const READABLE: readonly (Page | PageFile)[] = [...FILES, ...PAGES, ...SE
 export const ACTIONS: readonly Action[] = [
   ...setupActions,
   ...WINDOW_FORMS,
-  ...orderRulesActions,
+  ...RULE_FORMS,
   ...TOKEN_FORMS,
   ...PLAN_FORMS,
   ...UPLOAD_FORMS,

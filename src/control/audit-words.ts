@@ -4,7 +4,6 @@ import type { RightName } from "./rights.ts";
 const WORDS = {
   "figures.read": "Read figures, alerts and files",
   "settings.read": "Read settings",
-  "rules.set": "Changed which orders count",
   "sources.read": "Read the sources",
   "source.uninstalled": "Uninstalled the app in the shop",
   "setup.close": "Put the setup list away",

@@ -1,3 +1,4 @@
+import { showRules, writtenRules } from "../actions/workspace/order-rules.ts";
 import { DEFAULT_RULES } from "../metrics/order-rules.ts";
 import type { Connection } from "../store/database.ts";
 import type { NextRows } from "../store/query.ts";
@@ -12,7 +13,6 @@ import { listWatched } from "../store/queries/watchlist.ts";
 import type { Retention } from "../store/retention.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import type { ExportedFile } from "../sync/connectors/csv/export-files.ts";
-import { showRules, writtenRules } from "./order-rules.ts";
 import { keptText } from "./retention.ts";
 
 /** The folder of an export that an import reads. */

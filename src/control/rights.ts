@@ -8,7 +8,6 @@ export type { Right };
 export const RIGHTS = {
   "figures.read": { least: "viewer", proof: false },
   "settings.read": { least: "viewer", proof: false },
-  "rules.set": { least: "admin", proof: false },
   "sources.read": { least: "admin", proof: false },
   "setup.close": { least: "admin", proof: false },
   import: { least: "admin", proof: false },
