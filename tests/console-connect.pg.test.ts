@@ -9,7 +9,7 @@ import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectSource, listSources } from "../src/actions/sources/connect.ts";
 import type { Actor } from "../src/control/actor.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { auditOf, newShop, SOURCES, wordsOf } from "./support/source-pages.ts";

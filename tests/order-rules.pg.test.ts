@@ -7,7 +7,7 @@ import { textInput } from "../src/actions/field.ts";
 import { previewRules, setRules, writtenRules } from "../src/actions/workspace/order-rules.ts";
 import { DEFAULT_RULES, NO_RULES, ORDER_KINDS } from "../src/metrics/order-rules.ts";
 import type { OrderRules } from "../src/metrics/order-rules.ts";
-import { redactOrders } from "../src/store/queries/redacted-order.ts";
+import { redactOrders } from "../src/store/queries/order-document.ts";
 import type { WorkspaceRow } from "../src/store/queries/workspace-directory.ts";
 import { applyRules } from "../src/sync/apply-rules.ts";
 import { loadRules } from "../src/sync/order-rules.ts";

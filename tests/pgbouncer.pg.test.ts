@@ -11,7 +11,7 @@ import { OPERATOR } from "../src/control/actor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectSource } from "../src/actions/sources/connect.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { openInstallation } from "../src/installation.ts";
 import type { Database } from "../src/store/database.ts";
 import { openDatabase } from "../src/store/database.ts";
@@ -28,6 +28,7 @@ import { startServerProcess } from "./support/server-process.ts";
 import { openTestPool, serviceEnvironment } from "./support/service.ts";
 import { countedRequests, createTenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
+import { makeWorkspace } from "./support/workspace.ts";
 
 /** Servers and workers behind PgBouncer with the settings of docs/scaling.md. Without a PgBouncer, each test says so. */
 
@@ -184,8 +185,7 @@ test("a worker in session mode syncs a shop", async (context) => {
     });
     const control = installation.database;
     const keys = await openTestKeys(control);
-    await createWorkspace(control, OPERATOR, { domain: "pooled.example", currency: "EUR" });
-    const workspace = await requireWorkspace(control, "pooled.example");
+    const workspace = await makeWorkspace(control, "pooled.example");
     const connecting = { publicUrl: null, app: null };
     const caller = { database: control, keys, connecting, workspace, actor: OPERATOR, now: new Date() };
     const given = { source: "shopify", address: simulator.url, "secret-accessToken": simulator.token };

@@ -11,12 +11,13 @@ import { readConfig } from "../src/config.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectApproved, connectSource } from "../src/actions/sources/connect.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
+import { makeWorkspace } from "./support/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 
 const DOMAIN = "lamps.example";
 const LONGEST_WAIT_MS = 30_000;
@@ -30,8 +31,7 @@ before(async () => {
   simulator = await startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 });
   const { keys } = service;
   const { database } = service.installation;
-  await createWorkspace(database, OPERATOR, { domain: DOMAIN, currency: "EUR" });
-  const workspace = await requireWorkspace(database, DOMAIN);
+  const workspace = await makeWorkspace(database, DOMAIN);
   shopKey = workspace.shop_key;
   const connecting = { publicUrl: service.address, app: APP };
   const caller = { database, keys, connecting, workspace, actor: OPERATOR, now: new Date() };

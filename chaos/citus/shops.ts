@@ -12,10 +12,10 @@ import { textInput } from "../../src/actions/field.ts";
 import { connectSource } from "../../src/actions/sources/connect.ts";
 import { createToken } from "../../src/actions/tokens/actions.ts";
 import { SCOPES } from "../../src/contract/endpoint.ts";
-import { createWorkspace, requireWorkspace } from "../../src/control/workspace.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
 
 /** A simulated shop that changes: synced by one workspace, exported for the imports of others. */
 export type Store = {
@@ -100,8 +100,7 @@ function changesOf(round: number): Change[] {
 
 /** A workspace of its own for a store, with a token of every scope. */
 export async function openShop(database: Database, store: Store, domain: string): Promise<Shop> {
-  await createWorkspace(database, OPERATOR, { domain, currency: CURRENCY, plan: PLAN });
-  const workspace = await requireWorkspace(database, domain);
+  const workspace = await makeWorkspace(database, domain, { currency: CURRENCY, plan: PLAN });
   const keys = await openTestKeys(database);
   const caller = { database, keys, workspace, actor: OPERATOR, now: new Date() };
   const { secret } = await runAction(createToken, caller, textInput({ name: "chaos", scopes: SCOPES }));

@@ -7,7 +7,7 @@ import type { Actor } from "../../src/control/actor.ts";
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
 import { linkSource } from "../../src/actions/sources/install.ts";
-import { requireWorkspace } from "../../src/control/workspace.ts";
+import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import { COMMON_HEADERS } from "../../src/http/headers.ts";
 import { startTestService } from "./service.ts";
 import { createTenant } from "./tenants.ts";
