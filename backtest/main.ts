@@ -2,7 +2,7 @@
  * Replays stores day by day: npm run backtest [-- <import folder>…]
  * Prints whether intervals hold what they should (M6) and what that does to spikes (M16), when early warnings (M17) would have been given, beside M16's day, and how good outlooks (M18) would have been.
  */
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { withContext } from "../bench/context.ts";

@@ -6,7 +6,7 @@ import type { Operation } from "./admission/operation.ts";
 import { createShopNodes } from "./admission/shop-nodes.ts";
 import { startUsageWriter } from "./admission/usage-writer.ts";
 import { connectingOf } from "./actions/sources/connect.ts";
-import { publicConsole } from "./control/console-address.ts";
+import { publicConsole } from "./actions/console-address.ts";
 import { pushOptions } from "./push/options.ts";
 import { requireWorkerPlace } from "./actions/installation/schema.ts";
 import { openKeys } from "./actions/installation/secrets.ts";

@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, test } from "node:test";
 import { readList, runAction } from "../src/actions/action.ts";
 import { endpointList, testEndpoint } from "../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../src/actions/field.ts";
-import { Refusal } from "../src/control/refusal.ts";
+import { Refusal } from "../src/actions/refusal.ts";
 import { blockListOf } from "../src/lib/networks.ts";
 import type { Resolve } from "../src/push/networks.ts";
 import type { PushOptions } from "../src/push/send.ts";

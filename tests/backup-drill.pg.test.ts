@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { writeDemoStore } from "../src/demo/demo-store.ts";
 import type { Database } from "../src/store/database.ts";

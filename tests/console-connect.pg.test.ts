@@ -8,7 +8,7 @@ import type { ShopifySimulator } from "../simulators/shopify/start.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectSource, listSources } from "../src/actions/sources/connect.ts";
-import type { Actor } from "../src/control/actor.ts";
+import type { Actor } from "../src/actions/actor.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Action, ActionCall } from "../src/console/action.ts";
 import type { Page, PageFile } from "../src/console/page.ts";
@@ -8,11 +6,10 @@ import { ACTIONS, FILES, PAGES, SETTINGS } from "../src/console/registry.ts";
 import { matchPath } from "../src/console/route.ts";
 import { ROLES } from "../src/contract/role.ts";
 import type { Role } from "../src/contract/role.ts";
-import { Refusal } from "../src/control/refusal.ts";
-import { hasRight, RIGHTS, rightOf } from "../src/control/rights.ts";
-import type { Right, RightName } from "../src/control/rights.ts";
+import { Refusal } from "../src/actions/refusal.ts";
 import { ALL_RIGHTS } from "../src/actions/registry.ts";
 import { mayDo } from "../src/actions/right.ts";
+import type { Right } from "../src/actions/right.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { MONTHS } from "./support/console-pages.ts";
 import { matchSnapshot } from "./support/net.ts";
@@ -47,14 +44,11 @@ const answered: Record<string, Record<string, Verdict | number>> = {};
 
 type Verdict = "signed_out" | "not_found" | "forbidden" | "unproved" | "allowed";
 
-function verdictOf(
-  { standing, isFresh }: Pick<Asker, "standing" | "isFresh">,
-  right: RightName | Right,
-): Verdict {
+function verdictOf({ standing, isFresh }: Pick<Asker, "standing" | "isFresh">, right: Right): Verdict {
   if (standing === "nobody") return "signed_out";
   if (standing === "outsider") return "not_found";
-  if (!hasRight(standing, right)) return "forbidden";
-  return rightOf(right).proof === true && !isFresh ? "unproved" : "allowed";
+  if (!mayDo(standing, right)) return "forbidden";
+  return right.proof === true && !isFresh ? "unproved" : "allowed";
 }
 
 /** An address that a path with `:names` matches. */
@@ -92,7 +86,7 @@ for (const [kind, pages, tenantOf] of [
     const askers = await createAskers(service.database, asked);
     const wrong: string[] = [];
     for (const page of pages) {
-      assert.ok(rightOf(page.right).name in ALL_RIGHTS, `${page.name} has no row in the table of rights`);
+      assert.ok(page.right.name in ALL_RIGHTS, `${page.name} has no row in the table of rights`);
       for (const asker of askers) {
         const query = "view" in page ? "" : `?${MONTHS}`;
         const response = await fetch(addressOf(page.path, asked) + query, {
@@ -123,7 +117,7 @@ function post({ takes, path }: Action, cookie: string): Promise<Response> {
 
 for (const action of ACTIONS) {
   test(`the action ${action.name}, by everybody who may ask`, async () => {
-    assert.ok(rightOf(action.right).name in ALL_RIGHTS, "it has no row in the table of rights");
+    assert.ok(action.right.name in ALL_RIGHTS, "it has no row in the table of rights");
     const wrong: string[] = [];
     for (const asker of await createAskers(service.database, tenant)) {
       const verdict = await verdictOfAnswer(await post(action, asker.cookie));
@@ -215,7 +209,7 @@ test("no action is done by a GET, and no page takes a POST", async () => {
 test("a refused form shows its page only to whoever may see the page", () => {
   const wrong = ACTIONS.filter(({ page, right }) => {
     if (page === null) return false;
-    return ROLES.some((role) => hasRight(role, right) && !hasRight(role, page.right));
+    return ROLES.some((role) => mayDo(role, right) && !mayDo(role, page.right));
   });
   assert.deepEqual(
     wrong.map(({ name }) => name),
@@ -228,16 +222,6 @@ test("pages, files and actions have names of their own", () => {
     const names = list.map(({ name }) => name);
     assert.deepEqual(names, [...new Set(names)]);
   }
-});
-
-test("whatever is in the table of rights is asked for somewhere", () => {
-  const root = join(import.meta.dirname, "../src");
-  const sources = globSync("**/*.ts", { cwd: root })
-    .filter((file) => !/(?:rights|audit-words)\.ts$|\.test\.ts$/u.test(file))
-    .map((file) => readFileSync(join(root, file), "utf8"))
-    .join("\n");
-  const unused = Object.keys(RIGHTS).filter((name) => !sources.includes(`"${name}"`));
-  assert.deepEqual(unused, []);
 });
 
 /** What the roles are for: the least role of each kind of action, and whether it takes a recent proof. */

@@ -8,10 +8,9 @@ import { SenderGone } from "../src/actions/sender.ts";
 import { ACTIONS } from "../src/console/registry.ts";
 import { ROLES } from "../src/contract/role.ts";
 import type { Role } from "../src/contract/role.ts";
-import { OPERATOR } from "../src/control/actor.ts";
-import type { Actor } from "../src/control/actor.ts";
-import { rightOf } from "../src/control/rights.ts";
-import { Refusal } from "../src/control/refusal.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
+import type { Actor } from "../src/actions/actor.ts";
+import { Refusal } from "../src/actions/refusal.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import type { DatabasePool } from "../src/store/database.ts";
 import { newSecret } from "../src/identity/secret.ts";
@@ -155,7 +154,7 @@ async function stateOf({ shopKey }: Tenant): Promise<unknown> {
 
 for (const { name, path, right, takes } of ACTIONS) {
   test(`${name}: a body that arrives after its sender was removed, demoted, disabled or signed out does nothing`, async () => {
-    const { least, proof = false } = rightOf(right) as { least: Role; proof?: boolean };
+    const { least, proof = false } = right as { least: Role; proof?: boolean };
     const state = await stateOf(tenant);
     const wrong: string[] = [];
     for (const [way, { change, isAnswered }] of Object.entries(WAYS)) {

@@ -6,7 +6,7 @@ import { startUsageWriter } from "../src/admission/usage-writer.ts";
 import { readList, runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { createUser, renameUser } from "../src/actions/people/actions.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { auditListOfAll } from "../src/actions/audit/audit.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";

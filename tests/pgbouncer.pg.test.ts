@@ -7,7 +7,7 @@ import pino from "pino";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
 import { startInstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { connectSource } from "../src/actions/sources/connect.ts";

@@ -9,7 +9,7 @@ import { rebuild } from "../src/actions/sources/actions.ts";
 import { importIntoWorkspace } from "../src/actions/uploads/import-folder.ts";
 import { addWatched } from "../src/actions/watchlist/actions.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { makeDemo } from "../src/demo/demo-workspace.ts";
 import type { Keys } from "../src/lib/keys.ts";
 import type { WorkspaceRow } from "../src/store/queries/workspace-directory.ts";

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import type pg from "pg";
 import { STATEMENTS } from "../src/store/database.ts";
 import type { Database } from "../src/store/database.ts";
-import type { Retention } from "../src/store/retention.ts";
+import type { Retention } from "../src/lib/retention.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";

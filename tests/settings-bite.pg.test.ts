@@ -4,7 +4,7 @@ import { postForm, signInAs } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { setWorkspace } from "../src/actions/workspace/settings.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { OPERATOR } from "../src/control/actor.ts";
+import { OPERATOR } from "../src/actions/actor.ts";
 import { showUsage } from "../src/actions/usage/usage.ts";
 import type { Usage } from "../src/actions/usage/usage.ts";
 import { requireWorkspace } from "../src/actions/workspace/workspace.ts";

@@ -5,7 +5,7 @@ import { startShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { ShopifySimulator } from "../../simulators/shopify/start.ts";
 import type { Message } from "../../simulators/shopify/webhooks.ts";
 import type { Change } from "../../simulators/shopify/changes.ts";
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import { importIntoWorkspace } from "../../src/actions/uploads/import-folder.ts";
 import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";

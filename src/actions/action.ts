@@ -1,15 +1,19 @@
-import type { ControlTools } from "../control/acting.ts";
-import type { Actor } from "../control/actor.ts";
-import { recordAction } from "../control/audit.ts";
-import type { Connection, Database } from "../store/database.ts";
-import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Keys } from "../lib/keys.ts";
+import type { Retention } from "../lib/retention.ts";
 import type { Cell } from "../lib/table.ts";
-import { readInput } from "./field.ts";
+import type { PushOptions } from "../push/send.ts";
+import type { Connection, Database, DatabasePool } from "../store/database.ts";
+import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
+import type { Workspace } from "../store/workspace.ts";
+import type { Actor } from "./actor.ts";
+import { recordAction } from "./audit/record.ts";
 import type { Fields, Given, InputOf } from "./field.ts";
-import { requireRight } from "./right.ts";
+import { readInput } from "./field.ts";
 import type { Right } from "./right.ts";
-import { holdRights } from "./sender.ts";
+import { requireRight } from "./right.ts";
 import type { HeldRights } from "./sender.ts";
+import { holdRights } from "./sender.ts";
+import type { Connecting } from "./sources/connect.ts";
 
 /** A text that is shown once, such as a new token. Its type keeps it out of the audit. */
 export class Secret {
@@ -170,3 +174,24 @@ export async function readList<Row extends object, By extends Caller>(
   requireRight(caller.actor, list);
   return list.rows(caller);
 }
+
+/** What use cases work with wherever they are called from. */
+export type ControlTools = {
+  database: DatabasePool;
+  keys: Keys;
+  connecting: Connecting;
+  /** For exports, each of which holds a connection for as long as it is downloaded. */
+  exporting: DatabasePool;
+  /** How test messages are sent. */
+  push: PushOptions;
+  /** For what pages say of it; workers apply it. */
+  retention: Retention;
+};
+
+/** A member who acts on a workspace; `admitted` is what the statements of requests take. */
+export type Acting = ControlTools & {
+  actor: Actor;
+  workspace: WorkspaceRow;
+  admitted: Workspace;
+  now: Date;
+};

@@ -5,7 +5,7 @@ import type { ControlDatabase } from "../../tests/support/control.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
-import { OPERATOR } from "../control/actor.ts";
+import { OPERATOR } from "./actor.ts";
 import { importIntoWorkspace } from "./uploads/import-folder.ts";
 import { requireWorkspace } from "./workspace/workspace.ts";
 import type { Keys } from "../lib/keys.ts";

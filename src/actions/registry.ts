@@ -1,11 +1,10 @@
-import { RIGHTS } from "../control/rights.ts";
 import { ACCOUNT_ACTIONS } from "./account/actions.ts";
 import { ENDPOINT_ACTIONS, endpointList } from "./alert-endpoints/actions.ts";
 import { INSTALLATION_ACTIONS } from "./installation/actions.ts";
 import { changeOwners, MEMBER_ACTIONS, memberList } from "./members/actions.ts";
 import { USER_ACTIONS, userList } from "./people/actions.ts";
 import { PLAN_ACTIONS, planList } from "./plan/actions.ts";
-import { readAudit, readAuditOfAll, readFigures, readSettings } from "./right.ts";
+import { readAudit, readAuditOfAll, readFigures, readSettings, readSources } from "./right.ts";
 import type { NamedRight, Right } from "./right.ts";
 import { SALE_EVENT_ACTIONS, saleEventList } from "./sale-events/actions.ts";
 import { connectSource } from "./sources/connect.ts";
@@ -24,6 +23,7 @@ import { workspaceList } from "./workspace/workspace.ts";
 export const LISTS: readonly NamedRight[] = [
   readFigures,
   readSettings,
+  readSources,
   importData,
   readAudit,
   readAuditOfAll,
@@ -59,7 +59,6 @@ export const ACTIONS: readonly NamedRight[] = [
 ];
 
 /** Who may do what, of every page and action of the console and every command, by name. */
-export const ALL_RIGHTS: Readonly<Record<string, Right>> = Object.fromEntries([
-  ...Object.entries(RIGHTS).map(([name, right]) => [name, { name, ...right }]),
-  ...[...LISTS, ...ACTIONS].map((right) => [right.name, right]),
-]);
+export const ALL_RIGHTS: Readonly<Record<string, Right>> = Object.fromEntries(
+  [...LISTS, ...ACTIONS].map((right) => [right.name, right]),
+);

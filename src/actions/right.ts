@@ -1,7 +1,7 @@
 import { ROLES } from "../contract/role.ts";
 import type { Role } from "../contract/role.ts";
-import type { Actor } from "../control/actor.ts";
-import { Refusal } from "../control/refusal.ts";
+import type { Actor } from "./actor.ts";
+import { Refusal } from "./refusal.ts";
 
 /** What an action, a list or a page asks of the actor. */
 export type Right = {
@@ -26,6 +26,7 @@ export const readFigures: NamedRight = {
   least: "viewer",
 };
 export const readSettings: NamedRight = { name: "settings.read", past: "Read settings", least: "viewer" };
+export const readSources: NamedRight = { name: "sources.read", past: "Read the sources", least: "admin" };
 export const readAudit: NamedRight = { name: "audit.read", past: "Read the audit", least: "admin" };
 export const readAuditOfAll: NamedRight = {
   name: "audit.read_all",

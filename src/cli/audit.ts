@@ -2,9 +2,9 @@ import { Option } from "commander";
 import { readList } from "../actions/action.ts";
 import { auditList, auditListOfAll } from "../actions/audit/audit.ts";
 import { requireWorkspace } from "../actions/workspace/workspace.ts";
-import { OPERATOR } from "../control/actor.ts";
-import { readInstant, readInteger } from "../control/input.ts";
-import { keptAuditText } from "../control/retention.ts";
+import { OPERATOR } from "../actions/actor.ts";
+import { readInstant, readInteger } from "../actions/input.ts";
+import { keptAuditText } from "../lib/retention.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 
 type AuditOptions = { workspace?: string; since?: string; limit: string };

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { importIntoWorkspace } from "../actions/uploads/import-folder.ts";
-import { OPERATOR } from "../control/actor.ts";
-import { readInstant } from "../control/input.ts";
-import { impossible } from "../control/refusal.ts";
+import { OPERATOR } from "../actions/actor.ts";
+import { readInstant } from "../actions/input.ts";
+import { impossible } from "../actions/refusal.ts";
 import type { CommandSession, CommandSpec } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -4,7 +4,7 @@ import { createClient } from "../client/client.ts";
 import type { ReturnsClient } from "../client/client.ts";
 import { ReturnsNetworkError } from "../client/errors.ts";
 import { COMMAND_OPTIONS } from "../config.ts";
-import { impossible, invalid } from "../control/refusal.ts";
+import { impossible, invalid } from "../actions/refusal.ts";
 import type { CommandContext } from "./session.ts";
 
 /** Where to ask, and as whom. */

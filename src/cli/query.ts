@@ -6,7 +6,7 @@ import type { Endpoint, Parameter } from "../contract/endpoint.ts";
 import { exportReport } from "../contract/export-report.ts";
 import { ENDPOINTS } from "../contract/registry.ts";
 import { queryOption } from "../contract/written-request.ts";
-import { invalid } from "../control/refusal.ts";
+import { invalid } from "../actions/refusal.ts";
 import { listenForInterruption } from "./interruption.ts";
 import { copyExport, printAnswer } from "./query-answer.ts";
 import { connect, queryFailure } from "./query-connection.ts";

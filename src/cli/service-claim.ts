@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { impossible } from "../control/refusal.ts";
+import { impossible } from "../actions/refusal.ts";
 
 /** The right to serve one data folder, which a process holds until it leaves the embedded database. */
 export type ServiceClaim = {

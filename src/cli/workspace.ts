@@ -19,8 +19,8 @@ import {
 import { exportIntoFolder, exportWorkspace } from "../actions/workspace/export.ts";
 import { setWorkspace } from "../actions/workspace/settings.ts";
 import { shownWorkspace, workspaceList } from "../actions/workspace/workspace.ts";
-import { quoted } from "../control/input.ts";
-import { invalid } from "../control/refusal.ts";
+import { quoted } from "../actions/input.ts";
+import { invalid } from "../actions/refusal.ts";
 import { callerOf, commandOf, listCommand } from "./action-command.ts";
 import { readAssignments } from "./assignments.ts";
 import type { CommandGroup, CommandSession } from "./command.ts";

@@ -1,10 +1,9 @@
+import type { Action, Done, FaceCaller, ControlTools } from "../actions/action.ts";
 import { runAction } from "../actions/action.ts";
-import type { Action, Done, FaceCaller } from "../actions/action.ts";
-import type { ControlTools } from "../control/acting.ts";
 import type { Field, Fields } from "../actions/field.ts";
 import { mayDo } from "../actions/right.ts";
-import { html } from "../lib/html.ts";
 import type { Html } from "../lib/html.ts";
+import { html } from "../lib/html.ts";
 import type { ActionCall, Action as FormAction, Outcome } from "./action.ts";
 import type { Page, PageCall, Parameters } from "./page.ts";
 import { actionForm, areaField, filledIn, refusal, selectField, textField } from "./views/form.ts";

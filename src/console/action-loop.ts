@@ -1,9 +1,9 @@
+import { requireRight } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
-import { Refusal } from "../control/refusal.ts";
-import { requireRight } from "../control/rights.ts";
-import { databaseOf, SenderGone } from "../actions/sender.ts";
+import { Refusal } from "../actions/refusal.ts";
+import { SenderGone } from "../actions/sender.ts";
 import { parseQueryString } from "../http/query-string.ts";
 import type { ActionCall } from "./action.ts";
 import { sendOutcome, sendRefusal, sendSentence } from "./action-outcome.ts";
@@ -66,12 +66,7 @@ export function createActionLoop({ gate, tools, send, done, entrance }: ActionLo
       const { place: action, held } = found;
       request.log = request.log.child({ action: action.name });
       if (action.takes !== "bytes" && !admits(member.userId, tools.now())) throw TOO_MANY;
-      const { workspace } = member;
-      const now = tools.now();
-      const actor = actorOf(member, sessionHash, member.role, request, now);
-      const sender = { actor, right: action.right, shopKey: workspace.shopKey, now };
-      const database = databaseOf(tools.control.database, sender);
-      const acting = { ...tools, control: { ...tools.control, database } };
+      const actor = actorOf(member, sessionHash, member.role, request, tools.now());
       const raw = parseQueryString(request.raw.url ?? "");
       const sent = {
         request,
@@ -80,7 +75,7 @@ export function createActionLoop({ gate, tools, send, done, entrance }: ActionLo
         action,
         send,
         done,
-        call: openCall(acting, { request, member, actor, raw, held }),
+        call: openCall(tools, { request, member, actor, raw, held }),
       };
       try {
         requireRight(actor, action.right);

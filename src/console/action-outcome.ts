@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
-import type { Refusal } from "../control/refusal.ts";
+import type { Refusal } from "../actions/refusal.ts";
 import { noteRefusal } from "../http/request-log.ts";
 import type { Action, Outcome } from "./action.ts";
 import type { DoneCookie } from "./done-cookie.ts";

@@ -1,5 +1,5 @@
+import type { Right } from "../actions/right.ts";
 import type { Readable } from "node:stream";
-import type { Right, RightName } from "../control/rights.ts";
 import type { Page, PageCall, View } from "./page.ts";
 
 /** What an action is given beside what its page is given. */
@@ -27,7 +27,7 @@ export type Action = {
   /** Below /w/<shop_domain>; it may hold segments such as `:id`. */
   path: string;
   /** The use case checks it again. */
-  right: RightName | Right;
+  right: Right;
   /** The page of its form, which is shown again with a refusal; null = a script asks, and gets it as JSON. */
   page: Page | null;
   /** What its body is; a form unless stated otherwise. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { ControlTools } from "../control/acting.ts";
+import type { ControlTools } from "../actions/action.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { PasskeySite } from "../identity/passkey.ts";
 import type { SignedIn } from "../identity/session.ts";

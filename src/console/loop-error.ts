@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
-import { Refusal } from "../control/refusal.ts";
+import { Refusal } from "../actions/refusal.ts";
 import { placeOf } from "./member-gate.ts";
 import { addressOf } from "./page-call.ts";
 import { FILES } from "./registry.ts";

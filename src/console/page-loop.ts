@@ -1,8 +1,8 @@
+import { requireRight } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
-import { requireRight } from "../control/rights.ts";
 import { note } from "../lib/trace.ts";
 import { sendAnswer } from "../http/answer.ts";
 import { parseQueryString } from "../http/query-string.ts";

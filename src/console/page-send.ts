@@ -1,9 +1,9 @@
+import { mayDo } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH, erasureBanner } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../admission/admit-member.ts";
 import { ApiError } from "../contract/errors.ts";
 import { html } from "../lib/html.ts";
-import { hasRight } from "../control/rights.ts";
 import { CONSOLE_ASSETS } from "./console-assets.ts";
 import { contentSecurityPolicy } from "./console-headers.ts";
 import type { DoneCookie } from "./done-cookie.ts";
@@ -103,7 +103,7 @@ function workspaceOf({ workspace, role }: MemberAdmission, current: Page | null)
     current: placeOf(path, current),
   });
   const listed = (pages: readonly Page[]) =>
-    pages.filter(({ link, right }) => link !== null && hasRight(role, right)).map(linkTo);
+    pages.filter(({ link, right }) => link !== null && mayDo(role, right)).map(linkTo);
   const isInSettings = SETTINGS.some((page) => page === current);
   return {
     shopDomain,

@@ -1,12 +1,12 @@
+import type { Right } from "../actions/right.ts";
 import type { Problem } from "../contract/errors.ts";
 import type { Static, TSchema } from "typebox";
 import type { Endpoint } from "../contract/endpoint.ts";
 import type { AnyEndpoint } from "../contract/registry.ts";
 import type { Html } from "../lib/html.ts";
-import type { Acting } from "../control/acting.ts";
-import type { Refusal } from "../control/refusal.ts";
+import type { Acting } from "../actions/action.ts";
+import type { Refusal } from "../actions/refusal.ts";
 import type { IsWatched } from "../actions/watchlist/actions.ts";
-import type { Right, RightName } from "../control/rights.ts";
 import type { Setup } from "../actions/workspace/setup.ts";
 import type { Role } from "../contract/role.ts";
 import type { ApiAnswer } from "./figure.ts";
@@ -92,7 +92,7 @@ export type View = {
 export type PageFile = {
   name: string;
   path: string;
-  right: RightName | Right;
+  right: Right;
   endpoint: AnyEndpoint["name"];
 };
 
@@ -102,7 +102,7 @@ export type Page<Data = unknown> = {
   name: string;
   /** Below /w/<shop_domain>; "" = the overview. A segment such as `:id` stands for any text. */
   path: string;
-  right: RightName | Right;
+  right: Right;
   /** Text of the link in the navigation; null = not listed there. */
   link: string | null;
   /** The names that its query may hold; with any that is neither here nor shared by all endpoints, the page is refused. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { consoleAddress, publicConsole } from "../control/console-address.ts";
+import { consoleAddress, publicConsole } from "../actions/console-address.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { RequestHead, Verdict } from "./request-rules.ts";
 

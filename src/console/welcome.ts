@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Refusal } from "../control/refusal.ts";
+import { Refusal } from "../actions/refusal.ts";
 import { runAction } from "../actions/action.ts";
 import { textInput } from "../actions/field.ts";
 import { SenderGone } from "../actions/sender.ts";

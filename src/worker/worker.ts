@@ -4,7 +4,7 @@ import { findErasure } from "../store/queries/erasure.ts";
 import { WorkspaceErasing } from "../store/queries/import-stage.ts";
 import { listQueued, postponePoll } from "../store/queries/run-queue.ts";
 import { takeDueTask } from "../store/queries/schedule.ts";
-import type { Retention } from "../store/retention.ts";
+import type { Retention } from "../lib/retention.ts";
 import { openWorkerSession } from "../store/worker-session.ts";
 import type { SourcePlace, WorkerSession } from "../store/worker-session.ts";
 import { retryDelayMs } from "../sync/runs.ts";

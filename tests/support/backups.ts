@@ -8,7 +8,7 @@ import { textInput } from "../../src/actions/field.ts";
 import { backup, restoreBackup } from "../../src/actions/installation/actions.ts";
 import type { Restored } from "../../src/actions/installation/actions.ts";
 import { readBackup } from "../../src/actions/installation/backup-folder.ts";
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openConnections } from "./database.ts";
 import type { TestDatabase } from "./database.ts";

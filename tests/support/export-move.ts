@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../src/config.ts";
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import { exportIntoFolder } from "../../src/actions/workspace/export.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
 import { takesSelector } from "../../src/contract/endpoint.ts";

@@ -1,4 +1,4 @@
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import type { WorkspaceCaller } from "../../src/actions/action.ts";
 import { runAction } from "../../src/actions/action.ts";
 import { addEndpoint } from "../../src/actions/alert-endpoints/actions.ts";

@@ -2,7 +2,7 @@ import { runAction } from "../../src/actions/action.ts";
 import { textInput } from "../../src/actions/field.ts";
 import { createWorkspace } from "../../src/actions/workspace/actions.ts";
 import { requireWorkspace } from "../../src/actions/workspace/workspace.ts";
-import { OPERATOR } from "../../src/control/actor.ts";
+import { OPERATOR } from "../../src/actions/actor.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { WorkspaceRow } from "../../src/store/queries/workspace-directory.ts";
 

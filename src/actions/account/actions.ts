@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Actor } from "../../control/actor.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import type { Actor } from "../actor.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { checkEnrolment } from "../../identity/passkey.ts";
 import type { PasskeyRefusal, PasskeySite } from "../../identity/passkey.ts";
 import { challengeKeyOf } from "../../lib/keys.ts";

@@ -12,7 +12,7 @@ import { passkeyForm } from "../../console/passkey-form.ts";
 import { tooMany } from "../../console/state-page.ts";
 import { refusal, textField } from "../../console/views/form.ts";
 import type { FormPlace } from "../../console/views/form.ts";
-import { Refusal } from "../../control/refusal.ts";
+import { Refusal } from "../refusal.ts";
 import { isFreshProof } from "../../identity/session.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";

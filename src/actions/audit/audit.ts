@@ -1,6 +1,6 @@
-import { auditWords } from "../../control/audit-words.ts";
-import { readDay } from "../../control/input.ts";
-import { invalid } from "../../control/refusal.ts";
+import { auditWords } from "./words.ts";
+import { readDay } from "../input.ts";
+import { invalid } from "../refusal.ts";
 import { csvText, guardedText } from "../../lib/csv-text.ts";
 import type { Database } from "../../store/database.ts";
 import { listAudit, listAuditOfAll, listInstallationEvents } from "../../store/queries/audit.ts";

@@ -1,4 +1,4 @@
-import { impossible } from "../../control/refusal.ts";
+import { impossible } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import { isMigrationDue, schemaLevel, UNUSABLE } from "../../store/migrate.ts";
 import type { SchemaLevel } from "../../store/migrate.ts";

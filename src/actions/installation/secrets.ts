@@ -1,6 +1,6 @@
-import { OPERATOR } from "../../control/actor.ts";
-import { recordAction } from "../../control/audit.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { OPERATOR } from "../actor.ts";
+import { recordAction } from "../audit/record.ts";
+import { impossible, invalid } from "../refusal.ts";
 import {
   deriveKeys,
   fingerprintOf,

@@ -1,10 +1,10 @@
 import { ROLES } from "../../contract/role.ts";
 import type { Role } from "../../contract/role.ts";
-import { recordAction } from "../../control/audit.ts";
-import { quoted } from "../../control/input.ts";
+import { recordAction } from "../audit/record.ts";
+import { quoted } from "../input.ts";
 import { membersOfRole, notify } from "../notices/notices.ts";
 import { readPersonName, requireOwnName } from "../people/person-name.ts";
-import { impossible, Refusal } from "../../control/refusal.ts";
+import { impossible, Refusal } from "../refusal.ts";
 import { makeLink } from "../../identity/link.ts";
 import { userName } from "../../lib/user-name.ts";
 import { deleteLinks } from "../../store/queries/console-link.ts";

@@ -1,6 +1,6 @@
-import { recordAction } from "../../control/audit.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible } from "../../control/refusal.ts";
+import { recordAction } from "../audit/record.ts";
+import { quoted } from "../input.ts";
+import { impossible } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import { makeLink } from "../../identity/link.ts";
 import { ensureOperator, makePerson } from "../../identity/person.ts";

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
 import type { ControlDatabase } from "../../../tests/support/control.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
-import { OPERATOR } from "../../control/actor.ts";
+import { OPERATOR } from "../actor.ts";
 import { readList, runAction } from "../action.ts";
 import type { Caller } from "../action.ts";
 import { textInput } from "../field.ts";

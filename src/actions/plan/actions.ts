@@ -1,6 +1,6 @@
 import { ENTITLEMENTS } from "../../contract/endpoint.ts";
-import { quoted, readChoices, readInteger } from "../../control/input.ts";
-import { impossible, invalid, Refusal } from "../../control/refusal.ts";
+import { quoted, readChoices, readInteger } from "../input.ts";
+import { impossible, invalid, Refusal } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import {
   deletePlanRequest,

@@ -1,6 +1,6 @@
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { quoted } from "../input.ts";
+import { impossible, invalid } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import {
   findConnection,

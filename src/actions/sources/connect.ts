@@ -1,23 +1,22 @@
-import type { ControlTools } from "../../control/acting.ts";
-import type { Actor } from "../../control/actor.ts";
-import { publicConsole } from "../../control/console-address.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
 import { listAccountWorkspaces } from "../../store/directory.ts";
-import { findConnection, putConnection } from "../../store/queries/data-source.ts";
 import type { ConnectionRow } from "../../store/queries/data-source.ts";
+import { findConnection, putConnection } from "../../store/queries/data-source.ts";
 import { requestRun } from "../../store/queries/sync-request.ts";
-import { SourceFailed, SourceRefused } from "../../sync/connector.ts";
 import type { Secrets, SettingOption, Source } from "../../sync/connector.ts";
+import { SourceFailed, SourceRefused } from "../../sync/connector.ts";
 import { isShopHost, isShopUrl } from "../../sync/connectors/shopify/api/hosts.ts";
 import { SHOPIFY_SOURCE } from "../../sync/connectors/shopify/connector.ts";
 import type { App } from "../../sync/connectors/shopify/install/token-endpoint.ts";
 import { SOURCES } from "../../sync/connectors/sources.ts";
 import { sealSecrets, unsealSecrets } from "../../sync/credentials.ts";
+import type { ControlTools, ActionContext, Done, WorkspaceCaller } from "../action.ts";
 import { defineAction } from "../action.ts";
-import type { ActionContext, Done, WorkspaceCaller } from "../action.ts";
-import { lines, omittable, optional, own } from "../field.ts";
+import type { Actor } from "../actor.ts";
+import { publicConsole } from "../console-address.ts";
 import type { Field, InputOf } from "../field.ts";
+import { lines, omittable, optional, own } from "../field.ts";
+import { quoted } from "../input.ts";
+import { impossible, invalid } from "../refusal.ts";
 
 export type { Source };
 

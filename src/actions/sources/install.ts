@@ -3,32 +3,31 @@ import { userName } from "../../lib/user-name.ts";
 import type { Database } from "../../store/database.ts";
 import { listAccountWorkspaces } from "../../store/directory.ts";
 import type { AccountRow } from "../../store/queries/shop-account.ts";
-import { listMembersByRole } from "../../store/queries/workspace-member.ts";
 import { forgetDelivery, hasDelivery, recordDelivery } from "../../store/queries/webhook-delivery.ts";
-import { findWorkspace } from "../../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
+import { findWorkspace } from "../../store/queries/workspace-directory.ts";
+import { listMembersByRole } from "../../store/queries/workspace-member.ts";
 import { SourceFailed, SourceRefused } from "../../sync/connector.ts";
 import { isShopHost } from "../../sync/connectors/shopify/api/hosts.ts";
+import { SHOPIFY_SOURCE } from "../../sync/connectors/shopify/connector.ts";
+import type { Installation, OpenedInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
+import { openInstallation, sealInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
 import {
   authorizeAddress,
   isFreshQuery,
   isSignedQuery,
 } from "../../sync/connectors/shopify/install/oauth.ts";
-import { openInstallation, sealInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
-import type { Installation, OpenedInstallation } from "../../sync/connectors/shopify/install/oauth-state.ts";
-import { SHOPIFY } from "../../sync/connectors/shopify/run.ts";
-import { exchangeCode } from "../../sync/connectors/shopify/install/token-endpoint.ts";
 import type { App } from "../../sync/connectors/shopify/install/token-endpoint.ts";
-import { SHOPIFY_SOURCE } from "../../sync/connectors/shopify/connector.ts";
-import type { ControlTools } from "../../control/acting.ts";
-import type { Actor } from "../../control/actor.ts";
-import { impossible, invalid, Refusal } from "../../control/refusal.ts";
+import { exchangeCode } from "../../sync/connectors/shopify/install/token-endpoint.ts";
+import { SHOPIFY } from "../../sync/connectors/shopify/run.ts";
+import type { ControlTools, ActionContext } from "../action.ts";
 import { defineAction, runAction, Secret } from "../action.ts";
-import type { ActionContext } from "../action.ts";
+import type { Actor } from "../actor.ts";
 import { textInput } from "../field.ts";
+import { impossible, invalid, Refusal } from "../refusal.ts";
 import { mayDo } from "../right.ts";
-import { CONNECTION_INPUT, connectApproved, placeOf, settingsOf } from "./connect.ts";
 import type { ConnectCaller, Connecting } from "./connect.ts";
+import { CONNECTION_INPUT, connectApproved, placeOf, settingsOf } from "./connect.ts";
 
 /** What an installation by approval needs; without an app and an address the service has none. */
 export type InstallEnvironment = Pick<ControlTools, "keys" | "connecting"> & {

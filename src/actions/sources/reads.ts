@@ -1,7 +1,7 @@
+import { readSources, requireRight } from "../right.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readInteger } from "../../control/input.ts";
-import { invalid } from "../../control/refusal.ts";
-import { requireRight } from "../../control/rights.ts";
+import { readInteger } from "../input.ts";
+import { invalid } from "../refusal.ts";
 import { requireWorkspace } from "../workspace/workspace.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { listConnections } from "../../store/queries/data-source.ts";
@@ -62,7 +62,7 @@ const IMPORTED_TITLES: Readonly<Record<string, string>> = {
 
 /** Every source that a workspace is or can be connected to, in the order of the registry, then what is imported. */
 export async function showSources({ database, actor, workspace }: WorkspaceCaller): Promise<ShownSources> {
-  requireRight(actor, "sources.read");
+  requireRight(actor, readSources);
   const { shop_key: shopKey } = workspace;
   const rows = await listShopSources(database, shopKey);
   const polls = await listNextPolls(database, shopKey);
@@ -89,7 +89,7 @@ export async function showSourceRuns(
   { database, actor, workspace }: WorkspaceCaller,
   { source, before }: { source: string; before: string | null },
 ): Promise<RunPage> {
-  requireRight(actor, "sources.read");
+  requireRight(actor, readSources);
   if (before !== null && !RUN_ID.test(before)) throw invalid("before must be the id of a run.");
   const shopKey = workspace.shop_key;
   const found = await listSourceRuns(database, { shopKey, source, before, limit: RUNS_PER_PAGE + 1 });

@@ -2,8 +2,8 @@ import { createToken as makeToken } from "../../admission/token.ts";
 import { SCOPES } from "../../contract/endpoint.ts";
 import type { Scope } from "../../contract/endpoint.ts";
 import { firstDay } from "../usage/usage.ts";
-import { quoted } from "../../control/input.ts";
-import { impossible, invalid, Refusal } from "../../control/refusal.ts";
+import { quoted } from "../input.ts";
+import { impossible, invalid, Refusal } from "../refusal.ts";
 import { findPlan } from "../../store/queries/plan.ts";
 import {
   expireToken,

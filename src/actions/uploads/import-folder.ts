@@ -1,6 +1,6 @@
 import { evaluateAlerts, replayEarlyWarnings } from "../../alerts/evaluate-alerts.ts";
-import type { Actor } from "../../control/actor.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import type { Actor } from "../actor.ts";
+import { impossible, invalid } from "../refusal.ts";
 import type { Database } from "../../store/database.ts";
 import { WorkspaceErasing } from "../../store/queries/import-stage.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";

@@ -1,5 +1,5 @@
-import type { Actor } from "../../control/actor.ts";
-import { readInteger } from "../../control/input.ts";
+import type { Actor } from "../actor.ts";
+import { readInteger } from "../input.ts";
 import { dayFromText, dayOfInstant, dayToText } from "../../lib/month.ts";
 import type { Database } from "../../store/database.ts";
 import { findPlan } from "../../store/queries/plan.ts";

@@ -4,7 +4,7 @@ import { openControlDatabase } from "../../../tests/support/control.ts";
 import type { ControlDatabase } from "../../../tests/support/control.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { makeWorkspace } from "../../../tests/support/workspace.ts";
-import { OPERATOR } from "../../control/actor.ts";
+import { OPERATOR } from "../actor.ts";
 import { putConnection } from "../../store/queries/data-source.ts";
 import type { SourceKind } from "../../store/queries/data-source.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";

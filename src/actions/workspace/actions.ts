@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { instant } from "../../console/format.ts";
-import { recordAction } from "../../control/audit.ts";
+import { recordAction } from "../audit/record.ts";
 import { DEMO_STORE } from "../../demo/demo-store-facts.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { askForErasure, takeErasureBack } from "../../store/queries/erasure.ts";
 import { lockShop, WorkspaceGone } from "../../store/queries/import-stage.ts";
 import { wakeShop } from "../../store/queries/run-queue.ts";

@@ -3,14 +3,10 @@ import { join } from "node:path";
 import { finished, Readable } from "node:stream";
 import { finished as settled, pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
-import type { Acting } from "../../control/acting.ts";
-import { makePrivateFolder, writeNewFolder } from "../../control/new-folder.ts";
-import { showRules, writtenRules } from "./order-rules.ts";
-import { impossible } from "../../control/refusal.ts";
-import { keptText } from "../../control/retention.ts";
+import { keptText } from "../../lib/retention.ts";
+import type { Retention } from "../../lib/retention.ts";
 import { DEFAULT_RULES } from "../../metrics/order-rules.ts";
 import type { Connection, Database } from "../../store/database.ts";
-import type { NextRows } from "../../store/query.ts";
 import {
   listExportedMembers,
   listExportedSources,
@@ -21,13 +17,16 @@ import {
 import { listTokens } from "../../store/queries/token.ts";
 import { listWatched } from "../../store/queries/watchlist.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
-import type { Retention } from "../../store/retention.ts";
-import { exportStore } from "../../sync/connectors/csv/export-files.ts";
+import type { NextRows } from "../../store/query.ts";
 import type { ExportedFile } from "../../sync/connectors/csv/export-files.ts";
+import { exportStore } from "../../sync/connectors/csv/export-files.ts";
+import type { Acting, ActionContext, Caller } from "../action.ts";
 import { defineAction, runAction } from "../action.ts";
-import type { ActionContext, Caller } from "../action.ts";
 import { textInput } from "../field.ts";
+import { makePrivateFolder, writeNewFolder } from "../new-folder.ts";
+import { impossible } from "../refusal.ts";
 import { requireRight } from "../right.ts";
+import { showRules, writtenRules } from "./order-rules.ts";
 import { requireWorkspace } from "./workspace.ts";
 
 type ExportRequest = Caller & {

@@ -8,7 +8,7 @@ import type { PageCall } from "../../console/page.ts";
 import { refusal } from "../../console/views/form.ts";
 import { dataTable } from "../../console/views/table.ts";
 import { ApiError, invalidParameters } from "../../contract/errors.ts";
-import { Refusal } from "../../control/refusal.ts";
+import { Refusal } from "../refusal.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import type { LeftOut } from "../../metrics/order-rules.ts";

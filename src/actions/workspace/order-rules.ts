@@ -1,5 +1,5 @@
-import { readText } from "../../control/input.ts";
-import { invalid } from "../../control/refusal.ts";
+import { readText } from "../input.ts";
+import { invalid } from "../refusal.ts";
 import { dayToText, firstDayOfMonth, monthToText } from "../../lib/month.ts";
 import { projectOrder } from "../../metrics/classify.ts";
 import type { OrderFacts } from "../../metrics/classify.ts";

@@ -4,7 +4,6 @@ import { definePage } from "../../console/page.ts";
 import type { Page, PageCall } from "../../console/page.ts";
 import { rows } from "../../console/views/facts.ts";
 import { textField } from "../../console/views/form.ts";
-import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { mayDo, readSettings } from "../right.ts";
@@ -65,7 +64,7 @@ export function settingsOverview(pages: readonly Page[]): Page {
     link: "Settings",
     takes: [],
     data: async (call) => {
-      const listed = pages.filter(({ link, right }) => link !== null && hasRight(call.role, right));
+      const listed = pages.filter(({ link, right }) => link !== null && mayDo(call.role, right));
       return Promise.all(listed.map(async (page) => ({ page, about: (await page.about?.(call)) ?? "" })));
     },
     view: (lines, call) => ({

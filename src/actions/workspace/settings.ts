@@ -1,7 +1,7 @@
 import { evaluateAlerts } from "../../alerts/evaluate-alerts.ts";
 import { units } from "../../console/format.ts";
-import { recordAction } from "../../control/audit.ts";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { recordAction } from "../audit/record.ts";
+import { impossible, invalid } from "../refusal.ts";
 import { listConnections } from "../../store/queries/data-source.ts";
 import { deletePlanRequest } from "../../store/queries/plan.ts";
 import { setPrimaryWindow } from "../../store/queries/publish.ts";

@@ -1,4 +1,4 @@
-import type { Actor } from "../../control/actor.ts";
+import type { Actor } from "../actor.ts";
 import type { Queryable } from "../../store/database.ts";
 import { closeSetupList, readSetup } from "../../store/queries/setup.ts";
 import { defineAction } from "../action.ts";

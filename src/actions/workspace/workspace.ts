@@ -1,5 +1,5 @@
 import { domainToASCII } from "node:url";
-import { impossible, invalid } from "../../control/refusal.ts";
+import { impossible, invalid } from "../refusal.ts";
 import type { Queryable } from "../../store/database.ts";
 import { findWorkspace, listWorkspaces } from "../../store/queries/workspace-directory.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";

@@ -1,6 +1,6 @@
+import { mayDo, readSources } from "../../actions/right.ts";
 import type { MemberAdmission } from "../../admission/admit-member.ts";
 import { listSources } from "../../actions/sources/connect.ts";
-import { hasRight } from "../../control/rights.ts";
 import { html } from "../../lib/html.ts";
 import type { Html } from "../../lib/html.ts";
 import { addressOf } from "../page-call.ts";
@@ -10,7 +10,7 @@ import { IMPORTS_PATH, SOURCES_PATH, sourcePath } from "../../actions/sources/pa
 export function waysOn(member: MemberAdmission): Html {
   const { readiness, role, workspace } = member;
   const href = (path: string): string => addressOf(workspace.shopDomain, path);
-  if (!hasRight(role, "sources.read")) {
+  if (!mayDo(role, readSources)) {
     return html`<p>An admin or an owner of this workspace can see to it.</p>`;
   }
   const store = workspace.sources.find(({ kind, source }) => kind === "store" && isConnectable(source));
@@ -36,7 +36,7 @@ export function repairLink(
   status: string,
   { role, workspace }: MemberAdmission,
 ): Html | null {
-  if (!hasRight(role, "sources.read")) return null;
+  if (!mayDo(role, readSources)) return null;
   const href = (path: string): string => addressOf(workspace.shopDomain, path);
   if (!isConnectable(source)) return html`<a href="${href(IMPORTS_PATH)}">Upload newer files</a>`;
   return status === "disconnected"

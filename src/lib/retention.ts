@@ -1,4 +1,13 @@
-import type { Retention } from "../store/retention.ts";
+/** For how many days upkeep keeps rows that grow with time; Infinity = forever. The names are those of `Config`. */
+export type Retention = {
+  keepRunsDays: number;
+  /** Webhook deliveries, and the runs that they ask for. */
+  keepDeliveriesDays: number;
+  /** Of workspaces, the installation and people. */
+  keepAuditDays: number;
+  /** Totals of days and their details. */
+  keepUsageDays: number;
+};
 
 /** "for 90 days", or "forever". */
 export function keptText(days: number): string {

@@ -1,8 +1,7 @@
-import { ACTIONS, LISTS } from "../actions/registry.ts";
-import type { RightName } from "./rights.ts";
+import { ACTIONS, LISTS } from "../registry.ts";
 
+/** Events that are no action of ours: of the store platform, of sign-ins, of a worker. */
 const WORDS = {
-  "sources.read": "Read the sources",
   "source.uninstalled": "Uninstalled the app in the shop",
   "audit.delete": "Deleted old entries of the audit",
   "demo.clear": "Emptied the demo store",
@@ -16,7 +15,7 @@ const WORDS = {
   "privacy.shop_redact": "Asked to erase the shop",
   "secret.add": "Added a root secret",
   "secret.retire": "Removed a root secret",
-} as const satisfies Readonly<Record<RightName, string>> & Readonly<Record<string, string>>;
+};
 
 /** What was done, in words, by the name of the right or of the event: of whatever the audit holds and rights allow. */
 export const AUDIT_WORDS: Readonly<Record<string, string>> = {

@@ -1,9 +1,9 @@
-import { insertAuditEvent, insertInstallationEvent } from "../store/queries/audit.ts";
-import type { Connection } from "../store/database.ts";
-import type { Actor } from "./actor.ts";
+import { insertAuditEvent, insertInstallationEvent } from "../../store/queries/audit.ts";
+import type { Connection } from "../../store/database.ts";
+import type { Actor } from "../actor.ts";
 
 /** An action that changes something; neither member holds a secret. */
-export type Action = {
+export type AuditedAction = {
   /** null = the whole installation. */
   shopKey: number | null;
   /** The name of the right that it takes. */
@@ -15,7 +15,11 @@ export type Action = {
 };
 
 /** Records an action in the action's own transaction. */
-export async function recordAction(connection: Connection, actor: Actor, action: Action): Promise<void> {
+export async function recordAction(
+  connection: Connection,
+  actor: Actor,
+  action: AuditedAction,
+): Promise<void> {
   const { shopKey, before = null, ...rest } = action;
   const event = { ...rest, actor: actor.name, origin: actor.origin, before };
   if (shopKey === null) await insertInstallationEvent(connection, event);
