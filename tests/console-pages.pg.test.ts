@@ -189,6 +189,28 @@ test("a form shows what was asked, and keeps what it does not show", async () =>
   assert.match(text, /name="include_incomplete"\s+value="true"\s+checked/u);
 });
 
+test("open months are counted up to the newest, by the form and by a preset", async () => {
+  for (const page of ["/report", "/cohorts", "/leaderboards/return-cost"]) {
+    const { text } = await open(page);
+    const preset =
+      /href="[^"]*(\?include_incomplete=newest)"\s[^>]*>With open months</u.exec(text)?.[1] ?? "";
+    const form = "?start_month=2025-06&end_month=2026-05&window=primary&include_incomplete=newest";
+    assert.match(text, /name="include_incomplete"\s+value="newest"\s/u);
+    for (const query of [form, preset]) {
+      const shown = await open(`${page}${query}`);
+      assert.match(shown.text, /Open months are included/u, query);
+      assert.match(shown.text, /name="include_incomplete"\s+value="newest"\s+checked/u, query);
+      assert.match(shown.text, /name="end_month"\s+value="2026-07"/u, query);
+      const last = dataFigures(shown.text).find(({ from }) => /^(?!newest).*meta\/end_month$/u.test(from));
+      assert.equal(last?.value, "2026-07", query);
+    }
+  }
+  // Months that an address names stay as they are, as in the API.
+  const past = await open("/report?start_month=2025-06&end_month=2025-08&include_incomplete=true");
+  const more = /include_incomplete=newest&start_month=2025-06&end_month=2025-08">Go on to the newest month</u;
+  assert.match(unescaped(past.text), more);
+});
+
 test("a refused query shows the API's sentence beside its field, and keeps all values", async () => {
   const query = "start_month=2026-13&end_month=2026-03&min_cost=much&limit=0&vendor=Nordwind";
   const { status, text } = await open(`/leaderboards/return-cost?${query}`);

@@ -18,7 +18,15 @@ import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, hasVariants, pick, stateWithoutSelector } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvLink } from "../views/csv-link.ts";
-import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
+import {
+  checkField,
+  filterForm,
+  monthFields,
+  openMonthsField,
+  presets,
+  selectField,
+  windowField,
+} from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import {
@@ -107,8 +115,8 @@ function reportView(data: ReportPage, call: PageCall): View {
 <p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", stateWithoutSelector(call.query))}">choose another product, SKU or group</a>${selectionLinks(call, own, data.isWatched)}</p>
 ${presets(call, PATH, rolling, shown, months.isPinned)}
 ${form(call, shown)}
-${tabs("Parts of the report", tabLinks(call, months))}
-${monthCoverage(own, "summary", call.href(PATH, { ...rolling, ...shown, include_incomplete: "true" }))}
+${tabs("Parts of the report", tabLinks(call))}
+${monthCoverage(own, "summary", (include_incomplete) => call.href(PATH, { ...rolling, ...shown, include_incomplete }))}
 ${summaryFigures(own, call)}
 ${sectionParts(data, call)}
 ${csvLink(csvHref(call, exportStateOf(data, call)))}`,
@@ -128,7 +136,7 @@ function form(call: PageCall, shown: ShownMonths["range"]): Html {
     isDivided
       ? selectField("breakdownBy", "Divided by", query["breakdownBy"] ?? "product", BREAKDOWN_NAMES)
       : [],
-    checkField("include_incomplete", "Include open months", query),
+    openMonthsField(query),
     hasSelection(call) ? checkField("include_used_variants", "Include used variants", query) : [],
   ]);
 }
@@ -154,9 +162,9 @@ const TABS = [
 ] as const satisfies readonly (readonly [(typeof REPORT_SECTIONS)[number], string])[];
 
 /** Each part keeps the selection, and the months where they are pinned. */
-function tabLinks(call: PageCall, { range, isPinned }: ShownMonths) {
+function tabLinks(call: PageCall) {
   const current = sectionOf(call);
-  const state = { ...stateOf(call), ...(isPinned ? range : {}) };
+  const state = stateOf(call);
   return TABS.map(([value, text]) => ({
     text,
     href: call.href(PATH, { ...state, reportSection: value === "overview" ? undefined : value }),

@@ -14,7 +14,14 @@ import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
 import { monthCoverage } from "../views/coverage.ts";
-import { checkField, filterForm, monthFields, presets, textField, windowField } from "../views/filters.ts";
+import {
+  filterForm,
+  monthFields,
+  openMonthsField,
+  presets,
+  textField,
+  windowField,
+} from "../views/filters.ts";
 import { limitField, rankedNote } from "../views/leaderboard.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
@@ -73,12 +80,13 @@ function costs(data: Exclude<Costs, null>, call: PageCall): Html {
   const { months, answer } = data;
   const range = months.range as Exclude<ShownMonths["range"], null>;
   const { start_month: _first, end_month: _last, ...rolling } = call.query;
-  const open = call.href(PATH, { ...rolling, ...range, include_incomplete: "true" });
+  const hrefWith = (include_incomplete: string) =>
+    call.href(PATH, { ...rolling, ...range, include_incomplete });
   return html`<p class="lead">
       What returns cost most, of the orders of ${monthRange(answer)}
     </p>
     ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
-    ${monthCoverage(answer, "meta", open)} ${labelNote(answer)} ${ranking(data, call)}`;
+    ${monthCoverage(answer, "meta", hrefWith)} ${labelNote(answer)} ${ranking(data, call)}`;
 }
 
 /** `range`: the months that are shown; without, those of the query. */
@@ -91,7 +99,7 @@ function form(call: PageCall, range?: { start_month: string; end_month: string }
     textField("min_cost", `Cost at least, in ${call.currencyCode}`, query["min_cost"], "decimal"),
     textField("vendor", "Vendor", query["vendor"]),
     limitField(query["limit"] ?? LIMIT, ["10", "25", "50", "100"]),
-    checkField("include_incomplete", "Include open months", query),
+    openMonthsField(query),
   ]);
 }
 
