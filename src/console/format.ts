@@ -70,6 +70,21 @@ export const money = rememberLast((currencyCode: string): Format<number> => {
   return (value) => format.format(value).replace("-", "−");
 });
 
+/** From here on a key figure is shown in whole units of the currency. */
+const WHOLE_FROM = 10_000;
+
+/** The amount of a key figure: as `money`, large ones without decimals, as 1488795.04 → "£1,488,795". */
+export const keyMoney = rememberLast((currencyCode: string): Format<number> => {
+  const exact = money(currencyCode);
+  const whole = new Intl.NumberFormat("en", {
+    style: "currency",
+    currency: currencyCode,
+    signDisplay: "negative",
+    maximumFractionDigits: 0,
+  });
+  return (value) => (Math.abs(value) < WHOLE_FROM ? exact(value) : whole.format(value).replace("-", "−"));
+});
+
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** "2026-09" → "Sep 2026". */

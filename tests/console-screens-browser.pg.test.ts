@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import type { Page } from "playwright-core";
+import { useChromium } from "./docs-chromium.ts";
+import { signInAs } from "./support/console-person.ts";
+import { startTestService } from "./support/service.ts";
+import { seedSmallStore } from "./support/small-store.ts";
+import { createTenant } from "./support/tenants.ts";
+
+/** What fits where on the pages of the small store, at the widths of phones and laptops. */
+
+let home: string;
+let cookie: string;
+
+const chromium = useChromium(async () => {
+  const service = await startTestService();
+  const { shopDomain, shopKey } = await createTenant(service.database);
+  await seedSmallStore(service.database, shopKey);
+  home = `http://localhost:${new URL(service.address).port}/w/${shopDomain}`;
+  cookie = await signInAs(service, { name: "Mercer", shopDomain });
+  return () => service.stop();
+});
+
+async function withPage(
+  context: TestContext,
+  viewport: { width: number; height: number },
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  if (chromium.isMissing(context)) return;
+  const own = await chromium.browser.newContext({ viewport });
+  try {
+    const [name = "", value = ""] = cookie.split("=");
+    await own.addCookies([{ name, value, url: home }]);
+    await use(await own.newPage());
+  } finally {
+    await own.close();
+  }
+}
+
+/** The text in place of each key figure, and how many lines it takes. */
+async function keyFigureLines(page: Page, text: string): Promise<number[]> {
+  return page.evaluate(`[...document.querySelectorAll(".figures > div + div strong data")].map((data) => {
+    const long = document.createElement("span");
+    long.className = "long";
+    long.textContent = ${JSON.stringify(text)};
+    data.replaceChildren(${text.length > 13 ? "long" : "long.textContent"});
+    const { left, right } = data.closest(".figures > div").getBoundingClientRect();
+    const boxes = [...data.getClientRects()];
+    return boxes.every((box) => box.left >= left - 1 && box.right <= right + 33) ? boxes.length : 0;
+  })`);
+}
+
+test("a key figure is never broken inside its number", async (context) => {
+  for (const width of [390, 1024, 1290, 1366, 1440]) {
+    await withPage(context, { width, height: 900 }, async (page) => {
+      await page.goto(home);
+      for (const text of ["£1,488,795.04", "KWD 2,123.340", "IDR 12,123,340,000"])
+        assert.deepEqual(await keyFigureLines(page, text), [1, 1, 1], `${text} at ${width} px`);
+    });
+  }
+});
