@@ -53,6 +53,23 @@ test("trend: the band ends with the complete months, and the dashed line joins t
   assert.deepEqual([band, solid, dashed], [24, 12, 3]);
 });
 
+test("trend: the dashed line goes to the outlook of open months, never to what came back so far", () => {
+  const places = (path: Partial<Record<string, string>> | undefined): number[] =>
+    [...(path?.d ?? "").matchAll(/,([\d.]+)/gu)].map(([, y]) => Number(y));
+  const markup = drawn("trendChart", risingStory);
+  const dashed = elements(markup, "path").find((path) => path.class === "rate open");
+  const trend = valueAt(chartAnswer(risingStory), "trend") as {
+    return_rate: number;
+    outlook: Figure | null;
+  }[];
+  const expected = trend.slice(-3).map((row) => 100 - ((row.outlook ?? row).return_rate / 0.12) * 100);
+  assert.deepEqual(places(dashed).map(Math.round), expected.map(Math.round));
+  const without = elements(drawn("trendChart", { ...risingStory, hasOutlook: false }), "path");
+  assert.equal(places(without.find((path) => path.class === "rate open")).length, 1);
+});
+
+type Figure = { return_rate: number };
+
 test("a month without sales interrupts the line and has no rate", () => {
   const months = risingStory.months.map((row, index) =>
     index === 4 ? { soldUnits: 0, returnedUnits: 0 } : row,
