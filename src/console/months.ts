@@ -38,6 +38,16 @@ export async function monthsOf(call: PageCall): Promise<ShownMonths> {
   return { range: isExtended ? withOpenMonths(range, year) : range, isPinned, year };
 }
 
+/** The months that the form of a refused query shows: its own, else the newest. */
+export async function monthsOfForm(call: PageCall): Promise<MonthRange> {
+  const { start_month, end_month } = call.query;
+  const { range } =
+    start_month === undefined && end_month === undefined
+      ? await newestMonths(call, RESOLVING_REQUEST)
+      : { range: null };
+  return range ?? { start_month: start_month ?? "", end_month: end_month ?? "" };
+}
+
 /** The range up to the month of the data, open months included. */
 export function withOpenMonths(range: MonthRange, { body }: YearAnswer): ShownRange {
   const newest = (body.meta.data_as_of ?? "").slice(0, "YYYY-MM".length);

@@ -4,7 +4,7 @@ import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { curvesChart } from "../charts/curves.ts";
 import { heatTable } from "../charts/heat.ts";
 import type { ApiAnswer } from "../figure.ts";
-import { monthsOf } from "../months.ts";
+import { monthsOf, monthsOfForm } from "../months.ts";
 import type { MonthRange, ShownMonths, ShownRange } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
@@ -55,7 +55,10 @@ export const cohorts = definePage<Cohorts>({
     data === null
       ? { title: TITLE, body: html`<h1>${TITLE}</h1> ${noCompleteMonth(call)} ${form(call)}` }
       : cohortsView(data, call),
-  refused: (call): View => ({ title: TITLE, body: html`<h1>${TITLE}</h1> ${form(call)}` }),
+  refused: async (call) => ({
+    title: TITLE,
+    body: html`<h1>${TITLE}</h1> ${form(call, await monthsOfForm(call))}`,
+  }),
 });
 
 /** `range`: the months that are shown; without, those of the query. */

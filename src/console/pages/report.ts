@@ -11,7 +11,7 @@ import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
-import { monthsOf } from "../months.ts";
+import { monthsOf, monthsOfForm } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
@@ -89,7 +89,10 @@ export const report = definePage<ReportPage | null>({
     data === null
       ? { title: "Report", body: html`<h1>Report</h1>${noCompleteMonth(call)}${form(call, null)}` }
       : reportView(data, call),
-  refused: (call) => ({ title: "Report", body: html`<h1>Report</h1>${form(call, null)}` }),
+  refused: async (call) => ({
+    title: "Report",
+    body: html`<h1>Report</h1>${form(call, await monthsOfForm(call))}`,
+  }),
 });
 
 /** All that the page's query says of the view. */

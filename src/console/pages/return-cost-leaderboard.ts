@@ -5,11 +5,11 @@ import { rateFigure } from "../charts/rates.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money } from "../format.ts";
-import { monthsOf } from "../months.ts";
+import { monthsOf, monthsOfForm } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import { parameterNames } from "../page-names.ts";
-import type { BodyOf, PageCall, View } from "../page.ts";
+import type { BodyOf, PageCall } from "../page.ts";
 import { pick, stateWithoutSelector } from "../selection.ts";
 import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
@@ -69,10 +69,10 @@ export const returnCostLeaderboard = definePage<Costs>({
     body: html`<h1>${TITLE}</h1>
       ${data === null ? html`${noCompleteMonth(call)} ${form(call)}` : costs(data, call)}`,
   }),
-  refused: (call): View => ({
+  refused: async (call) => ({
     title: TITLE,
     body: html`<h1>${TITLE}</h1>
-      ${form(call)}`,
+      ${form(call, await monthsOfForm(call))}`,
   }),
 });
 
