@@ -253,6 +253,14 @@ test("no word of the API stands in what a page says of a form, and its months st
   }
 });
 
+test("a product is divided by SKU unless something else is asked for", async () => {
+  const product = `/report?product_gid=${encodeURIComponent("gid://shopify/Product/1")}&reportSection=breakdown`;
+  assert.match((await open(product)).text, /<option value="sku"\s+selected/u);
+  assert.match((await open(product)).text, /<h2>By SKU<\/h2>/u);
+  assert.match((await open(`${product}&breakdownBy=vendor`)).text, /<h2>By vendor<\/h2>/u);
+  assert.match((await open("/report?reportSection=breakdown")).text, /<h2>By product<\/h2>/u);
+});
+
 test("what advertisers add to a link is passed over, and nothing else", async () => {
   for (const { path } of REGISTERED) {
     const { status } = await open(`${path}?utm_source=a&utm_source=b&utm_campaign=c&gclid=d&fbclid=e`);

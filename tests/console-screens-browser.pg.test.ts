@@ -4,6 +4,7 @@ import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { useChromium } from "./docs-chromium.ts";
 import { signInAs } from "./support/console-person.ts";
+import { axeViolations } from "./support/page-looks.ts";
 import { startTestService } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
@@ -59,4 +60,33 @@ test("a key figure is never broken inside its number", async (context) => {
         assert.deepEqual(await keyFigureLines(page, text), [1, 1, 1], `${text} at ${width} px`);
     });
   }
+});
+
+test("with the API box open no page breaks a rule of axe-core", async (context) => {
+  await withPage(context, { width: 1440, height: 900 }, async (page) => {
+    for (const path of ["", "/report", "/products", "/leaderboards/return-rate", "/sale-events"]) {
+      await page.goto(home + path);
+      await page.locator(".api-box > summary").click();
+      assert.deepEqual(await axeViolations(page), [], path);
+    }
+  });
+});
+
+test("an unbroken title of 300 characters leaves the numbers in sight", async (context) => {
+  await withPage(context, { width: 1366, height: 900 }, async (page) => {
+    for (const path of [
+      "/leaderboards/return-cost",
+      "/leaderboards/return-rate",
+      "/report?reportSection=breakdown",
+    ]) {
+      await page.goto(home + path);
+      const [before = 0, after = 0] = await page.evaluate<number[]>(`(() => {
+        const width = () => document.querySelector(".scroll").scrollWidth;
+        const before = width();
+        document.querySelector(".scroll tbody th :is(.name, a)").textContent = "x".repeat(300);
+        return [before, width()];
+      })()`);
+      assert.ok(after <= before, `${path}: ${after - before} px wider`);
+    }
+  });
 });

@@ -70,6 +70,41 @@ test("trend: the dashed line goes to the outlook of open months, never to what c
 
 type Figure = { return_rate: number };
 
+test("timing: days beyond the window are left out while they are empty", () => {
+  const spans = (windowDays: number | null, lastUnits: number): string[] => {
+    const answer = chartAnswer({ ...risingStory, windowDays });
+    const buckets = valueAt(answer, "timing_buckets") as { returned_units: number }[];
+    for (const bucket of buckets.slice(3)) bucket.returned_units = lastUnits;
+    const markup = renderHtml(timingChart({ answer }));
+    return [...markup.matchAll(/text-anchor="middle">([\d–+]+)<\/text>/gu)].map(([, span = ""]) => span);
+  };
+  assert.deepEqual(spans(30, 0), ["0–7", "8–14", "15–30"]);
+  assert.equal(spans(30, 2).length, 6);
+  assert.equal(spans(null, 0).length, 6);
+});
+
+test("reasons: a tie has no reason that is given most", () => {
+  const answer = chartAnswer(risingStory);
+  const reasons = valueAt(answer, "return_reasons") as { label: string; returned_units: number }[];
+  for (const [index, label] of ["Too small", "Unknown", "Too large"].entries())
+    Object.assign(reasons[index] ?? {}, { label, returned_units: 9, share: 0.3333 });
+  assert.equal(
+    textOf(titleOf(renderHtml(reasonsChart({ answer })))),
+    "No one reason is given most: “Too small”, “Too large” have 33.3 % of the returned units each",
+  );
+});
+
+test("sixty months are named every half year, and on a phone once a year", () => {
+  const months = Array.from({ length: 60 }, () => ({ soldUnits: 500, returnedUnits: 20 }));
+  const markup = drawn("trendChart", { ...risingStory, months });
+  const namesOf = (width: string): string[] => {
+    const group = new RegExp(`<g class="${width}"\\s*>(.*?)</g`, "su").exec(markup)?.[1] ?? "";
+    return [...group.matchAll(/>([A-Z][a-z]{2})</gu)].map(([, name = ""]) => name);
+  };
+  assert.deepEqual([...new Set(namesOf("wide"))], ["Feb", "Aug"]);
+  assert.deepEqual([...new Set(namesOf("narrow"))], ["Aug"]);
+});
+
 test("a month without sales interrupts the line and has no rate", () => {
   const months = risingStory.months.map((row, index) =>
     index === 4 ? { soldUnits: 0, returnedUnits: 0 } : row,

@@ -96,9 +96,18 @@ export const report = definePage<ReportPage | null>({
 });
 
 /** All that the page's query says of the view. */
-function stateOf({ query }: PageCall): Parameters {
-  return { ...cohortStateOf(query), ...pick(query, STATE_NAMES) };
+function stateOf(call: PageCall): Parameters {
+  const { query } = call;
+  // A product divided by product would be one row: itself.
+  const isWhole = sectionOf(call) === "breakdown" && PRODUCT_NAMES.some((name) => query[name]);
+  return {
+    ...cohortStateOf(query),
+    ...(isWhole && { breakdownBy: "sku" }),
+    ...pick(query, STATE_NAMES),
+  };
 }
+
+const PRODUCT_NAMES = ["product_gid", "store_product_gid", "shopify_product_gid"] as const;
 
 /** Unknown sections mean the overview, as in the API. */
 function sectionOf({ query }: PageCall): string {
@@ -137,7 +146,7 @@ function form(call: PageCall, shown: ShownMonths["range"]): Html {
     monthFields(shown ?? { start_month, end_month }),
     windowField(query, call.primaryWindowDays),
     isDivided
-      ? selectField("breakdownBy", "Divided by", query["breakdownBy"] ?? "product", BREAKDOWN_NAMES)
+      ? selectField("breakdownBy", "Divided by", String(breakdownBy ?? "product"), BREAKDOWN_NAMES)
       : [],
     openMonthsField(query),
     hasSelection(call) ? checkField("include_used_variants", "Include used variants", query) : [],
