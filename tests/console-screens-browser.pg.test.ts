@@ -18,6 +18,9 @@ const chromium = useChromium(async () => {
   const service = await startTestService();
   const { shopDomain, shopKey } = await createTenant(service.database);
   await seedSmallStore(service.database, shopKey);
+  await service.database.query("update data_source set last_synced_at = now() where shop_key = $1", [
+    shopKey,
+  ]);
   home = `http://localhost:${new URL(service.address).port}/w/${shopDomain}`;
   cookie = await signInAs(service, { name: "Mercer", shopDomain });
   return () => service.stop();
@@ -60,6 +63,32 @@ test("a key figure is never broken inside its number", async (context) => {
         assert.deepEqual(await keyFigureLines(page, text), [1, 1, 1], `${text} at ${width} px`);
     });
   }
+});
+
+/** What a phone shows without scrolling. */
+const PHONE = { width: 390, height: 844 };
+
+test("on a phone the first screen of report, cohorts and costs has a figure, and the filters open", async (context) => {
+  await withPage(context, PHONE, async (page) => {
+    for (const [path, first] of [
+      ["/report", ".figures strong data"],
+      ["/cohorts", ".heat tbody tr:first-child td.edge data"],
+      ["/leaderboards/return-cost", ".scroll tbody tr:first-child td.number data"],
+    ] as const) {
+      await page.goto(home + path);
+      const box = (await page.locator(first).first().boundingBox()) ?? assert.fail(path);
+      assert.ok(box.y + box.height <= PHONE.height, `${path}: ends at ${box.y + box.height} px`);
+      assert.ok(box.x >= 0 && box.x + box.width <= PHONE.width, `${path}: from ${box.x} px on`);
+      assert.equal(await page.getByLabel("First month of orders").isVisible(), false, path);
+      await page.getByText("Months and filters").click();
+      assert.equal(await page.getByLabel("First month of orders").isVisible(), true, path);
+    }
+    await page.goto(`${home}/cohorts?window=90d`);
+    const edge = await page.locator(".heat tbody tr:first-child td.edge").boundingBox();
+    assert.ok(edge !== null && edge.x + edge.width <= PHONE.width, "the column of 90 days");
+    await page.setViewportSize({ width: 1366, height: 900 });
+    assert.equal(await page.getByLabel("First month of orders").isVisible(), true);
+  });
 });
 
 test("with the API box open no page breaks a rule of axe-core", async (context) => {

@@ -13,6 +13,7 @@ import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvNote } from "../views/csv-link.ts";
 import {
   checkField,
+  filterBox,
   filterForm,
   monthFields,
   openMonthsField,
@@ -84,16 +85,20 @@ function cohortsView({ months, answer, named }: Exclude<Cohorts, null>, call: Pa
     title: `${TITLE}: ${selection.title}`,
     body: html`<h1>${TITLE}: ${selection.title}</h1>
       <p class="lead">
-        ${selection.detail !== null && html`${selection.detail} · `}A cohort is the orders of one month: here ${monthRange(answer)}. A row follows one month: what share had come back 7, 14, 30 and more days after the
-        order. Read down a column to compare months at the same age. Months are
-        <a href="/docs/numbers">in UTC</a>: an order near the end of a month in shop time may be in the next one.
+        ${selection.detail !== null && html`${selection.detail} · `}A cohort is the orders of one month: here ${monthRange(answer)}.
       </p>
       <p>
         <a href="${call.href("/report", cohortStateOf(call.query))}">Report of the same selection</a> ·
         <a href="${call.href("/products", state)}">Choose a product, SKU or group</a>
       </p>
-      ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
+      ${filterBox(html`${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}`)}
       ${monthCoverage(answer, "summary", (include_incomplete) => call.href(PATH, { ...state, include_incomplete }))}
-      ${heatTable(chart)} ${curvesChart(chart)} ${csvNote(exportHref)}`,
+      ${heatTable(chart)}
+      <p class="note">
+        A row follows one month: what share had come back 7, 14, 30 and more days after the order. Read down a
+        column to compare months at the same age. Months are <a href="/docs/numbers">in UTC</a>: an order near the
+        end of a month in shop time may be in the next one.
+      </p>
+      ${curvesChart(chart)} ${csvNote(exportHref)}`,
   };
 }

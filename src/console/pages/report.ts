@@ -20,6 +20,7 @@ import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvLink } from "../views/csv-link.ts";
 import {
   checkField,
+  filterBox,
   filterForm,
   monthFields,
   openMonthsField,
@@ -125,8 +126,7 @@ function reportView(data: ReportPage, call: PageCall): View {
     title: `Report: ${selection.title}`,
     body: html`<h1>${selection.title}</h1>
 <p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", stateWithoutSelector(call.query))}">choose another product, SKU or group</a>${selectionLinks(call, own, data.isWatched)}</p>
-${presets(call, PATH, rolling, shown, months.isPinned)}
-${form(call, shown)}
+${filterBox(html`${presets(call, PATH, rolling, shown, months.isPinned)} ${form(call, shown)}`)}
 ${tabs("Parts of the report", tabLinks(call))}
 ${monthCoverage(own, "summary", (include_incomplete) => call.href(PATH, { ...rolling, ...shown, include_incomplete }))}
 ${summaryFigures(own, call)}

@@ -15,6 +15,7 @@ import { SELECTOR_NAMES } from "../../contract/parameters.ts";
 import { bar } from "../views/bar.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import {
+  filterBox,
   filterForm,
   monthFields,
   openMonthsField,
@@ -85,7 +86,7 @@ function costs(data: Exclude<Costs, null>, call: PageCall): Html {
   return html`<p class="lead">
       What returns cost most, of the orders of ${monthRange(answer)}
     </p>
-    ${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}
+    ${filterBox(html`${presets(call, PATH, rolling, range, months.isPinned)} ${form(call, range)}`)}
     ${monthCoverage(answer, "meta", hrefWith)} ${labelNote(answer)} ${ranking(data, call)}`;
 }
 

@@ -1,7 +1,7 @@
 import { monthToText } from "../../lib/month.ts";
 import { knownMonth } from "../../lib/month.ts";
 import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import type { Html, HtmlValue } from "../../lib/html.ts";
 import { month } from "../format.ts";
 import { TO_NEWEST } from "../months.ts";
 import type { MonthRange, ShownRange } from "../months.ts";
@@ -152,6 +152,14 @@ export function checkField(name: string, label: string, query: Query, value = "t
         /><label for="${name}">${label}</label>${wrong !== null && html` <span class="wrong">${wrong}</span>`}
       </div>`,
   };
+}
+
+/** What changes the view, behind a summary on phones, where the figures come first. */
+export function filterBox(content: HtmlValue): Html {
+  return html`<details class="filter-box">
+    <summary>Months and filters</summary>
+    ${content}
+  </details>`;
 }
 
 /** `null`: the one month by its name. */
