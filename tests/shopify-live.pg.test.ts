@@ -9,12 +9,13 @@ import { startInstallationWorker } from "../src/app.ts";
 import type { InstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { connectSource } from "../src/control/connect.ts";
-import { createWorkspace, requireWorkspace } from "../src/control/workspace.ts";
 import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
+import { makeWorkspace } from "./support/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 
 const DOMAIN = "lamps.example";
 const LONGEST_WAIT_MS = 30_000;
@@ -28,8 +29,7 @@ before(async () => {
   simulator = await startShopifySimulator({ ...APP, orders: 60, products: 8, bulkMillis: 5 });
   const { keys } = service;
   const { database } = service.installation;
-  await createWorkspace(database, OPERATOR, { domain: DOMAIN, currency: "EUR" });
-  const workspace = await requireWorkspace(database, DOMAIN);
+  const workspace = await makeWorkspace(database, DOMAIN);
   shopKey = workspace.shop_key;
   await connectSource(
     { database, sealingKey: keys.sealingKey, publicUrl: service.address, now: () => new Date() },

@@ -6,7 +6,7 @@ import { runAction } from "../src/actions/action.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { textInput } from "../src/actions/field.ts";
 import { disconnectSource, requestSync } from "../src/actions/sources/actions.ts";
-import { requireWorkspace } from "../src/control/workspace.ts";
+import { requireWorkspace } from "../src/actions/workspace/workspace.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { lockShop } from "../src/store/queries/import-stage.ts";
 import { putAccount } from "../src/store/queries/shop-account.ts";

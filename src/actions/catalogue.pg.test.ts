@@ -4,9 +4,9 @@ import { openControlDatabase } from "../../tests/support/control.ts";
 import type { ControlDatabase } from "../../tests/support/control.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
+import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { OPERATOR } from "../control/actor.ts";
 import { importIntoWorkspace } from "../control/import.ts";
-import { createWorkspace, requireWorkspace } from "../control/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { readList, runAction } from "./action.ts";
@@ -14,6 +14,7 @@ import { textInput } from "./field.ts";
 import { addSaleEvent, removeSaleEvent, saleEventList } from "./sale-events/actions.ts";
 import { rebuild } from "./sources/actions.ts";
 import { addWatched, removeWatched, watchedList } from "./watchlist/actions.ts";
+import { requireWorkspace } from "./workspace/workspace.ts";
 
 let control: ControlDatabase;
 let keys: Keys;
@@ -22,11 +23,8 @@ let empty: WorkspaceRow;
 before(async () => {
   control = await openControlDatabase();
   keys = await openTestKeys(control.database);
-  for (const domain of ["lamps.example", "empty.example"]) {
-    await createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" });
-  }
-  empty = await requireWorkspace(control.database, "empty.example");
-  workspace = await requireWorkspace(control.database, "lamps.example");
+  empty = await makeWorkspace(control.database, "empty.example");
+  workspace = await makeWorkspace(control.database, "lamps.example");
   await withStoreFolder(
     {
       products: [{ product_id: "7", title: "Lamp", family: "Lighting", analytics_category: "Home" }],

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { loopReturn } from "../../simulators/loop/returns.ts";
-import { startLoopSimulator } from "../../simulators/loop/server.ts";
 import type { LoopSimulator } from "../../simulators/loop/server.ts";
+import { startLoopSimulator } from "../../simulators/loop/server.ts";
 import { SourceFailed } from "../../src/sync/connector.ts";
-import { openLoop } from "../../src/sync/connectors/loop/client.ts";
+import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
+import { openJson } from "../../src/sync/connectors/shared/label-run.ts";
 import type { LoopClient } from "../../src/sync/connectors/loop/client.ts";
-import { readWindow } from "../../src/sync/connectors/loop/read-window.ts";
-import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
-import { openJson } from "../../src/sync/connectors/kit/label-run.ts";
-import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
+import { openLoop } from "../../src/sync/connectors/loop/client.ts";
+import { readWindow, LOOP } from "../../src/sync/connectors/loop/connector.ts";
 
 const SECOND = "2026-02-01T00:00:00.000Z";
 const LATER = "2026-06-01T00:00:00.000Z";

@@ -6,7 +6,7 @@ import type { LoopReturn } from "../../simulators/loop/returns.ts";
 import { startLoopSimulator } from "../../simulators/loop/server.ts";
 import type { LoopSimulator } from "../../simulators/loop/server.ts";
 import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
-import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
+import { labelConnector } from "../../src/sync/connectors/shared/label-run.ts";
 import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
 import { startImportShop } from "../support/import-shop.ts";
 import type { ImportShop } from "../support/import-shop.ts";

@@ -17,7 +17,7 @@ import {
   tracking,
 } from "../support/label-shop.ts";
 import { SourceRefused } from "../../src/sync/connector.ts";
-import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
+import { labelConnector } from "../../src/sync/connectors/shared/label-run.ts";
 import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
 
 const connector = labelConnector(SHIPSTATION, SMALL_PAGES);

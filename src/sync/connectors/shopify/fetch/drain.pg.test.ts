@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startImportShop } from "../../../../../tests/support/import-shop.ts";
 import type { ImportShop } from "../../../../../tests/support/import-shop.ts";
-import { addPending, listPending } from "../../../../store/queries/pending-record.ts";
+import { addPending, listPending } from "../../../../store/queries/sync-record.ts";
 import { drainPending } from "./drain.ts";
 import type { ShopifyRun } from "../run.ts";
 
