@@ -46,9 +46,13 @@ export function readCurves(
         ages: row.ages,
         hasFewUnits: areFew(row.sold_units, fewUnits),
       })),
-    pooled: pooled[0]?.return_rate != null && pooled[0].months_included > 1 ? pooledCurve(pooled) : undefined,
+    pooled: isPool(pooled[0]) ? pooledCurve(pooled) : undefined,
     ages: (rows[0]?.ages ?? pooled).map((age) => age.age_days),
   };
+}
+
+function isPool(youngest: PooledAge | undefined): boolean {
+  return youngest !== undefined && youngest.return_rate !== null && youngest.months_included > 1;
 }
 
 function pooledCurve(ages: readonly PooledAge[]): Curve {

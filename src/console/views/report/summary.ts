@@ -34,7 +34,7 @@ function keyAmount(currencyCode: string): Format<number> {
   const amount = keyMoney(currencyCode);
   return (value) => {
     const text = amount(value);
-    return String(text).length > LONG ? html`<span class="long">${text}</span>` : text;
+    return text.length > LONG ? html`<span class="long">${text}</span>` : text;
   };
 }
 
