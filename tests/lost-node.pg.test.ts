@@ -3,11 +3,11 @@ import { after, before, test } from "node:test";
 import type pg from "pg";
 import { createShopNodes } from "../src/admission/shop-nodes.ts";
 import { startUsageWriter } from "../src/admission/usage-writer.ts";
-import { runAction } from "../src/actions/action.ts";
+import { readList, runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { createUser, renameUser } from "../src/actions/people/actions.ts";
 import { OPERATOR } from "../src/control/actor.ts";
-import { showNewestActions } from "../src/control/audit-trail.ts";
+import { auditListOfAll } from "../src/actions/audit/audit.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
@@ -84,14 +84,14 @@ const NO_SHOP = 0;
 test("actions on the installation need no node, whichever is lost", async () => {
   const { lost, others, find } = await loseShop(pool, [NO_SHOP, ...(await createShops())]);
   assert.ok(lost.includes(NO_SHOP) && others.length > 0);
+  const caller = { database, actor: OPERATOR, now: new Date() };
   try {
-    const caller = { database, actor: OPERATOR, now: new Date() };
     const { result } = await runAction(createUser, caller, textInput({ name: "Meanwhile" }));
     await runAction(renameUser, caller, textInput({ person: result.user_id, new_name: "Afterwards" }));
   } finally {
     await find();
   }
-  const events = await showNewestActions(database, OPERATOR, null, { since: null, limit: 2 });
+  const events = await readList(auditListOfAll, { ...caller, since: null, limit: 2 });
   assert.deepEqual(
     events.map(({ action, workspace }) => [action, workspace]),
     [

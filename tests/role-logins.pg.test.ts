@@ -7,7 +7,7 @@ import type pg from "pg";
 import pino from "pino";
 import { startInstallationWorker } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
-import { readBackup } from "../src/control/backup-manifest.ts";
+import { readBackup } from "../src/actions/installation/backup-folder.ts";
 import { openInstallation, openServingDatabases } from "../src/installation.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { backUp, createPlainDatabase, withTemporaryFolder } from "./support/backups.ts";

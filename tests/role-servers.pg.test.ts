@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import type { TestContext } from "node:test";
 import pino from "pino";
 import { readConfig } from "../src/config.ts";
-import { needsMigration } from "../src/control/schema.ts";
+import { needsMigration } from "../src/actions/installation/schema.ts";
 import { joinEmbedded } from "../src/embedded/embedded.ts";
 import { migrateInstallation, openInstallation, openServingDatabases } from "../src/installation.ts";
 import type { Installation } from "../src/installation.ts";

@@ -6,7 +6,8 @@ import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 import { makeWorkspace } from "../../tests/support/workspace.ts";
 import { OPERATOR } from "../control/actor.ts";
-import { importIntoWorkspace } from "../control/import.ts";
+import { importIntoWorkspace } from "./uploads/import-folder.ts";
+import { requireWorkspace } from "./workspace/workspace.ts";
 import type { Keys } from "../lib/keys.ts";
 import type { WorkspaceRow } from "../store/queries/workspace-directory.ts";
 import { readList, runAction } from "./action.ts";
@@ -14,7 +15,6 @@ import { textInput } from "./field.ts";
 import { addSaleEvent, removeSaleEvent, saleEventList } from "./sale-events/actions.ts";
 import { rebuild } from "./sources/actions.ts";
 import { addWatched, removeWatched, watchedList } from "./watchlist/actions.ts";
-import { requireWorkspace } from "./workspace/workspace.ts";
 
 let control: ControlDatabase;
 let keys: Keys;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { loopReturn } from "../../simulators/loop/returns.ts";
+import { loopReturn, startLoopSimulator } from "../../simulators/loop/server.ts";
 import type { LoopSimulator } from "../../simulators/loop/server.ts";
-import { startLoopSimulator } from "../../simulators/loop/server.ts";
 import { SourceFailed } from "../../src/sync/connector.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/shared/http.ts";
 import { openJson } from "../../src/sync/connectors/shared/label-run.ts";

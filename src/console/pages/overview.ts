@@ -1,17 +1,18 @@
+import { readFigures } from "../../actions/right.ts";
 import { closeSetup } from "../../actions/workspace/setup.ts";
 import type { Setup } from "../../actions/workspace/setup.ts";
+import { html } from "../../lib/html.ts";
+import type { Html } from "../../lib/html.ts";
 import { formFor, formOf } from "../action-form.ts";
 import { reasonsChart } from "../charts/reasons.ts";
 import { trendChart } from "../charts/trend.ts";
-import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, month, percent } from "../format.ts";
 import { newestMonths, withOpenMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
-import { SOURCES_PATH } from "../settings/source-paths.ts";
+import { SOURCES_PATH } from "../../actions/sources/paths.ts";
 import { alertLine } from "../views/alert.ts";
 import type { Alerts } from "../views/alert.ts";
 import { csvHref } from "../views/csv-link.ts";
@@ -66,7 +67,7 @@ type PageData = { shown: OverviewData | null; setup: Setup | null };
 export const overview = definePage<PageData>({
   name: "overview",
   path: "",
-  right: "figures.read",
+  right: readFigures,
   link: "Overview",
   takes: [],
   data: async (call) => {
