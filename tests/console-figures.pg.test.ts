@@ -201,6 +201,7 @@ const NOT_SHOWN: readonly (readonly [path: RegExp, why: string])[] = [
   [/^summary\/refunded_units$/u, "the part Refunds has it as refunds/refunded_units"],
   [/^return_reasons\/\d+\/(?:reason|kind)$/u, "the label says both"],
   [/^timing_buckets\/\d+\/bucket$/u, "the days from and to say it"],
+  [/^timing_buckets\/[3-5]\/\w+$/u, "days beyond the window of 30 days are left out"],
   [/^sale_events?(?:_unknown|\/slug|\/scope|\/\d+\/\w+)$/u, "on the page of sale events, or in the address"],
   [
     /^breakdown\/(?:breakdown_by|rows\/\d+\/(?:key|label|selector\/\w+|selector))$/u,

@@ -147,6 +147,7 @@ describe("a change bites on the very next page, as it does for the API", () => {
     assert.equal(await apiStatus(exportReport), 403);
     await expectAll(403, FILE_PATHS);
     await expectAll(200, PAGE_PATHS);
+    assert.match((await get(FILE_PATHS[0] ?? "")).text, /does not include the download as CSV\./u);
     await changeWorkspace(service.database, tenant, { readiness: "installing" });
     assert.equal(await apiStatus(exportReport), 403);
     await expectAll(403, FILE_PATHS);
@@ -283,10 +284,17 @@ test("a file without its months leads to the report, which needs none", async ()
   assert.ok(!text.includes(`href="/w/${tenant.shopDomain}/export/report.csv"`));
 });
 
-test("bad input is refused with the API's sentence", async () => {
-  for (const query of [`${MONTHS}&sku=GONE`, "start_month=2026-13&end_month=2026-03"]) {
+test("bad input is refused with the API's sentence, in the words of pages", async () => {
+  for (const [query, name, label] of [
+    [`${MONTHS}&sku=GONE`, "sku", "SKU"],
+    ["start_month=2026-13&end_month=2026-03", "start_month", "First month of orders"],
+  ] as const) {
     const answer = await service.call(report.path, { token: tenant.token, params: query });
-    const [first = ""] = answer.message().split(/["'&<]/u);
+    const first =
+      answer
+        .message()
+        .split(/["'&<;]/u)[0]
+        ?.replace(name, label) ?? "";
     for (const path of ["/report", "/export/report.csv"]) {
       const page = await get(`${path}?${query}`);
       assert.deepEqual([page.status, answer.status], [400, 400], path);

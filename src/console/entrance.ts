@@ -15,7 +15,7 @@ import { proveRoutes } from "./prove.ts";
 import { judgeRequest } from "./request-rules.ts";
 import type { ConsoleSite } from "./request-rules.ts";
 import { signInRoutes } from "./sign-in.ts";
-import { createTargetCookie } from "./target-cookie.ts";
+import { createTargetCookie, SENT } from "./target-cookie.ts";
 import { welcomeRoutes } from "./welcome.ts";
 
 /** The way into the console, and what its other pages ask of it. */
@@ -48,7 +48,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       return { person, sessionHash };
     },
     toSignIn: (request, reply) => {
-      const kept = target.write(request.raw.url ?? "");
+      const kept = target.write((request.raw.url ?? "") + (request.method === "POST" ? SENT : ""));
       if (kept !== null) reply.header("Set-Cookie", kept);
       return reply.redirect("/sign-in", 303);
     },

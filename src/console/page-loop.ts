@@ -2,6 +2,7 @@ import { requireRight } from "../actions/right.ts";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { DATA_PATH } from "../actions/workspace/page.ts";
 import type { MemberAdmission } from "../admission/admit-member.ts";
+import type { RawInput } from "../contract/input.ts";
 import { REST_WORDS } from "../contract/vocabulary.ts";
 import { note } from "../lib/trace.ts";
 import { sendAnswer } from "../http/answer.ts";
@@ -39,7 +40,7 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
       if (state !== null) return await sendState({ request, reply }, state, member);
       requireRight(actor, page.right);
       if ("view" in page) {
-        const raw = parseQueryString(request.raw.url ?? "");
+        const raw = withoutTracking(parseQueryString(request.raw.url ?? ""));
         return await send.page(
           { request, reply },
           page,
@@ -54,6 +55,13 @@ export function createPageLoop({ gate, tools, send }: LoopOptions) {
       return sendState({ request, reply }, stateOfError(error, request, member), member);
     }
   };
+}
+
+/** What mail programs and advertisers add to links. Any other name that a page does not take is refused. */
+const TRACKING = /^(?:utm_\w*|gclid|fbclid)$/u;
+
+function withoutTracking({ values, refusals }: RawInput): RawInput {
+  return { values: new Map([...values].filter(([name]) => !TRACKING.test(name))), refusals };
 }
 
 /** An action is no page. */

@@ -18,6 +18,7 @@ import { sendHtml, stateMarkup } from "./send.ts";
 import type { StatePage } from "./state-page.ts";
 import { apiBox } from "./views/api-box.ts";
 import { asOf, printedFooter } from "./views/as-of.ts";
+import { inPageWords } from "./views/field-errors.ts";
 
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 /** What is shown of a page, and in which status. */
@@ -58,11 +59,13 @@ export function createPageSender(done: DoneCookie): PageSender {
       reply.header("Content-Security-Policy", contentSecurityPolicy(call.imageSources));
       const { origin } = call;
       const frame = framed(exchange, page, member, shown);
+      // A refused query shows its form and no figure.
+      const answers = shown.status === 200 ? call.answers() : [];
       const markup = layout({
         ...frame,
-        above: html`${frame.above}${asOf(call.answers(), member)}`,
+        above: html`${frame.above}${asOf(answers, member)}`,
         below: shown.status === 200 && call.requests.length > 0 ? apiBox(call.requests, origin) : null,
-        printed: printedFooter(`${origin}${request.raw.url}`, call.answers(), member),
+        printed: printedFooter(`${origin}${request.raw.url}`, answers, member),
       });
       return sendHtml(request, reply, shown.status, markup);
     },
@@ -79,7 +82,8 @@ async function viewOf(page: Page, call: OpenCall): Promise<Shown> {
   } catch (error) {
     const isRefusal = error instanceof ApiError && error.code === "invalid_request";
     if (!isRefusal || page.refused === undefined) throw error;
-    return { status: 400, ...page.refused({ ...call, problems: error.problems }) };
+    const problems = error.problems.map(({ name, sentence }) => ({ name, sentence: inPageWords(sentence) }));
+    return { status: 400, ...(await page.refused({ ...call, problems })) };
   }
 }
 

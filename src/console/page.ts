@@ -112,7 +112,7 @@ export type Page<Data = unknown> = {
   /** What it is for and how things stand, in a sentence: its line on the overview of settings. */
   about?: (call: PageCall) => Promise<string>;
   /** What stands in for the view when the API refuses the query: its form, with `call.problems` beside their fields. */
-  refused?: (call: PageCall) => View;
+  refused?: (call: PageCall) => View | Promise<View>;
 };
 
 /** Keeps a page's data and view of one type, and gives the registry pages of any. */

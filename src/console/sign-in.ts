@@ -18,6 +18,9 @@ import {
 import { formOf } from "./form-scope.ts";
 import { createMinuteLimit } from "./minute-limit.ts";
 import type { MinuteLimit } from "./minute-limit.ts";
+import { ACTIONS } from "./registry.ts";
+import { findByPath } from "./route.ts";
+import { SENT } from "./target-cookie.ts";
 import type { TargetCookie } from "./target-cookie.ts";
 
 /** That failed, of one address. */
@@ -127,6 +130,19 @@ async function attemptOf<Result extends object>(
   });
 }
 
+const NOT_SENT =
+  "You were signed out when you sent the form, so nothing was changed. Fill it in and send it again.";
+
+/** The page of a form of a workspace, by the address that the form was sent to. */
+function formPage(asked: string): string {
+  const [, , shop = "", ...rest] = asked.slice(0, -SENT.length).split("?", 1)[0]?.split("/") ?? [];
+  const found = findByPath(ACTIONS, `/${rest.join("/")}`);
+  const path = (found?.place.page?.path ?? "").replaceAll(/:(\w+)/gu, (_, name: string) =>
+    encodeURIComponent(found?.held[name] ?? ""),
+  );
+  return `/w/${shop}${path}`;
+}
+
 /** What is refused says why to whoever has the link or passkey, and to the log. */
 function createFinish({ site, writeSession, done }: Desk, target: TargetCookie) {
   return (request: FastifyRequest, reply: FastifyReply, result: SignIn): FastifyReply => {
@@ -139,9 +155,12 @@ function createFinish({ site, writeSession, done }: Desk, target: TargetCookie) 
       return showState(reply, refusedSignIn(result.outcome, site.publicOrigin !== null));
     }
     request.log.info("signed in");
-    const page = target.read(request.headers.cookie);
+    const asked = target.read(request.headers.cookie);
+    const wasSent = asked?.endsWith(SENT) === true;
+    const page = wasSent ? formPage(asked) : asked;
     reply.header("Set-Cookie", writeSession(result.session));
     if (page !== null) reply.header("Set-Cookie", target.clear);
+    if (wasSent) reply.header("Set-Cookie", done.write(NOT_SENT));
     if (result.isRecovery) reply.header("Set-Cookie", done.write(AFTER_RECOVERY));
     return reply.redirect(page ?? "/", 303);
   };

@@ -24,10 +24,10 @@ export const setWindows = defineAction({
   least: "admin",
   input: {
     primary_window_days: integer("Return window in days", 1, LONGEST_WINDOW_DAYS, {
-      hint: "Days after the order, 1 to 365. The API calls it primary_window_days.",
+      hint: "Days after the order, 1 to 365.",
     }),
     min_sold_units: integer("Minimum units sold", 0, null, {
-      hint: "0 or more. A SKU that sold fewer is not ranked. The API calls it min_sold_units.",
+      hint: "0 or more. A SKU that sold fewer is not ranked.",
     }),
   },
   run: async (context, settings) => {

@@ -32,7 +32,7 @@ export function curvesChart({ answer, exportHref, fewUnits = DEFAULT_FEW_UNITS }
     id: `${answer.name}-curves`,
     title: curvesFinding(answer, drawn, pooled),
     summary: html`Share of what was sold in a month that had come back by each age. A curve ends where its
-    month is still open. Later ages count fewer complete months, so their line can fall.${
+    month is still open.${pooled && " Later ages count fewer complete months, so their line can fall."}${
       windowDays !== null &&
       html` The dashed line marks the window of ${figure(answer, "window_days", days)}.`
     }`,

@@ -5,7 +5,10 @@ import { monthAxis, paths, percentTick, place, verticalAxis } from "./plot.ts";
 import type { Scale } from "./plot.ts";
 import type { TrendMonth } from "./trend-finding.ts";
 
-/** Interval as a band, rate as a line with dots; open months hollow and dashed, with their outlook. */
+/**
+ * Interval as a band, rate as a line with dots. Of open months hollow dots for what came back so far, and a dashed line to the
+ * outlook: a line to what can still rise would look like an improvement.
+ */
 export function trendDrawing(months: readonly TrendMonth[], scale: Scale): Html {
   const isDrawn = (row: TrendMonth): boolean => row.sold_units > 0;
   const isOpen = (row: TrendMonth): boolean => isDrawn(row) && row.is_complete === false;
@@ -19,6 +22,10 @@ export function trendDrawing(months: readonly TrendMonth[], scale: Scale): Html 
     .y0((row) => scale(row.return_rate_interval?.low ?? 0))
     .y1((row) => scale(row.return_rate_interval?.high ?? 0))
     .defined(isBanded);
+  const expected = line<TrendMonth>()
+    .x((row) => row.x)
+    .y((row) => scale(row.outlook?.return_rate ?? row.return_rate))
+    .defined((row) => isSolid(row) || (isDrawn(row) && row.outlook !== null));
   const dashed = months.filter(
     (row, index) =>
       isOpen(row) ||
@@ -33,7 +40,7 @@ export function trendDrawing(months: readonly TrendMonth[], scale: Scale): Html 
     (index) => months[index]?.x ?? 0,
   )}
   ${paths(html`<path class="band" d="${band(months) ?? ""}" />${alone.map(({ x, return_rate_interval: interval }) => html`<line class="band-line" x1="${x}" x2="${x}" y1="${scale(interval?.low ?? 0)}" y2="${scale(interval?.high ?? 0)}" />`)}`, true)}
-  ${paths(html`<path class="rate" d="${rate.defined(isSolid)(months) ?? ""}" /><path class="rate open" d="${rate.defined(isDrawn)(dashed) ?? ""}" />`)}
+  ${paths(html`<path class="rate" d="${rate.defined(isSolid)(months) ?? ""}" /><path class="rate open" d="${expected(dashed) ?? ""}" />`)}
   ${months.map(({ x, outlook }) => outlook && whisker(place(x), place(scale(outlook.high)), place(scale(outlook.low)), place(scale(outlook.return_rate))))}
   ${months.filter(isDrawn).map((row) => html`<circle class="${isOpen(row) ? "dot open" : "dot"}" cx="${place(row.x)}" cy="${place(scale(row.return_rate))}" r="${months.length > 36 ? 2.5 : 4}" />`)}`;
 }

@@ -18,7 +18,7 @@ import { trendTable } from "./trend-table.ts";
 const REACH = 2.5;
 
 /**
- * Is it rising? The return rate of each order month with its interval; open months hollow and dashed, with the outlook.
+ * Is it rising? The return rate of each order month with its interval; open months hollow, with the outlook.
  * `path` leads to the report's trend.
  */
 export function trendChart({
@@ -58,11 +58,11 @@ function legendOf(answer: ApiAnswer, sold: readonly TrendMonth[]): (LegendItem |
     { swatch: lineSwatch("rate", dotSwatch("dot")), text: "return rate" },
     { swatch: boxSwatch("band"), text: "likely range (95 % interval)" },
     sold.some((row) => row.is_complete === false) && {
-      swatch: lineSwatch("rate open", dotSwatch("dot open")),
-      text: "still open, can rise",
+      swatch: dotSwatch("dot open"),
+      text: "so far in months still open, can rise",
     },
     expected !== undefined && {
-      swatch: whisker("15", "1", "13", "7"),
+      swatch: html`${lineSwatch("rate open")}${whisker("15", "1", "13", "7")}`,
       text: html`outlook: where the month is likely to end,
       ${figure<number>(answer, `${expected.path}/outlook/level`, wholePercent)} of the time`,
     },

@@ -9,8 +9,7 @@ import { trendChart } from "../charts/trend.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, month, percent } from "../format.ts";
-import { newestMonths } from "../months.ts";
-import type { MonthRange, ShownMonths } from "../months.ts";
+import { newestMonths, withOpenMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, View } from "../page.ts";
 import { SOURCES_PATH } from "../../actions/sources/paths.ts";
@@ -94,13 +93,6 @@ async function readOverview(call: PageCall): Promise<OverviewData | null> {
     call.read("alerts", "alerts", { category: "return_rate_watchlist", limit: ALERTS_READ }),
   ]);
   return { report, trend, byRate: year, byCost, alerts };
-}
-
-/** The range up to the month of the data, open months included. */
-function withOpenMonths(range: MonthRange, { body }: Exclude<ShownMonths["year"], null>) {
-  const asOf = body.meta.data_as_of;
-  const end_month = asOf === null ? range.end_month : asOf.slice(0, "YYYY-MM".length);
-  return { ...range, end_month, include_incomplete: true };
 }
 
 function fullView(

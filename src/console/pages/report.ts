@@ -12,14 +12,23 @@ import type { Html } from "../../lib/html.ts";
 import { figure } from "../figure.ts";
 import type { ApiAnswer } from "../figure.ts";
 import { count, money, percent } from "../format.ts";
-import { monthsOf } from "../months.ts";
+import { monthsOf, monthsOfForm } from "../months.ts";
 import type { ShownMonths } from "../months.ts";
 import { definePage } from "../page.ts";
 import type { BodyOf, PageCall, Parameters, View } from "../page.ts";
 import { COHORT_STATE_NAMES, cohortStateOf, hasVariants, pick, stateWithoutSelector } from "../selection.ts";
 import { monthCoverage } from "../views/coverage.ts";
 import { csvHref, csvLink } from "../views/csv-link.ts";
-import { checkField, filterForm, monthFields, presets, selectField, windowField } from "../views/filters.ts";
+import {
+  checkField,
+  filterBox,
+  filterForm,
+  monthFields,
+  openMonthsField,
+  presets,
+  selectField,
+  windowField,
+} from "../views/filters.ts";
 import { monthRange } from "../views/month-range.ts";
 import { noCompleteMonth } from "../views/no-months.ts";
 import {
@@ -82,13 +91,25 @@ export const report = definePage<ReportPage | null>({
     data === null
       ? { title: "Report", body: html`<h1>Report</h1>${noCompleteMonth(call)}${form(call, null)}` }
       : reportView(data, call),
-  refused: (call) => ({ title: "Report", body: html`<h1>Report</h1>${form(call, null)}` }),
+  refused: async (call) => ({
+    title: "Report",
+    body: html`<h1>Report</h1>${form(call, await monthsOfForm(call))}`,
+  }),
 });
 
 /** All that the page's query says of the view. */
-function stateOf({ query }: PageCall): Parameters {
-  return { ...cohortStateOf(query), ...pick(query, STATE_NAMES) };
+function stateOf(call: PageCall): Parameters {
+  const { query } = call;
+  // A product divided by product would be one row: itself.
+  const isWhole = sectionOf(call) === "breakdown" && PRODUCT_NAMES.some((name) => query[name]);
+  return {
+    ...cohortStateOf(query),
+    ...(isWhole && { breakdownBy: "sku" }),
+    ...pick(query, STATE_NAMES),
+  };
 }
+
+const PRODUCT_NAMES = ["product_gid", "store_product_gid", "shopify_product_gid"] as const;
 
 /** Unknown sections mean the overview, as in the API. */
 function sectionOf({ query }: PageCall): string {
@@ -106,10 +127,9 @@ function reportView(data: ReportPage, call: PageCall): View {
     title: `Report: ${selection.title}`,
     body: html`<h1>${selection.title}</h1>
 <p class="lead">${selection.detail !== null && html`${selection.detail} · `}${vendor !== null && html`only vendor ${figure(own, "meta/vendor", String)} · `}orders of ${monthRange(own)} · <a href="${call.href("/products", stateWithoutSelector(call.query))}">choose another product, SKU or group</a>${selectionLinks(call, own, data.isWatched)}</p>
-${presets(call, PATH, rolling, shown, months.isPinned)}
-${form(call, shown)}
-${tabs("Parts of the report", tabLinks(call, months))}
-${monthCoverage(own, "summary", call.href(PATH, { ...rolling, ...shown, include_incomplete: "true" }))}
+${filterBox(html`${presets(call, PATH, rolling, shown, months.isPinned)} ${form(call, shown)}`)}
+${tabs("Parts of the report", tabLinks(call))}
+${monthCoverage(own, "summary", (include_incomplete) => call.href(PATH, { ...rolling, ...shown, include_incomplete }))}
 ${summaryFigures(own, call)}
 ${sectionParts(data, call)}
 ${csvLink(csvHref(call, exportStateOf(data, call)))}`,
@@ -127,9 +147,9 @@ function form(call: PageCall, shown: ShownMonths["range"]): Html {
     monthFields(shown ?? { start_month, end_month }),
     windowField(query, call.primaryWindowDays),
     isDivided
-      ? selectField("breakdownBy", "Divided by", query["breakdownBy"] ?? "product", BREAKDOWN_NAMES)
+      ? selectField("breakdownBy", "Divided by", String(breakdownBy ?? "product"), BREAKDOWN_NAMES)
       : [],
-    checkField("include_incomplete", "Include open months", query),
+    openMonthsField(query),
     hasSelection(call) ? checkField("include_used_variants", "Include used variants", query) : [],
   ]);
 }
@@ -155,9 +175,9 @@ const TABS = [
 ] as const satisfies readonly (readonly [(typeof REPORT_SECTIONS)[number], string])[];
 
 /** Each part keeps the selection, and the months where they are pinned. */
-function tabLinks(call: PageCall, { range, isPinned }: ShownMonths) {
+function tabLinks(call: PageCall) {
   const current = sectionOf(call);
-  const state = { ...stateOf(call), ...(isPinned ? range : {}) };
+  const state = stateOf(call);
   return TABS.map(([value, text]) => ({
     text,
     href: call.href(PATH, { ...state, reportSection: value === "overview" ? undefined : value }),

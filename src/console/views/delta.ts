@@ -19,7 +19,7 @@ export function rateChange(report: ApiAnswer): Html | null {
   if (comparison === null) return html`<span class="delta">no complete months before to compare with</span>`;
   const change = valueAt(report, "comparison/return_rate_change");
   if (typeof change !== "number")
-    return html`<span class="delta">nothing to compare</span> with ${before(report)}`;
+    return html`<span class="delta">not compared with ${beforeMonths(report)}: nothing was sold in one of the two</span>`;
   // By what is shown: a change that rounds to nothing has no direction.
   const shown = tenthsOfPoint(change);
   const kind = shown > 0 ? "up" : shown < 0 ? "down" : "same";
@@ -35,12 +35,17 @@ function notCompared(reason: string): Html {
   return html`<span class="delta">not compared with earlier months: ${reason}</span>`;
 }
 
-/** Which months those were, and what their rate is made of. */
-function before(report: ApiAnswer): Html {
+/** Which months those were. */
+function beforeMonths(report: ApiAnswer): Html {
   const [first, last] = ["comparison/start_month", "comparison/end_month"] as const;
   const end = figure(report, last, month);
   const isOne = valueAt(report, first) === valueAt(report, last);
-  return html`${isOne ? end : html`${figure(report, first, month)} to ${end}`}:
+  return isOne ? end : html`${figure(report, first, month)} to ${end}`;
+}
+
+/** The same with what their rate is made of. */
+function before(report: ApiAnswer): Html {
+  return html`${beforeMonths(report)}:
   ${figure(report, "comparison/returned_units", count)} of ${figure(report, "comparison/sold_units", count)}
   units`;
 }

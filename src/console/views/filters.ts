@@ -1,9 +1,10 @@
 import { monthToText } from "../../lib/month.ts";
 import { knownMonth } from "../../lib/month.ts";
 import { html } from "../../lib/html.ts";
-import type { Html } from "../../lib/html.ts";
+import type { Html, HtmlValue } from "../../lib/html.ts";
 import { month } from "../format.ts";
-import type { MonthRange } from "../months.ts";
+import { TO_NEWEST } from "../months.ts";
+import type { MonthRange, ShownRange } from "../months.ts";
 import type { PageCall, Parameters } from "../page.ts";
 import { problemSummary, wrongOf } from "./field-errors.ts";
 
@@ -131,7 +132,13 @@ export function textField(
   );
 }
 
-export function checkField(name: string, label: string, query: Query): Field {
+/** Ticked, it takes the months on to the newest, unless the query asks for open months of its own range. */
+export function openMonthsField(query: Query): Field {
+  const value = query["include_incomplete"] === "true" ? "true" : TO_NEWEST;
+  return checkField("include_incomplete", "Include open months", query, value);
+}
+
+export function checkField(name: string, label: string, query: Query, value = "true"): Field {
   return {
     name,
     markup: (wrong) =>
@@ -140,11 +147,19 @@ export function checkField(name: string, label: string, query: Query): Field {
           type="checkbox"
           id="${name}"
           name="${name}"
-          value="true"
-          ${query[name] === "true" && html` checked`}
+          value="${value}"
+          ${query[name] === value && html` checked`}
         /><label for="${name}">${label}</label>${wrong !== null && html` <span class="wrong">${wrong}</span>`}
       </div>`,
   };
+}
+
+/** What changes the view, behind a summary on phones, where the figures come first. */
+export function filterBox(content: HtmlValue): Html {
+  return html`<details class="filter-box">
+    <summary>Months and filters</summary>
+    ${content}
+  </details>`;
 }
 
 /** `null`: the one month by its name. */
@@ -157,19 +172,19 @@ const PRESETS = [
 ] as const;
 
 /**
- * Ranges of months as links: the newest twelve complete months, which roll, and fixed ones that end with the last month
- * shown.
+ * Ranges of months as links: the newest twelve complete months, alone or with the open ones, which roll, and fixed ones that
+ * end with the last month shown.
  */
 export function presets(
   call: PageCall,
   path: string,
   kept: Parameters,
-  shown: MonthRange,
+  shown: ShownRange,
   isPinned: boolean,
 ): Html {
   const last = knownMonth(shown.end_month);
   const links = PRESETS.map(([months, text]) => {
-    const range = { start_month: monthToText(Math.max(last - months + 1, 12)), end_month: shown.end_month };
+    const range = { ...shown, start_month: monthToText(Math.max(last - months + 1, 12)) };
     const isCurrent = isPinned && range.start_month === shown.start_month;
     return html`<li>
       <a href="${call.href(path, { ...kept, ...range })}" ${isCurrent && html` aria-current="true"`}
@@ -177,11 +192,21 @@ export function presets(
       >
     </li>`;
   });
+  const isOpen = shown.include_incomplete !== undefined;
   const newest = html`<li>
-    <a href="${call.href(path, kept)}" ${!isPinned && html` aria-current="true"`}
-      >Newest 12 complete months</a
-    >
-  </li>`;
+      <a
+        href="${call.href(path, { ...kept, include_incomplete: undefined })}"
+        ${!isPinned && !isOpen && html` aria-current="true"`}
+        >Newest 12 complete months</a
+      >
+    </li>
+    <li>
+      <a
+        href="${call.href(path, { ...kept, include_incomplete: TO_NEWEST })}"
+        ${!isPinned && isOpen && html` aria-current="true"`}
+        >With open months</a
+      >
+    </li>`;
   const pin = html`<li><a href="${call.href(path, { ...kept, ...shown })}">Pin these months</a></li>`;
   return html`<ul class="presets" aria-label="Months">
     ${newest}${links}${!isPinned && pin}
