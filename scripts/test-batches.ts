@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const FILES_PER_BATCH = 8;
+const FILES_PER_BATCH = 12;
+const SHARED_SERVICE = "tests/support/shared-service.ts";
 
 /**
  * Calls `use` with entries that run several test files each, one after the other in one process: to start Node.js and load what
@@ -36,9 +37,14 @@ export async function withBatches<Result>(
 }
 
 function entryOf(files: readonly string[], project: string): string {
-  const suites = files.map((file) => {
-    const address = pathToFileURL(join(project, file)).href;
-    return `suite(${JSON.stringify(file)}, async () => { await import(${JSON.stringify(address)}); });\n`;
-  });
-  return `import { suite } from "node:test";\n${suites.join("")}`;
+  const addressOf = (file: string): string => JSON.stringify(pathToFileURL(join(project, file)).href);
+  const usesShared = files.some((file) =>
+    readFileSync(join(project, file), "utf8").includes("shared-service.ts"),
+  );
+  // What suites share is loaded before them: it would belong to the first of them otherwise, and end with it.
+  const shared = usesShared ? `import ${addressOf(SHARED_SERVICE)};\n` : "";
+  const suites = files.map(
+    (file) => `suite(${JSON.stringify(file)}, async () => { await import(${addressOf(file)}); });\n`,
+  );
+  return `${shared}import { suite } from "node:test";\n${suites.join("")}`;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { readList, runAction } from "../src/actions/action.ts";
 import { endpointList, resumeEndpoint } from "../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../src/actions/field.ts";
@@ -16,21 +16,17 @@ import type { TestClock } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
 import type { Received, Receiver } from "./support/receiver.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** The cursor of an endpoint: what is written meanwhile, by whom it is moved, and what is left after it. */
 
-let service: TestService;
+const service = use(() => startTestService({ METRICS_ON_API_PORT: "true" }));
 let receiver: Receiver;
 let tenant: Tenant;
 let clock: TestClock;
 
-before(async () => {
-  service = await startTestService({ METRICS_ON_API_PORT: "true" });
-});
-after(() => service.stop());
 beforeEach(async () => {
   await service.database.query("delete from alert_endpoint");
   receiver = await startReceiver();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { SMTPServer } from "smtp-server";
 import type { SMTPServerOptions } from "smtp-server";
 import { readList } from "../src/actions/action.ts";
@@ -19,21 +19,17 @@ import {
 } from "./support/push.ts";
 import type { TestClock } from "./support/push.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** Alerts by e-mail, over a real SMTP server. */
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 let clock: TestClock;
 let stopMail: (() => Promise<void>) | null = null;
 
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 beforeEach(async () => {
   await service.database.query("delete from alert_endpoint");
   tenant = await createTenant(service.database);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { readList, runAction } from "../src/actions/action.ts";
 import { endpointList, testEndpoint } from "../src/actions/alert-endpoints/actions.ts";
 import { textInput } from "../src/actions/field.ts";
@@ -20,21 +20,17 @@ import type { TestAlert, TestClock } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
 import type { Receiver } from "./support/receiver.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** Where alerts may be pushed to, chat addresses, digests and test messages. */
 
-let service: TestService;
+const service = use(startTestService);
 let receiver: Receiver;
 let tenant: Tenant;
 let clock: TestClock;
 
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 beforeEach(async () => {
   await service.database.query("delete from alert_endpoint");
   receiver = await startReceiver();

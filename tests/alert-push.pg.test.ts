@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import { readList, runAction } from "../src/actions/action.ts";
 import {
   endpointList,
@@ -27,21 +27,17 @@ import type { TestClock } from "./support/push.ts";
 import { startReceiver } from "./support/receiver.ts";
 import type { Received, Receiver } from "./support/receiver.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** Alerts that are pushed: to a receiver that fails, hangs, redirects, says that it is gone, and comes back. */
 
-let service: TestService;
+const service = use(startTestService);
 let receiver: Receiver;
 let tenant: Tenant;
 let clock: TestClock;
 
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 beforeEach(async () => {
   // Endpoints of other tests wait for receivers that are gone.
   await service.database.query("delete from alert_endpoint");

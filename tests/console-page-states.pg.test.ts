@@ -1,21 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { ENTITLEMENTS } from "../src/contract/endpoint.ts";
 import { openPage } from "./support/console-page.ts";
 import type { Reader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { unescaped } from "./support/page-figures.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-
-let service: TestService;
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 const open = (path: string, reader: Reader) => openPage(service, path, reader);
 

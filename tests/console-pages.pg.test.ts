@@ -1,27 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { PAGES as REGISTERED } from "../src/console/registry.ts";
 import { openPage } from "./support/console-page.ts";
 import type { Reader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
-let service: TestService;
-let tenant: Tenant;
-let cookie: string;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
-});
-after(() => service.stop());
+const tenant = await createTenant(service.database);
+await seedSmallStore(service.database, tenant.shopKey);
+const cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
 
 const open = (path: string, reader: Reader = { tenant, cookie }) => openPage(service, path, reader);
 

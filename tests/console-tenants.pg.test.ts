@@ -1,24 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { ALL_PATHS, ALL_VIEWS, getPage } from "./support/console-pages.ts";
 import { signInAs } from "./support/console-person.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
 /** Pages show the workspace of their address alone, and only to its members. */
 
-let service: TestService;
 let tenant: Tenant;
 let foreign: Tenant;
 let ofTenant: string;
 let ofForeign: string;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   await seedSmallStore(service.database, tenant.shopKey);
   const model = await createTenant(service.database);
@@ -28,7 +25,6 @@ before(async () => {
   ofTenant = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
   ofForeign = await signInAs(service, { name: "Stranger", shopDomain: foreign.shopDomain });
 });
-after(() => service.stop());
 
 test("a foreign workspace and a missing one give the same bytes and headers, whatever the page", async () => {
   for (const path of [...ALL_PATHS, "/nothing"]) {

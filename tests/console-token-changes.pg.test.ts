@@ -1,29 +1,27 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { parseToken } from "../src/admission/token.ts";
 import { openPage } from "./support/console-page.ts";
 import { cookieOf, makeUserLink, postForm, signInAs } from "./support/console-person.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { requestKey, TOKEN, TOKENS, tokenForm, tokenPages } from "./support/token-pages.ts";
 import type { Fields, TokenPages } from "./support/token-pages.ts";
+import { use } from "./support/use.ts";
 
 /** How a token is replaced and revoked, and by whom. */
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 let cookie: string;
 let pages: TokenPages;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   cookie = await signInAs(service, { name: "Owner <b>", shopDomain: tenant.shopDomain });
   pages = tokenPages(service, { tenant, cookie });
 });
-after(() => service.stop());
 
 test("rotation links both tokens, shows whether the old one is still used, and is done once", async () => {
   const { tokenId: oldId } = await pages.make("rotated");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { parseToken } from "../src/admission/token.ts";
 import { ENTITLEMENTS, SCOPES } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
@@ -9,26 +9,24 @@ import { mcpCommandLine, mcpConfigText } from "../src/contract/written-request.t
 import { cookieOf, signInAs } from "./support/console-person.ts";
 import { startServerProcess } from "./support/server-process.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { changePlan, createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { requestKey, TOKEN, TOKENS, tokenForm, tokenPages } from "./support/token-pages.ts";
 import type { TokenPages } from "./support/token-pages.ts";
+import { use } from "./support/use.ts";
 
 /** How a token is made and listed, in forms and markup without a browser. */
 
-let service: TestService;
+const service = use(startTestService);
 let tenant: Tenant;
 let cookie: string;
 let pages: TokenPages;
 
 before(async () => {
-  service = await startTestService();
   tenant = await createTenant(service.database);
   cookie = await signInAs(service, { name: "Owner <b>", shopDomain: tenant.shopDomain });
   pages = tokenPages(service, { tenant, cookie });
 });
-after(() => service.stop());
 
 async function tokenRows(name: string): Promise<{ scopes: string[]; days: number | null; maker: string }[]> {
   const { rows } = await service.database.query<{ scopes: string[]; days: number | null; maker: string }>(

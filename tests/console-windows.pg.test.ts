@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { startDemoService } from "./docs-demo.ts";
-import type { DemoService } from "./docs-demo.ts";
 import { readGoldenStores } from "./golden/golden.ts";
 import { randomStore } from "./oracle/random-store.ts";
 import type { Store } from "./oracle/store.ts";
@@ -13,14 +12,11 @@ import { startServerProcess } from "./support/server-process.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
+import { use } from "./support/use.ts";
 
 /** The return window and the threshold: what the preview says is what the API answers once they are saved. */
 
-let demo: DemoService;
-before(async () => {
-  demo = await startDemoService();
-});
-after(() => demo.stop());
+const demo = use(startDemoService);
 
 const PATH = "/settings/windows";
 type Wanted = { primary_window_days: number; min_sold_units: number };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { takesSelector } from "../src/contract/endpoint.ts";
@@ -10,26 +10,18 @@ import { fold } from "../src/lib/fold.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
 import type { ParameterSchema } from "../src/contract/endpoint.ts";
 import { CORPUS } from "./support/input-corpus.ts";
-import { startTestService } from "./support/service.ts";
-import type { CalledAnswer, TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
+import type { CalledAnswer } from "./support/service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
 const RUNS = 40;
 const AT_ONCE = 16;
 /** With the headers it stays below the server's limit, of which a test of its own tells. */
 const LONGEST_QUERY = 30_000;
 
-let service: TestService;
-let tenant: Tenant;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-});
-after(() => service.stop());
+const tenant = await createTenant(service.database);
+await seedSmallStore(service.database, tenant.shopKey);
 
 /** Asks with a query as it is; the answer keeps the contract and is no failure of the service. */
 async function ask(path: string, params: string): Promise<CalledAnswer> {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import type pg from "pg";
+import { before, test } from "node:test";
 import { createShopNodes } from "../src/admission/shop-nodes.ts";
 import { startUsageWriter } from "../src/admission/usage-writer.ts";
 import { runAction } from "../src/actions/action.ts";
@@ -11,37 +10,29 @@ import { showNewestActions } from "../src/control/audit-trail.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { loseShop } from "./support/lost-shops.ts";
-import { openTestPool } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
 /** What servers and operators write of all shops, while the rows of one cannot be reached. */
 
-let control: ControlDatabase;
-let pool: pg.Pool;
+const control = use(openControlDatabase);
 let database: Database;
 before(async () => {
-  control = await openControlDatabase();
   ({ database } = control);
-  pool = openTestPool(control.url);
-});
-after(async () => {
-  await pool.end();
-  await control.stop();
 });
 
 /** Enough shops to have some on each node of a cluster. */
 async function createShops(): Promise<number[]> {
   const shopKeys: number[] = [];
-  for (let made = 0; made < 8; made += 1) shopKeys.push((await createTenant(pool)).shopKey);
+  for (let made = 0; made < 8; made += 1) shopKeys.push((await createTenant(control.pool)).shopKey);
   return shopKeys;
 }
 
 test("the usage of others is written while a shop is out of reach, and its own afterwards, all of it", async () => {
   const shopKeys = await createShops();
-  const { lost, others, find } = await loseShop(pool, shopKeys);
+  const { lost, others, find } = await loseShop(control.pool, shopKeys);
   const warnings: object[] = [];
   const usage = startUsageWriter({
     database,
@@ -59,7 +50,7 @@ test("the usage of others is written while a shop is out of reach, and its own a
   const writtenOf = async (some: readonly number[]): Promise<number> => {
     const text =
       "select coalesce(sum(requests), 0)::integer as requests from usage_detail where shop_key = any($1)";
-    return (await pool.query<{ requests: number }>(text, [some])).rows[0]?.requests ?? 0;
+    return (await control.pool.query<{ requests: number }>(text, [some])).rows[0]?.requests ?? 0;
   };
   try {
     ask(shopKeys);
@@ -82,7 +73,7 @@ test("the usage of others is written while a shop is out of reach, and its own a
 const NO_SHOP = 0;
 
 test("actions on the installation need no node, whichever is lost", async () => {
-  const { lost, others, find } = await loseShop(pool, [NO_SHOP, ...(await createShops())]);
+  const { lost, others, find } = await loseShop(control.pool, [NO_SHOP, ...(await createShops())]);
   assert.ok(lost.includes(NO_SHOP) && others.length > 0);
   try {
     const caller = { database, actor: OPERATOR, now: new Date() };

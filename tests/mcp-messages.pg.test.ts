@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { expectError, post, rpc, toolCall } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
-let service: TestService;
-let tenant: Tenant;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-});
-after(() => service.stop());
+const tenant = await createTenant(service.database);
 
 const ask = (body: unknown, headers: Record<string, string> = {}): Promise<RpcAnswer> =>
   post(service.address, body, { token: tenant.token, headers });

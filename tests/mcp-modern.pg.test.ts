@@ -1,23 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { TOOLS } from "../src/contract/tools.ts";
 import { expectError, modernHeaders, modernMeta, post, rpc, toolCall } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
-let service: TestService;
-let tenant: Tenant;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-});
-after(() => service.stop());
+const tenant = await createTenant(service.database);
+await seedSmallStore(service.database, tenant.shopKey);
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_INFO = "io.modelcontextprotocol/clientInfo";

@@ -7,19 +7,16 @@ import { INSTRUCTIONS } from "../src/contract/tools.ts";
 import { makeDemo } from "../src/control/demo.ts";
 import type { Demo } from "../src/control/demo.ts";
 import { post, toolCall, toolText } from "./support/mcp.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 
 // A merchant's questions, answered through tools alone: each call uses only the instructions and the answers before it.
 // The demo store is generated for this day.
 const NOW = new Date("2026-08-20T06:00:00Z");
 
-let service: TestService;
 let demo: Demo;
 const folder = mkdtempSync(join(tmpdir(), "returns-questions-"));
 
 before(async () => {
-  service = await startTestService();
   const { keys } = service;
   const { database } = service.installation;
   demo = await makeDemo({
@@ -34,7 +31,6 @@ before(async () => {
   });
 });
 after(async () => {
-  await service.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

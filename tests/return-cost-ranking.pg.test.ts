@@ -1,40 +1,25 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
-import type pg from "pg";
-import type { Database } from "../src/store/database.ts";
 import { loadReturnCosts } from "../src/store/queries/return-cost-leaderboard.ts";
 import { byCodePoint } from "./oracle/numbers.ts";
-import { createTestDatabase, openConnections } from "./support/database.ts";
+import { openControlDatabase } from "./support/control.ts";
 import { MONTH, SELECTIONS, VENDORS, anyRows, insertRankedShop } from "./support/ranked-shop.ts";
 import type { RankedRow as Row, Vendor } from "./support/ranked-shop.ts";
 import { reportWorkspace } from "./support/report-store.ts";
-import { openTestPool } from "./support/service.ts";
+import { use } from "./support/use.ts";
 
-let database: Database;
-let pool: pg.Pool;
-let stop: () => Promise<void>;
-before(async () => {
-  const own = await createTestDatabase();
-  database = openConnections(own.url);
-  pool = openTestPool(own.url);
-  stop = async () => {
-    await database.close();
-    await pool.end();
-    await own.drop();
-  };
-});
-after(() => stop());
+const control = use(openControlDatabase);
 
 type Costs = { minCostMinor: number | null; labelCostsIncluded: boolean; vendor: Vendor; limit: number };
 const ALL_COSTS: Costs = { minCostMinor: null, labelCostsIncluded: true, vendor: null, limit: 50 };
 
 async function costRanking(rows: readonly Row[], costs: Costs): Promise<{ skus: string[]; count: number }> {
-  const workspace = reportWorkspace(await insertRankedShop(pool, rows), "2025-06-01T00:00:00Z");
+  const workspace = reportWorkspace(await insertRankedShop(control.pool, rows), "2025-06-01T00:00:00Z");
   const answers = [];
   for (const selection of SELECTIONS) {
     const range = { selection, windowDays: 30, startMonth: MONTH, endMonth: MONTH };
-    const loaded = await loadReturnCosts(database, workspace, { ...range, ...costs });
+    const loaded = await loadReturnCosts(control.database, workspace, { ...range, ...costs });
     answers.push({ skus: loaded.rows.map((row) => row.sku), count: loaded.eligible_count });
   }
   assert.deepEqual(answers[1], answers[0], "within a family");

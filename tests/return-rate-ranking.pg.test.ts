@@ -1,30 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
-import type pg from "pg";
-import type { Database } from "../src/store/database.ts";
 import { loadReturnRates } from "../src/store/queries/return-rate-leaderboard.ts";
 import { byCodePoint } from "./oracle/numbers.ts";
-import { createTestDatabase, openConnections } from "./support/database.ts";
+import { openControlDatabase } from "./support/control.ts";
 import { MONTH, SELECTIONS, VENDORS, anyRows, insertRankedShop } from "./support/ranked-shop.ts";
 import type { RankedRow as Row, Vendor } from "./support/ranked-shop.ts";
 import { reportWorkspace } from "./support/report-store.ts";
-import { openTestPool } from "./support/service.ts";
+import { use } from "./support/use.ts";
 
-let database: Database;
-let pool: pg.Pool;
-let stop: () => Promise<void>;
-before(async () => {
-  const own = await createTestDatabase();
-  database = openConnections(own.url);
-  pool = openTestPool(own.url);
-  stop = async () => {
-    await database.close();
-    await pool.end();
-    await own.drop();
-  };
-});
-after(() => stop());
+const control = use(openControlDatabase);
 
 type Rates = {
   threshold: number;
@@ -45,11 +30,11 @@ const OPEN: Rates = {
 
 /** The SKUs that the statement ranks, the same within a family, and how many pass the filters. */
 async function rateRanking(rows: readonly Row[], rates: Rates): Promise<{ skus: string[]; count: number }> {
-  const workspace = reportWorkspace(await insertRankedShop(pool, rows), "2025-06-01T00:00:00Z");
+  const workspace = reportWorkspace(await insertRankedShop(control.pool, rows), "2025-06-01T00:00:00Z");
   const { threshold, cardSize, limit, ...filters } = rates;
   const answers = [];
   for (const selection of SELECTIONS) {
-    const loaded = await loadReturnRates(database, workspace, {
+    const loaded = await loadReturnRates(control.database, workspace, {
       selection,
       months: { startMonth: MONTH, endMonth: MONTH },
       windowDays: 30,

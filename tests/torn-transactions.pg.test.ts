@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createConnection, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import type { TestContext } from "node:test";
 import pg from "pg";
 import { OPERATOR } from "../src/control/actor.ts";
@@ -11,26 +11,18 @@ import { deleteWorkspace } from "../src/control/workspace-delete.ts";
 import type { Database } from "../src/store/database.ts";
 import { isCitus } from "./support/citus.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
-import { openTestPool } from "./support/service.ts";
 import { eventually } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
 /**
  * A workspace has rows on its node, and its domain is on the coordinator. A transaction over both is cut off between them: what
  * Citus does of it later, by itself once a minute, leaves all of the workspace or nothing.
  */
 
-let control: ControlDatabase;
-let pool: pg.Pool;
+const control = use(openControlDatabase);
 let database: Database;
 before(async () => {
-  control = await openControlDatabase();
   ({ database } = control);
-  pool = openTestPool(control.url);
-});
-after(async () => {
-  await pool.end();
-  await control.stop();
 });
 
 /** The answer to the first phase is lost, or what comes after it: the second phase. */
@@ -89,11 +81,11 @@ async function startRelay(node: pg.Client, port: number, cut: Cut): Promise<Rela
 
 /** Runs `act` on relays to the nodes; returns whether one has cut it off. */
 async function cutOff(cut: Cut, act: () => Promise<unknown>): Promise<boolean> {
-  const { rows: nodes } = await pool.query<{ id: number; port: number }>(
+  const { rows: nodes } = await control.pool.query<{ id: number; port: number }>(
     "select nodeid as id, nodeport as port from pg_dist_node where shouldhaveshards order by nodeid",
   );
   const setPort = (id: number, port: number): Promise<unknown> =>
-    pool.query("update pg_dist_node set nodeport = $2 where nodeid = $1", [id, port]);
+    control.pool.query("update pg_dist_node set nodeport = $2 where nodeid = $1", [id, port]);
   const relays = await Promise.all(
     nodes.map(async ({ id, port }) => {
       const client = new pg.Client({
@@ -120,8 +112,8 @@ async function cutOff(cut: Cut, act: () => Promise<unknown>): Promise<boolean> {
 /** Ends what is prepared, as Citus does once a minute: not while its transaction has not ended on the coordinator. */
 async function settle(): Promise<void> {
   const isSettled = async (): Promise<boolean> => {
-    await pool.query("select recover_prepared_transactions()");
-    const { rows } = await pool.query<{ prepared: number }>(
+    await control.pool.query("select recover_prepared_transactions()");
+    const { rows } = await control.pool.query<{ prepared: number }>(
       `select sum(result::integer)::integer as prepared from run_command_on_workers(
          'select count(*) from pg_prepared_xacts where database = current_database()')`,
     );
@@ -132,7 +124,7 @@ async function settle(): Promise<void> {
 
 async function rowsOf(domain: string): Promise<{ directory: number; workspace: number }> {
   const count = async (table: string): Promise<number> =>
-    (await pool.query(`select 1 from ${table} where shop_domain = $1`, [domain])).rows.length;
+    (await control.pool.query(`select 1 from ${table} where shop_domain = $1`, [domain])).rows.length;
   return { directory: await count("shop_directory"), workspace: await count("workspace") };
 }
 

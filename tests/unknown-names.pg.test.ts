@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import Type from "typebox";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import {
@@ -15,21 +15,12 @@ import { expectRefused, expectUnknown } from "./support/mcp-refusals.ts";
 import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { seedSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
-import type { Tenant } from "./support/tenants.ts";
 
-let service: TestService;
-let tenant: Tenant;
-
-before(async () => {
-  service = await startTestService();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-});
-after(() => service.stop());
+const tenant = await createTenant(service.database);
+await seedSmallStore(service.database, tenant.shopKey);
 
 const MONTHS = { start_month: "2025-03", end_month: "2026-02" };
 

@@ -1,25 +1,17 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { ImportError } from "../src/sync/connectors/csv/problems.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { csv, startImportShop } from "./support/import-shop.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { expectOk } from "./support/upload.ts";
 import { checksums, importedBy, openUploadShop, SMALL_FOLDER } from "./support/upload-shop.ts";
 import type { UploadShop } from "./support/upload-shop.ts";
 import { DEFAULT_RETENTION } from "./support/worker.ts";
 
 /** What becomes of an upload whose import finds something wrong: nothing changes until a person has decided. */
-
-let service: TestService;
-
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 const LINES = "order_id,line_id,ordered_at,units";
 const GOOD = "o1,l1,2026-01-05T10:00:00Z,2";

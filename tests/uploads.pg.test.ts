@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { after, afterEach, before, test } from "node:test";
+import { afterEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { csv } from "./support/import-shop.ts";
 import { openRaw } from "./support/raw-http.ts";
 import type { RawConnection } from "./support/raw-http.ts";
-import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
+import { service } from "./support/shared-service.ts";
 import { idOf, expectOk, PART_BYTES, partsOf, refusalOf, uploadClient } from "./support/upload.ts";
 import type { Sender } from "./support/upload.ts";
 import {
@@ -21,13 +20,7 @@ import type { UploadShop } from "./support/upload-shop.ts";
 
 /** A folder of CSV files sent by browser: its parts, its limits, and the import that a worker makes of it. */
 
-let service: TestService;
 let shop: UploadShop;
-
-before(async () => {
-  service = await startTestService();
-});
-after(() => service.stop());
 
 async function fresh(): Promise<UploadShop> {
   shop = await openUploadShop(service);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import type { OrderDocument } from "../src/metrics/order.ts";
 import { createStage, lockShop } from "../src/store/queries/import-stage.ts";
 import { applyStage } from "../src/sync/apply.ts";
@@ -8,15 +8,11 @@ import { readStored } from "../src/sync/stored-document.ts";
 import { rebuildWorkspace } from "../src/sync/rebuild.ts";
 import { orderGid, orderWithReturn, putSourceLabels, tracking } from "./support/label-shop.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, rowsOf, sendWebhook } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService(APP_OPTIONS);
-});
-after(() => service.stop());
+const service = use(() => startTestService(APP_OPTIONS));
 
 const ORDERS = [1, 2, 3].map((number) =>
   orderWithReturn(number, { orderName: `#100${number}`, ...tracking(number, `PARCEL-${number}`) }),

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, messageOf, rowsOf, sendWebhook } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService(APP_OPTIONS);
-});
-after(() => service.stop());
+const service = use(() => startTestService(APP_OPTIONS));
 
 /** A workspace that is connected to a shop. */
 async function connectedShop(shop: string) {

@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { COMMON_HEADERS } from "../src/http/headers.ts";
 import { answerRequest, requestRun } from "../src/store/queries/sync-request.ts";
 import { startTestService } from "./support/service.ts";
-import type { TestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, messageOf, rowsOf, sendWebhook } from "./support/webhooks.ts";
+import { use } from "./support/use.ts";
 
-let service: TestService;
-before(async () => {
-  service = await startTestService(APP_OPTIONS);
-});
-after(() => service.stop());
+const service = use(() => startTestService(APP_OPTIONS));
 
 let shops = 0;
 

@@ -1,35 +1,22 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { findNextRequestTime, requestRun } from "../src/store/queries/sync-request.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
-import type { PageSource } from "./support/page-source.ts";
-import { openTestPool } from "./support/service.ts";
 import { connectedShop, runNext, workerOptions } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
-let control: ControlDatabase;
-let pages: PageSource;
-let pool: ReturnType<typeof openTestPool>;
-before(async () => {
-  control = await openControlDatabase();
-  pages = await startPageSource();
-  pool = openTestPool(control.url);
-});
-after(async () => {
-  await pool.end();
-  await pages.stop();
-  await control.stop();
-});
+const control = use(openControlDatabase);
+const pages = use(startPageSource);
 
 /** A connection whose backfill waits for its next try after so many failures, and an incremental run is asked for. */
 async function withFailingBackfill(failures: number, isRead: boolean): Promise<number> {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
   if (isRead)
-    await pool.query("update data_source set last_synced_at = now() where shop_key = $1", [shopKey]);
+    await control.pool.query("update data_source set last_synced_at = now() where shop_key = $1", [shopKey]);
   const common = { shopKey, source: "shopify", requestedBy: "schedule" } as const;
   await requestRun(control.database, { ...common, kind: "backfill" });
-  await pool.query(
+  await control.pool.query(
     "update sync_request set failures = $2, run_after = now() + interval '1 hour' where shop_key = $1",
     [shopKey, failures],
   );
@@ -45,7 +32,7 @@ async function nextRunOf(shopKey: number): Promise<string | null> {
   const result = await runNext(options, { shopKey, source: "shopify" });
   assert.equal(result !== null, due);
   if (result === null) return null;
-  const { rows } = await pool.query<{ kind: string }>("select kind from sync_run where run_id = $1", [
+  const { rows } = await control.pool.query<{ kind: string }>("select kind from sync_run where run_id = $1", [
     result.runId,
   ]);
   return rows[0]?.kind ?? null;
@@ -55,7 +42,7 @@ test("a backfill that has failed three times lets others pass while it waits, an
   const shopKey = await withFailingBackfill(3, true);
   assert.equal(await nextRunOf(shopKey), "incremental");
   assert.equal(await nextRunOf(shopKey), null, "the backfill still waits");
-  await pool.query("update sync_request set run_after = now() where shop_key = $1", [shopKey]);
+  await control.pool.query("update sync_request set run_after = now() where shop_key = $1", [shopKey]);
   const common = { shopKey, source: "shopify", requestedBy: "schedule" } as const;
   await requestRun(control.database, { ...common, kind: "incremental" });
   assert.equal(await nextRunOf(shopKey), "backfill", "due, it goes first again");

@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { finishRun, listRuns, startRun } from "../src/store/queries/sync-run.ts";
 import { runCommand, startCommand } from "./support/command.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
-import type { PageSource } from "./support/page-source.ts";
 import { serviceEnvironment } from "./support/service.ts";
 import { connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
-let control: ControlDatabase;
-let pages: PageSource;
-before(async () => {
-  control = await openControlDatabase();
-  pages = await startPageSource();
-});
-after(async () => {
-  await pages.stop();
-  await control.stop();
-});
+const control = use(openControlDatabase);
+const pages = use(startPageSource);
 
 const environment = () => serviceEnvironment(control.url);
 const run = (line: string) => runCommand(line.split(" "), environment());

@@ -1,7 +1,7 @@
 import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { openTestKeys } from "./support/secret.ts";
 import { textInput } from "../src/actions/field.ts";
@@ -19,8 +19,7 @@ import { requestRun } from "../src/store/queries/sync-request.ts";
 import type { RunResult } from "../src/sync/runs.ts";
 import { receiveWebhook } from "../src/sync/connectors/shopify/webhooks/receive.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
-import { openTestPool } from "./support/service.ts";
+import { use } from "./support/use.ts";
 import {
   connect,
   connectedShop,
@@ -30,16 +29,7 @@ import {
   workerOptions,
 } from "./support/worker.ts";
 
-let control: ControlDatabase;
-let pool: ReturnType<typeof openTestPool>;
-before(async () => {
-  control = await openControlDatabase();
-  pool = openTestPool(control.url);
-});
-after(async () => {
-  await pool.end();
-  await control.stop();
-});
+const control = use(openControlDatabase);
 
 const NOW = new Date("2026-07-01T06:00:00Z");
 const logs: string[] = [];
@@ -78,7 +68,7 @@ const ask = (shopKey: number, kind: SyncKind, source = "shopify") =>
   requestRun(control.database, { shopKey, source, kind, requestedBy: "operator" });
 
 const stateOf = async (shopKey: number, source = "shopify") => {
-  const { rows } = await pool.query<Record<string, unknown>>(
+  const { rows } = await control.pool.query<Record<string, unknown>>(
     `select w.readiness, s.status, s.last_synced_at is not null as is_read,
             (select count(*)::integer from sync_request r where r.shop_key = s.shop_key) as requests
        from workspace w join data_source s using (shop_key) where shop_key = $1 and s.source = $2`,
@@ -101,7 +91,7 @@ const disconnect = async (domain: string, source = "shopify") =>
 /** The shop uninstalls the app. */
 async function uninstall(shopKey: number): Promise<void> {
   const shop = `shop-${shopKey}.myshopify.com`;
-  await pool.query(
+  await control.pool.query(
     "update data_source set settings = settings || jsonb_build_object('shop', $2::text) where shop_key = $1",
     [shopKey, shop],
   );
@@ -178,7 +168,7 @@ test("a refusal of credentials that were replaced meanwhile does not end the new
   await ask(shopKey, "backfill");
   const result = await run(shopKey, async () => {
     await connect(control, shopKey, "shopify", "store");
-    await pool.query(
+    await control.pool.query(
       `update data_source set settings = '{"connectedAt": "2026-07-01T05:00:00Z"}' where shop_key = $1`,
       [shopKey],
     );
@@ -206,7 +196,7 @@ test("a run whose workspace was erased while it read writes nothing, and ends wi
     );
     assert.equal(result?.status, "failed");
     for (const table of ["order_reference", "sync_run", "data_source"]) {
-      const { rows } = await pool.query(`select from ${table} where shop_key = $1`, [shopKey]);
+      const { rows } = await control.pool.query(`select from ${table} where shop_key = $1`, [shopKey]);
       assert.equal(rows.length, 0, table);
     }
     const runLogs = logs.filter((line) => line.includes(result?.runId ?? "-"));

@@ -1,24 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { findConnection, setSourceStatus } from "../src/store/queries/data-source.ts";
 import type { Connector } from "../src/sync/connector.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
-import type { PageSource } from "./support/page-source.ts";
 import { connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
-let control: ControlDatabase;
-let pages: PageSource;
-before(async () => {
-  control = await openControlDatabase();
-  pages = await startPageSource();
-});
-after(async () => {
-  await pages.stop();
-  await control.stop();
-});
+const control = use(openControlDatabase);
+const pages = use(startPageSource);
 
 for (const status of ["failed", "disconnected"] as const) {
   test(`M10: a label source that is ${status} has failed while it is tried again, until a run has succeeded`, async () => {

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { pino } from "pino";
 import { finishTask, takeDueTask } from "../src/store/queries/schedule.ts";
 import type { SourceTask } from "../src/store/queries/run-queue.ts";
 import type { TaskName } from "../src/store/queries/schedule.ts";
 import { runTask } from "../src/worker/tasks.ts";
 import { openControlDatabase } from "./support/control.ts";
-import type { ControlDatabase } from "./support/control.ts";
 import { refuseRows } from "./support/refused-rows.ts";
-import { openTestPool } from "./support/service.ts";
 import {
   connectedShop,
   DEFAULT_RETENTION,
@@ -17,20 +15,12 @@ import {
   withWorker,
   workerOptions,
 } from "./support/worker.ts";
+import { use } from "./support/use.ts";
 
-let control: ControlDatabase;
-let pool: ReturnType<typeof openTestPool>;
-before(async () => {
-  control = await openControlDatabase();
-  pool = openTestPool(control.url);
-});
-after(async () => {
-  await pool.end();
-  await control.stop();
-});
+const control = use(openControlDatabase);
 beforeEach(async () => {
-  await pool.query("truncate workspace cascade");
-  await pool.query("truncate run_queue, shop_account, shop_directory");
+  await control.pool.query("truncate workspace cascade");
+  await control.pool.query("truncate run_queue, shop_account, shop_directory");
 });
 
 const NOW = new Date("2026-07-01T06:00:00Z");
@@ -48,7 +38,7 @@ const run = (task: TaskName, now = NOW) =>
 const look = (task: SourceTask) => runScheduled(control, workerOptions(control, [], logs), task);
 const requests = async (): Promise<string[]> =>
   (
-    await pool.query<{ text: string }>(
+    await control.pool.query<{ text: string }>(
       "select shop_key || ' ' || source || ' ' || kind || ' ' || requested_by as text from sync_request order by 1",
     )
   ).rows.map((row) => row.text);
@@ -61,11 +51,11 @@ test("a connection that was never read gets a backfill, later what has changed; 
   const fresh = await connectedShop(control, both);
   const known = await connectedShop(control, both);
   const refused = await connectedShop(control, both);
-  await pool.query("update data_source set last_synced_at = now() where shop_key = $1", [known.shopKey]);
-  await pool.query("update data_source set status = 'disconnected' where shop_key = $1", [refused.shopKey]);
+  await control.pool.query("update data_source set last_synced_at = now() where shop_key = $1", [known.shopKey]);
+  await control.pool.query("update data_source set status = 'disconnected' where shop_key = $1", [refused.shopKey]);
   const without = await connectedShop(control, both);
-  await pool.query("update data_source set sealed_credentials = null where shop_key = $1", [without.shopKey]);
-  await pool.query(
+  await control.pool.query("update data_source set sealed_credentials = null where shop_key = $1", [without.shopKey]);
+  await control.pool.query(
     "insert into data_source (shop_key, source, kind) values ($1, 'csv', 'store'), ($2, 'csv', 'store')",
     [fresh.shopKey, known.shopKey],
   );
@@ -87,14 +77,14 @@ test("a connection that was never read gets a backfill, later what has changed; 
 
 test("every workspace's alerts are evaluated, past one that fails", async () => {
   const shops = await Promise.all([1, 2, 3].map(() => connectedShop(control, [["shopify", "store"]])));
-  await pool.query(
+  await control.pool.query(
     "update data_source set last_synced_at = '2026-06-01T00:00:00Z', created_at = '2026-01-01T00:00:00Z'",
   );
   const [first] = shops.map((shop) => shop.shopKey).toSorted((one, other) => one - other);
-  const takeBack = await refuseRows(pool, "alert", "this_workspace_takes_no_alert", `shop_key = ${first}`);
+  const takeBack = await refuseRows(control.pool, "alert", "this_workspace_takes_no_alert", `shop_key = ${first}`);
   const alerts = async (): Promise<number[]> =>
     (
-      await pool.query<{ shop_key: string }>(
+      await control.pool.query<{ shop_key: string }>(
         "select shop_key from alert where category = 'connection_stale' order by 1",
       )
     ).rows.map((row) => Number(row.shop_key));
@@ -112,7 +102,7 @@ test("every workspace's alerts are evaluated, past one that fails", async () => 
 
 test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 7, and nothing that is open", async () => {
   const { shopKey } = await connectedShop(control, [["shopify", "store"]]);
-  await pool.query(
+  await control.pool.query(
     `insert into sync_run (shop_key, run_id, source, kind, requested_by, status, started_at)
      select $1, gen_random_uuid(), 'shopify', kind, 'schedule', status, started_at::timestamptz
        from (values ('incremental', 'succeeded', '2026-04-02T05:00Z'),
@@ -122,25 +112,25 @@ test("upkeep forgets runs after 90 days, those of webhooks and deliveries after 
                     ('refresh', 'running', '2026-01-02T00:00Z')) r (kind, status, started_at)`,
     [shopKey],
   );
-  await pool.query(
+  await control.pool.query(
     `insert into webhook_delivery (shop_key, source, webhook_id, topic, received_at)
      values ($1, 'shopify', 'old', 't', '2026-06-24T05:00Z'), ($1, 'shopify', 'new', 't', '2026-06-24T07:00Z')`,
     [shopKey],
   );
   await run("upkeep");
-  const runs = await pool.query<{ run: string }>(
+  const runs = await control.pool.query<{ run: string }>(
     "select kind || ' ' || status as run from sync_run order by started_at",
   );
   assert.deepEqual(
     runs.rows.map(({ run: left }) => left),
     ["incremental running", "refresh running", "incremental failed", "refresh succeeded"],
   );
-  const deliveries = await pool.query("select webhook_id from webhook_delivery");
+  const deliveries = await control.pool.query("select webhook_id from webhook_delivery");
   assert.deepEqual(deliveries.rows, [{ webhook_id: "new" }]);
 });
 
 test("each task is due at its times of the day, in UTC", async () => {
-  const { rows } = await pool.query<{ task: TaskName; times: string[] }>(
+  const { rows } = await control.pool.query<{ task: TaskName; times: string[] }>(
     `select s.task, array_agg(distinct to_char(date_bin(s.period, minute, s.first_at) at time zone 'UTC', 'HH24:MI'))
               filter (where date_bin(s.period, minute, s.first_at) = minute) as times
        from schedule s, generate_series('2026-07-01 00:00Z'::timestamptz, '2026-07-01 23:59Z', '1 minute') minute
@@ -160,7 +150,7 @@ test("each task is due at its times of the day, in UTC", async () => {
 
 /** Nothing is due but what has been missed for some time: `task`, twelve times or more. */
 async function missed(task: TaskName): Promise<void> {
-  await pool.query(
+  await control.pool.query(
     "update schedule set done_until = now() + case when task = $1 then -12 * period else interval '1 day' end",
     [task],
   );
@@ -171,14 +161,14 @@ const HAVE_TURN = "update run_queue set due_at = now()";
 
 /** How often the store's backfill was asked for: once by each time that the task was done. */
 async function askedFor(shopKey: number): Promise<number> {
-  const { rows } = await pool.query<{ asked: string }>("select asked from sync_request where shop_key = $1", [
+  const { rows } = await control.pool.query<{ asked: string }>("select asked from sync_request where shop_key = $1", [
     shopKey,
   ]);
   return Number(rows[0]?.asked ?? 0);
 }
 
 const isDone = async (task: TaskName): Promise<boolean> =>
-  (await pool.query("select from schedule where task = $1 and done_until > now() - period", [task])).rows
+  (await control.pool.query("select from schedule where task = $1 and done_until > now() - period", [task])).rows
     .length === 1;
 
 /** Its run fails, and its request stays to be counted. */
@@ -193,9 +183,9 @@ test("of several workers one does a task that is due, once for all the times tha
         await eventually(() => isDone("stores"), "the task");
         // Each worker has looked several times more by then.
         await eventually(async () => (await takeDueTask(control.database)) === null, "nothing is due");
-        await pool.query(HAVE_TURN);
+        await control.pool.query(HAVE_TURN);
         await eventually(
-          async () => (await pool.query("select from sync_run where status = 'failed'")).rows.length === 1,
+          async () => (await control.pool.query("select from sync_run where status = 'failed'")).rows.length === 1,
           "its run",
         );
         assert.equal(await askedFor(shopKey), 1);
@@ -212,26 +202,26 @@ test("a task belongs to the worker that does it, and to the next one when that i
     assert.equal(due?.task, "stores");
     assert.equal(await takeDueTask(control.database), null, "nobody else does it meanwhile");
     const { rows } = await connection.client.query<{ pid: number }>("select pg_backend_pid() as pid");
-    await pool.query("select pg_terminate_backend($1::integer, 10000)", [rows[0]?.pid]);
+    await control.pool.query("select pg_terminate_backend($1::integer, 10000)", [rows[0]?.pid]);
     if (due !== null) await finishTask(connection, due);
   });
   await assert.rejects(killed);
   await withWorker(scheduled(), async () => {
     await eventually(() => isDone("stores"), "another worker does it");
-    await pool.query(HAVE_TURN);
+    await control.pool.query(HAVE_TURN);
     await eventually(async () => (await askedFor(shopKey)) === 1, "the shop is asked");
   });
 });
 
 test("a task that fails is logged, and done again when it is next due", async () => {
   await missed("upkeep");
-  await pool.query("alter table console_link rename to console_link_away");
+  await control.pool.query("alter table console_link rename to console_link_away");
   try {
     await withWorker(scheduled(), async () => {
       await eventually(() => isDone("upkeep"), "its time has passed");
     });
   } finally {
-    await pool.query("alter table console_link_away rename to console_link");
+    await control.pool.query("alter table console_link_away rename to console_link");
   }
   const failures = logs.filter(
     (line) => line.includes('"task":"upkeep"') && line.includes("makes up for it"),

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
-import type { ControlDatabase } from "../../tests/support/control.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
 import { OPERATOR } from "../control/actor.ts";
@@ -14,13 +13,13 @@ import { textInput } from "./field.ts";
 import { addSaleEvent, removeSaleEvent, saleEventList } from "./sale-events/actions.ts";
 import { rebuild } from "./sources/actions.ts";
 import { addWatched, removeWatched, watchedList } from "./watchlist/actions.ts";
+import { use } from "../../tests/support/use.ts";
 
-let control: ControlDatabase;
+const control = use(openControlDatabase);
 let keys: Keys;
 let workspace: WorkspaceRow;
 let empty: WorkspaceRow;
 before(async () => {
-  control = await openControlDatabase();
   keys = await openTestKeys(control.database);
   for (const domain of ["lamps.example", "empty.example"]) {
     await createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" });
@@ -45,7 +44,6 @@ before(async () => {
       }),
   );
 });
-after(() => control.stop());
 
 const caller = (by = workspace) => ({
   database: control.database,

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
+import { before, beforeEach, test } from "node:test";
 import { loopReturn } from "../../simulators/loop/returns.ts";
 import { startLoopSimulator } from "../../simulators/loop/server.ts";
-import type { LoopSimulator } from "../../simulators/loop/server.ts";
 import { SourceFailed } from "../../src/sync/connector.ts";
 import { openLoop } from "../../src/sync/connectors/loop/client.ts";
 import type { LoopClient } from "../../src/sync/connectors/loop/client.ts";
@@ -10,16 +9,16 @@ import { readWindow } from "../../src/sync/connectors/loop/read-window.ts";
 import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
 import { openJson } from "../../src/sync/connectors/kit/label-run.ts";
 import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
+import { use } from "../support/use.ts";
 
 const SECOND = "2026-02-01T00:00:00.000Z";
 const LATER = "2026-06-01T00:00:00.000Z";
 const COUNT = 25;
 
-let simulator: LoopSimulator;
+const simulator = use(() => startLoopSimulator({ returns: [], requests: 10_000 }));
 let client: LoopClient;
 
 before(async () => {
-  simulator = await startLoopSimulator({ returns: [], requests: 10_000 });
   const signal = new AbortController().signal;
   const { url, apiKey } = simulator;
   client = openLoop(openJson(LOOP, { url, secrets: { apiKey }, signal }, RETRY_POLICY), 10);
@@ -28,8 +27,6 @@ before(async () => {
 beforeEach(() => {
   for (let index = 0; index < COUNT; index += 1) put(index, SECOND);
 });
-
-after(() => simulator.stop());
 
 test("a second of several pages is read until it names the same returns twice, and gives all that are in it", async () => {
   const ids = Array.from({ length: COUNT }, (_, index) => String(index));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { loopReturn } from "../../simulators/loop/returns.ts";
 import type { LoopReturn } from "../../simulators/loop/returns.ts";
 import { startLoopSimulator } from "../../simulators/loop/server.ts";
@@ -9,7 +9,6 @@ import { SourceFailed, SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
 import { LOOP } from "../../src/sync/connectors/loop/connector.ts";
 import { startImportShop } from "../support/import-shop.ts";
-import type { ImportShop } from "../support/import-shop.ts";
 import {
   connectLabels,
   orderWithReturn,
@@ -18,6 +17,7 @@ import {
   SMALL_PAGES,
   syncLabels,
 } from "../support/label-shop.ts";
+import { use } from "../support/use.ts";
 
 /** The id of a return's label. */
 const loopLabel = (returnId: number, trackingNumber: string): string =>
@@ -25,16 +25,11 @@ const loopLabel = (returnId: number, trackingNumber: string): string =>
 
 const connector = labelConnector(LOOP, SMALL_PAGES);
 
-let shop: ImportShop;
+const shop = use(startImportShop);
 const simulators: LoopSimulator[] = [];
-
-before(async () => {
-  shop = await startImportShop();
-});
 
 after(async () => {
   for (const simulator of simulators) await simulator.stop();
-  await shop.stop();
 });
 
 test("M10: labels are charged when their return was made; rates are cents, label_rate is an amount", async () => {

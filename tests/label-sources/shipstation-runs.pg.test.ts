@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { shipStationLabel as label } from "../../simulators/shipstation/labels.ts";
 import type { ShipStationLabel } from "../../simulators/shipstation/labels.ts";
 import { startShipStationSimulator } from "../../simulators/shipstation/server.ts";
 import type { ShipStationSimulator } from "../../simulators/shipstation/server.ts";
 import { startImportShop } from "../support/import-shop.ts";
-import type { ImportShop } from "../support/import-shop.ts";
 import {
   connectLabels,
   orderWithReturn,
@@ -19,19 +18,15 @@ import {
 import { SourceRefused } from "../../src/sync/connector.ts";
 import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
 import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
+import { use } from "../support/use.ts";
 
 const connector = labelConnector(SHIPSTATION, SMALL_PAGES);
 
-let shop: ImportShop;
+const shop = use(startImportShop);
 const simulators: ShipStationSimulator[] = [];
-
-before(async () => {
-  shop = await startImportShop();
-});
 
 after(async () => {
   for (const simulator of simulators) await simulator.stop();
-  await shop.stop();
 });
 
 test("a second run without changes reads one page and changes nothing, not even the data version", async () => {

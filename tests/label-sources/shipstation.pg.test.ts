@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { shipStationLabel as label } from "../../simulators/shipstation/labels.ts";
 import type { ShipStationLabel } from "../../simulators/shipstation/labels.ts";
 import { startShipStationSimulator } from "../../simulators/shipstation/server.ts";
 import type { ShipStationSimulator } from "../../simulators/shipstation/server.ts";
 import { startImportShop } from "../support/import-shop.ts";
 import { inside } from "../support/inside.ts";
-import type { ImportShop } from "../support/import-shop.ts";
 import {
   connectLabels,
   orderWithReturn,
@@ -18,19 +17,15 @@ import {
 } from "../support/label-shop.ts";
 import { labelConnector } from "../../src/sync/connectors/kit/label-run.ts";
 import { SHIPSTATION } from "../../src/sync/connectors/shipstation/connector.ts";
+import { use } from "../support/use.ts";
 
 const connector = labelConnector(SHIPSTATION, SMALL_PAGES);
 
-let shop: ImportShop;
+const shop = use(startImportShop);
 const simulators: ShipStationSimulator[] = [];
-
-before(async () => {
-  shop = await startImportShop();
-});
 
 after(async () => {
   for (const simulator of simulators) await simulator.stop();
-  await shop.stop();
 });
 
 test("M10: only return labels that were charged are stored, each under the return of its tracking number", async () => {

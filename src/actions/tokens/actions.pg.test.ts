@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
-import type { ControlDatabase } from "../../../tests/support/control.ts";
 import { hashSecret, parseToken } from "../../admission/token.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
 import { OPERATOR } from "../../control/actor.ts";
@@ -15,16 +14,16 @@ import { textInput } from "../field.ts";
 import type { Fields } from "../field.ts";
 import { setWorkspace } from "../workspace/settings.ts";
 import { createToken, revokeToken, rotateToken, tokenList } from "./actions.ts";
+import { use } from "../../../tests/support/use.ts";
 
 let keys: Keys;
 const now = new Date();
 const inHours = (hours: number): Date => new Date(now.getTime() + hours * 3_600_000);
 
-let control: ControlDatabase;
+const control = use(openControlDatabase);
 let workspace: WorkspaceRow;
 let other: WorkspaceRow;
 before(async () => {
-  control = await openControlDatabase();
   keys = await openTestKeys(control.database);
   for (const domain of ["tokens.example", "other.example"]) {
     await createWorkspace(control.database, OPERATOR, { domain, currency: "EUR" });
@@ -32,7 +31,6 @@ before(async () => {
   workspace = await requireWorkspace(control.database, "tokens.example");
   other = await requireWorkspace(control.database, "other.example");
 });
-after(() => control.stop());
 
 const callerOf = (by: WorkspaceRow, at: Date = now) => ({
   database: control.database,
