@@ -13,7 +13,7 @@ import { startServerProcess } from "./support/server-process.ts";
 import { leastParameters } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import type { CalledAnswer } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { changePlan, changeWorkspace, countedRequests, createTenant, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
@@ -34,8 +34,7 @@ after(async () => {
 });
 
 async function seededTenant(options: Parameters<typeof createTenant>[1] = {}): Promise<Tenant> {
-  const tenant = await createTenant(service.database, options);
-  await seedSmallStore(service.database, tenant.shopKey);
+  const tenant = await createSmallStore(service.database, options);
   return tenant;
 }
 

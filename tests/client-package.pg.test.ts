@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
@@ -16,8 +15,7 @@ let token: string;
 /** A program's folder, with the package installed from its tarball. */
 let folder: string;
 before(async () => {
-  const tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  const tenant = await createSmallStore(service.database);
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-client-"));
   const built = join(folder, "built");

@@ -10,7 +10,7 @@ import { addQueryCommands } from "../src/cli/query.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
 import { ENDPOINTS } from "../src/contract/registry.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 
 type Ended = { code: number | null; out: string; error: string };
@@ -22,8 +22,7 @@ const MONTH_WORDS = ["--start-month", "2025-03", "--end-month", "2025-05"];
 let token: string;
 let folder: string;
 before(async () => {
-  const tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  const tenant = await createSmallStore(service.database);
   token = tenant.token;
   folder = mkdtempSync(join(tmpdir(), "returns-query-"));
 });

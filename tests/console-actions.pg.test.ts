@@ -2,13 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { postForm, signInAs } from "./support/console-person.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 /** What every form of a workspace's pages has in common: member, right, refusal, audit, the sentence afterwards. */
 
-const tenant = await createTenant(service.database);
-await seedSmallStore(service.database, tenant.shopKey);
+const tenant = await createSmallStore(service.database);
 const cookie = await signInAs(service, { name: "Owner", shopDomain: tenant.shopDomain });
 
 const WATCHLIST = "/settings/watchlist";

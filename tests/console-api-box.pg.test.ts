@@ -10,8 +10,7 @@ import { PAGES } from "../src/console/registry.ts";
 import { signInAs } from "./support/console-person.ts";
 import { post, toolCall } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 type Figure = { path: string; value: string };
 /** One request of a box: its texts by form, and the figures of the page that it gives. */
@@ -22,8 +21,7 @@ const root = join(import.meta.dirname, "..");
 const run = promisify(execFile);
 const MONTHS = "start_month=2025-01&end_month=2026-03";
 
-const tenant = await createTenant(service.database);
-await seedSmallStore(service.database, tenant.shopKey);
+const tenant = await createSmallStore(service.database);
 const cookie = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });
 const folder = mkdtempSync(join(tmpdir(), "returns-api-box-"));
 after(async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
 import { PAGES } from "../src/console/registry.ts";
 import { BREAKDOWNS, REPORT_SECTIONS, SHARED_PARAMETERS } from "../src/contract/parameters.ts";
@@ -19,7 +19,7 @@ import { openPage } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { createStoreTenant, importStore } from "./support/import-store.ts";
 import type { Tenant } from "./support/tenants.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 // A failure prints its seed; with that seed the same stores come back.
 const seed = Number(process.env["RETURNS_TEST_SEED"] ?? Date.now() % 1_000_000_000);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { actAs, auditOf } from "./support/acting-member.ts";
 import type { ActingMember } from "./support/acting-member.ts";
 import { postForm } from "./support/console-person.ts";
@@ -7,7 +7,7 @@ import { createPerson, setRole } from "./support/people.ts";
 import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 /** The pages of people: members, one member, one's own notices. */
 

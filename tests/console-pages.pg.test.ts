@@ -6,11 +6,9 @@ import type { Reader } from "./support/console-page.ts";
 import { signInAs } from "./support/console-person.ts";
 import { dataFigures, unescaped } from "./support/page-figures.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
-const tenant = await createTenant(service.database);
-await seedSmallStore(service.database, tenant.shopKey);
+const tenant = await createSmallStore(service.database);
 const cookie = await signInAs(service, { name: "Mercer", shopDomain: tenant.shopDomain });
 
 const open = (path: string, reader: Reader = { tenant, cookie }) => openPage(service, path, reader);
@@ -112,8 +110,7 @@ test("a row's report has the months of its ranking, unless they roll", async () 
 
 test("titles, vendors, alerts and searches of any text stay text", async () => {
   const hostile = `"><script>alert('x')</script><img src=x onerror=alert(1)>`;
-  const own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  const own = await createSmallStore(service.database);
   const { database } = service;
   await database.query("update product set title = $2, vendor = $2 where shop_key = $1", [
     own.shopKey,
@@ -221,8 +218,7 @@ test("the shared parameters are passed over where a page does not use them, as i
 
 test("every name that a page takes reaches the API, but for those of its own", async () => {
   const own = new Set(["page"]);
-  const workspace = await createTenant(service.database);
-  await seedSmallStore(service.database, workspace.shopKey);
+  const workspace = await createSmallStore(service.database);
   const reader = {
     tenant: workspace,
     cookie: await signInAs(service, { name: "Names", shopDomain: workspace.shopDomain }),

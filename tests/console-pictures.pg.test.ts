@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signInAs } from "./support/console-person.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
 const SHOPIFY_HOST = "https://cdn.shopify.com";
 const PHOTO = `${SHOPIFY_HOST}/s/files/1/lamp.jpg`;
 
-const tenant = await createTenant(service.database);
-await seedSmallStore(service.database, tenant.shopKey);
+const tenant = await createSmallStore(service.database);
 await service.database.query("update product set image_url = $2 where shop_key = $1", [
   tenant.shopKey,
   PHOTO,

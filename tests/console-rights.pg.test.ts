@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import type { Action, ActionCall } from "../src/console/action.ts";
 import type { Page, PageFile } from "../src/console/page.ts";
 import { ACTIONS, FILES, PAGES, SETTINGS } from "../src/console/registry.ts";
@@ -21,10 +21,10 @@ import { matchSnapshot } from "./support/net.ts";
 import { createAskers } from "./support/rights-people.ts";
 import type { Asker } from "./support/rights-people.ts";
 import { startTestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 /**
  * Who may do what: everybody who may ask × every page, file and action of the registry. What is expected comes from the
@@ -37,8 +37,7 @@ let store: Tenant;
 let tenant: Tenant;
 
 before(async () => {
-  store = await createTenant(service.database);
-  await seedSmallStore(service.database, store.shopKey);
+  store = await createSmallStore(service.database);
   tenant = await createTenant(service.database);
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { runAction } from "../src/actions/action.ts";
 import { textInput } from "../src/actions/field.ts";
 import { leaveWorkspace, removeMember, setMemberRole } from "../src/actions/members/actions.ts";
@@ -25,7 +25,7 @@ import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 /** Requests whose body arrives after their sender's rights have changed, and changes of rights at the same moment. */
 

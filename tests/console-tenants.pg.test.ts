@@ -4,7 +4,7 @@ import { ALL_PATHS, ALL_VIEWS, getPage } from "./support/console-pages.ts";
 import { signInAs } from "./support/console-person.ts";
 import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 
@@ -16,10 +16,8 @@ let ofTenant: string;
 let ofForeign: string;
 
 before(async () => {
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
-  const model = await createTenant(service.database);
-  await seedSmallStore(service.database, model.shopKey);
+  tenant = await createSmallStore(service.database);
+  const model = await createSmallStore(service.database);
   foreign = await createTenant(service.database);
   await copyAsForeign(service.database, model.shopKey, foreign.shopKey);
   ofTenant = await signInAs(service, { name: "Member", shopDomain: tenant.shopDomain });

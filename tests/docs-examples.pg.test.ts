@@ -3,10 +3,10 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import papaparse from "papaparse";
 import { startDemoService } from "./docs-demo.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 /** A code block of a guide that can be run: a request for a shell, or a program. */
 type Example = { guide: string; language: "sh" | "js"; status: string; text: string };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { pino } from "pino";
 import { listAccountWorkspaces } from "../src/store/directory.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
@@ -16,7 +16,7 @@ import { startTestService } from "./support/service.ts";
 import { createTenant } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
 import { connect, DEFAULT_RETENTION, eventually, withWorker, workerOptions } from "./support/worker.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 /** A shop whose rows cannot be reached keeps no other shop from its webhooks, its runs and its upkeep. */
 

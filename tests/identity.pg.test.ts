@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
 import { openConnections } from "./support/database.ts";
 import { openControlDatabase } from "./support/control.ts";
@@ -16,7 +16,7 @@ import type { SignIn } from "../src/identity/sign-in.ts";
 import { makeLink } from "../src/identity/link.ts";
 import { ensureOperator, makePerson } from "../src/identity/person.ts";
 import { hashSecret } from "../src/identity/secret.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const START_MS = Date.parse("2026-11-01T08:00:00Z");
 const MINUTE_MS = 60_000;

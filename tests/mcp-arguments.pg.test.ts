@@ -7,11 +7,9 @@ import { post, toolCall, toolError, toolText } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
-import { createTenant } from "./support/tenants.ts";
+import { createSmallStore } from "./support/small-store.ts";
 
-const tenant = await createTenant(service.database);
-await seedSmallStore(service.database, tenant.shopKey);
+const tenant = await createSmallStore(service.database);
 
 /** How many lines the tests of other files logged. */
 let logged: number;

@@ -4,11 +4,10 @@ import { TOOLS } from "../src/contract/tools.ts";
 import { expectError, modernHeaders, modernMeta, post, rpc, toolCall } from "./support/mcp.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { countedRequests, createTenant, createTokenOf } from "./support/tenants.ts";
 
-const tenant = await createTenant(service.database);
-await seedSmallStore(service.database, tenant.shopKey);
+const tenant = await createSmallStore(service.database);
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_INFO = "io.modelcontextprotocol/clientInfo";
@@ -73,8 +72,7 @@ describe("results", () => {
   });
 
   test("tools/call has the content of 2025-06-18, counted once, with the headers of the quota", async () => {
-    const limited = await createTenant(service.database, { dailyQuota: 10 });
-    await seedSmallStore(service.database, limited.shopKey);
+    const limited = await createSmallStore(service.database, { dailyQuota: 10 });
     const cases = [
       ["list_entities", { q: "jacket" }, false],
       ["get_summary", { start_month: "2026-13" }, true],

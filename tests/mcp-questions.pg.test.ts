@@ -2,17 +2,19 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { INSTRUCTIONS } from "../src/contract/tools.ts";
 import { makeDemo } from "../src/control/demo.ts";
 import type { Demo } from "../src/control/demo.ts";
 import { post, toolCall, toolText } from "./support/mcp.ts";
-import { service } from "./support/shared-service.ts";
+import { startTestService } from "./support/service.ts";
+import { before, use } from "./support/use.ts";
 
 // A merchant's questions, answered through tools alone: each call uses only the instructions and the answers before it.
 // The demo store is generated for this day.
 const NOW = new Date("2026-08-20T06:00:00Z");
 
+const service = use(startTestService);
 let demo: Demo;
 const folder = mkdtempSync(join(tmpdir(), "returns-questions-"));
 

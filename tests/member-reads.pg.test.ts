@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, describe, mock, test } from "node:test";
+import { after, afterEach, describe, mock, test } from "node:test";
 import type { MemberAdmission } from "../src/admission/admit-member.ts";
 import { ENTITLEMENTS, takesSelector } from "../src/contract/endpoint.ts";
 import type { Endpoint } from "../src/contract/endpoint.ts";
@@ -27,7 +27,7 @@ import {
   insertRows,
 } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 /** A member is answered what a token is, uncounted: the same bytes, and the same refusal for the same cause. */
 

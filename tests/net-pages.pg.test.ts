@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { PAGES, SETTINGS } from "../src/console/registry.ts";
 import { actAs } from "./support/acting-member.ts";
 import { createPageStates } from "./support/console-states.ts";
 import { matchSnapshot, pageLines, readLines, snapshotsIn, withoutVarying } from "./support/net.ts";
 import { startTestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant } from "./support/tenants.ts";
 import type { Tenant, TenantOptions } from "./support/tenants.ts";
 import { connectShop } from "./support/webhooks.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 /** What each page of the console shows: in every state, by right, and after each of its forms. A file of tests/net/pages/ each. */
 
@@ -73,8 +73,7 @@ let store: Tenant;
 const sections = new Map<string, string[]>();
 
 before(async () => {
-  store = await createTenant(service.database);
-  await seedSmallStore(service.database, store.shopKey);
+  store = await createSmallStore(service.database);
   await connectShop(service, store.shopKey, "shop-of-forms.myshopify.com");
 });
 

@@ -16,11 +16,13 @@ import { createTenant, insertRows } from "./support/tenants.ts";
 import { APP_OPTIONS, connectShop, sendWebhook } from "./support/webhooks.ts";
 import { use } from "./support/use.ts";
 
-const service = use(() => startTestService({
+const service = use(() =>
+  startTestService({
     ...APP_OPTIONS,
     DATABASE_CONNECTIONS: "1",
     METRICS_ON_API_PORT: "true",
-  }));
+  }),
+);
 
 /** The samples of one look by name and labels, as they are written: `name{label="value"}`. */
 async function look(address = service.address): Promise<Map<string, number>> {

@@ -15,6 +15,8 @@ const FROM_DAY = dayFromText("2025-06-01") as number;
 const AS_OF = "2026-06-15";
 const AS_OF_DAY = dayFromText(AS_OF) as number;
 
+const dayText = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
+
 const tenant = await createStoreTenant(service);
 await importStore(service, tenant, {
   currencyCode: "EUR",
@@ -22,8 +24,6 @@ await importStore(service, tenant, {
   files: storeFiles(),
 });
 const lines = await loadStoreLines(service.installation.database, tenant.shopKey);
-
-const dayText = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10);
 
 /** Six SKUs, the last one used; four lines a day, every fifth comes back in one or two parts within 41 days. */
 function storeFiles() {

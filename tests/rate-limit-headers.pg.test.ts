@@ -12,7 +12,7 @@ import { MCP_PATH, post, toolCall } from "./support/mcp.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { leastParameters } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
 import { changePlan, changeWorkspace, createTenant, createTokenOf } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
@@ -25,8 +25,7 @@ let tenant: Tenant;
 
 before(async () => {
   await waitOutMidnight();
-  tenant = await createTenant(service.database, { dailyQuota: QUOTA });
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database, { dailyQuota: QUOTA });
 });
 
 /** The status, and how many of the three headers there are; the URL is sent as it is. */

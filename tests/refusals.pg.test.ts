@@ -5,7 +5,7 @@ import { ENDPOINTS } from "../src/contract/registry.ts";
 import { waitOutMidnight } from "./support/midnight.ts";
 import { brokenValues, leastParameters, parametersOf } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import {
   changePlan,
   changeWorkspace,
@@ -19,8 +19,7 @@ let tenant: Tenant;
 
 before(async () => {
   await waitOutMidnight();
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
 });
 
 /** Asks with these parameters and expects a 400 whose message names `parameter`. */

@@ -201,7 +201,12 @@ const MANY = 11_000;
 test("a deletion in the audit that is cut off is recorded as far as it went, and the next upkeep goes on", async () => {
   await addEvents(control.pool, tenant.shopKey, "watch.add", minutesBefore(MANY, 90));
   await addEvents(control.pool, other.shopKey, "watch.add", minutesBefore(3, 90));
-  const takeBack = await refuseRows(control.pool, "audit_event", "cut_off", "(detail ->> 'events')::integer > 5000");
+  const takeBack = await refuseRows(
+    control.pool,
+    "audit_event",
+    "cut_off",
+    "(detail ->> 'events')::integer > 5000",
+  );
   await assert.rejects(upkeep({ keepAuditDays: 90 }), /upkeep failed for a shop/u);
   const eventsOf = async (shopKey: number) => (await deletionsOf(shopKey)).map(({ events }) => events);
   assert.deepEqual(await eventsOf(tenant.shopKey), [5000]);

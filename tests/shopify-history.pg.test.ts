@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { addPending } from "../src/store/queries/pending-record.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifySync, ShopifyWorkspace } from "./support/shopify-sync.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const LIMITED = ["read_orders", "read_returns", "read_products"];
 const ALL = [...LIMITED, "read_all_orders"];

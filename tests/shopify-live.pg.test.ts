@@ -1,6 +1,6 @@
 import { OPERATOR } from "../src/control/actor.ts";
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { startShopifySimulator } from "../simulators/shopify/start.ts";
@@ -13,7 +13,7 @@ import { SHOPIFY_SOURCE } from "../src/sync/connectors/shopify/connector.ts";
 import { serviceEnvironment, startTestService } from "./support/service.ts";
 import { approvedTokens } from "./support/shopify-approval.ts";
 import { APP, APP_OPTIONS } from "./support/webhooks.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const DOMAIN = "lamps.example";
 const LONGEST_WAIT_MS = 30_000;

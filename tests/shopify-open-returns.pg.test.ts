@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { loopReturn } from "../simulators/loop/returns.ts";
 import { startLoopSimulator } from "../simulators/loop/server.ts";
 import { labelConnector } from "../src/sync/connectors/kit/label-run.ts";
@@ -7,7 +7,7 @@ import { LOOP } from "../src/sync/connectors/loop/connector.ts";
 import { connectLabels, SMALL_PAGES, syncLabels } from "./support/label-shop.ts";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifyWorkspace } from "./support/shopify-sync.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const sync = use(() => startShopifySync({ seed: 51, orders: 500, products: 25 }));
 let workspace: ShopifyWorkspace;

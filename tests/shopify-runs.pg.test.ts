@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { startShopifySync } from "./support/shopify-sync.ts";
 import type { ShopifyWorkspace } from "./support/shopify-sync.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const sync = use(() => startShopifySync({ seed: 41, orders: 300, products: 25 }));
 let workspace: ShopifyWorkspace;

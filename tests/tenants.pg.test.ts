@@ -7,7 +7,7 @@ import { CANARY, copyAsForeign } from "./support/foreign-tenant.ts";
 import { leastParameters, parametersOf } from "./support/requests.ts";
 import { service } from "./support/shared-service.ts";
 import type { CalledAnswer } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { createTenant, createTokenOf, insertRows } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { asRole, openConnections } from "./support/database.ts";
@@ -31,12 +31,10 @@ let foreign: Tenant;
 let textsAlone: string[];
 
 before(async () => {
-  own = await createTenant(service.database);
-  await seedSmallStore(service.database, own.shopKey);
+  own = await createSmallStore(service.database);
   await service.database.query(MAKE_FEWER, [own.shopKey]);
   textsAlone = (await askAll(own)).map((answer) => answer.text);
-  const model = await createTenant(service.database);
-  await seedSmallStore(service.database, model.shopKey);
+  const model = await createSmallStore(service.database);
   for (const statement of MAKE_OTHER) await service.database.query(statement, [model.shopKey]);
   foreign = await createTenant(service.database, { currencyCode: FOREIGN_CURRENCY });
   await copyAsForeign(service.database, model.shopKey, foreign.shopKey);

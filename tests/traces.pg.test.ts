@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { createAdmit } from "../src/admission/admit.ts";
 import { traced } from "../src/lib/trace.ts";
 import { startCollector, traceWhile, treeOf } from "./support/collector.ts";
@@ -7,12 +7,12 @@ import type { CollectedSpan } from "./support/collector.ts";
 import { post, rpc, toolCall } from "./support/mcp.ts";
 import { startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
-import { seedSmallStore } from "./support/small-store.ts";
+import { createSmallStore } from "./support/small-store.ts";
 import { withoutTable } from "./support/table-away.ts";
-import { changeWorkspace, createTenant } from "./support/tenants.ts";
+import { changeWorkspace } from "./support/tenants.ts";
 import type { Tenant } from "./support/tenants.ts";
 import { eventually } from "./support/worker.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const collector = use(startCollector);
 let service: TestService;
@@ -22,8 +22,7 @@ before(async () => {
   await traceWhile(collector, async () => {
     service = await startTestService();
   });
-  tenant = await createTenant(service.database);
-  await seedSmallStore(service.database, tenant.shopKey);
+  tenant = await createSmallStore(service.database);
 });
 after(async () => {
   await service.stop();

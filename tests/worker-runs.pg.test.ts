@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import type { Database } from "../src/store/database.ts";
 import { findConnection } from "../src/store/queries/data-source.ts";
 import { listRuns } from "../src/store/queries/sync-run.ts";
@@ -12,7 +12,7 @@ import { openConnections } from "./support/database.ts";
 import { pageConnector, startPageSource } from "./support/page-source.ts";
 import type { PageSource } from "./support/page-source.ts";
 import { connect, connectedShop, eventually, withWorker, workerOptions } from "./support/worker.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const control = use(openControlDatabase);
 /** For looking on: the workers' own connections are killed here. */

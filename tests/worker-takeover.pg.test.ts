@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { deriveKeys } from "../src/lib/keys.ts";
 import type { Database } from "../src/store/database.ts";
 import { requestRun } from "../src/store/queries/sync-request.ts";
@@ -25,7 +25,7 @@ import {
   withWorker,
   workerOptions,
 } from "./support/worker.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 /** What a worker that ends at any moment leaves to the others. */
 
@@ -112,7 +112,11 @@ test("a worker that is killed as it takes a request leaves it to the next one, a
     await elsewhere.worker.printed(/keeps connected sources/u);
     const blocked =
       "select from pg_stat_activity where wait_event_type = 'Lock' and query like 'insert into sync_run%'";
-    await eventually(async () => (await control.pool.query(blocked)).rows.length === 1, "it takes the request", 120);
+    await eventually(
+      async () => (await control.pool.query(blocked)).rows.length === 1,
+      "it takes the request",
+      120,
+    );
     await elsewhere.kill();
     await holder.query("rollback");
     await withWorker(options(), () => succeeded(shopKey));

@@ -4,11 +4,11 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { startImportShop } from "./support/import-shop.ts";
 import { inside } from "./support/inside.ts";
-import { use } from "./support/use.ts";
+import { before, use } from "./support/use.ts";
 
 const guide = readFileSync(join(import.meta.dirname, "..", "docs", "guides", "your-data.md"), "utf8");
 const blocksOf = (language: string): string[] =>

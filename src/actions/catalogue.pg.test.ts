@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { openControlDatabase } from "../../tests/support/control.ts";
 import { openTestKeys } from "../../tests/support/secret.ts";
 import { withStoreFolder } from "../../tests/support/store-folder.ts";
@@ -13,7 +13,7 @@ import { textInput } from "./field.ts";
 import { addSaleEvent, removeSaleEvent, saleEventList } from "./sale-events/actions.ts";
 import { rebuild } from "./sources/actions.ts";
 import { addWatched, removeWatched, watchedList } from "./watchlist/actions.ts";
-import { use } from "../../tests/support/use.ts";
+import { before, use } from "../../tests/support/use.ts";
 
 const control = use(openControlDatabase);
 let keys: Keys;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openControlDatabase } from "../../tests/support/control.ts";
 import { createTenant } from "../../tests/support/tenants.ts";
@@ -7,7 +7,7 @@ import { putConnection } from "../store/queries/data-source.ts";
 import { SourceRefused } from "./connector.ts";
 import type { Credentials } from "./connector.ts";
 import { openCredentials, sealSecrets } from "./credentials.ts";
-import { use } from "../../tests/support/use.ts";
+import { before, use } from "../../tests/support/use.ts";
 
 const sealingKey = Buffer.alloc(32, 7);
 const source = "shopify";

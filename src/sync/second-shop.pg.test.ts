@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { csv, startImportShop } from "../../tests/support/import-shop.ts";
 import type { FolderFiles } from "../../tests/support/import-shop.ts";
 import { putSourceLabels } from "../../tests/support/label-shop.ts";
 import { countRowsRead, listKeptTables, withSteps } from "../../tests/support/transaction-steps.ts";
 import type { Connection, Database } from "../store/database.ts";
 import { MANY_ROWS } from "./apply.ts";
-import { use } from "../../tests/support/use.ts";
+import { before, use } from "../../tests/support/use.ts";
 
 const ORDERS = MANY_ROWS + 200;
 /** A run reads each of its rows some 60 times; a loop of all rows over all rows reads each once per order. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import type { FaultKind } from "../../simulators/label-source/faults.ts";
 import { startLabelServer } from "../../simulators/label-source/server.ts";
 import type { LabelServer } from "../../simulators/label-source/server.ts";
@@ -8,7 +8,7 @@ import { RETRY_POLICY } from "../../src/sync/connectors/kit/http.ts";
 import type { RetryPolicy } from "../../src/sync/connectors/kit/http.ts";
 import { getJson, readApiKey, readBaseUrl } from "../../src/sync/connectors/kit/json-source.ts";
 import type { JsonSource } from "../../src/sync/connectors/kit/json-source.ts";
-import { use } from "../support/use.ts";
+import { before, use } from "../support/use.ts";
 
 const KEY = "a-key";
 const PAGE = { page: "x".repeat(5000) };

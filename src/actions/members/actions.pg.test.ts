@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, beforeEach, test } from "node:test";
+import { beforeEach, test } from "node:test";
 import { createPerson, createSession, setRole } from "../../../tests/support/people.ts";
 import type { Person } from "../../../tests/support/people.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
@@ -29,7 +29,7 @@ import {
   removeMember,
   setMemberRole,
 } from "./actions.ts";
-import { use } from "../../../tests/support/use.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
 const NOW = new Date();
 const ORIGIN = "http://localhost:8080";

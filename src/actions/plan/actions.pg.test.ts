@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
 import { openTestKeys } from "../../../tests/support/secret.ts";
 import { OPERATOR } from "../../control/actor.ts";
@@ -7,7 +7,7 @@ import { readList, runAction } from "../action.ts";
 import type { Caller } from "../action.ts";
 import { textInput } from "../field.ts";
 import { planList, setPlan } from "./actions.ts";
-import { use } from "../../../tests/support/use.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
 const control = use(openControlDatabase);
 let caller: Caller;

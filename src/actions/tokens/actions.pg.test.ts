@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { openControlDatabase } from "../../../tests/support/control.ts";
 import { hashSecret, parseToken } from "../../admission/token.ts";
 import type { WorkspaceRow } from "../../store/queries/workspace-directory.ts";
@@ -14,7 +14,7 @@ import { textInput } from "../field.ts";
 import type { Fields } from "../field.ts";
 import { setWorkspace } from "../workspace/settings.ts";
 import { createToken, revokeToken, rotateToken, tokenList } from "./actions.ts";
-import { use } from "../../../tests/support/use.ts";
+import { before, use } from "../../../tests/support/use.ts";
 
 let keys: Keys;
 const now = new Date();
